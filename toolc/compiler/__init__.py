@@ -1,1 +1,4 @@
-"""From spec files to a registry. Reads text, never runs a tool, never looks at the environment."""
+"""The compiler: turns spec files into a registry.
+
+It only reads text. It never runs a tool and never reads environment variables.
+"""

@@ -1,7 +1,7 @@
-"""The files of a build: ``registry.json``, one file per provider, and ``loss.json``.
+"""Write the files of a build: ``registry.json``, one file per provider, and ``loss.json``.
 
-Each file consists of lists of tools between fixed literals. Each tool has one text per list: its entries, which are
-canonical JSON. So a build can reuse the texts of tools that did not change.
+Each file consists of lists of tools between fixed literals. Each tool has one text per list: its entries as
+canonical JSON. A build can therefore reuse the texts of tools that did not change.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 MANIFEST: Final = ".toolc-build"
-"""The file in which a build lists its own files, one path a line, sorted."""
+"""The file in which a build lists the files it wrote, one path per line, sorted."""
 
 _HEADER: Final = "# Written by `toolc build`; the next build replaces this folder. These files are its own:\n"
 _AT_FDCWD: Final = -100
@@ -45,10 +45,10 @@ _RENAME_EXCHANGE: Final = 2
 
 
 def write_files(out: Path, artifacts: Mapping[str, bytes]) -> None:
-    """Make ``out`` a folder that holds exactly ``artifacts``, by path relative to it, and a list of them.
+    """Replace the contents of folder ``out`` with ``artifacts`` and a list of their paths.
 
-    Files of an earlier build that are not among them go. Raises ``UsageError``, with ``out`` as it was,
-    where it holds files that no build wrote, or cannot be written.
+    ``artifacts`` maps paths relative to ``out`` to contents. Other files of an earlier build are removed. Raise
+    ``UsageError``, and leave ``out`` unchanged, if it holds files that no build wrote or cannot be written.
     """
     try:
         place = Path(os.path.realpath(out))
@@ -75,7 +75,7 @@ def _locked(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    import fcntl  # not on Windows, where builds are not kept apart
+    import fcntl  # not available on Windows, where concurrent builds are not locked
 
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -110,7 +110,7 @@ def _listed(manifest: Path) -> frozenset[str]:
 
 
 def _contents(folder: Path) -> Iterator[str]:
-    """Every path in ``folder`` that is not a folder with something in it."""
+    """Yield the path of each file and each empty folder in ``folder``."""
     for path in folder.rglob("*"):
         if path.is_symlink() or not path.is_dir() or not any(path.iterdir()):
             yield path.relative_to(folder).as_posix()
@@ -134,7 +134,7 @@ def _take_place(aside: Path, place: Path) -> None:
         return
     if _exchange(aside, place):
         return
-    # No exchange here (another system, an old file system): for a moment there is no folder in the place.
+    # The system or file system has no atomic exchange: the folder is missing for a moment.
     old = Path(tempfile.mkdtemp(prefix=_aside_prefix(place), dir=place.parent))
     place.rename(old)
     try:
@@ -145,7 +145,7 @@ def _take_place(aside: Path, place: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step; False where this system or file system cannot."""
+    """Exchange two folders atomically; return False if the system or file system cannot do that."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
     if rename is None:
         return False
@@ -162,24 +162,24 @@ def _aside_prefix(place: Path) -> str:
 
 
 def _remove_asides(place: Path) -> None:
-    """Remove what was put aside, by this build or by one that was killed: whoever holds the lock owns it."""
+    """Remove the temporary folders of this build and of killed builds. The caller must hold the lock."""
     for path in place.parent.glob(f"{_aside_prefix(place)}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 REGISTRY_NAME: Final = "registry.json"
-"""The name of the registry in the folder of a build."""
+"""The name of the registry file in the folder of a build."""
 
 _COUNTED: Final = ("/parameters", "/providers")
-"""The prefixes of the pointers of losses that ``Built.losses`` counts."""
+"""Prefixes of the JSON pointers of the losses that ``Built.losses`` counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedTool:
     """One tool in the files of a build: one text per list.
 
-    A text is entries with commas between them, or empty. ``losses`` counts the details that providers cannot
-    express. ``digest`` is the SHA-256 of all texts.
+    A text is a list of entries separated by commas, or empty. ``losses`` is the number of details that providers
+    cannot express. ``digest`` is the SHA-256 of all texts.
     """
 
     texts: tuple[bytes | memoryview, ...]
@@ -188,7 +188,7 @@ class RenderedTool:
 
 
 def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> list[RenderedTool]:
-    """Return the texts of ``tools``, sorted by name; ``callable_tools`` has the tools that they call."""
+    """Return the texts of ``tools``, sorted by name; ``callable_tools`` includes the tools that they call."""
     others = by_name(callable_tools)
     columns: list[list[bytes]] = [[register(tool, others).stored for tool in tools]]
     counts = [0] * len(tools)
@@ -209,13 +209,13 @@ def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> lis
 
 
 def depends_on_others(tool: ToolSpec) -> bool:
-    """Return whether the texts of ``tool`` depend on other tools: those it calls, or a shared limit."""
+    """Return whether the texts of ``tool`` depend on other tools: tools it calls, or a shared limit."""
     is_limited = any(choice.strict and load_provider(choice.provider).limits_strict for choice in tool.providers)
     return is_limited or bool(called(tool))
 
 
 def join(tools: Iterable[RenderedTool], toolsets: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
-    """Return the files of a build with these tools, sorted by name, by path relative to its folder."""
+    """Return the files of a build, by path relative to its folder. ``tools`` must be sorted by name."""
     columns = zip(*(tool.texts for tool in tools), strict=True)
     files: dict[str, bytes] = {}
     for path, (first, *others) in _literals(toolsets).items():
@@ -223,7 +223,7 @@ def join(tools: Iterable[RenderedTool], toolsets: Mapping[str, Sequence[str]]) -
         for literal in others:
             entries = [part for text in next(columns, ()) if text for part in (b",", text)]
             parts += [*entries[1:], literal]
-        files[path] = b"".join(parts)  # in one step: these are many megabytes
+        files[path] = b"".join(parts)  # joined in one step because these are many megabytes
     return files
 
 
@@ -232,7 +232,7 @@ def split(
 ) -> list[tuple[memoryview, ...]]:
     """Return the texts of each tool of the build in ``folder``; ``sizes`` are their lengths in bytes.
 
-    Raises ``OSError``, and ``ValueError`` where the files have another length.
+    Raise ``OSError`` if a file cannot be read, and ``ValueError`` if a file has another length.
     """
     columns = zip(*sizes, strict=True)
     lists: list[list[memoryview]] = []
@@ -252,7 +252,7 @@ def split(
 
 
 def _literals(toolsets: Mapping[str, Sequence[str]]) -> dict[str, tuple[bytes, ...]]:
-    """Return the literals of each file, with one list of tools between any two of them."""
+    """Return the literals of each file; between every two literals there is one list of tools."""
     files: dict[str, tuple[bytes, ...]] = {REGISTRY_NAME: registry_frame(toolsets)}
     for name in PROVIDER_NAMES:
         provider = load_provider(name)
@@ -265,7 +265,7 @@ def _literals(toolsets: Mapping[str, Sequence[str]]) -> dict[str, tuple[bytes, .
 
 
 def _losses_by_tool(tools: Sequence[ToolSpec], lowering: Lowering) -> Iterator[Sequence[Loss]]:
-    """Yield the losses of each tool; ``lowering.losses`` has the order of ``tools``."""
+    """Yield the losses of each tool; ``lowering.losses`` must have the order of ``tools``."""
     at = 0
     for tool in tools:
         start = at
@@ -282,8 +282,8 @@ def _loss_to_json(loss: Loss) -> JsonObject:
 class Built:
     """What a build wrote: the names of the tools and of the providers.
 
-    ``losses`` counts the details of parameters that a provider cannot express. ``loss.json`` lists these, and also
-    what a provider never supports: labels, annotations, examples.
+    ``losses`` is the number of details of parameters that a provider cannot express. ``loss.json`` also lists what
+    a provider never supports: labels, annotations, examples.
     """
 
     names: tuple[str, ...]
@@ -294,6 +294,6 @@ class Built:
 def write_output(
     tools: Sequence[RenderedTool], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
 ) -> Built:
-    """Replace the folder ``out`` by a build with these tools, sorted by name. Raises ``UsageError``."""
+    """Replace the folder ``out`` with a build of these tools, sorted by name. Raise ``UsageError`` on failure."""
     write_files(Path(out), join(tools, toolsets))
     return Built(names=tuple(names), providers=tuple(PROVIDER_NAMES), losses=sum(each.losses for each in tools))

@@ -1,4 +1,4 @@
-"""The words of a tool that a model sees, each with its place: what the checks of words look through."""
+"""A decoded tool with its position in the source file, and the texts of it that a model sees."""
 
 from __future__ import annotations
 
@@ -24,19 +24,22 @@ __all__ = [
 
 
 Role: TypeAlias = Literal["name", "prose", "value"]
-"""A name (of a tool or property), words written for reading, or data: an enum, a default, an example."""
+"""What a text is: a name (of a tool or property), prose, or data (an enum value, a default, an example)."""
 
 SURFACE_KEYS: Final = frozenset({"name", "label", "description", "aliases", "deprecated", "parameters", "examples"})
-"""The top-level keys under which a model sees words."""
+"""The top-level keys whose values a model sees."""
 
 _NAMED: Final = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
 _PROSE: Final = frozenset({"title", "description", "$comment"})
 _VALUES: Final = frozenset({"enum", "const", "default", "examples", "pattern"})
 
 
-# A tuple is made in a third of the time, and a file has dozens of these.
+# A named tuple is created in a third of the time of a dataclass, and a file has dozens of these.
 class ModelText(NamedTuple):
-    """One string that a model sees, and what holds it; ``what`` names it in a message, like "the label"."""
+    """One string that a model sees, and the node that holds it.
+
+    ``what`` names it in messages, for example "the label".
+    """
 
     what: str
     text: str
@@ -45,16 +48,19 @@ class ModelText(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Where the text stands."""
+        """The span of the node that holds the text."""
         return self.holder.key_span if isinstance(self.holder, MappingEntry) else self.holder.span
 
     def place(self, source: SourceText, part: str) -> Span:
-        """Where ``part`` of the text stands: the start of it all where it is not written as it is read."""
+        """Return the span of ``part`` of the text.
+
+        It is the start of the whole text if escapes make the source differ from the text.
+        """
         return first_line(source.locate(self.span, part))
 
 
 def model_texts(tool: Mapping) -> tuple[ModelText, ...]:
-    """Every string of a tool that a model sees, in the order of the file."""
+    """Return every string of a tool that a model sees, in file order."""
     found: list[ModelText] = []
     for entry in tool.entries:
         if entry.key not in SURFACE_KEYS:
@@ -74,7 +80,7 @@ def model_texts(tool: Mapping) -> tuple[ModelText, ...]:
 
 
 def words(tool: ToolSpec) -> str:
-    """The same strings as one text, as JSON has them: for a look whether it is worth to look at each."""
+    """Return the same strings as one JSON text, for a quick test whether checking each string is worthwhile."""
     surface: list[JsonValue] = [tool.name, tool.label, tool.description, tool.deprecated, *tool.aliases]
     return _JSON.encode([*surface, tool.parameters.value, *tool.examples])
 
@@ -128,14 +134,18 @@ def _leaves(node: Node, what: str, role: Role, found: list[ModelText]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class LocatedTool:
-    """A tool and where it was written.
+    """A tool and its position in a source file.
 
-    ``node`` is its map, defaults merged in; ``path`` is the file as findings call it, ``source`` its text.
-    What could not be read stands in ``spec`` as its default, and the top-level key it is under is one of
-    ``damaged``. ``defaults`` are the maps that were merged in, the project's before the file's; ``hosts`` those
-    that the project lets descriptions name, ``policies`` those of project files that hold for it.
-    ``known_wording`` is the ``wording`` where that is known. ``comes_with_toolc`` is true of one that a project's
-    ``builtin`` brought, which is compared with no other.
+    - ``spec``: the decoded tool. A value that could not be read is replaced by its default.
+    - ``node``: the map of the tool, with defaults merged in.
+    - ``path``, ``source``: the path of the file as used in findings, and its text.
+    - ``damaged``: the top-level keys under which a value could not be read.
+    - ``defaults``: the maps that were merged in, the project's before the file's.
+    - ``hosts``: the hosts that the project allows in descriptions.
+    - ``policies``: the policies of project files that apply to the tool.
+    - ``known_wording``: the value of ``wording``, if it is already known.
+    - ``comes_with_toolc``: whether this is a built-in tool listed under a project's ``builtin``. Such a tool is
+      not compared with other tools.
     """
 
     spec: ToolSpec
@@ -151,23 +161,26 @@ class LocatedTool:
 
     @cached_property
     def wording(self) -> str:
-        """What the description is compared with others by."""
+        """The form of the description that is used to compare it with other descriptions."""
         return shingles(self.spec.description) if self.known_wording is None else self.known_wording
 
     @cached_property
     def visible(self) -> tuple[ModelText, ...]:
-        """Every string that a model sees, in the order of the file. Several checks look through them."""
+        """Every string that a model sees, in file order. Cached because several checks use it."""
         return model_texts(self.node)
 
     @cached_property
     def words(self) -> str:
-        """One text in which the strings of ``visible`` stand, as JSON where all of them could be read."""
+        """One text that contains the strings of ``visible``; it is JSON if all of them could be read."""
         if SURFACE_KEYS.isdisjoint(self.damaged):
             return words(self.spec)
         return "\n".join(each.text for each in self.visible)
 
     def span(self, *route: str | int) -> Span:
-        """Where the value at ``route`` (keys and indices from the tool's map) stands, as far as it exists."""
+        """Return the span of the value at ``route`` (keys and indices from the tool's map).
+
+        If the value does not exist, return the span of the innermost value on the route that does.
+        """
         node: Node = self.node
         for step in route:
             inner: Node | None = None
@@ -181,7 +194,7 @@ class LocatedTool:
         return node.span if isinstance(node, Scalar) else first_line(node.span)
 
     def node_at(self, *route: str | int) -> Node | None:
-        """The node at ``route`` (keys and indices from the tool's map), None where there is none."""
+        """Return the node at ``route`` (keys and indices from the tool's map), or None if it does not exist."""
         node: Node | None = self.node
         for step in route:
             if isinstance(node, Mapping) and isinstance(step, str):
@@ -193,7 +206,7 @@ class LocatedTool:
         return node
 
     def key_span(self, *route: str) -> Span:
-        """Where the last key of ``route`` stands, or what holds it where there is no such key."""
+        """Return the span of the last key of ``route``, or of what would hold it if that key does not exist."""
         node: Node | None = self.node
         for step in route[:-1]:
             node = node.get(step) if isinstance(node, Mapping) else None

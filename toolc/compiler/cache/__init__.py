@@ -1,1 +1,1 @@
-"""The package ``toolc.compiler.cache``."""
+"""Caches of ``toolc check`` and ``toolc build``, and compiling in several processes."""

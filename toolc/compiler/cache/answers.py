@@ -35,7 +35,7 @@ _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "ref
 """The packages whose version can change the findings."""
 
 _RACY_NS: Final = 1_000_000_000
-"""A file that changed less than this before it was read may have been read in either state."""
+"""A file that changed fewer nanoseconds than this before it was read may have been read in either state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class CacheKey:
     start: int
 
     def is_fresh(self, answer: Any) -> bool:
-        """Return whether ``answer`` is still valid. Raises one of ``INVALID_CACHE``."""
+        """Return whether ``answer`` is still valid. Raise one of ``INVALID_CACHE`` if it is damaged."""
         return (
             answer is not None
             and self.specs is not None
@@ -90,15 +90,15 @@ class CacheKey:
             return None
 
     def _has_just_changed(self, folders: Iterable[Path]) -> bool:
-        """Return whether a project file in ``folders`` may have changed since ``start``. Raises ``OSError``."""
-        # A folder that every user can write to, such as /tmp, has no project file that counts.
+        """Return whether a project file in ``folders`` may have changed since ``start``. Raise ``OSError``."""
+        # Project files in a folder that every user can write to, such as /tmp, are ignored.
         places = [folder for folder in folders if not folder.stat().st_mode & stat.S_IWOTH]
         files = [folder / name for folder in places for name in PROJECT_FILES if (folder / name).exists()]
         return any(path.stat().st_ctime_ns > self.start - _RACY_NS for path in (*places, *files))
 
 
 def cache_key_for(command: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> CacheKey:
-    """Read the specs at ``paths`` and return the key of ``command``: its name and its other arguments."""
+    """Read the specs at ``paths`` and return the key of ``command`` (its name and its other arguments)."""
     start, place = time.time_ns(), _place(command, paths, settings)
     contents = _contents(paths) if place else None
     digests = {name: digest_of_bytes(data) for name, data in (contents or {}).items()}
@@ -107,7 +107,7 @@ def cache_key_for(command: Sequence[str | None], paths: Sequence[Path], settings
 
 
 def _place(command: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Path | None:
-    """Return the cache file of one command line in one folder with one toolc; None if nothing can be cached."""
+    """Return the cache file of a command line in one folder with one toolc version, or None if there is none."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -120,7 +120,7 @@ def _place(command: Sequence[str | None], paths: Sequence[Path], settings: Setti
 
 
 def versions() -> Iterator[str]:
-    """Yield what identifies the compiler: the versions of Python and of libraries, and the state of its modules."""
+    """Yield the identity of the compiler: versions of Python and libraries, and the state of its modules."""
     yield sys.version
     # importlib.metadata takes as long to import as ten specs take to check. It also searches for folders such as
     # "PyYAML-6.0.2.dist-info" (packaging.python.org, "Recording installed projects").
@@ -137,7 +137,7 @@ def versions() -> Iterator[str]:
 
 
 def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:
-    """Return every file that may be a spec, by name; None if one cannot be read."""
+    """Return every file that may be a spec, by name, or None if one cannot be read."""
     contents: dict[str, bytes] = {}
     try:
         for path in paths:
@@ -157,7 +157,7 @@ def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:
 
 
 def _digest_below(folder: Path) -> str | None:
-    """Return the digest that ``Projects.below`` has of ``folder``; None if a file cannot be read."""
+    """Return the digest that ``Projects.below`` stores for ``folder``, or None if a file cannot be read."""
     contents = _contents([folder])
     specs = {name: data for name, data in (contents or {}).items() if Path(name).name not in PROJECT_FILES}
     listed = {name: digest_of_bytes(specs[name]) for name in sorted(specs)}
@@ -165,7 +165,7 @@ def _digest_below(folder: Path) -> str | None:
 
 
 def _digest_of_project(folder: Path) -> str:
-    """Return a digest of everything ``Projects`` reads in one folder. Raises ``OSError``."""
+    """Return a digest of everything that ``Projects`` reads in one folder. Raise ``OSError`` on failure."""
     found: list[object] = [bool(folder.stat().st_mode & stat.S_IWOTH), (folder / ".git").exists()]
     for name in PROJECT_FILES:
         path = folder / name

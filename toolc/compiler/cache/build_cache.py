@@ -1,8 +1,8 @@
-"""The cache of ``toolc build``: a build whose inputs and folder are unchanged writes nothing.
+"""The cache of ``toolc build``: a build whose inputs and output folder are unchanged writes nothing.
 
-As make does, the cache compares what the system reports about the files of the folder: their inode numbers, sizes
-and times, of which no program can set the time of the last change. A folder that differs in any way is built anew.
-From an unchanged folder a build copies the texts of the tools whose files did not change.
+Like make, the cache compares the metadata of the files in the folder: inode numbers, sizes and times, including the
+change time, which programs cannot set. If anything in the folder differs, it is built again. From an unchanged
+folder, a build reuses the texts of the tools whose files did not change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANSWER_PARTS: Final = 2
 """The number of values in the answer: the result of the build, and the state of its folder."""
 
 _Row: TypeAlias = tuple[str, int, list[int], str]
-"""A tool in the folder: its name, the number of its losses, the sizes of its texts, and their digest."""
+"""A tool in the folder: its name, its number of losses, the sizes of its texts, and their digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class PreviousBuild:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOutput:
-    """A build to write into the folder ``out``; without tools if there is an error.
+    """A build to write into the folder ``out``; it has no tools if there is an error.
 
-    ``tools`` are sorted by name as ``names`` is, and ``toolsets`` are those of the registry. ``answer`` has the
-    digests of all inputs, None if the build cannot be cached, and ``details`` the results of single files. If
-    ``is_written``, the folder has the same content already.
+    ``names`` and ``tools`` are sorted by name, and ``toolsets`` are those of the registry. ``answer`` has the
+    digests of all inputs, or None if the build cannot be cached; ``details`` has the results of single files. If
+    ``is_written`` is true, the folder already has this content.
     """
 
     out: str
@@ -70,17 +70,17 @@ class BuildOutput:
 
     @property
     def rows(self) -> list[_Row]:
-        """What the cache stores of each tool."""
+        """The values that the cache stores for each tool."""
         named = zip(self.names, self.tools, strict=True)
         return [(name, tool.losses, [*map(len, tool.texts)], tool.digest) for name, tool in named]
 
 
 @dataclass(frozen=True, slots=True)
 class BuildCache:
-    """The last build of one command line. ``out`` is its option ``--out``.
+    """The last build of one command line; ``out`` is the value of its option ``--out``.
 
-    ``answer`` is the result of the last build with the digests of its inputs; ``folder`` has the path and the state
-    of the folder and its toolsets. Both are None if there was no build.
+    ``answer`` is the result of the last build with the digests of its inputs. ``folder`` has the path and state of
+    the output folder, and the toolsets. Both are None if there was no build.
     """
 
     key: CacheKey
@@ -100,7 +100,7 @@ class BuildCache:
         return cls(key, settings, out, answer, folder, cached)
 
     def previous(self) -> PreviousBuild | None:
-        """Return the last build if the specs and the folder are unchanged."""
+        """Return the last build if the specs and the folder are unchanged, else None."""
         try:
             if not self.key.is_fresh(self.answer) or not self._is_folder_unchanged():
                 return None
@@ -111,11 +111,11 @@ class BuildCache:
             return None
 
     def build(self) -> BuildOutput:
-        """Compile and render the tools that changed, and return them with the others. Raises ``UsageError``.
+        """Compile and render the tools that changed, and return them with the others. Raise ``UsageError``.
 
-        Call this before writing the output, which changes the parent of its folder.
+        Call this before writing the output, which changes the parent of the output folder.
         """
-        from toolc.compiler.build_output import render  # a valid build needs no compiler
+        from toolc.compiler.build_output import render  # start-up time: a valid build needs no compiler
         from toolc.compiler.cache.pieces import PieceCache
         from toolc.compiler.pipeline.compile import compile_specs
 
@@ -141,7 +141,7 @@ class BuildCache:
         return replace(output, is_written=True) if self._is_written(output, rows) else output
 
     def save(self, output: BuildOutput, providers: int) -> None:
-        """Store a build that was just written, for this number of ``providers``."""
+        """Store a build that was just written for ``providers`` providers."""
         if self.key.place is None:
             return
         try:
@@ -155,7 +155,7 @@ class BuildCache:
         save(self.key.place, [answer, folder], [to_json(rows), *output.details])
 
     def _is_folder_unchanged(self) -> bool:
-        """Return whether the folder is as the last build left it. Raises one of ``INVALID_CACHE``."""
+        """Return whether the folder is unchanged since the last build. Raise one of ``INVALID_CACHE``."""
         out, state, _ = self.folder
         return bool(state == _state(out))
 
@@ -169,7 +169,7 @@ class BuildCache:
             return False
 
     def _rendered(self, rows: Sequence[_Row]) -> dict[str, RenderedTool]:
-        """Return the tools in the folder by name; none if it is not as the last build left it."""
+        """Return the tools in the folder by name; empty if the folder has changed since the last build."""
         from toolc.compiler.build_output import RenderedTool, split  # see above
 
         try:
@@ -177,7 +177,7 @@ class BuildCache:
                 return {}
             out, _, toolsets = self.folder
             texts = split(Path(out), toolsets, [sizes for _, _, sizes, _ in rows])
-            if not self._is_folder_unchanged():  # another build replaced it in the meantime
+            if not self._is_folder_unchanged():  # another build replaced it concurrently
                 return {}
             return {
                 name: RenderedTool(each, losses, digest)
@@ -188,7 +188,7 @@ class BuildCache:
 
 
 def _rows(text: str) -> list[_Row]:
-    """Return the rows that ``BuildCache.save`` stored; none if there are none."""
+    """Return the rows that ``BuildCache.save`` stored; empty if they are missing."""
     try:
         rows = json.loads(text)
         return [(str(name), int(losses), list(sizes), str(digest)) for name, losses, sizes, digest in rows]
@@ -207,7 +207,7 @@ def _plain(toolsets: Mapping[str, Sequence[str]]) -> Any:
 
 
 def _state(out: str) -> list[list[object]]:
-    """Return what the system reports about a folder and the files in it. Raises ``OSError``."""
+    """Return the metadata of a folder and the files in it. Raise ``OSError`` on failure."""
     state: list[list[object]] = [["", Path(out).stat().st_ino]]
     for folder, folders, names in os.walk(out):
         folders.sort()

@@ -1,8 +1,8 @@
-"""The cache of ``toolc check``: findings are stored in the user's cache folder, and used while they are valid.
+"""The cache of ``toolc check``: findings are stored in the user's cache folder and reused while they are valid.
 
-There is one cache file per command line, folder and toolc version. Its answer (``cache_answers``) is the result of
-the last run. If an input changed, its details (``cache_pieces``) still have the results of the files that did not
-change. A cache file or folder that cannot be used is ignored.
+There is one cache file per command line, folder and toolc version. Its answer (``answers``) is the result of the
+last run. If an input changed, its details (``pieces``) still contain the results of the files that did not change.
+A cache file or folder that cannot be used is ignored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Checked:
 
 
 def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
-    """Return what ``compile_specs`` finds, compiling only what changed. Raises ``UsageError`` as it does."""
+    """Return the findings of ``compile_specs``, compiling only what changed. Raise ``UsageError`` as it does."""
     key = cache_key_for(["check"], paths, settings)
     cached = load(key.place)
     if checked := _restore(key, cached.answer):
@@ -44,8 +44,8 @@ def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
 
 
 def _check_one(key: CacheKey, settings: Settings) -> Checked:
-    """Check a single file: its result is the answer."""
-    from toolc.compiler.pipeline.compile import compile_specs  # a valid answer needs no compiler
+    """Check a single file; its result is the whole answer."""
+    from toolc.compiler.pipeline.compile import compile_specs  # start-up time: a valid answer needs no compiler
 
     read: list[str] = []
 

@@ -1,6 +1,6 @@
-"""The file format of a cache: JSON values, one per line. The first is the answer; the others are read on demand.
+"""The file format of a cache: one JSON value per line. The first is the answer; the others are read on demand.
 
-A cache file is only used if it is complete and only its owner could have written it. It contains JSON, never code.
+A cache file is used only if it is complete and only its owner could have written it. It contains JSON, never code.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = [
 ]
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""The largest cache file that is written."""
+"""The maximum size of a cache file, in bytes."""
 
 _KEEP_DAYS: Final = 30
 
 INVALID_CACHE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""The errors that reading a cached value raises if toolc did not write it."""
+"""The errors that reading a value can raise if toolc did not write it."""
 
 
 def cache_folder() -> Path | None:
-    """Return the cache folder of the user; None if there is none, or if files have no owners on this system."""
+    """Return the cache folder of the user, or None if it does not exist or the system has no file owners."""
     if not hasattr(os, "geteuid"):
         return None
     try:
@@ -47,26 +47,26 @@ def cache_folder() -> Path | None:
 
 
 def digest(text: str) -> str:
-    """Return the SHA-256 of a text, in hexadecimal digits."""
+    """Return the SHA-256 of a text as hexadecimal digits."""
     return digest_of_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
 class CachedFile:
-    """The content of a cache file: the ``answer``, None if there is none, and the details."""
+    """The content of a cache file: the ``answer`` (None if missing) and the details."""
 
     answer: Any = None
     _details: bytes = b""
     _digest: bytes = b""
 
     def details(self) -> list[str]:
-        """Return the details, one JSON text each; none if they are damaged."""
+        """Return the details, one JSON text each; empty if they are damaged."""
         is_valid = self._details and _digest(self._details) == self._digest
         return self._details.decode().split("\n") if is_valid else []
 
 
 def load(path: Path | None) -> CachedFile:
-    """Return what ``save`` wrote; an empty value if the file is missing, damaged or writable for other users."""
+    """Return what ``save`` wrote; empty if the file is missing, damaged or writable for other users."""
     try:
         return _read(path) if path else CachedFile()
     except INVALID_CACHE:
@@ -93,22 +93,22 @@ def _digest(data: bytes) -> bytes:
 def save(path: Path, answer: object, details: Sequence[str] = ()) -> None:
     """Replace the cache file atomically, and remove files that were not used for a month.
 
-    ``answer`` is a JSON value, and ``details`` are JSON texts as ``to_json`` returns them. If the file cannot be
-    written, the cache stays as it is.
+    ``answer`` is a JSON value, and ``details`` are JSON texts as returned by ``to_json``. If the file cannot be
+    written, the cache stays unchanged.
     """
     with suppress(OSError, UnicodeError):
         _write(path, json.dumps(answer).encode(), "\n".join(details).encode())
 
 
 to_json: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-"""Return a value as JSON text without spaces and line ends. The encoder is created once."""
+"""Return a value as JSON text without spaces and line breaks. The encoder is created once."""
 
 
 def _write(path: Path, answer: bytes, details: bytes) -> None:
     if len(answer) + len(details) > MAX_BYTES:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = path.with_name(f"check-{os.getpid()}-{time.time_ns()}.new")  # importing tempfile takes long
+    new = path.with_name(f"check-{os.getpid()}-{time.time_ns()}.new")  # importing tempfile is slow
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -124,7 +124,7 @@ def _write(path: Path, answer: bytes, details: bytes) -> None:
 
 
 def findings_to_json(diagnostics: Diagnostics) -> list[dict[str, object]]:
-    """Return every finding, in order."""
+    """Return every finding as JSON, in order."""
     return [
         {
             "code": [each.code.number, each.code.severity, each.code.name, each.code.enabled, each.code.slug],
@@ -140,13 +140,13 @@ def findings_to_json(diagnostics: Diagnostics) -> list[dict[str, object]]:
 
 
 def sources_to_json(diagnostics: Diagnostics) -> dict[str, str]:
-    """Return the text of each file that has a finding: reporters show lines of it."""
+    """Return the text of each file that has a finding, because reporters show lines of it."""
     paths = dict.fromkeys(each.span.path for each in diagnostics.sorted())
     return {path: source.text for path in paths if (source := diagnostics.source(path))}
 
 
 def diagnostics_from_json(findings: Any, sources: Any) -> Diagnostics:
-    """Return findings and the texts they refer to. Raises one of ``INVALID_CACHE``."""
+    """Return findings and the texts they refer to. Raise one of ``INVALID_CACHE``."""
     diagnostics = Diagnostics()
     for path, text in sources.items():
         diagnostics.add_source(SourceText(path, text))
@@ -161,7 +161,7 @@ def diagnostics_from_json(findings: Any, sources: Any) -> Diagnostics:
 
 
 def span(value: Any) -> Span:
-    """Return a span that JSON stored as nested lists. Raises one of ``INVALID_CACHE``."""
+    """Return a span that is stored as nested lists. Raise one of ``INVALID_CACHE``."""
     path, start, end = value
     return Span(path, Position(*start), Position(*end))
 

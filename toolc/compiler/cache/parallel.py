@@ -1,7 +1,7 @@
-"""Compile many files in several processes, and what a result keeps of a file.
+"""Compile many files in several processes, and reduce the results to outlines.
 
-An outline holds what the checks of all tools together read of a file: its findings, and the name, aliases,
-description and places of each tool. It is pickled between processes and stored as JSON in a cache.
+An outline contains what the checks of all tools read from a file: its findings, and the name, aliases, description
+and positions of each tool. It is pickled between processes and stored as JSON in a cache.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 Packed = TypeVar("Packed")
 
 MAX_ITEMS: Final = 255
-"""The largest number of items: the queue stores the number of an item in one byte."""
+"""The maximum number of items: the queue stores the number of an item in one byte."""
 
 _MAX_PROCESSES: Final = 8
 
@@ -51,7 +51,7 @@ _FEW: Final = 200
 _CHUNK: Final = 20
 
 _SIZE: Final = 8
-"""The number of bytes of the length before a result."""
+"""The size of the length field before a result, in bytes."""
 
 
 def parallel_map(
@@ -62,8 +62,8 @@ def parallel_map(
 ) -> list[Result]:
     """Return ``work`` of each item, in order, using all processors.
 
-    A worker sends what ``pack`` returns for a result, pickled; ``unpack`` turns it into a result. If a worker
-    fails, also with an error of ``work``, its items are processed in this process.
+    A worker sends the pickled return value of ``pack``, which ``unpack`` converts back into a result. If a worker
+    fails, or ``work`` raises an error in it, its items are processed in this process.
     """
     assert len(items) <= MAX_ITEMS
     found: dict[int, Result] = {}
@@ -73,7 +73,7 @@ def parallel_map(
 
     with _queue(len(items)) as queue, _helpers(queue, _useful(len(items)), answer) as helpers:
         for index in _taken(queue):
-            with suppress(Exception):  # raised below: always the error of the first item that has one
+            with suppress(Exception):  # raised below, so that the error is always that of the first failing item
                 found[index] = work(items[index])
         for helper in helpers:
             for index, packed in helper.answers():
@@ -82,12 +82,12 @@ def parallel_map(
 
 
 def worth_forking(items: Sized) -> bool:
-    """Return whether there are so many files or tools that processes save time."""
+    """Return whether there are enough files or tools for several processes to save time."""
     return len(items) > _FEW
 
 
 def chunked(items: Sequence[Item]) -> list[Sequence[Item]]:
-    """Return ``items`` in chunks for ``parallel_map``: a single one if there are few."""
+    """Return ``items`` in chunks for ``parallel_map``; few items are one chunk."""
     size = max(_CHUNK, len(items) // MAX_ITEMS + 1)
     return (
         [items[start : start + size] for start in range(0, len(items), size)] if worth_forking(items) else [items]
@@ -95,7 +95,7 @@ def chunked(items: Sequence[Item]) -> list[Sequence[Item]]:
 
 
 def _useful(count: int) -> int:
-    """Return how many workers to fork; none if another thread could hold a lock that a worker needs."""
+    """Return the number of workers to fork; 0 if another thread could hold a lock that a worker needs."""
     if not hasattr(os, "sched_getaffinity") or threading.active_count() > 1:
         return 0
     return min(len(os.sched_getaffinity(0)), count, _MAX_PROCESSES) - 1
@@ -103,7 +103,7 @@ def _useful(count: int) -> int:
 
 @contextmanager
 def _queue(count: int) -> Iterator[int]:
-    """Yield a pipe with the number of each item: a process takes an item by reading its number."""
+    """Yield a pipe that contains the number of each item; a process takes an item by reading its number."""
     queue, end = os.pipe()
     try:
         os.write(end, bytes(range(count)))
@@ -126,7 +126,7 @@ class _Helper:
     answer: int
 
     def answers(self) -> Sequence[tuple[int, bytes]]:
-        """Wait until it is done, and return each item's number and result; nothing if it failed."""
+        """Wait until it has finished, and return each item's number and result; empty if it failed."""
         with open(self.answer, "rb", closefd=False) as file:
             data = file.read()
         size, packed = data[:_SIZE], data[_SIZE:]
@@ -152,7 +152,7 @@ def _helpers(queue: int, count: int, work: Callable[[int], Any]) -> Iterator[lis
     helpers: list[_Helper] = []
     watched, alive = os.pipe()
     try:
-        with suppress(OSError):  # no more processes or descriptors: this process does the work
+        with suppress(OSError):  # too many processes or descriptors: this process does the work
             for _ in range(count):
                 helpers.append(_fork(queue, watched, alive, work))
         yield helpers
@@ -165,7 +165,7 @@ def _helpers(queue: int, count: int, work: Callable[[int], Any]) -> Iterator[lis
 
 def _fork(queue: int, watched: int, alive: int, work: Callable[[int], Any]) -> _Helper:
     answer, to = os.pipe()
-    # Until the worker has reset the signal handler, Ctrl-C would print a traceback there.
+    # Until the worker has reset the signal handler, Ctrl-C would print a traceback in it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         pid = os.fork()
@@ -184,7 +184,7 @@ def _fork(queue: int, watched: int, alive: int, work: Callable[[int], Any]) -> _
 def _help(
     queue: int, watched: int, to: int, signals: set[int | signal.Signals], work: Callable[[int], Any]
 ) -> NoReturn:
-    """Run the worker: send the results, or fail silently, and run no other code of the parent."""
+    """Run the worker: send the results, or exit silently on failure. No other code of the parent runs."""
     try:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_DFL)
@@ -206,25 +206,25 @@ def _end_with(watched: int) -> None:
 
 _KEYS: Final = ("name", "description", "aliases")
 _MARKS: Final = 4
-"""The number of marks of a place, see ``document.Marks``."""
+"""The number of marks of a position, see ``document.Marks``."""
 
-# Created once: one tool would need a dozen objects.
+# Created once, because each tool would need a dozen of these objects.
 _ANNOTATIONS: Final = Annotations()
 _RESULT: Final = ResultSpec()
 _SANDBOX: Final = SandboxSpec()
 
 _BEFORE_A_VALUE: Final = ("&", "!", "")
-"""The first character of an anchor or a tag, which libyaml counts as part of the value; or nothing."""
+"""The first characters of anchors and tags, which libyaml counts as part of the value; or nothing."""
 
 _OutlinedPlace: TypeAlias = "Span | tuple[int, int, int, int] | None"
-"""A span, or the marks of libyaml without their text; None if the key is missing."""
+"""A span, or the marks of libyaml without their text. None if the key is missing."""
 
 
 class ToolOutline(NamedTuple):
-    """What other files are compared with.
+    """The parts of a tool that other files are compared with.
 
-    ``wording`` is empty if the description cannot be compared. ``places`` are those of the tool and of its name,
-    description and aliases.
+    ``wording`` is empty if the description cannot be compared. ``places`` are the positions of the tool, and of its
+    name, description and aliases.
     """
 
     name: str
@@ -237,9 +237,9 @@ class ToolOutline(NamedTuple):
 
 
 class FileOutline(NamedTuple):
-    """The result of compiling one file. ``findings`` and ``sources`` are JSON as in ``cache_file``.
+    """The result of compiling one file. ``findings`` and ``sources`` are JSON as in ``cache.file``.
 
-    ``is_spec`` is False if the file did not parse. ``asked`` is the log of the file's ``Folder``.
+    ``is_spec`` is False if the file did not parse. ``asked`` is the log of the file's ``SpecFolder``.
     """
 
     is_spec: bool
@@ -250,7 +250,7 @@ class FileOutline(NamedTuple):
 
 
 def outline_of(piece: Piece) -> FileOutline | None:
-    """Return the outline of a file; None if a tool in it calls others, since those checks need the whole tool."""
+    """Return the outline of a file, or None if one of its tools calls others: those checks need complete tools."""
     if any(any(tool_references(tool)) for tool in piece.tools):
         return None
     sources = sources_to_json(piece.diagnostics)
@@ -278,7 +278,7 @@ def _outline_of_tool(tool: LocatedTool) -> ToolOutline:
 
 
 def _first_character(tool: LocatedTool) -> _OutlinedPlace:
-    """Return the place of ``tool.span()``. Of a tool on several lines it is found without searching for its end."""
+    """Return the position of ``tool.span()``. For a tool on several lines, its end is not searched for."""
     place, entries = tool.node.place, tool.node.entries
     while isinstance(place, Mapping):
         place = place.place
@@ -291,7 +291,7 @@ def _first_character(tool: LocatedTool) -> _OutlinedPlace:
 
 
 def _place(tool: LocatedTool, key: str) -> _OutlinedPlace:
-    """Return the place of ``tool.span(key)``: the marks of libyaml if they suffice, since making spans is slow."""
+    """Return the position of ``tool.span(key)``, as libyaml's marks if they suffice: creating spans is slow."""
     node = tool.node.get(key)
     if not isinstance(node, Scalar) or isinstance(node.place, Span | Mapping):
         return tool.span(key) if node else None
@@ -301,9 +301,9 @@ def _place(tool: LocatedTool, key: str) -> _OutlinedPlace:
 
 
 def piece_of(outline: FileOutline, found: SpecFile, text: str) -> Piece | None:
-    """Return the file ``found`` with this ``text`` as far as its outline describes it.
+    """Return the piece of the file ``found`` with this ``text``, restored from its outline.
 
-    None if a file that its tools refer to changed, or the outline is not valid.
+    Return None if a file that its tools refer to has changed, or if the outline is invalid.
     """
     try:
         folder, source = folder_of(found), SourceText(found.shown, text)
@@ -329,7 +329,7 @@ def piece_of(outline: FileOutline, found: SpecFile, text: str) -> Piece | None:
 
 
 def without_nodes(piece: Piece, outline: FileOutline) -> Piece:
-    """Return a piece whose tools have only what the outline describes: all their nodes would need much memory."""
+    """Return a piece whose tools have only the nodes in the outline: all nodes would need much memory."""
     source = piece.source
     if source is None:
         return piece
@@ -373,7 +373,7 @@ def _start_span(stored: Any, path: str) -> Span:
 
 
 class _Compiled(NamedTuple):
-    """What a worker process sends of one file: the outline, the text, and the tools."""
+    """The data that a worker process sends for one file: the outline, the text, and the tools."""
 
     outline: FileOutline
     text: str
@@ -383,7 +383,7 @@ class _Compiled(NamedTuple):
 def gather_many(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
     """Compile each file, in several processes if there are many.
 
-    A piece from another process has complete specs, but of its nodes only the outline.
+    A piece from another process has complete specs, but only the nodes in the outline.
     """
     for found in files:
         compiler.projects.of_file(found.path)

@@ -1,4 +1,4 @@
-"""Cached results of single files: after an edit only the files that changed are compiled.
+"""Cached results of single files: after an edit, only the files that changed are compiled.
 
 Tools that call others, and the tools that they call, are always compiled: their checks need more than an outline.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Stored(NamedTuple):
-    """The key of a file and its outline; ``text`` is both as JSON if that is known."""
+    """The key of a file and its outline; ``text`` has both as JSON if already known."""
 
     key: str
     outline: FileOutline
@@ -40,13 +40,12 @@ class _Stored(NamedTuple):
 class PieceCache:
     """Compiles the files that changed since an earlier run, and restores the others.
 
-    ``key`` has the files as they are now; ``details`` is what the earlier run stored, empty if there was none.
-    After ``gather``, ``is_complete`` says whether the files are still those of ``key``. ``to_details`` returns what
-    to store.
-
-    ``rendered`` is None for a check. For a build it has the tools of the last build by name: a file is restored
-    only if all its tools are among them. After ``gather`` it has those tools of this build that do not depend on
-    others; ``compile_specs`` returns complete specs of all tools that are not in it.
+    - ``key``: the current files.
+    - ``details``: the details that the earlier run stored; empty if there was none.
+    - ``is_complete``: after ``gather``, whether the files are still those of ``key``.
+    - ``rendered``: None for a check. For a build, the tools of the last build by name: a file is restored only if
+      all its tools are among them. After ``gather``, the tools of this build that do not depend on others;
+      ``compile_specs`` returns complete specs of all other tools.
     """
 
     key: CacheKey
@@ -56,15 +55,15 @@ class PieceCache:
     _context: str = ""
     _outlines: dict[str, _Stored] = field(default_factory=dict)
     _findings: Any = None
-    """The findings of all tools together, as JSON; None if they are not known."""
+    """The findings about all tools together, as JSON; None if unknown."""
     _can_store_findings: bool = False
 
     def gather(self, files: Sequence[SpecFile], compiler: FileCompiler) -> list[Piece]:
         """Return the result of each file, in order."""
         for found in files:
-            if found.folder is None:  # ``find_specs`` looked for the project of each of the others
+            if found.folder is None:  # ``find_specs`` has looked up the project of each other file
                 compiler.projects.of_file(found.path)
-        if compiler.projects.diagnostics.has_errors:  # the settings of the project are not known then
+        if compiler.projects.diagnostics.has_errors:  # the project's settings are unknown then
             self.rendered = None if self.rendered is None else {}
             return [compiler.compile(found) for found in files]
         self._context = digest(json.dumps([[source.path, source.text] for source in compiler.projects.sources]))
@@ -94,7 +93,7 @@ class PieceCache:
         ]
 
     def together(self, tools: Sequence[LocatedTool]) -> tuple[Diagnostic, ...]:
-        """Return the findings of all tools together. They are the last run's if all outlines are."""
+        """Return the findings about all tools together; those of the last run if all outlines are the same."""
         found = self._restore_findings()
         if found is None:
             found = Diagnostics()
@@ -104,12 +103,12 @@ class PieceCache:
         return found.sorted()
 
     def to_details(self) -> list[str]:
-        """Return the details to store: what concerns all files, and each file. They are JSON texts."""
+        """Return the details to store, as JSON texts: one for all files, and one per file."""
         files = [each.text or to_json([shown, each.key, each.outline]) for shown, each in self._outlines.items()]
         return [to_json([self._context, self._findings]), *files]
 
     def _stored(self) -> dict[str, _Stored]:
-        """Return the outlines that were stored with the same project files, by how findings name their files."""
+        """Return the outlines stored with the same project files, by the path of their file in findings."""
         try:
             if not self.details:
                 return {}
@@ -118,7 +117,7 @@ class PieceCache:
             if context != self._context:
                 return {}
             self._findings = findings
-            files = json.loads(f"[{','.join(texts)}]")  # in one step: there may be thousands
+            files = json.loads(f"[{','.join(texts)}]")  # in one step because there may be thousands
             return {
                 shown: _Stored(key, FileOutline(*outline), text)
                 for text, (shown, key, outline) in zip(texts, files, strict=True)
@@ -127,7 +126,7 @@ class PieceCache:
             return {}
 
     def _restore(self, file: _Input, stored: Mapping[str, _Stored]) -> _Result | None:
-        """Return the result of a file that did not change; None if it changed."""
+        """Return the result of a file that did not change, or None if it changed."""
         known = stored.get(file.found.shown)
         if known is None or file.text is None or file.key != known.key:
             return None
@@ -142,7 +141,7 @@ class PieceCache:
         return _Result(piece, known.outline, {name: self.rendered[name] for name in names})
 
     def _is_same_to_other_files(self, stored: Mapping[str, _Stored], changed: Sequence[_Input]) -> bool:
-        """Return whether there are the same files as before, and those that changed have the same tool outlines."""
+        """Return whether the set of files is unchanged and the changed files have the same tool outlines."""
         if stored.keys() != self._outlines.keys():
             return False
         names = [each.found.shown for each in changed]
@@ -168,13 +167,13 @@ class _Input(NamedTuple):
     diagnostics: Diagnostics
 
     def compile(self, compiler: FileCompiler) -> Piece:
-        """Return the result of the file."""
+        """Compile the file."""
         document = compiler.parse(self.found, self.data, self.diagnostics)
         return compiler.compile_document(self.found, document, self.diagnostics)
 
 
 class _Result(NamedTuple):
-    """The result of one file, its outline if it can be stored, and its tools in a build by name."""
+    """The result of one file: the piece, its outline if it can be stored, and its tools in a build by name."""
 
     piece: Piece
     outline: FileOutline | None
@@ -182,7 +181,7 @@ class _Result(NamedTuple):
 
 
 _Packed: TypeAlias = "tuple[FileOutline | None, Mapping[str, RenderedTool]]"
-"""What a worker process sends of one file."""
+"""The data that a worker process sends for one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +192,12 @@ class _Worker:
     is_build: bool
 
     def compile(self, file: _Input) -> _Result:
-        """Return the result of one file. For a build, a file whose tools depend on others has no outline."""
+        """Return the result of one file. In a build, a file whose tools depend on others has no outline."""
         piece = file.compile(self.compiler)
         outline = outline_of(piece) if file.key else None
         rendered: Mapping[str, RenderedTool] = {}
         if self.is_build and not piece.diagnostics.has_errors:
-            from toolc.compiler import build_output  # start-up time: a check needs no providers
+            from toolc.compiler import build_output  # imported here to start faster: a check needs no providers
 
             specs = [tool.spec for tool in piece.tools]
             if any(map(build_output.depends_on_others, specs)):
@@ -211,7 +210,7 @@ class _Worker:
         return [self.compile(each) for each in files]
 
     def unpack(self, files: Sequence[_Input], packed: list[_Packed]) -> list[_Result]:
-        """Return what another process compiled; a file that it could not send is compiled here."""
+        """Return the results of another process; compile the files here whose results it could not send."""
         results = []
         for file, (outline, rendered) in zip(files, packed, strict=True):
             piece = piece_of(outline, file.found, file.text) if outline and file.text is not None else None
@@ -220,7 +219,7 @@ class _Worker:
 
 
 def _compile(files: Sequence[_Input], worker: _Worker) -> Iterator[_Result]:
-    """Return the result of each file; if there are many, several processes compile them."""
+    """Yield the result of each file. Many files are compiled in several processes."""
     if len(files) <= 1:
         return map(worker.compile, files)
 

@@ -1,4 +1,4 @@
-"""Checks of decoded tools. Each module registers the checks of one subject; start reading in ``base``.
+"""Checks of decoded tools. Each module registers the checks of one subject; ``base`` explains the registration.
 
 To add a check, write a function with the decorator ``tool_check`` or ``tool_set_check`` in the module of its
 subject, declare its code in ``toolc.model.codes``, and write its page in ``toolc/data/rules``.
@@ -53,14 +53,14 @@ MODULES: Final = (
 
 
 def check_together(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Yield every finding about all tools together."""
+    """Yield every finding of the checks of all tools."""
     own = [tool for tool in tools if not tool.comes_with_toolc]
     for every in TOOL_SET_CHECKS:
         yield from every.check(tools if every.includes_builtin_tools else own)
 
 
 def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_CHECKS) -> Iterator[Diagnostic]:
-    """Yield every finding of ``checks`` about each tool alone."""
+    """Yield every finding of ``checks`` on each tool."""
     for tool in tools:
         damaged = tool.damaged
         for each in checks:

@@ -1,4 +1,4 @@
-"""The tables of checks, and the decorators that add a function to them."""
+"""Registries of checks, and the decorators that add a function to them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ class ToolCheck:
 
 @dataclass(frozen=True, slots=True)
 class ToolSetCheck:
-    """A check of all tools of a compilation, some of which can be damaged.
+    """A check of all tools of a compilation, including damaged ones.
 
-    ``number`` is the number of its findings. The tools that come with toolc are checked too if
-    ``includes_builtin_tools`` is true.
+    ``number`` is the number of its findings. If ``includes_builtin_tools`` is true, built-in tools are checked too.
     """
 
     number: str

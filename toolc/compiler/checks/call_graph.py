@@ -23,7 +23,7 @@ __all__ = [
 
 @tool_set_check("TC106")
 def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Report each call of an unknown tool and each cycle of calls: all tools are known only here."""
+    """Report each call of an unknown tool and each cycle of calls, which requires all tools."""
     if not any(map(_may_call, tools)):
         return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
@@ -71,7 +71,7 @@ def _targets(tool: LocatedTool, known: AnyMapping[str, LocatedTool]) -> Iterator
 
 
 def _in_circles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """Return the tools of the same cycle for each tool in a cycle of calls (Tarjan's algorithm, iterative)."""
+    """Return for each tool in a cycle of calls the tools of that cycle (Tarjan's algorithm, iterative)."""
     order, low, stack, on_stack = dict[str, int](), dict[str, int](), list[str](), set[str]()
     circles: dict[str, frozenset[str]] = {}
     for start in sorted(calls):
@@ -114,7 +114,7 @@ def _unknown(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diag
 
 
 def _brought(name: str) -> str:
-    """Return a hint to add the built-in tool with this name; empty if there is none."""
+    """Return a hint to add the built-in tool with this name; empty if there is no such tool."""
     return f"it comes with toolc: write builtin: [{name}] into toolc.yaml" if name in builtin_names() else ""
 
 
@@ -126,7 +126,7 @@ def check_call_depth(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
         return
     known = by_name(tool.spec for tool in tools)
     for tool in callers:
-        # A circle has no depth, and a page of its own.
+        # Cycles have no depth and are reported by another check.
         deep = 0 if circle(tool.spec, known) else depth(tool.spec, known)
         if deep > MAX_DEPTH:
             message = f"calls stand {deep} deep in each other here, and {MAX_DEPTH} is the most"

@@ -16,7 +16,7 @@ from toolc.model.diagnostics import Diagnostic
 _HEAD: Final = frozenset(
     {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "flatten", "pipe"}
 )
-"""Of these only the first part is about the root; the others are about what it found."""
+"""Only the first operand of these applies to the root; the others apply to its result."""
 
 _ALL: Final = frozenset(
     {
@@ -47,7 +47,7 @@ def check_step_conditions(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _problem(
     route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: list[str]
 ) -> tuple[str, str] | None:
-    """Return the message and the hint about an invalid chain of names; None for a valid one."""
+    """Return the message and the hint about an invalid chain of names, or None if it is valid."""
     root, name, what = (*route, "", "")[:3]
     if root not in {"args", "steps"}:
         return f"a condition sees 'args' and 'steps', and no '{root}'", _root_hint(root, tool, ids)
@@ -58,7 +58,7 @@ def _problem(
         known = f"the parameters are {listed(sorted(declared))}" if declared else "the tool declares no parameters"
         return f"there is no parameter '{name}'", suggestion(name, declared) or known
     if name and "" in ids and name not in ids:
-        return None  # perhaps it is that of the step whose id could not be read
+        return None  # it may refer to the step whose id could not be read
     if name and name in ids and name not in before:
         return f"the step '{name}' has no result yet when this one starts", "ask for a step that comes before"
     if name and name not in before:
@@ -76,13 +76,13 @@ def _root_hint(name: str, tool: LocatedTool, ids: list[str]) -> str:
 
 
 def _routes_of(expression: str) -> Iterator[tuple[str, ...]]:
-    import jmespath  # few specs have a condition
+    import jmespath  # imported here to start faster: few specs have a condition
 
     yield from _routes(jmespath.compile(expression).parsed)
 
 
 def _routes(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
-    """Yield the chains of names that an expression begins at the root."""
+    """Yield the chains of names in an expression that start at the root."""
     kind = node["type"]
     children = node.get("children")
     parts = [each for each in children if isinstance(each, dict)] if isinstance(children, list) else []
@@ -107,7 +107,7 @@ def check_step_arguments(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Report each argument of a step that is missing, unknown or of a type that the called tool rejects."""
     if not any(tool.spec.backend.tag == "composite" for tool in tools):
         return
-    from toolc.compiler.checks.step_types import StepArguments  # lazy: few specs have steps
+    from toolc.compiler.checks.step_types import StepArguments  # start-up time: few specs have steps
 
     known = by_name(tool.spec for tool in tools if "parameters" not in tool.damaged)
     giving = by_name(tool.spec for tool in tools if tool.damaged.isdisjoint({"backend", "result"}))

@@ -22,8 +22,8 @@ _HINT: Final = "say what it does, when to use it and when not to; a model choose
 def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report a description that is missing, too short or too long.
 
-    Below 12 characters there is hardly room for more than the name. OpenAI's API has rejected descriptions above
-    1,024 characters; 4 % of the public definitions that we measured are longer and work, so that finding is off by
+    Fewer than 12 characters allow little more than the name. OpenAI's API has rejected descriptions above 1,024
+    characters. 4 % of the public definitions that we measured are longer and work, so that finding is off by
     default.
     """
     length = len(tool.spec.description.strip())
@@ -39,12 +39,12 @@ def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 DAMAGES: Final = frozenset({"name", "description"})
-"""The keys without which two descriptions cannot be compared."""
+"""The keys that must be valid for descriptions to be compared."""
 
 
 @tool_set_check("TC209", includes_builtin_tools=False)
 def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Report each tool whose description is nearly the same as that of an earlier one.
+    """Report each tool whose description is nearly the same as that of an earlier tool.
 
     ``wording`` defines the comparison. Two descriptions that share their sentences but differ in a word of the
     names of the tools (``list_branches``, ``list_labels``) are distinct.

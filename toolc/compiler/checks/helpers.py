@@ -1,4 +1,4 @@
-"""Helpers of several checks: the parameters and schemas of a tool, and a quick search in the text of a file."""
+"""Helpers shared by several checks: the parameters and schemas of a tool, and a quick text search in its file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def all_subschemas(tool: LocatedTool) -> Iterator[Mapping]:
 
 
 def has_type(schema: Mapping, name: str) -> bool:
-    """Return whether ``schema`` has ``type: name``, alone or as ``[name, "null"]``."""
+    """Return whether ``schema`` has ``type: name`` or ``type: [name, "null"]``."""
     kind = schema.get("type")
     found = kind.items if isinstance(kind, Sequence) else (kind,)
     names = [each.value for each in found if isinstance(each, Scalar)]
@@ -69,13 +69,13 @@ def has_keyword(schema: Mapping, *keywords: str) -> bool:
 
 
 def text_of(schema: Mapping, keyword: str) -> str:
-    """Return the string under ``keyword``; empty where there is none."""
+    """Return the string value of ``keyword``, or an empty string if there is none."""
     node = schema.get(keyword)
     return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
 
 
 _RESPELLS: Final = re.compile(r"\\[xuU\s]")
-"""Escapes of YAML and TOML by which a string holds characters that are not written, or not contiguously."""
+"""Escapes of YAML and TOML that can make a string differ from its source text."""
 
 
 def text_may_contain(tool: LocatedTool, parts: tuple[str, ...]) -> bool:
@@ -83,7 +83,7 @@ def text_may_contain(tool: LocatedTool, parts: tuple[str, ...]) -> bool:
     return bool(tool.defaults) or _text_may_contain(tool.source, parts)
 
 
-# A file may have thousands of tools.
+# Cached because a file may have thousands of tools.
 @lru_cache(maxsize=16)
 def _text_may_contain(source: SourceText, parts: tuple[str, ...]) -> bool:
     return any(part in source.text for part in parts) or _may_differ(source)

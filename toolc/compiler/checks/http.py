@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @tool_check("TC408", needs={"backend"})
 def check_unencrypted_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each URL of the backend that starts with ``http://`` and leads to another machine."""
+    """Report each URL of the backend that starts with ``http://`` and refers to another machine."""
     for host, span in _plain(tool):
         if not (is_loopback(host) or host.endswith(".localhost")):
             yield Diagnostic(

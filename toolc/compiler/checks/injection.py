@@ -1,4 +1,4 @@
-"""Checks of text from a model that becomes code: TC401 (shell code) and TC407 (SQL and JSON)."""
+"""Checks of arguments inserted into code: TC401 (shell code) and TC407 (SQL and JSON)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from toolc.model.spec.code_backends import Argv, Script, ShellBackend, WhenGroup
 from toolc.model.template import Placeholder, Template
 
 _WORDS: Final = r"(?:SELECT\s[^;\"]{1,400}?\sFROM|INSERT\s+INTO|UPDATE\s[^;\"]{1,200}?\sSET|DELETE\s+FROM)\s"
-# In capitals or small letters throughout: "Select one from these" is a sentence.
+# All upper or all lower case: "Select one from these" is an ordinary sentence.
 _STATEMENT: Final = f"(?:{_WORDS}|{_WORDS.lower()})"
 _SQL: Final = re.compile(rf"\s*{_STATEMENT}")
-_SCRIPT_SQL: Final = rf"\b{_STATEMENT}[^;\"]{{0,2000}}?\$\{{?ARG_(?P<name>\w+)\}}?"  # for scripts alone
+_SCRIPT_SQL: Final = rf"\b{_STATEMENT}[^;\"]{{0,2000}}?\$\{{?ARG_(?P<name>\w+)\}}?"  # for scripts only
 _JSON_START: Final = re.compile(r'\s*(?:\{\s*"|\[\s*["{\[])')
 _JSON_END: Final = re.compile(r"[\]}]\s*$")
 
@@ -35,8 +35,8 @@ def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each text of the backend that is SQL or JSON with an inserted value that can change it (CWE-89).
 
     SQL is a statement with a placeholder, anywhere in the backend, or with ``$ARG_name`` in a script. JSON is a
-    text that starts and ends like JSON, with a placeholder that does not use the filter ``json``. Values that can
-    do no harm are not reported: numbers, booleans and the values of an enum.
+    text that starts and ends like JSON, with a placeholder that does not use the filter ``json``. Harmless values
+    are not reported: numbers, booleans and the values of an enum.
     """
     for node, text in strings(tool.node.get("backend"), _NOT_TEMPLATES):
         if "{{" not in text:
@@ -54,7 +54,7 @@ def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _harmful(template: Template, tool: LocatedTool, *, escaped_by: str | None) -> str | None:
-    """Return the first parameter in ``template`` whose value may be any text, and is not written by that filter."""
+    """Return the first parameter that may be any text and does not use the filter ``escaped_by``, or None."""
     for part in template.parts:
         if isinstance(part, Placeholder) and part.name in tool.spec.parameters.properties:
             last = part.filters[-1].name if part.filters else ""
@@ -107,7 +107,7 @@ def check_shell_code(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each argument that a shell would run as code and that contains a placeholder (CWE-78).
 
     Quotes inside the code do not make this safe. A placeholder that is the whole code is allowed: such a tool
-    declares openly that it runs its input, as a ``bash`` tool does.
+    declares that it runs its input, like a ``bash`` tool.
     """
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
@@ -140,7 +140,7 @@ def _words(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
 
 
 def _constant(template: Template) -> str | None:
-    """Return the text of a template without placeholders; None for any other."""
+    """Return the text of a template without placeholders, or None for any other template."""
     if len(template.parts) == 1 and isinstance(template.parts[0], str):
         return template.parts[0]
     return None if template.parts else ""

@@ -38,9 +38,9 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 def check_annotations(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report annotations that contradict each other or the verb of the name, and missing annotations.
 
-    A client asks its user before it runs a destructive tool, and does not ask for one that only reads, so a wrong
-    annotation is worse than none. The verb is the first word of the name, or else the last (``file_delete``). Only
-    unambiguous verbs count: ``remove_accents`` and ``set_of_words`` destroy nothing.
+    A client asks its user for confirmation before it runs a destructive tool, but not before a read-only one, so a
+    wrong annotation is worse than none. The verb is the first word of the name, or else the last (``file_delete``).
+    Only unambiguous verbs count: ``remove_accents`` and ``set_of_words`` destroy nothing.
     """
     said = tool.spec.annotations
     verb = _verb(tool.spec.name)
@@ -70,13 +70,13 @@ def _verb(name: str) -> str | None:
 
 
 def _can_change(tool: LocatedTool) -> bool:
-    """Return whether there is anything outside a call that the tool could change; TC505 is about the workspace."""
+    """Return whether the tool could change anything outside a call. The workspace is checked by TC505."""
     computes = isinstance(tool.spec.backend, ShellBackend | PythonBackend)
     return not computes or bool(tool.spec.sandbox.network.allow)
 
 
-# Words that lead to what comes instead, a date by which it goes, or a name with an underscore: a tool's.
-_SAYS: Final = (  # compiled where a tool is deprecated: start-up time
+# Words that introduce a replacement, a removal date, or a name with an underscore (a tool name).
+_SAYS: Final = (  # compiled only if a tool is deprecated: start-up time
     r"\b(?:call|instead|merged|moved|prefer|renamed|replace[ds]?|replacement|see|successor|superseded|switch|try|use)\b"
     r"|\b(?:after|by|from|in|on|until)\s+(?:\w+\s+)?20[0-9]{2}\b|\b20[0-9]{2}-[0-9]{2}|\w_\w|[a-z]-[a-z]|`[^`]+`"
 )
@@ -84,7 +84,7 @@ _SAYS: Final = (  # compiled where a tool is deprecated: start-up time
 
 @tool_check("TC803", needs={"deprecated"})
 def check_replacement(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report a ``deprecated`` text that names no replacement and does not state that there is none."""
+    """Report a ``deprecated`` text that neither names a replacement nor states that there is none."""
     text = tool.spec.deprecated
     if text is not None and not re.search(_SAYS, text, re.IGNORECASE):
         yield Diagnostic(

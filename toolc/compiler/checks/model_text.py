@@ -26,13 +26,13 @@ _HIDDEN: Final = re.compile(
 _JOINERS: Final = frozenset("\u200c\u200d")
 _EMOJI_STYLE: Final = frozenset("\ufe0e\ufe0f")
 _KEYCAP_BASES: Final = frozenset("0123456789#*")
-# Letters of Cyrillic and Greek that look like Latin ones; signs such as μ, Ω and Δ are used with Latin letters.
+# Cyrillic and Greek letters that look like Latin ones. Signs such as μ, Ω and Δ are used with Latin letters.
 _POSING: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")  # noqa: RUF001  that is the point
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
 def first_hidden(text: str) -> str:
-    """Return the first character of ``text`` that cannot be seen, as ``U+200B``; empty where there is none."""
+    """Return the first invisible character of ``text`` in the form ``U+200B``, or an empty string."""
     found = (match for match in _HIDDEN.finditer(text) if not _is_ordinary(text, match))
     return next((f"U+{ord(match[0][0]):04X}" for match in found), "")
 
@@ -75,7 +75,7 @@ def _fix(tool: LocatedTool, each: ModelText) -> Fix | None:
 
 
 def _is_ordinary(text: str, match: re.Match[str]) -> bool:
-    """Return whether ordinary text needs these characters here."""
+    """Return whether these characters are needed in ordinary text here."""
     before = text[match.start() - 1] if match.start() else " "
     after = text[match.end()] if match.end() < len(text) else " "
     style, joiner = match[0][0], match[0][-1]
@@ -104,7 +104,7 @@ def _lookalike(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
             return
 
 
-# Compiled where there is something like it: start-up time.
+# Compiled only if a text may match: start-up time.
 _TAG: Final = (
     r"(?i)</?(?:system|assistant|important|critical|instructions?|developer|admin|hidden|secret_?instructions?"
     r"|system[-_ ](?:prompt|message|reminder)|tool[-_]?(?:calls?|results?|use)|function_calls?|antml:\w+)\b"
@@ -122,9 +122,9 @@ _BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
 
 @tool_check("TC213", needs={"description", "name"})
 def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each part of a string that is not plain text; data may contain tags and comments.
+    """Report each part of a string that is not plain text. Data may contain tags and comments.
 
-    A model can read ``<system>`` as a message of that role, and a terminal or a rendered page hides an escape
+    A model can interpret ``<system>`` as a message of that role, and a terminal or a rendered page hides an escape
     sequence or a comment from the reviewer.
     """
     for each in tool.visible if _may_have(tool.words) else ():
@@ -136,7 +136,7 @@ def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _may_have(words: str) -> bool:
-    """Return whether there can be a finding in a text of all strings, as JSON has them."""
+    """Return whether a JSON text of all strings may contain a finding."""
     if "<" in words or not words.isprintable() or _BRACKET.search(words) or _WRITTEN_ESCAPE.search(words):
         return True
     return has_long_run(words, _ENCODED, 80)
@@ -158,7 +158,7 @@ def _found(each: ModelText) -> tuple[str, str] | None:
 
 
 def _is_placeholder(text: str, match: re.Match[str]) -> bool:
-    """Return whether a tag is a blank to fill in, as in ``<system>-<name>``: never closed, and part of a word."""
+    """Return whether a tag is a placeholder, as in ``<system>-<name>``: not closed, and part of a word."""
     if not _PLACEHOLDER.fullmatch(match[0]) or f"</{match[0][1:]}".lower() in text.lower():
         return False
     around = text[match.start() - 1 : match.start()] + text[match.end() : match.end() + 1]
@@ -166,7 +166,7 @@ def _is_placeholder(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_random(blob: str) -> bool:
-    """Return whether it has capitals, small letters and digits all through, as words and paths do not."""
+    """Return whether upper-case and lower-case letters and digits occur throughout, unlike in words and paths."""
     quarter = len(blob) // 4
     parts = [blob[at : at + quarter] for at in range(0, 4 * quarter, quarter)]
     mixed = [part for part in parts if re.search("[a-z]", part) and re.search("[A-Z]", part)]
@@ -191,31 +191,31 @@ from now on you (?:are|must|will|should)
 new (?:system )?instructions (?:follow|for the model|for you)
 (?:read|contents? of) (?:the )?(?:file )?~/\.(?:ssh|aws|gnupg|cursor|netrc|kube)
 """
-"""One phrase a line, indented where it goes on; a space stands for any space and punctuation between words."""
+"""One phrase per line; continuation lines are indented. A space matches any space and punctuation between words."""
 
 _JOINED: Final = _PHRASES.strip().replace("\n    ", "").replace("\n", "|")
-_SUSPICIOUS: Final = rf"\b(?:{_JOINED})\b".replace(" ", r"\W{1,3}")  # compiled where a mark is found: start-up time
+_SUSPICIOUS: Final = rf"\b(?:{_JOINED})\b".replace(" ", r"\W{1,3}")  # compiled if a mark is found: start-up time
 _MARKS: Final = (
     "ignore", "disregard", "forget", "override", "bypass", "user", "tool", "prompt", "instruction", "exfiltrate",
     "now", "~/",
 )  # fmt: skip
-"""Every phrase holds one of these, and looking for them is much faster than the pattern."""
+"""Every phrase contains one of these. Searching for them is much faster than matching the pattern."""
 
 
 def _may_match(text: str) -> bool:
     if " " not in text:
         return False
-    if not text.isascii():  # some letters beyond ASCII match too
+    if not text.isascii():  # some non-ASCII letters match too
         return True
     small = text.lower()
-    for mark in _MARKS:  # noqa: SIM110  any() takes three times as long, and every tool is asked for all marks
+    for mark in _MARKS:  # noqa: SIM110  any() takes three times as long, and this tests all marks for every tool
         if mark in small:
             return True
     return False
 
 
 def first_order(text: str) -> str:
-    """Return the first words of ``text`` that give a model orders; empty where there are none."""
+    """Return the first words of ``text`` that are instructions to a model, or an empty string."""
     match = re.search(_SUSPICIOUS, text, re.IGNORECASE) if _may_match(text) else None
     return " ".join(match[0].split())[:80] if match else ""
 
@@ -224,8 +224,8 @@ def first_order(text: str) -> str:
 def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report the first instruction to the model in each string that it reads.
 
-    Each phrase has been used in attacks, and a description does not need it. Such phrases occur in 8 of 755 tools
-    of a public catalogue.
+    Each phrase has been used in attacks and is not needed in a description. Such phrases occur in 8 of 755 tools of
+    a public catalogue.
     """
     for each in tool.visible if _may_match(tool.words) else ():
         match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_match(each.text) else None
@@ -248,9 +248,9 @@ _FOR_EXAMPLES: Final = frozenset(
 
 @tool_check("TC214", needs={"description", "name"})
 def check_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report the first URL of each description that leads to a real host.
+    """Report the first URL of each description that refers to a real host.
 
-    Names reserved for examples (RFC 2606) are allowed. Off by default: many URLs lead to documentation.
+    Names reserved for examples (RFC 2606) are allowed. Off by default: many URLs refer to documentation.
     """
     for each in tool.visible:
         if each.role != "prose" or "://" not in each.text:

@@ -22,17 +22,17 @@ class _Name:
 
     @property
     def order(self) -> tuple[bool, str, int, int]:
-        """Who had it first: names before aliases, then by place."""
+        """The sort key: names before aliases, then by position."""
         start = self.span.start
         return (self.is_alias, self.span.path, start.line, start.column)
 
 
 @tool_set_check("TC203", includes_builtin_tools=False)
 def check_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Report each name or alias that is the same as that of an earlier tool, or nearly the same.
+    """Report each name or alias that equals that of an earlier tool, or nearly equals it.
 
     The order is that of files and lines, with names before aliases. Names that differ only in letter case count as
-    the same: clients with several servers, file systems and models confuse ``Read`` and ``read``.
+    equal: clients with several servers, file systems and models confuse ``Read`` and ``read``.
     """
     yield from _clashes(tools)
     yield from similar_names(tools)
@@ -66,11 +66,11 @@ def _names(tools: Sequence[LocatedTool]) -> Iterator[_Name]:
 
 
 _SHORTEST: Final = 8
-"""Names shorter than this differ by a letter on purpose (``cp`` and ``scp``)."""
+"""Shorter names often differ in one letter intentionally (``cp`` and ``scp``)."""
 
 
 def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Yield each tool whose name is nearly that of an earlier one."""
+    """Yield a finding for each tool whose name is nearly that of an earlier tool."""
     readable = sorted((tool for tool in tools if "name" not in tool.damaged), key=lambda tool: tool.path)
     for number, twin in find_near_duplicates([tool.spec.name for tool in readable], NAMES):
         tool, other = readable[number], readable[twin]
@@ -106,7 +106,7 @@ def _thirds(name: str) -> tuple[str, str, str]:
 
 
 def _is_near(name: str, other: str) -> bool:
-    """Return whether two names that share a key are near, and not one name in other letters, which is an error."""
+    """Return whether two names that share a key are similar. A difference in case only is an error elsewhere."""
     one, two = _plain(name), _plain(other)
     if name.lower() == other.lower() or _digits(one) != _digits(two):
         return False

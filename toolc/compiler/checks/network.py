@@ -21,7 +21,7 @@ _METADATA: Final = frozenset(
         "metadata", "metadata.azure.internal", "metadata.google.internal",
     }
 )  # fmt: skip
-"""Where clouds answer a machine's questions about itself: AWS, Azure, Google, Oracle, Alibaba."""
+"""The metadata services of AWS, Azure, Google, Oracle and Alibaba."""
 
 
 @tool_check("TC504", needs={"sandbox"})
@@ -29,7 +29,7 @@ def check_broad_destinations(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each destination that is a wildcard, an IP address or a metadata service.
 
     A wildcard allows names that do not exist yet, an IP address does not identify its owner, and the metadata
-    service of a cloud gives out the credentials of the machine.
+    service of a cloud returns the credentials of the machine.
     """
     node = tool.node_at("sandbox", "network", "allow") if tool.spec.sandbox.network.allow else None
     for item in node.items if isinstance(node, Sequence) else ():
@@ -44,7 +44,7 @@ def check_broad_destinations(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _finding(entry: Destination) -> tuple[str, str] | None:
-    """Return the message and the hint about an entry, None where it is an ordinary host."""
+    """Return the message and the hint about a destination, or None for an ordinary host."""
     if entry.kind == "wildcard":
         message = f"'*.{entry.host}' allows every host below {entry.host}, those that do not exist yet too"
         return message, "list the hosts that the tool needs"

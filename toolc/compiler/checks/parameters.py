@@ -18,7 +18,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.model.template import Placeholder
 
-# Compiled where there is a parameter to look at: start-up time.
+# Compiled only if there is a parameter to check: start-up time.
 _LEAD: Final = (
     r"\b(?:one of|any of|(?:allowed|valid|possible|accepted|supported) (?:values?|options?)(?: are| is)?"
     r"|options(?: are)?|must be(?: either)?|can be(?: either)?|either|choices(?: are)?)\b(?P<colon> ?:)? ?"
@@ -50,7 +50,7 @@ def check_enums_in_prose(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _may_be_open(schema: JsonObject) -> bool:
-    """Return whether the parameter can be an open string; a quick test for the many others."""
+    """Return whether the parameter can be an open string. This quick test excludes most parameters."""
     kind = schema.get("type")
     return kind not in _NO_STRINGS and (kind != "string" or not any(key in schema for key in _CLOSED_BY))
 
@@ -63,7 +63,7 @@ def _is_open_string(schema: Mapping) -> bool:
 
 
 def _closed_set(text: str) -> str | None:
-    """Return the list of values that ``text`` gives, as it is written; None where it gives none or an open one."""
+    """Return the list of values in ``text`` as written, or None if there is none or the list is open."""
     for lead in re.finditer(_LEAD, text, re.IGNORECASE):
         found = re.compile(_LIST).match(text, lead.end())
         if found is None:
@@ -72,7 +72,8 @@ def _closed_set(text: str) -> str | None:
         quoted = listed[0] in "'\"`"
         count = len(re.findall(_BETWEEN, re.sub(r"\([^()]*\)", "", listed))) + 1
         rest = text[found.end() : found.end() + 12]
-        # Two bare words may be any sentence ("must be a file or folder"); a colon, quotes or a third make a list.
+        # Two bare words occur in any sentence ("must be a file or folder"). A list has a colon, quotes or a third
+        # word.
         is_list = quoted or count >= 3 or bool(lead["colon"])
         if is_list and (quoted or not re.search(_OPEN, listed)) and not re.match(_OPEN, rest.lstrip(" ,;")):
             return listed
@@ -152,7 +153,7 @@ def check_free_form_objects(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _may_be_free(schema: JsonObject) -> bool:
-    """Return whether the parameter can be a free-form object; a quick test for the many others."""
+    """Return whether the parameter can be a free-form object. This quick test excludes most parameters."""
     kind = schema.get("type")
     return isinstance(kind, list) or kind in {"object", "array"}
 

@@ -1,4 +1,4 @@
-"""Checks of what providers accept: TC701 (Gemini), TC702 (strict mode), TC703 (choices), TC705 (losses)."""
+"""Checks of what providers accept: TC701 (Gemini), TC702 (strict mode), TC703 (root keywords), TC705 (losses)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report what OpenAI's strict mode cannot represent, or represents differently, in a tool that requests it.
 
     Strict mode requires every property and closes every object. An optional value becomes "a value or null", which
-    a model fills in more often. The lowering of the provider decides what cannot be represented at all.
+    models fill in more often. The lowering of the provider decides what cannot be represented at all.
     """
     asking = (each.provider for each in tool.spec.providers if each.strict and each.provider.startswith("openai"))
     provider = next(asking, None)
     if provider is None:
         return
-    from toolc.providers.json_schema.lowering import LossLog  # start-up time: few tools ask for strict mode
+    from toolc.providers.json_schema.lowering import LossLog  # start-up time: few tools request strict mode
     from toolc.providers.json_schema.strict import CLOSES
     from toolc.providers.openai import strict_parameters
 
@@ -53,24 +53,24 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _place(tool: LocatedTool, pointer: str) -> Span:
-    """Return the position of the node at a JSON Pointer into the schema of the tool, or of the nearest one."""
+    """Return the span of the node at a JSON Pointer into the tool's schema, or of the nearest existing node."""
     route = _route(tool, pointer)
     names = [step for step in route if isinstance(step, str)]
     return tool.key_span(*names) if len(names) == len(route) else tool.span(*route)
 
 
 def _first_key(tool: LocatedTool, pointer: str) -> Span:
-    """Return the first key of the schema at ``pointer``: another key can be written next to it."""
+    """Return the span of the first key of the schema at ``pointer``, next to which another key can be added."""
     node = tool.node_at(*_route(tool, pointer))
     return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else _place(tool, pointer)
 
 
 def _route(tool: LocatedTool, pointer: str) -> list[str | int]:
-    """Return the keys and indices from the tool's map to what a JSON Pointer into its schema is about."""
+    """Return the keys and indices from the tool's map that correspond to a JSON Pointer into its schema."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     root = tool.node.get("parameters")
     if len(steps) > 1 and isinstance(root, Mapping) and not is_full_schema(root):
-        del steps[1]  # the shorthand has its parameters where a schema has its 'properties'
+        del steps[1]  # the shorthand has its parameters where a schema has 'properties'
     return [
         int(step) if above in LISTS_OF_SCHEMAS else step for above, step in zip(["", *steps], steps, strict=False)
     ]
@@ -83,9 +83,8 @@ REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "
 def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each keyword at the root of the parameters that a provider rejects there.
 
-    The lowering moves such a keyword into the description (see ``toolc.providers.json_schema.lowering``), so it
-    constrains the
-    model only when the call is validated.
+    The lowering moves such a keyword into the description (see ``toolc.providers.json_schema.lowering``). It then
+    constrains the model only when the call is validated.
     """
     schema = tool.spec.parameters.value
     for key in sorted(REJECTED_AT_ROOT & schema.keys()) if not REJECTED_AT_ROOT.isdisjoint(schema) else ():
@@ -104,14 +103,14 @@ UNSUPPORTED_BY_GEMINI: Final = frozenset(
         "patternProperties", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
     }
 )  # fmt: skip
-"""Keywords that restrict values and that Gemini's subset lacks."""
+"""Keywords that restrict values and are missing in Gemini's subset."""
 
 
 @tool_check("TC701", needs={"parameters"})
 def check_gemini_keywords(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each keyword that restricts values and that Gemini does not accept. Off by default.
 
-    The list is that of Gemini's documentation of ``parametersJsonSchema``, as in ``toolc.providers.gemini_schema``,
+    The list is from Gemini's documentation of ``parametersJsonSchema``, as in ``toolc.providers.gemini_schema``,
     which this check must not import; a test compares the two.
     """
     for schema in all_subschemas(tool):
@@ -128,7 +127,7 @@ def check_lossy_schemas(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each ``oneOf``, and each ``format`` of a value that is not a number. Off by default.
 
     The loss report of a provider lists everything that its definition cannot represent; this check reports what the
-    schema alone shows. Keywords that are rejected belong to TC701 and TC703.
+    schema alone shows. Rejected keywords are reported by TC701 and TC703.
     """
     for schema in all_subschemas(tool):
         if schema is not tool.node.get("parameters") and (entry := schema.entry("oneOf")):

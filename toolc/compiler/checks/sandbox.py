@@ -17,17 +17,17 @@ _FILES: Final = frozenset(
         "dir", "directory", "file", "file_name", "file_path", "filename", "filepath", "files", "path", "paths",
     }
 )  # fmt: skip
-"""Not "folder": mail and bookmarks have those too."""
+"""Without "folder", which also means a mail or bookmark folder."""
 
 
 @tool_check("TC404", needs={"annotations", "backend", "parameters", "sandbox"})
 def check_missing_workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each parameter named like a file in a tool without access to files.
+    """Report each parameter with the name of a file in a tool without access to files.
 
-    The sandbox contains only the workspace. Without one, a call with a path of the user finds nothing. Tools that
-    can get files elsewhere are not reported: from their image, from packed files, from the network, from values in
-    the spec, or if the backend is neither a command nor a function. A tool with ``open_world: true`` means an
-    external path (in a repository, on a cluster); TC503 reports its missing network.
+    The sandbox contains only the workspace. Without one, a call with a user's path finds nothing. Tools that can
+    get files elsewhere are not reported: from their image, from packed files, from the network, from values in the
+    spec, or if the backend is neither a command nor a function. In a tool with ``open_world: true`` the path is
+    external (in a repository, on a cluster); TC503 reports its missing network.
     """
     if _FILES.isdisjoint(tool.spec.parameters.properties):
         return
@@ -70,7 +70,7 @@ def check_read_only_workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
 def check_image_tag(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report an image without a tag or digest. A tag is sufficient, because the lock file pins its digest."""
     image = tool.spec.sandbox.image
-    # A colon before the last slash belongs to a registry's port.
+    # A colon before the last slash separates the port of a registry.
     if image is not None and not {"@", ":"} & set(image.rpartition("/")[2]):
         yield Diagnostic(
             codes.IMAGE_TAG, f"the image '{image}' has no tag, so it is whatever 'latest' is on the day",

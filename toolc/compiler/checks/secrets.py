@@ -28,7 +28,7 @@ _ASKS: Final = frozenset(
     }
 )  # fmt: skip
 _LITERAL: Final = r"(?!\{\{|\$|/|\*+$|<|true$|false$|none$)[^\s{}]+"
-# Both compiled where there is something like it: start-up time.
+# Both are compiled only if a text may match: start-up time.
 _OPTION: Final = rf"--(?:api-?key|access-?token|auth-?token|pass(?:word)?|secret|token)=(?P<value>{_LITERAL})"
 _URL: Final = r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@{}]{1,100}:(?P<value>[^\s/@{}$<*]{1,200})@"
 _VARIABLE: Final = re.compile(r"(?:.*_)?(?:API_?KEY|PASSWD|PASSWORD|PRIVATE_KEY|SECRET|SECRET_KEY|TOKEN)")
@@ -39,11 +39,11 @@ _DECLARE: Final = "declare it under sandbox.secrets: its value comes from whoeve
 
 @tool_check("TC602", needs={"parameters"})
 def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each secret that a model, a process list or a log can show.
+    """Report each secret that may become visible to a model, in a process list or in a log.
 
     A secret is exposed if a placeholder (``{{ secrets.TOKEN }}``) is in text for a model or in a test, where it is
     not replaced; if it is a parameter; or if it is written literally in a command line, a URL or a variable whose
-    name indicates a secret. The decoder checks the other places, with the same number.
+    name indicates a secret. The decoder checks the other places and uses the same number.
     """
     for key in _READ_BY_OTHERS if text_may_contain(tool, ("secrets",)) else ():
         for node, text in strings(tool.node.get(key)):
@@ -80,7 +80,7 @@ _CODE: Final = frozenset({"script", "code"})
 
 @tool_check("TC603", needs={"backend", "sandbox"})
 def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each secret that is used without a declaration, or declared without use.
+    """Report each secret that is used but not declared, or declared but not used.
 
     A secret with ``expose: env`` or ``file`` is always passed to the tool; a secret of the broker is used only
     where ``{{ secrets.NAME }}`` is written.
@@ -113,7 +113,7 @@ def _named(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
         yield from ((scalar, match) for match in _NAMED_SECRET.finditer(text))
 
 
-# $NAME, ${NAME}, ${NAME:-default}, %NAME% and ${env:NAME}; names of environments are in capitals.
+# $NAME, ${NAME}, ${NAME:-default}, %NAME% and ${env:NAME}; names of environment variables are in upper case.
 _EXPANSION: Final = re.compile(
     r"\$\{?[A-Z_][A-Z0-9_]+\b(?:[:?+-][^}]{0,200})?\}?|%[A-Z_][A-Z0-9_]+%|\$\{env[:.][^}]{0,200}\}"
 )
@@ -145,7 +145,7 @@ def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterator[Diagnostic]:
     for index, word in enumerate(command):
         match = _EXPANSION.search(word)
-        # A word with spaces is code, as after 'sh -c', whose own variables those are.
+        # A word with spaces is code, as after 'sh -c', and the variables in it belong to that code.
         if match and not re.search(r"\s", word):
             yield Diagnostic(
                 codes.ENV_EXPANSION,
@@ -160,7 +160,7 @@ _HINT: Final = "revoke it, for it is in the history too; declare it under sandbo
 
 
 def check_text_for_secrets(source: SourceText) -> Iterator[Diagnostic]:
-    """Yield each secret that is written in a file."""
+    """Yield a finding for each secret that is written in a file."""
     for found in find_secrets(source.text):
         span = source.span(found.start, found.end)
         yield Diagnostic(codes.SECRET, f"this looks like {found.kind}", span, _HINT)

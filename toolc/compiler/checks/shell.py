@@ -79,7 +79,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _as_argv(text: str, parameters: Schema) -> list[str] | None:
-    """Return the items of ``argv`` that do what the script does, as YAML; None where there are none."""
+    """Return the items of an equivalent ``argv`` as YAML, or None if there is no equivalent."""
     lines = _lines(text)
     words = _words(lines[0].removeprefix("exec ")) if len(lines) == 1 else None
     if (
@@ -98,7 +98,7 @@ def _as_argv(text: str, parameters: Schema) -> list[str] | None:
 
 
 def _words(line: str) -> list[str] | None:
-    """Return the words of a command line that the shell only splits; None for any other."""
+    """Return the words of a command line if the shell would only split it, else None."""
     words: list[str] = []
     at = 0
     while at < len(line):
@@ -129,8 +129,8 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each separate argument with a declared value that starts with ``-``.
 
     A call with such an argument is rejected, unless ``--`` precedes it or ``allow_dash`` names the parameter,
-    because a program could read it as an option. Only certain cases are reported: a default, an enum, a constant,
-    or a number that can be negative.
+    because a program could interpret it as an option. Only certain cases are reported: a default, an enum, a
+    constant, or a number that can be negative.
     """
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
@@ -168,7 +168,7 @@ def _dash_fix(tool: LocatedTool, argv: Argv, template: Template, span: Span) -> 
 
 
 def _before_end_of_options(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
-    """Yield each argument that a program may read as an option, and its route."""
+    """Yield each argument that a program may interpret as an option, and its route."""
     for index, element in enumerate(argv.elements):
         route = ("backend", "shell", "argv", index)
         if element == _END_OF_OPTIONS:

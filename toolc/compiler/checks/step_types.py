@@ -43,7 +43,7 @@ _FIXED: Final[Mapping[str, Shape]] = {
 
 @dataclass(frozen=True, slots=True)
 class NoSuchKeyError(Exception):
-    """A placeholder that names a key which nothing has there: ``key``, where only ``known`` are."""
+    """Raised if a placeholder names a missing key: ``key`` is its name, and ``known`` are the existing keys."""
 
     key: str
     known: frozenset[str]
@@ -51,9 +51,9 @@ class NoSuchKeyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the templates of a step can name: the composite's parameters, and steps by their ids.
+    """The names available to the templates of a step: the composite's parameters, and steps by id.
 
-    A step whose tool is not known gives anything.
+    If the tool of a step is unknown, its output may have any type.
     """
 
     parameters: Schema
@@ -70,7 +70,7 @@ class Known:
         return TEXT
 
     def may_be_absent(self, template: Template) -> str:
-        """Return the parameter that ``template`` names and a call may lack; empty where it names none."""
+        """Return the parameter in ``template`` that a call may omit, or an empty string."""
         names = sorted(name for name in template.names if self.parameters.may_be_absent(name))
         return names[0] if names else ""
 
@@ -111,9 +111,9 @@ _DEFINED: Final = ("$defs", "definitions")
 
 @dataclass(frozen=True, slots=True)
 class StepArguments:
-    """The arguments of the step ``index`` of a composite that could be decoded.
+    """The arguments of the step ``index`` of a composite, as far as they could be decoded.
 
-    ``tools`` are those that it may call, by name, and ``giving`` those of which it is known what they give.
+    ``tools`` are the tools that it may call, by name; ``giving`` are the tools whose output type is known.
     """
 
     tool: LocatedTool
@@ -123,7 +123,7 @@ class StepArguments:
     giving: Mapping[str, ToolSpec]
 
     def findings(self) -> Iterator[Diagnostic]:
-        """Yield each argument that is missing, unknown, or of a type that the called tool does not take."""
+        """Yield a finding for each argument that is missing, unknown, or of a type that the called tool rejects."""
         node = self.tool.node_at(*self._route, "args")
         if node is not None and not isinstance(node, MappingNode):
             return
@@ -172,7 +172,7 @@ class StepArguments:
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
 
     def _handed_on(self, missing: Sequence[str], *, are_read: bool) -> Iterator[Diagnostic]:
-        """Report a pipeline step without exactly one parameter for the previous output, or of another type."""
+        """Report a pipeline step unless exactly one parameter, of a matching type, remains for the output."""
         tool = self._step.tool
         if len(missing) > 1:
             message = f"a pipeline hands one value on, and '{tool}' needs {listed(missing)}"
@@ -193,7 +193,7 @@ class StepArguments:
         for name in missing[:1]:
             wanted = Shape(self._parameters.properties.get(name, {}), self._parameters.value).types
             got = outputs(self.giving.get(self.backend.steps[self.index - 1].tool)).types
-            # A text is what it says, whatever the data: see ``handed_on``.
+            # Any output can be passed as text, see ``handed_on``.
             if len(missing) == 1 and wanted != {"string"} and wanted.isdisjoint(got):
                 message = f"{tool}.{name} is {in_words(wanted)}, and the step before gives {in_words(got)}"
                 hint = "put a step between them that makes the one of the other"
@@ -223,7 +223,7 @@ class StepArguments:
         node = self.tool.node_at(*self._route, *route)
         if node is not None and isinstance(wanted.schema, dict):
             diagnostics = Diagnostics()
-            # With the definitions that its references lead to.
+            # Includes the definitions that its references use.
             schema = Schema({**{key: wanted.root[key] for key in _DEFINED if key in wanted.root}, **wanted.schema})
             check_instance(node, schema, what, codes.STEP_ARGUMENTS, Findings(self.tool.source, diagnostics))
             yield from diagnostics.sorted()
@@ -274,5 +274,5 @@ class StepArguments:
         return str(node.value)[:80] if isinstance(node, Scalar) else ""
 
     def _value_span(self, route: tuple[str | int, ...]) -> Span:
-        """Return a template without the quotes around it."""
+        """Return the span of a template without the quotes around it."""
         return self.tool.source.locate(self._span(*route), self._written(route))

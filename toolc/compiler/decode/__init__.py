@@ -1,1 +1,1 @@
-"""The package ``toolc.compiler.decode``."""
+"""Decode the nodes of a spec into the types of ``toolc.model.spec``."""

@@ -1,4 +1,4 @@
-"""What the sections of one tool must agree on, each of them being right by itself."""
+"""Check that the sections of one tool, each valid alone, do not contradict each other."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 _IDEMPOTENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
-"""The methods that RFC 9110 (9.2.2) calls idempotent."""
+"""The methods that RFC 9110 (section 9.2.2) defines as idempotent."""
 
 _OF_A_SANDBOX: Final = frozenset(
     {"build", "env", "image", "min_isolation", "network", "run_as", "secrets", "workspace"}
 )
 _OF_AN_AGENT: Final = frozenset({"network", "secrets"})
-"""What counts for the requests to a sub-agent's model."""
+"""The keys of ``sandbox`` that apply to the requests to a sub-agent's model."""
 
 
 def check_agreement(tool: LocatedTool, findings: Findings) -> None:
-    """Report where two sections contradict each other; one that could not be read is passed over."""
+    """Report contradictions between sections. Sections that could not be read are skipped."""
     for needs, check in _CHECKS:
         if tool.damaged.isdisjoint(needs):
             for each in check(tool):
@@ -80,7 +80,7 @@ def _url_from_argument(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _secret_hosts(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """A secret that would be sent to a host that its own entry does not list."""
+    """Yield a finding for each secret that would be sent to a host missing from its ``hosts``."""
     secrets = {secret.name: secret for secret in tool.spec.sandbox.secrets}
     for name, host in sorted(set(_sent_secrets(tool))):
         if name in secrets and secrets[name].hosts and host not in secrets[name].hosts:
@@ -90,7 +90,7 @@ def _secret_hosts(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _sent_secrets(tool: LocatedTool) -> Iterator[tuple[str, str]]:
-    """The name of each secret that the backend sends, and the host it sends it to, as far as that is constant."""
+    """Yield the name of each secret that the backend sends, and the host that receives it if it is constant."""
     backend = tool.spec.backend
     if backend.tag == "agent" and backend.api_key is not None:
         yield from ((name, backend.base_url.host) for name in backend.api_key.secrets)
@@ -125,7 +125,7 @@ def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """A session where there is nothing that could last from call to call."""
+    """Yield a finding for ``lifetime: session`` without a process, or with one transaction per call."""
     sandbox, backend = tool.spec.sandbox, tool.spec.backend
     if sandbox.lifetime != "session":
         return
@@ -139,7 +139,7 @@ def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """A secret in a plugin's environment that is to stay outside of its sandbox."""
+    """Yield a finding for each secret in a plugin's environment that must stay outside the sandbox."""
     kept = {secret.name for secret in tool.spec.sandbox.secrets if secret.expose == "broker"}
     for variable in tool.spec.sandbox.secret_env:
         for name in sorted(variable.value.secrets & kept):
@@ -149,7 +149,10 @@ def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """What a tool that calls others says of a sandbox it has not; what its defaults say is meant for others."""
+    """Yield findings for sandbox settings of a tool that calls other tools and has no sandbox.
+
+    Settings from defaults are not reported, because they are meant for other tools.
+    """
     backend, sandbox = tool.spec.backend, tool.node.get("sandbox")
     if backend.tag not in {"composite", "agent"} or not isinstance(sandbox, Mapping):
         return
@@ -185,15 +188,15 @@ _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
 )
 
 _CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
-"""The content codings that a response is read in."""
+"""The content codings that toolc can decode in a response."""
 
 
 _HOLDING: Final = frozenset({"object", "array", "null"})
-"""The types of what has places for a cursor, or is given some."""
+"""The types that can contain a cursor, or in which one can be created."""
 
 
 def check_http(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
-    """Each contradiction of an HTTP tool, which has this ``backend``."""
+    """Yield each contradiction within an HTTP tool with this ``backend``."""
     yield from _headers(tool, backend)
     yield from _body(tool, backend)
     yield from _cursor(tool, backend)
@@ -240,7 +243,7 @@ def _cursor(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
 
 
 def _has_place(template: JsonTemplate, way: list[str], parameters: Schema) -> bool:
-    """Whether a JSON Pointer whose tokens are ``way`` may lead to where a value can be put."""
+    """Return whether a JSON Pointer with the tokens ``way`` may lead to a place for a value."""
     if not way:
         return True
     name, *others = way
@@ -257,7 +260,10 @@ def _has_place(template: JsonTemplate, way: list[str], parameters: Schema) -> bo
 
 
 def _may_hold(template: Template, parameters: Schema) -> bool:
-    """Whether it may be filled with an object or a list: what stands alone keeps its argument's type."""
+    """Return whether the template may be filled with an object or array.
+
+    A placeholder that is the whole template keeps the type of its argument.
+    """
     if template.sole is None or template.secrets:
         return False
     declared = [parameters.properties.get(name, {}).get("type") for name in template.names]

@@ -1,4 +1,4 @@
-"""``backend``: exactly one kind of it, each read by a module of its own."""
+"""Decode ``backend``, which has exactly one kind; ``backend.plugin`` is decoded here too."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from toolc.model.spec.code_backends import File, PluginBackend
 from toolc.model.spec.tool import Backend
 
 KINDS: Final = ("shell", "python", "http", "plugin", "composite", "agent")
-"""The kinds of backend, as specs call them."""
+"""The kinds of backends in specs."""
 
 
 def decode_backend(
     node: Node, what: str, findings: Findings, *, folder: SpecFolder, parameters: Schema | None, tool_name: str
 ) -> Backend | None:
-    """Decode ``backend``; ``parameters`` is None, and ``tool_name`` empty, where they could not be read."""
+    """Decode ``backend``; ``parameters`` is None and ``tool_name`` empty if they could not be read."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -42,7 +42,7 @@ def decode_backend(
 
 
 class _Given(NamedTuple):
-    """What the rest of a tool says that its backend is read with."""
+    """The values from the rest of the tool that are needed to decode its backend."""
 
     folder: SpecFolder
     parameters: Schema | None
@@ -50,9 +50,9 @@ class _Given(NamedTuple):
 
 
 def _decode(kind: str, node: Node, findings: Findings, given: _Given) -> Backend | None:
-    """A backend of one of ``KINDS``."""
+    """Decode a backend of one of ``KINDS``."""
     what, (folder, parameters, tool_name) = f"'{kind}'", given
-    # Start-up time: a tool has one kind of backend, and the other kinds' modules are never looked at.
+    # Imported here to start faster: a tool has one kind of backend and does not need the modules of the others.
     match kind:
         case "shell":
             return decode_shell(node, what, findings, folder, parameters)
@@ -100,7 +100,7 @@ def _command(node: Node, what: str, findings: Findings) -> tuple[str, ...] | Non
 
 
 def _check_command(node: Node | None, files: frozenset[str], findings: Findings, folder: SpecFolder) -> None:
-    """Report a file beside the spec that the command names, and that would not be in the sandbox."""
+    """Report files next to the spec that the command names but that would be missing in the sandbox."""
     for item in node.items if isinstance(node, Sequence) else ():
         word = item.value if isinstance(item, Scalar) else None
         path = word.removeprefix("./") if isinstance(word, str) else ""

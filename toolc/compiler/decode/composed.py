@@ -1,4 +1,4 @@
-"""``backend.composite``: steps that call other tools, and what each may know of the others."""
+"""Decode backends that call models or other tools: ``backend.agent`` and ``backend.composite``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _URLS: Final[dict[AgentProvider, Url]] = {
     "openai": _OPENAI,
     "openai_responses": _OPENAI,
 }
-"""Where each provider's own API is, as its SDK has it."""
+"""The default API address of each provider, as in its SDK."""
 
 _MOST_TURNS: Final = 100
 _MOST_TOKENS: Final = 1_000_000
@@ -44,7 +44,7 @@ _LARGEST_BUDGET: Final = 100_000_000
 
 
 def decode_agent(node: Node, what: str, findings: Findings, parameters: Schema | None) -> AgentBackend | None:
-    """Decode ``backend.agent``; ``parameters`` is None where they could not be read."""
+    """Decode ``backend.agent``; ``parameters`` is None if they could not be read."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -77,7 +77,7 @@ def decode_agent(node: Node, what: str, findings: Findings, parameters: Schema |
 
 
 def _api_key(node: Node, what: str, findings: Findings) -> Template | None:
-    """One secret and nothing else: whatever stands beside it would be no part of a key."""
+    """Decode the API key: one secret reference without any other text."""
     template = read_template(node, what, findings, Scope(parameters=NO_PARAMETERS, takes_secrets=True))
     if template is None:
         return None
@@ -104,7 +104,7 @@ _NO_ARGUMENTS: Final = JsonMap(entries=())
 def decode_composite(
     node: Node, what: str, findings: Findings, parameters: Schema | None
 ) -> CompositeBackend | None:
-    """Decode ``backend.composite``; ``parameters`` is None where they could not be read."""
+    """Decode ``backend.composite``; ``parameters`` is None if they could not be read."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -128,7 +128,7 @@ def _steps(
     ids = _ids(found, findings)
     steps: list[Step] = []
     for index, item in enumerate(found.items):
-        # A strategy that could not be read is given the benefit of the doubt.
+        # If the strategy could not be read, assume that steps run in order.
         before = frozenset(ids[:index]) if strategy in {"sequential", "pipeline", None} else frozenset[str]()
         scope = Scope(parameters=parameters, steps=before, later_steps=frozenset(ids) - before)
         steps.append(_step(item, f"{what}[{index}]", findings, scope))
@@ -138,7 +138,7 @@ def _steps(
 
 
 def _ids(steps: Sequence, findings: Findings) -> list[str]:
-    """The id of each step, empty where it has none; one that stands twice is reported."""
+    """Return the id of each step, or an empty string if it has none; report duplicates."""
     ids: list[str] = []
     for item in steps.items:
         node = item.get("id") if isinstance(item, Mapping) else None
@@ -151,7 +151,7 @@ def _ids(steps: Sequence, findings: Findings) -> list[str]:
 
 
 def _step(node: Node, what: str, findings: Findings, scope: Scope) -> Step:
-    """A step as far as it can be read: it keeps its place, for the checks to point at the others by theirs."""
+    """Decode a step. An invalid step is kept, because checks refer to steps by index."""
     found = mapping(node, what, findings)
     if found is None:
         return Step(id="", tool="")

@@ -1,4 +1,4 @@
-"""``examples`` and ``tests``: calls that are checked against the parameters at build."""
+"""Decode ``examples`` and ``tests``, whose arguments are validated against the parameters."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NOTHING: Final = Expect()
 def decode_examples(
     node: Node, what: str, findings: Findings, parameters: Schema | None
 ) -> tuple[JsonObject, ...] | None:
-    """Decode ``examples``, a list of arguments; ``parameters`` is None where they could not be read."""
+    """Decode ``examples``, a list of arguments; ``parameters`` is None if they could not be read."""
     return list_of(partial(_arguments, parameters=parameters))(node, what, findings)
 
 
 def decode_tests(
     node: Node, what: str, findings: Findings, parameters: Schema | None, workspace: WorkspaceMode
 ) -> tuple[Test, ...] | None:
-    """Decode ``tests``; those that expect ``error: invalid_args`` may have any arguments."""
+    """Decode ``tests``. Tests that expect ``error: invalid_args`` may have any arguments."""
     return list_of(partial(_test, parameters=parameters, workspace=workspace))(node, what, findings)
 
 
@@ -152,7 +152,7 @@ def _files_after(node: Node, what: str, findings: Findings) -> tuple[File, ...] 
 
 
 def _absent(node: Node | None, findings: Findings) -> tuple[str, ...]:
-    """The files that must not be there: null stands for what they hold."""
+    """Return the files that must not exist; they have null instead of contents."""
     entries = node.entries if isinstance(node, Mapping) else ()
     paths = (_in_workspace(entry.key, entry.key_span, findings) for entry in entries if _is_null(entry.value))
     return tuple(sorted(path for path in paths if path is not None))

@@ -1,4 +1,4 @@
-"""``query``, ``headers`` and ``body`` of an HTTP tool."""
+"""Decode ``backend.http``: method, authentication, query, headers and body."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from toolc.model.template import Template, as_text
 
 
 def read_auth(node: Node, what: str, findings: Findings, scope: Scope) -> Auth | None:
-    """``auth``, which is exactly one of four kinds."""
+    """Decode ``auth``, which has exactly one of four kinds."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -106,7 +106,7 @@ _MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
 
 
 def read_fields(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Field, ...] | None:
-    """A map of names to templates, sorted by name."""
+    """Decode a map of names to templates; the result is sorted by name."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -115,7 +115,7 @@ def read_fields(node: Node, what: str, findings: Findings, scope: Scope) -> tupl
 
 
 def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Field, ...] | None:
-    """A map of header names to templates. Names are compared without case."""
+    """Decode a map of header names to templates. Names are case-insensitive."""
     fields = read_fields(node, what, findings, scope)
     seen: set[str] = set()
     for entry in node.entries if isinstance(node, Mapping) else ():
@@ -133,14 +133,14 @@ def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tup
 
 
 def read_field(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
-    """A template; a number or a boolean is taken for its text."""
+    """Decode a template; a number or boolean is converted to text."""
     if isinstance(node, Scalar) and isinstance(node.value, bool | int | float):
         return Template((as_text(node.value),))
     return read_template(node, what, findings, scope)
 
 
 def read_body(node: Node, what: str, findings: Findings, scope: Scope) -> Body | None:
-    """``body``, which is exactly one of four kinds."""
+    """Decode ``body``, which has exactly one of four kinds."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -214,7 +214,7 @@ _NO_BODY: Final = ("GET", "HEAD", "OPTIONS")
 
 
 def decode_http(node: Node, what: str, findings: Findings, parameters: Schema | None) -> HttpBackend | None:
-    """Decode ``backend.http``; ``parameters`` is None where they could not be read."""
+    """Decode ``backend.http``; ``parameters`` is None if they could not be read."""
     found = mapping(node, what, findings)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""``pagination``, ``retry`` and ``errors`` of an HTTP tool: what happens after the first response."""
+"""Decode ``pagination`` and ``errors`` of an HTTP tool, which apply to its responses."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from toolc.model.spec.http_backend import (
 )
 
 _POINTER: Final = re.compile(r"(?:/(?:[^/~]|~[01])*)+")
-"""RFC 6901, section 3, without the empty one, which is the whole."""
+"""A JSON Pointer (RFC 6901, section 3) except the empty one, which refers to the whole document."""
 
 _STATUS: Final = re.compile(r"[2-5]([0-9]{2}|xx)")
 
 
 def read_pagination(node: Node, what: str, findings: Findings) -> Pagination | None:
-    """``pagination``, which is exactly one of four kinds."""
+    """Decode ``pagination``, which has exactly one of four kinds."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -52,7 +52,7 @@ def read_pagination(node: Node, what: str, findings: Findings) -> Pagination | N
 
 
 def read_http_errors(node: Node, what: str, findings: Findings) -> tuple[HttpErrorRule, ...] | None:
-    """``errors``: a map of statuses to kinds, or a list of rules of which the first that fits counts."""
+    """Decode ``errors``: a map of statuses to error kinds, or a list of rules. The first matching rule applies."""
     if isinstance(node, Sequence):
         return list_of(_rule)(node, what, findings)
     if not isinstance(node, MappingNode):
@@ -64,7 +64,7 @@ def read_http_errors(node: Node, what: str, findings: Findings) -> tuple[HttpErr
         status = _status(Scalar(entry.key, entry.key_span), f"'{entry.key[:20]}'", findings)
         if kind is not None and status is not None:
             rules.append(HttpErrorRule(kind=kind, status=status))
-    # A single status before its whole class, so that the order of a map means nothing.
+    # Sort exact statuses before classes, so that the order of the map does not matter.
     return tuple(sorted(rules, key=lambda rule: (rule.status or "").replace("x", "~")))
 
 

@@ -1,4 +1,4 @@
-"""The ``url`` of an HTTP tool: a constant scheme, host and port, and a path in which placeholders can stand."""
+"""Decode the ``url`` of an HTTP tool: constant scheme, host and port, and a path that may have placeholders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 
 def read_url(node: Node, what: str, findings: Findings, scope: Scope) -> Url | None:
-    """A URL whose scheme and host are constants."""
+    """Decode a URL with a constant scheme and host."""
     written = text(node, what, findings)
     if written is None:
         return None
@@ -41,7 +41,7 @@ def read_url(node: Node, what: str, findings: Findings, scope: Scope) -> Url | N
 
 
 def read_constant_url(node: Node, what: str, findings: Findings) -> Url | None:
-    """A URL without placeholders."""
+    """Decode a URL without placeholders."""
     written = text(node, what, findings)
     if written is not None and "{{" in written:
         findings.add(
@@ -100,7 +100,7 @@ def _path(node: Scalar, rest: str, findings: Findings, scope: Scope) -> tuple[Te
         message = "a URL cannot hold spaces, control characters or '\\'"
         findings.add(codes.BAD_VALUE, message, node.span, "percent-encode them, as in %20")
         return None
-    # Read as a part of the whole text, so that findings stand where the placeholder does.
+    # Parsed as part of the whole text, so that findings have the position of the placeholder.
     template = read_template(node, "'url'", findings, scope)
     if template is None:
         return None
@@ -108,7 +108,7 @@ def _path(node: Scalar, rest: str, findings: Findings, scope: Scope) -> tuple[Te
 
 
 def _question_inside(rest: str) -> bool:
-    """Whether the first ``?`` is a part of a placeholder."""
+    """Return whether the first ``?`` is inside a placeholder."""
     before = rest.split("?", 1)[0]
     return before.count("{{") > before.count("}}")
 

@@ -1,4 +1,4 @@
-"""``providers``: what is special for one provider's definition of the tool."""
+"""Decode ``providers``: options for the tool definition of single providers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ STRICT: Final = ("anthropic", "openai_chat", "openai_responses")
 """The providers that have a strict mode."""
 
 PROVIDERS: Final = tuple(sorted(PROVIDER_NAMES))
-"""The providers that a spec can name, in the order in which messages list them."""
+"""The providers that a spec can name, in the order used in messages."""
 
 
 def decode_providers(node: Node, what: str, findings: Findings) -> tuple[ProviderChoice, ...] | None:
-    """Decode ``providers``, a map of providers' names to choices."""
+    """Decode ``providers``, a map of provider names to options."""
     found = mapping(node, what, findings)
     if found is None:
         return None

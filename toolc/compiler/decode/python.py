@@ -1,4 +1,7 @@
-"""``backend.python``: a function in a file beside the spec, or in inline code. Read with ``ast``, never run."""
+"""Decode ``backend.python``: a function in a file next to the spec or in inline code.
+
+Code is parsed with ``ast`` and never run.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ _LIST_HINT: Final = "name the program and its arguments in a list, without a she
 
 
 def report_text_as_code(tree: ast.Module, source: PythonSource, findings: Findings) -> None:
-    """Report each call in ``tree`` that runs as code what a model may have written."""
+    """Report each call in ``tree`` that may run text written by a model as code."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Constant):
             continue
@@ -69,7 +72,7 @@ def _asks_for_shell(call: ast.Call) -> bool:
 _REQUIREMENT: Final = re.compile(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?P<extras>\[[A-Za-z0-9._, -]*\])?==(?P<version>\S+)"
 )
-# PEP 440, without what a build of one's own adds ("1.2.3+local"): an index has no such version.
+# PEP 440 without local versions ("1.2.3+local"), which package indexes do not have.
 _VERSION: Final = re.compile(
     r"(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:a|b|rc|post|dev)[-_.]?[0-9]*)*", re.IGNORECASE
 )
@@ -78,9 +81,9 @@ _NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def requirements(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
-    """A list of ``name==version``, in canonical form, each package once, sorted.
+    """Decode a list of ``name==version`` into canonical form, without duplicates, sorted.
 
-    Each may carry the digests of its wheels, as pip takes them (``--hash=sha256:...``): then all must.
+    Each may have the digests of its wheels in pip's syntax (``--hash=sha256:...``). If one has them, all must.
     """
     found = sequence(node, what, findings)
     if found is None:
@@ -99,7 +102,7 @@ def requirements(node: Node, what: str, findings: Findings) -> tuple[str, ...] |
 
 
 def _all_or_none(kept: dict[str, tuple[str, Node]], findings: Findings) -> None:
-    """pip checks digests where one package has any, and then refuses a package that has none."""
+    """Report packages without digests if another has some: pip would then refuse to install them."""
     without = {name: item for name, (pinned, item) in kept.items() if not _HASH.search(pinned)}
     if len(without) == len(kept):
         return
@@ -109,7 +112,7 @@ def _all_or_none(kept: dict[str, tuple[str, Node]], findings: Findings) -> None:
 
 
 def _requirement(node: Node, what: str, findings: Findings) -> str | None:
-    """One requirement: its name as the package index writes it, its extras and its hashes sorted."""
+    """Decode one requirement: normalise its name as package indexes do, and sort its extras and hashes."""
     value = text(node, what, findings)
     if value is None:
         return None
@@ -146,8 +149,8 @@ def decode_python(
 ) -> PythonBackend | None:
     """Decode ``backend.python``.
 
-    Without ``function:`` it is the function called like the tool (with ``_`` for each ``-``).
-    ``tool_name`` is empty, and ``parameters`` None, where they could not be read.
+    Without ``function:``, the function has the name of the tool (with ``_`` for each ``-``). ``tool_name`` is empty
+    and ``parameters`` is None if they could not be read.
     """
     found = mapping(node, what, findings)
     if found is None:
@@ -237,7 +240,7 @@ def _python_file(file: File, span: Span, findings: Findings, folder: SpecFolder)
 def _gather(
     entry: File, more: tuple[tuple[File, ...], ...], node: Mapping, findings: Findings, folder: SpecFolder
 ) -> tuple[File, ...]:
-    """The entry and what ``files:`` matched, each path once, sorted."""
+    """Return the entry file and the files that ``files:`` matched, without duplicates, sorted by path."""
     files = {file.path: file for group in more for file in group}
     span = first_line((node.get("files") or node).span)
     if files.get(entry.path, entry) != entry:

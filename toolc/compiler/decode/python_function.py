@@ -1,4 +1,4 @@
-"""Does a Python file define the tool's function, and does the function take the tool's parameters?"""
+"""Check that a Python file defines the tool's function and that it accepts the tool's parameters."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from toolc.model.source import Position, SourceText, Span
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 CONTEXT: Final = "ctx"
-"""The function's parameter that is no tool parameter: it gets the call's context."""
+"""The function's parameter that receives the call context; it is not a parameter of the tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class PythonSource:
-    """Python text and where its lines stand: in a file of its own, or inside a spec.
+    """Python code and its position: in a separate file, or inside a spec.
 
-    ``name`` is how messages call it. Its first line stands on ``first_line`` of ``shown``, perhaps indented;
-    ``whole`` stands in for lines that are not written there as they are (a string with escapes).
+    ``name`` is used in messages. The first line of the code is on line ``first_line`` of ``shown``, possibly
+    indented. ``whole`` is used as the span of lines that are written differently in the source (a string with
+    escapes).
     """
 
     name: str
@@ -34,7 +35,7 @@ class PythonSource:
     first_line: int = 1
 
     def span(self, line: int, column: int, length: int = 1) -> Span:
-        """The place in ``shown`` of a stretch of ``text``; ``line`` and ``column`` count from 1, in characters."""
+        """Return the span in ``shown`` of a part of ``text``; ``line`` and ``column`` count characters from 1."""
         lines = self.text.split("\n")
         written = lines[line - 1].rstrip("\r") if 1 <= line <= len(lines) else ""
         number = line + self.first_line - 1
@@ -45,30 +46,30 @@ class PythonSource:
         return Span(self.shown.path, Position(number, start), Position(number, start + max(length, 1)))
 
     def line(self, number: int | None) -> Span:
-        """The place of a whole line, or the nearest above it that is not blank, without the blanks around it."""
+        """Return the span of a line without surrounding blanks, or of the nearest non-blank line above it."""
         lines = self.text.split("\n")
         number = min(number or 1, len(lines))
-        while number > 1 and not lines[number - 1].strip():  # a block that is missing is missing at the end
+        while number > 1 and not lines[number - 1].strip():  # a missing block is reported at the end of the text
             number -= 1
         text = lines[number - 1].rstrip()
         blanks = len(text) - len(text.lstrip())
         return self.span(number, blanks + 1, len(text) - blanks)
 
     def span_of(self, node: ast.arg | ast.expr | Function, length: int) -> Span:
-        """The place of a node, whose own column counts bytes."""
+        """Return the span of a node, whose own column counts bytes."""
         before = self.text.split("\n")[node.lineno - 1].encode()[: node.col_offset]
         return self.span(node.lineno, len(before.decode("utf-8", "replace")) + 1, length)
 
 
 def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
-    """The syntax tree; a syntax error is reported where it stands."""
+    """Return the syntax tree, or None after reporting a syntax error."""
     text = source.text.removeprefix("\ufeff")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python warns of is its writer's business, not the build's
+            warnings.simplefilter("ignore")  # Python's warnings concern the author of the code, not the build
             return ast.parse(text)
     except SyntaxError as error:
-        # Python before 3.12 counts an f-string's columns from nowhere.
+        # Before Python 3.12, columns inside f-strings are unreliable.
         if isinstance(error, IndentationError) or error.msg.startswith("f-string"):
             findings.add(
                 codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", source.line(error.lineno)
@@ -89,9 +90,9 @@ def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
 def check_function(
     tree: ast.Module, source: PythonSource, name: str, span: Span, parameters: Schema | None, findings: Findings
 ) -> None:
-    """Report a function that is missing (at ``span``, which names it), or that cannot take the parameters.
+    """Report a function that is missing or cannot take the parameters; ``span`` is where it is named.
 
-    One that is imported, assigned or decorated is taken on trust: only running it would tell.
+    An imported, assigned or decorated function is not checked: that would require running the code.
     """
     functions = {node.name: node for node in _statements(tree.body) if isinstance(node, Function)}
     function = functions.get(name)
@@ -145,7 +146,7 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run when a module is imported, in order."""
+    """Yield the statements that run when the module is imported, in order."""
     for statement in body:
         yield statement
         for block in ("body", "orelse", "finalbody"):

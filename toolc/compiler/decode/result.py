@@ -1,7 +1,7 @@
-"""``result.template``: full Jinja2, parsed at build and never rendered here.
+"""Decode ``result``, and check ``result.template``: full Jinja2, parsed at build and never rendered here.
 
-It has the variables ``result`` (the structured result, or the text), ``text`` and ``args``, and no way to
-load another template. Nothing is compiled or folded: ``{{ 'a' * 10 ** 9 }}`` costs a build nothing.
+A template has the variables ``result`` (the structured result, or the text), ``text`` and ``args``, and cannot load
+other templates. Nothing is compiled or constant-folded, so ``{{ 'a' * 10 ** 9 }}`` does not slow down a build.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 
 VARIABLES: Final = ("args", "result", "text")
-"""What a result template can name."""
+"""The variables of a result template."""
 
 _OF_JINJA: Final = ("caller", "kwargs", "loop", "self", "varargs")
 _LONGEST: Final = 100_000
 
 
 def result_template(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> str | None:
-    """A result template, as it is written; ``parameters`` is None where they could not be read."""
-    from jinja2 import TemplateSyntaxError  # as late as in toolc.compiler.templates.parse
+    """Check a result template and return its text; ``parameters`` is None if they could not be read."""
+    from jinja2 import TemplateSyntaxError  # imported late, as in toolc.compiler.templates.parse
 
     written = text(node, what, findings)
     if written is None:
@@ -97,7 +97,7 @@ def _check(tree: nodes.Template, span: Span, written: str, findings: Findings, p
 
 
 def _unknown_names(tree: nodes.Template) -> list[nodes.Name]:
-    """The names that nothing gives a value. ``jinja2.meta`` would tell too, and fold ``'a' * 10 ** 9`` for it."""
+    """Return the undefined names. ``jinja2.meta`` also finds them, but it would evaluate ``'a' * 10 ** 9``."""
     from jinja2 import nodes
 
     used = list(tree.find_all(nodes.Name))
@@ -109,7 +109,7 @@ def _unknown_names(tree: nodes.Template) -> list[nodes.Name]:
 
 
 def _line(span: Span, written: str, number: int, findings: Findings) -> Span:
-    """The line ``number`` (from 1) of a text written at ``span``; the whole span where it is on one line."""
+    """Return the span of line ``number`` (from 1) of a text at ``span``, or ``span`` if the text is on one line."""
     if span.end.line == span.start.line:
         return span
     line = min(findings.code_line(span, written) + number - 1, span.end.line)
@@ -119,7 +119,7 @@ def _line(span: Span, written: str, number: int, findings: Findings) -> Span:
 
 
 def decode_result(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> ResultSpec | None:
-    """Decode ``result`` but for its ``schema``, which a model sees and ``decode_result_schema`` reads."""
+    """Decode ``result`` without ``schema``, which ``decode_result_schema`` decodes because models see it."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -137,7 +137,7 @@ def decode_result(node: Node, what: str, findings: Findings, *, parameters: Sche
 
 
 def _file(node: Node, what: str, findings: Findings, *, scope: Scope) -> Template | None:
-    """A pattern of workspace files; what arguments bring in is checked at the call."""
+    """Decode a pattern of workspace files. Inserted arguments are checked when the tool is called."""
     template = read_template(node, what, findings, scope=scope)
     if template is None:
         return None

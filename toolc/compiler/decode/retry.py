@@ -1,4 +1,4 @@
-"""``retry``: after which errors a call is made again, how often, and how long it waits."""
+"""Decode ``retry``: which errors cause another attempt, the number of attempts, and the delays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolc.model.spec.tool import Retry
 _FINAL: Final = ("invalid_args", "denied", "cancelled")
 
 attempts: Final = integer(2, 10)
-"""Reads how often something is tried in all."""
+"""Decodes the total number of attempts."""
 
 
 def decode_retry(node: Node, what: str, findings: Findings) -> Retry | None:
@@ -46,7 +46,7 @@ def _kind(node: Node, what: str, findings: Findings) -> ErrorKind | None:
 
 
 def read_http_retry(node: Node, what: str, findings: Findings) -> HttpRetry | None:
-    """``retry`` of an HTTP tool, which goes by statuses."""
+    """Decode ``retry`` of an HTTP tool, which depends on status codes."""
     found = mapping(node, what, findings)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""``sandbox``: the image, the workspace, constants of the environment, and the limits."""
+"""Decode ``sandbox``: the image, the workspace, environment variables, and limits."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _SECRET: Final = Scope(parameters=NO_PARAMETERS, takes_secrets=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variables:
-    """The variables of an environment, each kind sorted by name."""
+    """The variables of an environment: constants and secrets, each sorted by name."""
 
     constants: tuple[EnvVar, ...]
     secrets: tuple[SecretEnvVar, ...]
 
 
 NO_VARIABLES: Final = Variables(constants=(), secrets=())
-"""The environment of a spec that sets none."""
+"""The environment of a spec that sets no variables."""
 
 
 def decode_env(node: Node, what: str, findings: Findings, *, takes_secrets: bool) -> Variables | None:
-    """Decode ``env``; ``takes_secrets`` says whether ``{{ secrets.NAME }}`` can stand in a value."""
+    """Decode ``env``; ``takes_secrets`` is true if values may contain ``{{ secrets.NAME }}``."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -94,13 +94,13 @@ def _constant(node: Node, what: str, findings: Findings) -> str | None:
 
 
 RECIPE: Final = "Dockerfile"
-"""The file that says how an image is built."""
+"""The file with the instructions for building an image."""
 
 _IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
 
 
 def decode_image(node: Node, what: str, findings: Findings) -> str | None:
-    """Decode ``image``, which is looked up when the tool runs."""
+    """Decode ``image``. The image is looked up when the tool runs."""
     name = text(node, what, findings)
     if name is not None and not _IMAGE.fullmatch(name):
         findings.add(
@@ -111,7 +111,7 @@ def decode_image(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolder) -> Build | None:
-    """Decode ``build``. The folder's files are a part of the tool, so that what was reviewed is what is built."""
+    """Decode ``build``. Its files are part of the tool, so that what was reviewed is what is built."""
     name = text(node, what, findings)
     if name is None:
         return None
@@ -141,14 +141,14 @@ _MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """A workspace's mode, and its transaction where it is one."""
+    """The mode of a workspace, and its transaction if it has one."""
 
     mode: WorkspaceMode
     transaction: TransactionSpec | None
 
 
 NO_WORKSPACE: Final = Workspace(mode="none", transaction=None)
-"""What a tool has that says nothing of a workspace."""
+"""The workspace of a tool that sets none."""
 
 
 def decode_workspace(node: Node, what: str, findings: Findings) -> Workspace | None:
@@ -170,7 +170,7 @@ def decode_workspace(node: Node, what: str, findings: Findings) -> Workspace | N
 
 
 def workspace_patterns(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
-    """A list of patterns of workspace files, each once, sorted."""
+    """Decode a list of patterns of workspace files; duplicates are removed and the result is sorted."""
     found = list_of(_pattern)(node, what, findings)
     return None if found is None else tuple(sorted(set(found)))
 
@@ -192,7 +192,10 @@ def _pattern(node: Node, what: str, findings: Findings) -> str | None:
 
 
 TMP_HEADROOM_BYTES: Final = 16 * MIB
-"""How far ``memory`` must exceed ``tmp``: what is written to /tmp counts as memory, and so does the tool."""
+"""The minimum difference between ``memory`` and ``tmp``, in bytes.
+
+Files in /tmp count as memory, and the tool itself also needs some.
+"""
 _LIFETIME: Final[Parse[Lifetime]] = choice(get_args(Lifetime))
 _MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
 _RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
@@ -202,7 +205,7 @@ _NO_NETWORK: Final = NetworkSpec()
 def decode_sandbox(
     node: Node, what: str, findings: Findings, *, folder: SpecFolder, is_plugin: bool
 ) -> SandboxSpec | None:
-    """Decode ``sandbox``; every key has a default. A plugin's environment may hold secrets."""
+    """Decode ``sandbox``; every key has a default. The environment of a plugin may contain secrets."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -242,7 +245,7 @@ def _check_tmp(limits: Limits, node: Mapping, findings: Findings) -> None:
     if limits.tmp_bytes + TMP_HEADROOM_BYTES <= limits.memory_bytes:
         return
     entry = node.entry("tmp") or node.entry("memory")
-    assert entry is not None  # the standard limits hold together
+    assert entry is not None  # the standard limits are consistent
     tmp, memory = render_size(limits.tmp_bytes), render_size(limits.memory_bytes)
     message = f"'tmp' ({tmp}) must be at least {render_size(TMP_HEADROOM_BYTES)} less than 'memory' ({memory})"
     hint = f"what is in /tmp counts as memory; write memory: {render_size(limits.tmp_bytes + TMP_HEADROOM_BYTES)}"

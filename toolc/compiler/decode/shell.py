@@ -1,4 +1,4 @@
-"""``backend.shell``: a command line, or a script whose parameters arrive as variables."""
+"""Decode ``backend.shell``: a command line, or a script that receives parameters as variables."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _STATUS: Final = re.compile(r"[1-9][0-9]{0,2}")
 _CODES: Final = list_of(integer(0, 255))
 
 error_kind: Final = choice(get_args(ErrorKind))
-"""Reads one of the error kinds."""
+"""Decodes one of the error kinds."""
 
 NO_COMMAND: Final = ShellBackend(command=Argv(elements=()))
-"""What stands in for a backend that could not be read."""
+"""A placeholder for a backend that could not be read."""
 
 
 def decode_shell(
     node: Node, what: str, findings: Findings, folder: SpecFolder, parameters: Schema | None
 ) -> ShellBackend | None:
-    """Decode ``backend.shell``; ``parameters`` is None where they could not be read."""
+    """Decode ``backend.shell``; ``parameters`` is None if they could not be read."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -128,7 +128,7 @@ def _template(node: Node, what: str, findings: Findings, scope: Scope) -> Templa
 
 
 def constant(node: Node, what: str, findings: Findings) -> str | None:
-    """A string that is no template."""
+    """Decode a string that is not a template."""
     value = text(node, what, findings)
     if value is not None and "{{" in value:
         message = f"{what} is a constant: no placeholder can stand here"
@@ -138,7 +138,7 @@ def constant(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def _parameter(parameters: Schema | None) -> Callable[[Node, str, Findings], str | None]:
-    """The name of a declared parameter."""
+    """Return a parser for the name of a declared parameter."""
 
     def parse(node: Node, what: str, findings: Findings) -> str | None:
         name = text(node, what, findings)
@@ -164,7 +164,7 @@ def _script_file(node: Node, what: str, findings: Findings, folder: SpecFolder) 
 
 
 class _Codes:
-    """Exit codes that are no failure; ``accepted`` is None where all are."""
+    """Exit codes that mean success; ``accepted`` is None if all do."""
 
     def __init__(self, accepted: tuple[int, ...] | None) -> None:
         self.accepted = accepted

@@ -1,4 +1,4 @@
-"""One tool of a spec: from its map to a ``ToolSpec``, with the map kept for the checks to point into."""
+"""Decode the tools of a document into ``LocatedTool`` objects, which keep the source positions for the checks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start wit
 
 
 class _Sections(Reader):
-    """Reads the top-level keys of a tool and remembers which of them were wrong."""
+    """Reads the top-level keys of a tool and records which of them are invalid."""
 
     __slots__ = ("damaged",)
 
@@ -51,7 +51,7 @@ class _Sections(Reader):
         self.damaged: set[str] = set()
 
     def default(self, key: str, parse: Parse[T], default: T) -> T:
-        """The value of ``key``; ``default`` where it is absent or wrong."""
+        """Return the value of ``key``, or ``default`` if it is missing or invalid."""
         self._known.add(key)
         entry = self._by_key.get(key)
         if entry is None:
@@ -63,7 +63,7 @@ class _Sections(Reader):
         return default if value is None else value
 
     def required(self, key: str, parse: Parse[T]) -> T | None:
-        """The value of ``key``, whose absence is a finding."""
+        """Return the value of ``key``; report it if it is missing."""
         errors = self.findings.errors
         value = super().required(key, parse)
         if self.findings.errors > errors:
@@ -78,9 +78,9 @@ def decode_tool(
     defaults: tuple[Mapping, ...] = (),
     hosts: tuple[str, ...] = (),
 ) -> LocatedTool:
-    """Decode one tool, as far as it can be read; every problem is in ``findings``.
+    """Decode one tool. Problems are added to ``findings``, and invalid values are replaced by defaults.
 
-    ``defaults`` and ``hosts`` are kept for the checks, see ``LocatedTool``.
+    ``defaults`` and ``hosts`` are stored for the checks, see ``LocatedTool``.
     """
     sections = _Sections(node, findings)
     name = sections.required("name", _name) or ""
@@ -152,7 +152,7 @@ def _is_plugin(node: Mapping) -> bool:
 
 
 def _calls_others(node: Mapping) -> bool:
-    """Whether the workspace is that of the tools that this one calls."""
+    """Return whether the tool calls other tools, so that its workspace is theirs."""
     backend = node.get("backend")
     return isinstance(backend, Mapping) and any(backend.entry(kind) for kind in ("composite", "agent"))
 
@@ -175,9 +175,9 @@ def _annotations(node: Node, what: str, findings: Findings) -> Annotations | Non
 def decode(
     document: Document, folder: SpecFolder, findings: Findings, project: Project = NO_PROJECT
 ) -> tuple[LocatedTool, ...]:
-    """The tools of a document, as far as they can be read; every problem is in ``findings``.
+    """Decode the tools of a document. Problems are added to ``findings``.
 
-    ``folder`` is where the files stand that the tools name; the tools start from what ``project`` says.
+    ``folder`` contains the files that the tools name; ``project`` provides defaults and variables.
     """
     root = document.root
     if not _is_format(root, findings):
@@ -206,7 +206,7 @@ def _format(node: Node, what: str, findings: Findings) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Decoder:
-    """What the tools of one document have in common."""
+    """The settings shared by the tools of one document."""
 
     project: Project
     findings: Findings
@@ -214,7 +214,7 @@ class _Decoder:
     names_variables: bool
 
     def tool(self, tool: Mapping, defaults: Mapping | None) -> LocatedTool:
-        """One tool: the project's defaults, the file's over them, the tool over both; then the variables."""
+        """Decode one tool: merge the project defaults, the file defaults and the tool, then insert variables."""
         layers = tuple(layer for layer in (self.project.defaults, defaults) if layer is not None)
         merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
         if layers or self.names_variables:
@@ -223,7 +223,7 @@ class _Decoder:
         return replace(found, policies=self.project.policies) if self.project.policies else found
 
     def tools(self, root: Mapping) -> tuple[LocatedTool, ...]:
-        """Each tool of a file with ``tools``."""
+        """Decode each tool of a file with ``tools``."""
         reader = Reader(root, "a file with 'tools'", self.findings)
         reader.get("toolc")
         tools = reader.required("tools", sequence)

@@ -1,1 +1,1 @@
-"""The package ``toolc.compiler.fixes``."""
+"""Edit spec files: apply fixes, and update the expectations of tests."""

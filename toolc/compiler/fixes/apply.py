@@ -1,7 +1,7 @@
-"""``check --fix``: mends what findings say, as edits of spans, and compares what a file means after each.
+"""Apply the fixes of findings to spec files (``check --fix``), and compare the meaning before and after each fix.
 
-A safe fix leaves the file's whole meaning, each value with its type, as it was. Any other one changes nothing
-but the values it touches, takes its own finding away and adds no error. What does not is not made.
+A safe fix must not change any value or type in the file. An unsafe fix may change only the values it touches, must
+remove its finding, and must not add an error. Other fixes are not applied.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 
 
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
-    """Let the file at ``path``, which holds ``before``, hold ``after``; its mode stays, a link to it too.
+    """Replace the contents ``before`` of the file at ``path`` with ``after``, keeping its mode and links to it.
 
-    What ``path`` leads to is the old file or the new one, whenever this is interrupted. Raises ``UsageError``
-    where it cannot be written or no longer holds ``before``, and then it is as it was.
+    The replacement is atomic. Raise ``UsageError``, and leave the file unchanged, if it cannot be written or no
+    longer contains ``before``.
     """
     place = Path(os.path.realpath(path))
     try:
@@ -52,7 +52,7 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(after)
                 file.flush()
-                with suppress(PermissionError):  # another's file in a shared folder becomes ours
+                with suppress(PermissionError):  # a file of another user in a shared folder changes its owner
                     os.fchown(descriptor, known.st_uid, known.st_gid)
                 os.fchmod(descriptor, stat.S_IMODE(known.st_mode))
                 os.fsync(descriptor)
@@ -66,17 +66,17 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
 
 
 MAX_ROUNDS: Final = 10
-"""How often a file is looked at again, for what a fix brought to light."""
+"""The maximum number of times a file is checked again for findings revealed by a fix."""
 
 MAX_READ: Final = 8 * MAX_BYTES
-"""How many bytes are read again to mend one file; what is left by then is for the next call."""
+"""The maximum number of bytes read again to fix one file; the next call continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedFile:
-    """A file, what it holds and what it would hold after ``count`` fixes.
+    """A file, its contents, and its contents after ``count`` fixes.
 
-    ``changes`` are those among them that may change what it means: ``file:line:col: code: what was done``.
+    ``changes`` lists the fixes that may change the meaning of the file, as ``file:line:col: code: description``.
     """
 
     found: SpecFile
@@ -86,11 +86,11 @@ class FixedFile:
     changes: tuple[str, ...]
 
     def write(self) -> None:
-        """Write it. Raises ``UsageError`` where that cannot be, or the file is no longer as it was read."""
+        """Write the file. Raise ``UsageError`` if it cannot be written or has changed since it was read."""
         rewrite(self.found.path, self.before, self.after)
 
     def diff(self) -> str:
-        """The change as a unified diff."""
+        """Return the change as a unified diff."""
         old, new = (_lines(data.decode("utf-8")) for data in (self.before, self.after))
         path = self.found.shown.lstrip("/")
         return "".join(
@@ -100,9 +100,10 @@ class FixedFile:
 
 
 def apply_fixes(paths: Sequence[Path], settings: Settings, *, unsafe: bool) -> Iterator[FixedFile]:
-    """Each spec at or under ``paths`` that fixes would change; ``unsafe`` takes those that change what it means.
+    """Yield each spec at or under ``paths`` that fixes would change.
 
-    Raises ``UsageError`` for a path that does not exist.
+    ``unsafe`` includes fixes that change the meaning of a spec. Raise ``UsageError`` for a path that does not
+    exist.
     """
     projects = Projects(Diagnostics())
     for found in find_specs(paths, projects):
@@ -114,7 +115,7 @@ def apply_fixes(paths: Sequence[Path], settings: Settings, *, unsafe: bool) -> I
 
 
 def _read(path: Path) -> bytes | None:
-    """What a file holds; None where there is nothing to mend in it, or it cannot be read."""
+    """Return the contents of a file, or None if it cannot be read, is not UTF-8, or is too large to be a spec."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -130,7 +131,7 @@ def _mend(before: bytes, found: SpecFile, projects: Projects, settings: Settings
     now = compile_text(data, found, projects, settings)
     for _ in range(MAX_ROUNDS):
         made = 0
-        # From the end: an edit moves nothing that stands before it.
+        # From the end of the file, so that an edit does not move the others.
         end: Position | None = None
         for finding, fix in reversed(_fixable(now.diagnostics, found.shown, unsafe=unsafe)):
             start, stop = _stretch(fix)
@@ -156,7 +157,7 @@ def _told(finding: Diagnostic) -> str:
 
 
 def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[tuple[Diagnostic, Fix]]:
-    """The findings whose fix is an edit of this file, in the order in which their fixes begin."""
+    """Return the findings with a fix for this file, sorted by the start of the fix."""
     found = [
         (finding, finding.fix)
         for finding in diagnostics.sorted()
@@ -168,12 +169,12 @@ def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[tuple
 
 
 def _stretch(fix: Fix) -> tuple[Position, Position]:
-    """From where to where a fix edits."""
+    """Return the start and end of the range that a fix edits."""
     return min(edit.span.start for edit in fix.edits), max(edit.span.end for edit in fix.edits)
 
 
 def edited(data: bytes, path: str, fix: Fix) -> bytes:
-    """The file after one fix: its line ends, and all that is not edited, stay what they were."""
+    """Return the file after one fix; line endings and all other text stay unchanged."""
     text = data.decode("utf-8")
     source = SourceText(path, text.removeprefix(BOM))
     skipped = len(text) - len(source.text)
@@ -185,12 +186,12 @@ def edited(data: bytes, path: str, fix: Fix) -> bytes:
 
 
 def _is_good(finding: Diagnostic, fix: Fix, before: FileResult, after: FileResult) -> bool:
-    """Whether a fix did what it says, and nothing else."""
+    """Return whether a fix has only the intended effect."""
     same = finding.code.number, finding.message
     if _counts(after.diagnostics)[same] >= _counts(before.diagnostics)[same]:
         return False
     if before.document is None:
-        # Nothing can be compared with text that did not parse; what it means shows once all of it does.
+        # Text that did not parse cannot be compared; its meaning is known once it parses.
         return not fix.safe and (after.document is not None or _errors(after) < _errors(before))
     if after.document is None or _errors(after) > _errors(before):
         return False
@@ -207,12 +208,12 @@ def _errors(compiled: FileResult) -> int:
 
 
 def _is_same(old: nodes.Node, new: nodes.Node) -> bool:
-    # As JSON, because to Python 1, 1.0 and True are equal.
+    # Compared as JSON, because 1, 1.0 and True are equal in Python.
     return json.dumps(nodes.to_json(old)) == json.dumps(nodes.to_json(new))
 
 
 def _is_same_beyond(old: nodes.Node, new: nodes.Node, start: Position, end: Position) -> bool:
-    """Whether two trees differ only in the innermost values that reach into a stretch of the old text."""
+    """Return whether two trees differ only in the innermost values that overlap the range in the old text."""
     match old, new:
         case nodes.Mapping(), nodes.Mapping() if _keys(old) == _keys(new):
             pairs = [(one.value, other.value) for one, other in zip(old.entries, new.entries, strict=True)]
@@ -224,7 +225,7 @@ def _is_same_beyond(old: nodes.Node, new: nodes.Node, start: Position, end: Posi
 
 
 def _spans(node: nodes.Node) -> Iterator[Span]:
-    """Where a node and what is in it stand: a table of TOML itself is no more than its header."""
+    """Yield the spans of a node and its descendants. A TOML table itself consists only of its header."""
     yield node.span
     match node:
         case nodes.Mapping():
@@ -243,5 +244,5 @@ def _keys(mapping: nodes.Mapping) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    # splitlines() would end lines at characters that are text in YAML and TOML.
+    # splitlines() also splits at characters that do not end a line in YAML and TOML.
     return re.findall(r"[^\n]*\n|[^\n]+", text)

@@ -1,7 +1,7 @@
-"""``toolc test --update``: writes what came of tests into their specs, as edits of spans; all else stays as it is.
+"""Write the results of tests into their specs (``toolc test --update``); all other text stays unchanged.
 
-After each test's edits the file is read again. Where it then says anything but what was meant, the edits of that
-test are not made.
+After the edits of each test, the file is parsed again. If its meaning is not the expected one, these edits are
+undone.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ __all__ = [
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 _UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""What YAML and TOML want escaped, and JSON does not."""
+"""Characters that must be escaped in YAML and TOML, but not in JSON."""
 
 
 class UnwritableError(ValueError):
-    """A value that the language has no word for; ``str(error)`` says which."""
+    """Raised for a value that the language cannot represent; ``str(error)`` names it."""
 
 
 def in_yaml(value: JsonValue) -> str:
-    """A value on one line of YAML. Raises ``UnwritableError``."""
+    """Return a value as one line of YAML. Raise ``UnwritableError``."""
     match value:
         case dict():
             return "{" + ", ".join(f"{yaml_key(key)}: {in_yaml(each)}" for key, each in value.items()) + "}"
@@ -54,7 +54,7 @@ def in_yaml(value: JsonValue) -> str:
 
 
 def in_toml(value: JsonValue) -> str:
-    """A value on one line of TOML, which has no null. Raises ``UnwritableError``."""
+    """Return a value as one line of TOML, which has no null. Raise ``UnwritableError``."""
     match value:
         case None:
             raise UnwritableError("TOML has no null")
@@ -67,17 +67,17 @@ def in_toml(value: JsonValue) -> str:
 
 
 def yaml_key(key: str) -> str:
-    """A key of a map in YAML, in quotes where another reader could take it for something else."""
+    """Return a YAML key, quoted if a parser could read it as another type."""
     return key if _PLAIN_KEY.fullmatch(key) and key.lower() not in _WORDS else _scalar(key)
 
 
 def toml_key(key: str) -> str:
-    """A key of a table in TOML, in quotes where it needs them."""
+    """Return a TOML key, quoted if necessary."""
     return key if _PLAIN_KEY.fullmatch(key) else _scalar(key)
 
 
 def yaml_block(text: str, indent: int) -> str | None:
-    """A text as a literal block whose lines are indented by so many spaces; None where it cannot stand so."""
+    """Return a text as a YAML literal block indented by ``indent`` spaces, or None if that is not possible."""
     lines = text.removesuffix("\n").split("\n")
     is_odd = any(not line.isprintable() or line != line.rstrip() for line in lines)
     if not text.strip() or is_odd or lines[0].startswith(" ") or not lines[-1]:
@@ -87,12 +87,12 @@ def yaml_block(text: str, indent: int) -> str | None:
 
 
 def toml_block(text: str) -> str:
-    """A text as a string of several lines. Raises ``UnwritableError``."""
+    """Return a text as a multi-line TOML string. Raise ``UnwritableError``."""
     return '"""\n' + "\n".join(_scalar(line)[1:-1] for line in text.split("\n")) + '"""'
 
 
 def _scalar(value: JsonValue) -> str:
-    """What JSON, YAML and TOML write alike."""
+    """Return a value that is written the same in JSON, YAML and TOML."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         text.encode()
@@ -102,12 +102,12 @@ def _scalar(value: JsonValue) -> str:
 
 
 Route: TypeAlias = tuple[str, ...]
-"""Keys from ``expect`` on, such as ``("files", "a.txt")``."""
+"""Keys below ``expect``, such as ``("files", "a.txt")``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectationUpdate:
-    """What the test ``index`` (from 0) of a tool expects from now on: ``values``, and no more what is ``gone``."""
+    """The new expectations of test ``index`` (from 0) of a tool: ``values`` to set, and ``gone`` to remove."""
 
     tool: LocatedTool
     index: int
@@ -117,19 +117,19 @@ class ExpectationUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What became of updates: those that were made, and those that could not be, with the reason."""
+    """The updates that were made, and those that were not, with the reason."""
 
     made: tuple[ExpectationUpdate, ...]
     refused: tuple[tuple[ExpectationUpdate, str], ...]
 
 
 def update_tests(updates: Sequence[ExpectationUpdate]) -> Updated:
-    """Make ``updates`` in the files that they are about. Raises ``UsageError`` where one cannot be written."""
+    """Write ``updates`` into their files. Raise ``UsageError`` if a file cannot be written."""
     made: list[ExpectationUpdate] = []
     refused: list[tuple[ExpectationUpdate, str]] = []
     for path in dict.fromkeys(each.tool.path for each in updates):
         file = _File.read(path)
-        # From the end: an edit moves nothing that stands before it.
+        # From the end of the file, so that an edit does not move the others.
         for each in sorted((each for each in updates if each.tool.path == path), key=_place, reverse=True):
             if reason := file.make(each):
                 refused.append((each, reason))
@@ -145,7 +145,7 @@ def _place(update: ExpectationUpdate) -> tuple[str, int, int]:
 
 
 class _File:
-    """One spec file while it is edited."""
+    """One spec file that is being edited."""
 
     def __init__(self, path: Path, shown: str, data: bytes) -> None:
         self._path = path
@@ -160,7 +160,7 @@ class _File:
             raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
 
     def make(self, update: ExpectationUpdate) -> str:
-        """Make one update, or say why it cannot be made."""
+        """Make one update; return the reason if it cannot be made, or an empty string."""
         try:
             edits = tuple(_edits(update))
         except UnwritableError as error:
@@ -177,7 +177,7 @@ class _File:
             rewrite(self._path, self._before, self._data)
 
     def _meaning(self, data: bytes) -> JsonObject | None:
-        """What the tools of a file say, by name; None where it has an error."""
+        """Return the decoded tools of the file by name, or None if it has an error."""
         diagnostics = Diagnostics()
         compiler = FileCompiler(Projects(Diagnostics()), NO_SETTINGS)
         found = SpecFile(path=self._path, shown=self._shown, folder=None)
@@ -193,7 +193,7 @@ def _dump(value: JsonValue) -> str:
 
 
 def _apply(meaning: JsonObject, update: ExpectationUpdate) -> bool:
-    """Put an update into what the tools of a file say; False where there is no such place."""
+    """Apply an update to the decoded tools; return False if its place does not exist."""
     tool = meaning.get(update.tool.spec.name)
     tests = tool.get("tests") if isinstance(tool, dict) else None
     if not isinstance(tests, list) or not isinstance(test := tests[update.index], dict):
@@ -212,7 +212,7 @@ def _apply(meaning: JsonObject, update: ExpectationUpdate) -> bool:
 
 
 def _edits(update: ExpectationUpdate) -> Iterator[Edit]:
-    """The edits that write an update. Raises ``UnwritableError``."""
+    """Yield the edits of an update. Raise ``UnwritableError``."""
     new: dict[str, JsonValue] = {}
     for route in sorted(update.gone):
         entry = _entry(update, route)
@@ -248,7 +248,7 @@ def _replaced(source: SourceText, entry: nodes.MappingEntry, value: JsonValue) -
 
 
 def _written(source: SourceText, value: JsonValue, entry: nodes.MappingEntry) -> str:
-    """A value in the file's language; a text whose place is a block stays one, if it can."""
+    """Return a value in the language of the file; a text in a block stays a block if possible."""
     if is_toml(source):
         is_block = source.between(entry.value.span)[:3] in {'"""', "'''"}
         return toml_block(value) if isinstance(value, str) and is_block else in_toml(value)
@@ -262,7 +262,7 @@ def _written(source: SourceText, value: JsonValue, entry: nodes.MappingEntry) ->
 
 
 def _inserted(tool: LocatedTool, index: int, new: dict[str, JsonValue]) -> Edit:
-    """An edit that puts keys into ``expect``, or an ``expect`` into a test that has none."""
+    """Return an edit that adds keys to ``expect``, or adds ``expect`` to a test without it."""
     source = tool.source
     expect = tool.node_at("tests", index, "expect")
     if isinstance(expect, nodes.Mapping) and expect.entries:

@@ -1,1 +1,1 @@
-"""The package ``toolc.compiler.pipeline``."""
+"""Compile spec files: each file alone, then the checks across files."""

@@ -1,6 +1,7 @@
-"""``builtin:`` of a project file: tools that come with toolc, compiled along with the project's own.
+"""Compile the built-in tools that a project lists under ``builtin``, and check the names in toolsets.
 
-They are what ``Registry.builtin()`` has: no project's defaults, variables or settings change them.
+The tools are the same as in ``Registry.builtin()``: defaults, variables and settings of projects do not change
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from toolc.model.diagnostics import Diagnostic, Diagnostics
 
 
 class BuiltinTools(NamedTuple):
-    """What a project's ``builtin`` comes to: the files that were compiled, the tools among them, the findings."""
+    """The result of a project's ``builtin``: the compiled files, the tools, and the findings."""
 
     pieces: tuple[Piece, ...]
     tools: tuple[LocatedTool, ...]
@@ -31,7 +32,10 @@ class BuiltinTools(NamedTuple):
 
 
 def load_builtin_tools(members: Sequence[Member], own: Sequence[LocatedTool]) -> BuiltinTools:
-    """The tools of these names; ``own`` are the project's. Raises ``UsageError`` where toolc is not whole."""
+    """Compile the built-in tools with these names; ``own`` are the project's own tools.
+
+    Raise ``UsageError`` if files of the toolc installation are missing.
+    """
     taken = {name for tool in own for name in (tool.spec.name, *tool.spec.aliases)}
     pieces = tuple(_pieces(sorted({member.name for member in members})))
     known = {tool.spec.name: tool for piece in pieces for tool in piece.tools}
@@ -45,16 +49,17 @@ def load_builtin_tools(members: Sequence[Member], own: Sequence[LocatedTool]) ->
 
 
 def _pieces(names: Sequence[str]) -> Iterator[Piece]:
-    """What comes of each file in which one of these names stands."""
+    """Compile each built-in spec file that contains one of these names."""
     folder = packaged_path("specs")
     compiler = FileCompiler(Projects(Diagnostics()), NO_SETTINGS)
     for found in builtin_files(compiler.projects):
         data = found.path.read_bytes()
         if any(name.encode() in data for name in names):
-            # Not by its path, which differs from machine to machine: a review names it.
+            # Reviews show this path, so it must not depend on where toolc is installed.
             shown = f"toolc:{folder.name}/{found.path.relative_to(folder).as_posix()}"
             piece = compiler.compile(replace(found, shown=shown), data)
-            # Asked of the folder, so that an answer which is kept holds while the file is what it was.
+            # Records the file in the folder's log, so that a cached result is valid only while the file is
+            # unchanged.
             piece.folder.read(found.path.name)
             yield piece
 
@@ -74,9 +79,9 @@ _MAX_NAMED: Final = 10
 
 
 def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Each name in a toolset that no tool has.
+    """Yield a finding for each name in a toolset that does not belong to a tool.
 
-    Where single files are compiled nothing is said: to know, one would have to read all others.
+    If only single files are compiled, nothing is checked: that would require reading all other files.
     """
     if not any(path.is_dir() for path in paths):
         return

@@ -1,4 +1,4 @@
-"""The compiler on one screen: files, documents, tools, checks, registry."""
+"""Compile specs: find files, decode tools, run checks, and collect the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ __all__ = [
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Run without the collector, which would look at every living object again and again: a third of the time."""
+    """Run the block with the garbage collector off, which saves a third of the time.
+
+    The collector would repeatedly traverse every living object.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -53,25 +56,30 @@ def gc_paused() -> Iterator[None]:
 
 
 def _count_as_old() -> None:
-    """Take what was made for what has lived long: the collector's next step would look at all of it."""
-    if not gc.get_freeze_count():  # else somebody froze what unfreezing would give back
+    """Move new objects to the oldest generation, so that the next collection does not traverse all of them."""
+    if not gc.get_freeze_count():  # otherwise unfreeze() would also release objects that other code froze
         gc.freeze()
         gc.unfreeze()
 
 
 _ABOUT_SEVERAL: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
-"""Numbers of findings that other files take part in: a comment's use shows only where all are compiled."""
+"""Numbers of findings that depend on several files.
+
+Whether a comment that suppresses one of them is used is known only when all files are compiled.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compilation:
-    """What came of compiling some specs: the tools, and every finding.
+    """The result of compiling specs: the tools and every finding.
 
-    ``tools`` are sorted by name; where ``diagnostics`` hold an error they are those that could be read.
-    ``paths`` says for each tool's name which file it is from, as findings call it; ``located`` are the tools
-    with their places, and ``projects`` the project files that hold for them. ``folders`` say what the tools
-    asked of them, and ``looked_for`` are those in which a project file could have been; ``below`` is what
-    ``Projects`` has there.
+    - ``tools``: the tools, sorted by name. If ``diagnostics`` has errors, only those that could be read.
+    - ``paths``: the file of each tool, by tool name, with the path used in findings.
+    - ``located``: the tools with their positions.
+    - ``projects``: the project files that apply to them.
+    - ``folders``: the folders of the specs, with a log of the files that the tools requested.
+    - ``looked_for``: the folders in which a project file was searched for.
+    - ``below``: the value of ``Projects.below``.
     """
 
     tools: tuple[ToolSpec, ...]
@@ -85,7 +93,7 @@ class Compilation:
 
     @property
     def out(self) -> Path | None:
-        """The folder that the projects say a build writes. Raises ``UsageError`` where they name several."""
+        """The output folder that the projects set for builds. Raise ``UsageError`` if they differ."""
         named = sorted({project.out for project in self.projects if project.out is not None})
         if len(named) > 1:
             raise UsageError(f"the projects of these specs name several folders to write: {named[0]}, {named[1]}")
@@ -93,12 +101,12 @@ class Compilation:
 
     @property
     def own(self) -> tuple[LocatedTool, ...]:
-        """Those of ``located`` that stand in the specs, and do not come with toolc by a project's ``builtin``."""
+        """The tools of ``located`` that are defined in the specs, without built-in tools."""
         return tuple(tool for tool in self.located if not tool.comes_with_toolc)
 
     @property
     def toolsets(self) -> dict[str, tuple[str, ...]]:
-        """The project files' toolsets: of each its tools that were compiled; several of one name are one."""
+        """The toolsets of the project files, with compiled tools only. Toolsets with the same name are merged."""
         compiled = {name for tool in self.tools for name in (tool.name, *tool.aliases)}
         found: dict[str, tuple[str, ...]] = {}
         for project in self.projects:
@@ -108,7 +116,7 @@ class Compilation:
         return found
 
     def refuse_errors(self) -> None:
-        """Raise ``SpecError`` where there is an error."""
+        """Raise ``SpecError`` if there is an error."""
         if self.diagnostics.has_errors:
             found = self.diagnostics.sorted()
             errors = [each for each in found if each.is_error]
@@ -118,11 +126,11 @@ class Compilation:
             raise SpecError("\n".join([f"{count} in the specs:", *lines]), found)
 
     def registry(self) -> RegistryFile:
-        """The tools with their digests, and the toolsets. Raises ``SpecError`` where there is an error."""
+        """Return the tools with their digests, and the toolsets. Raise ``SpecError`` if there is an error."""
         self.refuse_errors()
-        from toolc.model.call_graph import by_name  # start-up time: a check registers nothing
+        from toolc.model.call_graph import by_name  # imported here to start faster: a check registers nothing
         from toolc.model.registry import RegistryFile
-        from toolc.model.registry_file import register  # as above
+        from toolc.model.registry_file import register
 
         others = by_name(self.tools)
         return RegistryFile(tuple(register(tool, others) for tool in self.tools), self.toolsets)
@@ -130,18 +138,18 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What came of one file by itself: its document, None where it did not parse, and every finding."""
+    """The result of compiling one file alone: its document (None if it did not parse) and every finding."""
 
     document: Document | None
     diagnostics: Diagnostics
 
 
 Gather: TypeAlias = Callable[[Sequence[SpecFile], FileCompiler], Sequence[Piece]]
-"""Makes, or remembers, what comes of each file by itself."""
+"""Compiles each file alone, or returns the cached result."""
 
 
 Together: TypeAlias = Callable[[Sequence[LocatedTool]], Iterable[Diagnostic]]
-"""Finds, or remembers, what is wrong with all tools together."""
+"""Checks all tools together, or returns the cached findings."""
 
 
 def gather(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
@@ -157,10 +165,10 @@ def compile_specs(
     together: Together = check_together,
     allow_empty: frozenset[Path] = frozenset(),
 ) -> Compilation:
-    """Compile every spec at or under ``paths``. Problems of the specs are findings, none of them raised.
+    """Compile every spec at or under ``paths``. Problems in specs are reported as findings.
 
-    ``settings`` come after those of the specs' project files. Raises ``UsageError`` where a path does not
-    exist, or there are no specs and it is none of ``allow_empty``.
+    ``settings`` apply after those of the project files. Raise ``UsageError`` if a path does not exist, or if a path
+    contains no specs and is not in ``allow_empty``.
     """
     diagnostics = Diagnostics()
     projects = Projects(diagnostics)
@@ -200,7 +208,7 @@ def compile_specs(
 
 
 def compile_text(data: bytes, found: SpecFile, projects: Projects, settings: Settings) -> FileResult:
-    """What the file ``found`` would be by itself if it held ``data``: other files have no part in it."""
+    """Return the result of compiling ``found`` alone as if it contained ``data``."""
     compiler, diagnostics = FileCompiler(projects, settings), Diagnostics()
     document = compiler.parse(found, data, diagnostics)
     piece = compiler.compile_document(found, document, diagnostics)
@@ -208,7 +216,7 @@ def compile_text(data: bytes, found: SpecFile, projects: Projects, settings: Set
 
 
 def reported(piece: Piece, compiler: FileCompiler) -> Diagnostics:
-    """What is reported of a piece where no other file has a part in it."""
+    """Return the findings to report for a piece that is compiled without other files."""
     sources = (piece.source,) if piece.source else ()
     return _reported(piece.diagnostics, sources, compiler.projects, compiler.settings)
 
@@ -216,7 +224,7 @@ def reported(piece: Piece, compiler: FileCompiler) -> Diagnostics:
 def _reported(
     diagnostics: Diagnostics, sources: Sequence[SourceText], projects: Projects, settings: Settings
 ) -> Diagnostics:
-    """The findings without those that a comment or the settings take away."""
+    """Return the findings that are not suppressed by a comment or turned off by settings."""
 
     def layers_of(path: str) -> tuple[Settings, ...]:
         return (projects.of(Path(path)).lint, settings)
@@ -228,7 +236,7 @@ def _reported(
 
 
 def _without_foreign_fix(found: Diagnostic) -> Diagnostic:
-    """A finding without its fix where that would edit a project file: other specs depend on it too."""
+    """Remove the fix of a finding if it would edit a project file, because other specs depend on that file too."""
     is_shared = found.fix is not None and PurePosixPath(found.span.path).name in PROJECT_FILES
     return replace(found, fix=None) if is_shared else found
 
@@ -242,7 +250,7 @@ def _against_policies(located: Sequence[LocatedTool], settings: Settings) -> Ite
 
 
 def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[SpecFile, ...]:
-    """The files at or under ``paths``; what a folder holds and its project excludes is passed over."""
+    """Return the spec files at or under ``paths``, without files in folders that their project excludes."""
     return tuple(
         found
         for found in find(paths)
@@ -253,11 +261,11 @@ def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[SpecFile, ...
 def _brought(
     projects: Projects, own: Sequence[LocatedTool]
 ) -> tuple[tuple[Piece, ...], tuple[LocatedTool, ...], tuple[Diagnostic, ...]]:
-    """The tools of toolc's own that the project files name, with their files and what is wrong with the names."""
+    """Return the built-in tools that the project files list, with their files and findings about the names."""
     members = [member for project in projects.found for member in project.builtin]
     if not members:
         return (), (), ()
-    from toolc.compiler.pipeline.builtin_tools import load_builtin_tools  # start-up time: few projects name one
+    from toolc.compiler.pipeline.builtin_tools import load_builtin_tools  # start-up time: few projects list one
 
     return load_builtin_tools(members, own)
 
@@ -286,7 +294,7 @@ def _refuse_empty(paths: Sequence[Path], specs: Sequence[str], projects: Project
 
 
 def _excluding(path: Path, projects: Projects) -> str | None:
-    """The project file that excludes what is in the folder at ``path``; None where none does."""
+    """Return the path of the project file that excludes a file in the folder ``path``, or None."""
     for found in find([path]):
         project = projects.of_file(found.path)
         if found.folder is not None and project.excludes(found.path):

@@ -1,4 +1,4 @@
-"""One file by itself: from its bytes to its tools and to all that is wrong with it alone."""
+"""Compile one file alone: parse it, decode its tools, and run the checks that need no other file."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """What came of one file: the text of a spec that parsed (else None), its tools, and every finding.
+    """The result of compiling one file.
 
-    ``folder`` says what the tools asked of the folder that the file is in.
+    ``source`` is the text, or None if the file did not parse. ``folder`` logs which files the tools requested from
+    the folder of the spec.
     """
 
     found: SpecFile
@@ -54,9 +55,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class FileCompiler:
-    """Compiles files one by one; no other spec has a part in what comes of one.
+    """Compiles files one at a time, independent of other specs.
 
-    A check whose findings the project and ``settings`` would drop does not run.
+    Checks whose findings the project and ``settings`` turn off do not run.
     """
 
     projects: Projects
@@ -64,16 +65,16 @@ class FileCompiler:
     _running: dict[int, tuple[ToolCheck, ...]] = field(default_factory=dict)
 
     def compile(self, found: SpecFile, data: bytes | None = None) -> Piece:
-        """The piece of the file as it is; ``data`` is what it holds, where it has been read."""
+        """Compile a file; ``data`` is its contents if they have already been read."""
         diagnostics = Diagnostics()
-        if data is None or len(data) > MAX_BYTES:  # which is what reading it reports
+        if data is None or len(data) > MAX_BYTES:  # read() reports files that are too large
             data = read(found.path, found.shown, diagnostics)
         return self.compile_document(found, self.parse(found, data, diagnostics), diagnostics)
 
     def parse(self, found: SpecFile, data: bytes | None, diagnostics: Diagnostics) -> Document | None:
-        """The spec that the file would be if it held ``data``; None where it would be none, or cannot be read."""
+        """Parse ``data`` as the contents of ``found``; return None if that is not a spec or cannot be read."""
         document = load_data(data, found.path, found.shown, diagnostics) if data is not None else None
-        # A file that the user named is a spec, or wrong; one that lies in a folder may be something else.
+        # A file named by the user must be a spec; a file found in a folder may be something else.
         if document is None or found.folder is None or document.root.entry("toolc"):
             return document
         message = f"{found.shown} is not a spec: it has no key 'toolc'"
@@ -83,7 +84,7 @@ class FileCompiler:
         return None
 
     def compile_document(self, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
-        """The piece of a file that was parsed; ``diagnostics`` hold what was found so far."""
+        """Return the piece of a parsed file; ``diagnostics`` contains the findings so far."""
         folder = folder_of(found)
         if document is None:
             return Piece(found=found, source=None, tools=(), diagnostics=diagnostics, folder=folder)
@@ -108,7 +109,7 @@ class FileCompiler:
         return check_alone(tools, self.settings.policies)
 
     def _checks(self, project: Project) -> tuple[ToolCheck, ...]:
-        """Those that run for a file of a project."""
+        """Return the checks that run for files of ``project``."""
         if id(project) not in self._running:
             numbers = numbers_on((project.lint, self.settings))
             self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.number in numbers)
@@ -116,7 +117,7 @@ class FileCompiler:
 
 
 def _told_once(diagnostics: Diagnostics) -> Diagnostics:
-    """The findings without doubts about what a value is that would be wrong here whatever it is."""
+    """Remove findings about ambiguous YAML values where the value is reported as invalid anyway."""
     wrong = {each.span for each in diagnostics.sorted() if each.code is codes.BAD_VALUE}
     if not wrong:
         return diagnostics
@@ -126,14 +127,14 @@ def _told_once(diagnostics: Diagnostics) -> Diagnostics:
 
 
 def folder_of(found: SpecFile) -> SpecFolder:
-    """The folder that a spec's files are looked for in, with nothing asked of it so far."""
+    """Return the folder of a spec, with an empty log."""
     path, shown = _folder(os.path.dirname(found.path), posixpath.dirname(found.shown))  # noqa: PTH120  see below
     return SpecFolder(path, shown, log={})
 
 
 @lru_cache(maxsize=64)
 def _folder(path: str, shown: str) -> tuple[Path, str]:
-    """A ``Path`` for each of thousands of files would take longer than to look into the file."""
+    """Cache the ``Path`` of each folder: creating one for each of thousands of files is slow."""
     return Path(path), shown
 
 
@@ -148,18 +149,18 @@ CODES: Final[Mapping[Key, Code]] = {
     "isolation": codes.POLICY_ISOLATION,
     "lifetime": codes.POLICY_LIFETIME,
 }
-"""The number of each rule."""
+"""The finding code of each policy rule."""
 
 
 def check_alone(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
-    """What the policies of their projects, and ``more``, have against tools that call no others."""
+    """Yield policy violations of tools that call no other tools; ``more`` are policies besides the project's."""
     for tool in tools:
         if not called(tool.spec):
             yield from _findings(tool, NO_TOOLS, more)
 
 
 def check_callers(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
-    """The same against tools that call others, with all that these may do."""
+    """Yield policy violations of tools that call other tools, including what the called tools may do."""
     callers = [tool for tool in tools if (tool.policies or more) and called(tool.spec)]
     if callers:
         known = by_name(tool.spec for tool in tools)
@@ -168,7 +169,7 @@ def check_callers(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Itera
 
 
 def _findings(tool: LocatedTool, tools: ToolLookup, more: Sequence[Policy]) -> Iterator[Diagnostic]:
-    if tool.damaged:  # nothing is known of a part that could not be read, and that it could not is an error
+    if tool.damaged:  # unreadable parts are unknown here, and are already reported as errors
         return
     for each in violations(tool.spec, tools, (*tool.policies, *more)):
         yield Diagnostic(CODES[each.key], f"'{tool.spec.name}': {each.message}", _place(tool, each), each.hint)
@@ -186,7 +187,7 @@ def _place(tool: LocatedTool, each: Violation) -> Span:
 
 
 def _nearest(tool: LocatedTool, route: tuple[str | int, ...]) -> Span:
-    """The value at ``route``; where it is not written, the key that it would stand under, else the tool's name."""
+    """Return the span of the value at ``route``, or of the nearest key above it, or of the tool's name."""
     if tool.node_at(*route) is not None:
         return tool.span(*route)
     while route and tool.node_at(*route) is None:

@@ -1,1 +1,1 @@
-"""The package ``toolc.compiler.project``."""
+"""Project files: how they are found and decoded, and how they apply to specs."""

@@ -1,4 +1,7 @@
-"""Which project file holds for a spec: the nearest one upwards, within the Git repository."""
+"""Find spec files, and the project file that applies to each spec.
+
+A project file applies to the specs in its folder and below, up to the next project file, within one Git repository.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +33,19 @@ __all__ = [
 
 
 SUFFIXES: Final = (".yaml", ".yml", ".toml")
-"""The suffixes of files that a folder is searched for, in small letters."""
+"""The suffixes of spec files in a folder, in lower case."""
 
 PROJECT_FILES: Final = ("toolc.yaml", "toolc.toml")
-"""The names of the project file: it holds settings, not tools."""
+"""The names of a project file, which holds settings but no tools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecFile:
-    """A file that may hold specs.
+    """A file that may contain specs.
 
-    ``path`` is where it is; ``shown`` is how findings name it, with ``/`` between its parts. ``folder``
-    is the folder the user named in which it was found, None where the user named the file itself. ``real``
-    is where its links lead.
+    ``path`` is its location. ``shown`` is its path in findings, with ``/`` as the separator. ``folder`` is the
+    folder named by the user in which it was found, or None if the user named the file itself. ``real`` is the path
+    with symlinks resolved.
     """
 
     path: Path
@@ -52,11 +55,11 @@ class SpecFile:
 
 
 def find(paths: Sequence[Path]) -> tuple[SpecFile, ...]:
-    """The files named by ``paths`` and those in the folders among them, each once, sorted by ``shown``.
+    """Return the files named by ``paths`` and those in named folders, without duplicates, sorted by ``shown``.
 
-    A file that is named is taken whatever its name. In a folder, folders and files whose name starts
-    with a dot, ``__pycache__``, symlinks, project files and other suffixes are passed over. Raises
-    ``UsageError`` for a path that does not exist or cannot be searched.
+    A file that is named explicitly may have any name. In a folder, these are skipped: names that start with a dot,
+    ``__pycache__``, symlinks, project files, and other suffixes. Raise ``UsageError`` for a path that does not
+    exist or cannot be searched.
     """
     found: dict[str, SpecFile] = {}
     for each in sorted((each for path in paths for each in _under(path)), key=_named_first):
@@ -76,10 +79,10 @@ def _under(path: Path) -> Iterator[SpecFile]:
             real = os.path.realpath(top)
             for name in walk(top):
                 each = Path(name)
-                # No link was followed on the way here, and asking the system for each file takes long.
+                # walk() follows no symlinks, so the real path is known without a system call for each file.
                 yield SpecFile(path=each, shown=each.as_posix(), folder=path, real=real + name[len(top) :])
         elif path.exists() and not path.is_file():
-            # A pipe may never end, and what it holds can be read only once.
+            # Reading a pipe may never finish, and its contents can be read only once.
             raise UsageError(f"{path}: neither a file nor a folder; write the spec to a file, and name that")
         elif path.exists():
             yield SpecFile(path=path, shown=path.as_posix(), folder=None, real=os.path.realpath(path))
@@ -92,7 +95,7 @@ def _under(path: Path) -> Iterator[SpecFile]:
 
 
 def walk(folder: str) -> Iterator[str]:
-    """The paths in ``folder`` that ``find`` does not pass over, project files among them. Raises ``OSError``."""
+    """Yield the paths in ``folder`` that ``find`` accepts, and project files. Raise ``OSError`` on failure."""
     with os.scandir(folder) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
@@ -107,10 +110,10 @@ def walk(folder: str) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Projects:
-    """The projects of one compilation, each read once; what is wrong with them is in ``diagnostics``.
+    """The projects of one compilation. Each is read once, and its problems are added to ``diagnostics``.
 
-    ``sources`` are the texts of the project files that parsed. ``below`` has the folders of those below which all
-    files were looked through, and a digest of these.
+    ``sources`` are the texts of the project files that parsed. ``below`` maps the folder of each project whose
+    files were all searched for tool names to a digest of those files.
     """
 
     diagnostics: Diagnostics
@@ -122,14 +125,14 @@ class Projects:
     _policies: dict[Path, tuple[Policy, ...]] = field(default_factory=dict)
 
     def of(self, path: Path) -> Project:
-        """The project that the file or folder at ``path`` belongs to; ``NO_PROJECT`` where there is none."""
+        """Return the project of the file or folder at ``path``, or ``NO_PROJECT``."""
         if path not in self._by_path:
             place = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow a link out of the project
             self._by_path[path] = self._of_folder(place if place.is_dir() else place.parent)
         return self._by_path[path]
 
     def of_file(self, path: Path) -> Project:
-        """``of`` for what is no folder: each folder is asked about once, whatever the number of its files."""
+        """Return the project of a file. Each folder is searched once, regardless of the number of its files."""
         if path not in self._by_path:
             folder = os.path.dirname(path)  # noqa: PTH120  a Path for each of thousands of files takes long
             if folder not in self._of_files:
@@ -139,13 +142,13 @@ class Projects:
 
     @property
     def found(self) -> tuple[Project, ...]:
-        """Every project asked for so far that has a file, by its folder."""
+        """Every project with a file that was looked up so far, sorted by folder."""
         projects = {project.folder: project for project in self._by_folder.values() if project is not NO_PROJECT}
         return tuple(projects[folder] for folder in sorted(projects))
 
     @property
     def looked_for(self) -> tuple[Path, ...]:
-        """Every folder in which a project file was looked for so far, sorted."""
+        """Every folder in which a project file was searched for so far, sorted."""
         return tuple(sorted({*self._by_folder, *self._policies}))
 
     def _of_folder(self, folder: Path) -> Project:
@@ -160,9 +163,10 @@ class Projects:
         return self._by_folder[folder]
 
     def _present(self, folder: Path) -> list[Path]:
-        """The folder's project files. A link is none, since nobody reviews where it leads, nor is anybody's file.
+        """Return the project files in ``folder``.
 
-        Both are reported.
+        Symlinks are ignored because their target is not reviewed. Files in a folder that every user may write to
+        are ignored because any user may have created them. Both are reported.
         """
         paths = [folder / name for name in PROJECT_FILES]
         is_shared = _is_shared(folder)
@@ -190,7 +194,7 @@ class Projects:
         return replace(project, policies=(*project.policies, *self._policies_above(folder)))
 
     def _policies_above(self, folder: Path) -> tuple[Policy, ...]:
-        """Those of the project files further up in the repository, whose other settings do not hold here."""
+        """Return the policies of project files further up in the repository. Their other settings do not apply."""
         if folder == folder.parent or (folder / ".git").exists():
             return ()
         above = folder.parent
@@ -200,14 +204,14 @@ class Projects:
         return self._policies[above]
 
     def _policy(self, path: Path) -> Policy | None:
-        """The policy of one file. What is wrong with it, or keeps it from being read, is an error here too."""
+        """Return the policy of one file. Problems in it are reported as errors here too."""
         found = Diagnostics()
         document = load_project(path, _shown(path), found)
         entry = document.root.entry("policy") if document else None
         policy = None
         if document and entry:
             self.sources.append(document.source)
-            from toolc.compiler.project.policy import decode_policy  # as above
+            from toolc.compiler.project.policy import decode_policy  # imported here to start faster
 
             policy = decode_policy(entry.value, "'policy'", Findings(document.source, found))
         self.diagnostics.extend(found.map(lambda each: each if each.is_error else None))
@@ -219,10 +223,10 @@ def _shown(path: Path) -> str:
 
 
 def _is_shared(folder: Path) -> bool:
-    """Whether a folder is everybody's, as /tmp is: what lies there is nobody's project file.
+    """Return whether every user may create files in ``folder``, like in /tmp; project files there are ignored.
 
-    Without the sticky bit a folder that all may write to protects nothing in it, the specs no more than the
-    project file; and on some file systems (WSL's of Windows drives) every folder is one.
+    This requires the sticky bit. A folder that all users may write to without it protects neither the specs nor the
+    project file, and on some file systems (Windows drives in WSL) every folder has this mode.
     """
     shared = stat.S_IWOTH | stat.S_ISVTX
     return folder.stat().st_mode & shared == shared

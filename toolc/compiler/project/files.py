@@ -1,4 +1,4 @@
-"""The files beside a spec: read once at build, and never from outside the spec's folder."""
+"""Read the files next to a spec that become part of a tool; never from outside the spec's folder."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ T = TypeVar("T")
 _MIB: Final = 1024 * 1024
 
 MAX_FILE_BYTES: Final = 4 * _MIB
-"""The largest file that may travel with a tool."""
+"""The maximum size of one file of a tool, in bytes."""
 
 MAX_FILES: Final = 1000
-"""How many files may travel with a tool."""
+"""The maximum number of files of a tool."""
 
 MAX_TOTAL_BYTES: Final = 16 * _MIB
-"""How much all the files of one tool may weigh."""
+"""The maximum total size of the files of a tool, in bytes."""
 
 
 class FileError(Exception):
-    """Why a file cannot travel with a tool; ``str()`` names the file, ``hint`` says what to do."""
+    """Raised when a file cannot be part of a tool; ``str()`` names the file, ``hint`` says what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -51,9 +51,9 @@ class FileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SpecFolder:
-    """The folder of a spec file: where it is, and how findings call it (empty for the current one).
+    """The folder of a spec file; ``shown`` is its path in findings (empty for the current folder).
 
-    ``log``, where there is one, gets a digest of every answer by the method that gave it and what was asked.
+    ``log``, if given, maps each request (method and argument) to a digest of its result.
     """
 
     path: Path
@@ -61,20 +61,20 @@ class SpecFolder:
     log: dict[tuple[str, str], str] | None = field(default=None, compare=False, repr=False)
 
     def shown_path(self, name: str) -> str:
-        """How findings call the file ``name`` in this folder."""
+        """Return the path of the file ``name`` in findings."""
         return str(PurePosixPath(self.shown) / name)
 
     def read(self, name: str) -> File:
-        """Read one regular file of this folder: its text, or base64 where it is not UTF-8.
+        """Read one regular file of this folder, as text or as base64 if it is not UTF-8.
 
-        ``name`` is relative, with ``/`` between its parts; the file's ``path`` is ``name`` normalised.
-        Raises ``FileError``.
+        ``name`` is a relative path with ``/`` as the separator; ``path`` of the result is the normalised name.
+        Raise ``FileError`` if it cannot be read.
         """
         return self._logged("read", name, self._read)
 
     def _read(self, name: str) -> File:
         from toolc.model.spec.code_backends import (
-            File,  # start-up time: most specs have no files, and a known answer needs no spec
+            File,  # imported here to start faster: most specs have no files, and cached results need no spec
         )
 
         path = relative_path(name)
@@ -85,15 +85,15 @@ class SpecFolder:
             return File(path=path, base64=base64.b64encode(data).decode("ascii"))
 
     def match(self, pattern: str) -> tuple[str, ...]:
-        """The files that ``pattern`` (``*``, ``?``, ``[...]``, and ``**`` for any folders) matches, sorted.
+        """Return the files that match ``pattern`` (``*``, ``?``, ``[...]``, ``**`` for any folders), sorted.
 
-        Names that begin with a dot and ``__pycache__`` match only where they are written out: what
-        happens to lie about on one machine is not part of a tool. Raises ``FileError``.
+        Names that start with a dot and ``__pycache__`` match only if written out, because such files usually exist
+        on one machine only. Raise ``FileError`` if no file or too many files match.
         """
         return self._logged("match", pattern, self._match)
 
     def has(self, name: str) -> bool:
-        """Whether there is a file ``name``, as ``read`` takes it; what cannot be such a name is none."""
+        """Return whether the file ``name`` exists; False if ``name`` is not a valid relative path."""
         try:
             return bool(self.match(name)) and not _is_pattern(name)
         except FileError:
@@ -160,7 +160,7 @@ class SpecFolder:
             real = (self.path / path).resolve(strict=True)
             if not real.is_relative_to(self.path.resolve()):
                 raise FileError(f"{shown} leads outside the spec's folder", "put a copy beside the spec")
-            # Opening a FIFO for reading would wait for a writer.
+            # Without O_NONBLOCK, opening a FIFO would wait for a writer.
             descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(descriptor, "rb") as file:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -177,7 +177,7 @@ class SpecFolder:
 
 
 def digest_of_answer(folder: SpecFolder, method: str, asked: str) -> str:
-    """What the ``log`` of ``folder`` would say now."""
+    """Return the digest that the ``log`` of ``folder`` would contain for this request now."""
     log: dict[tuple[str, str], str] = {}
     again = SpecFolder(folder.path, folder.shown, log)
     with suppress(FileError):
@@ -189,7 +189,7 @@ def digest_of_answer(folder: SpecFolder, method: str, asked: str) -> str:
 
 
 def relative_path(name: str) -> str:
-    """``name`` as a normalised relative path. Raises ``FileError`` where it is none or climbs out."""
+    """Return ``name`` as a normalised relative path. Raise ``FileError`` if it is absolute or contains ``..``."""
     path = PurePosixPath(name)
     if path.is_absolute() or "\\" in name or (len(name) > 1 and name[1] == ":"):
         raise FileError(f"{name!r} is not a relative path", "name a file relative to the spec, with '/' in between")
@@ -205,9 +205,9 @@ def _is_pattern(part: str) -> bool:
 
 
 def case_conflicts(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each path that is the same as an earlier one to macOS or Windows, after the earlier one.
+    """Yield pairs of an earlier path and a later path that are the same file on macOS or Windows.
 
-    macOS takes two ways to compose a letter for one, too.
+    Both ignore letter case; macOS also ignores differences in Unicode normalisation.
     """
     seen: dict[str, str] = {}
     for path in paths:
@@ -217,7 +217,7 @@ def case_conflicts(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def report_carriage_returns(text: str, shown: str, span: Span, findings: Findings) -> None:
-    """Say that the file which findings call ``shown``, named at ``span``, has Windows line ends."""
+    """Report that the file ``shown`` (its path in findings), named at ``span``, has Windows line endings."""
     if "\r\n" in text:
         message = f"{shown} has Windows line ends, and they are a part of what runs"
         hint = "save it with line feeds, and write '* text eol=lf' in .gitattributes"
@@ -225,7 +225,7 @@ def report_carriage_returns(text: str, shown: str, span: Span, findings: Finding
 
 
 def digest_of_bytes(data: bytes) -> str:
-    """Return the SHA-256 of ``data``, in hexadecimal digits."""
+    """Return the SHA-256 of ``data`` as hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 

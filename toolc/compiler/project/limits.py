@@ -1,4 +1,4 @@
-"""``limits``: of a sandbox, and of a policy."""
+"""Decode ``limits`` of a sandbox and of a policy."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from toolc.model.spec.sandbox import Limits
 STANDARD: Final = Limits()
 
 MIN_PIDS: Final = 16
-"""A container runtime's own threads count until process 1 is run: on a busy machine there are 6 at times."""
+"""The runtime's own threads count until process 1 starts: up to 6 on a busy machine."""
 
 MIN_FILES: Final = 16
-"""What Python and a shell open themselves, with a little to spare."""
+"""The files that Python and a shell open themselves, with a small reserve."""
 
 MIN_TIMEOUT_MS: Final = 100
-"""Ten times what a Python function that does nothing takes; a busy machine takes its share of that."""
+"""Ten times the duration of a Python function that does nothing, which leaves a reserve for busy machines."""
 
 _MANY: Final = 1_000_000
 _PIDS: Final = integer(MIN_PIDS, _MANY)
@@ -27,7 +27,7 @@ _FILES: Final = integer(MIN_FILES, _MANY)
 
 
 def decode_limits(node: Node, what: str, findings: Findings, of: str) -> Limits | None:
-    """Decode a map of limits, which findings call ``of``; one that is absent has its default."""
+    """Decode a map of limits; a missing limit has its default. ``of`` names the map in findings."""
     found = mapping(node, what, findings)
     if found is None:
         return None

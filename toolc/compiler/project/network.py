@@ -1,4 +1,4 @@
-"""``sandbox.network`` and ``sandbox.secrets``: where a call may connect to, and what it may show there."""
+"""Decode ``sandbox.network`` and ``sandbox.secrets``: allowed destinations, and secrets with their hosts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WITH_PORT: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):[0-9]{1,5}")
 
 
 def destination(node: Node, what: str, findings: Findings) -> Destination | None:
-    """One entry of an allow-list."""
+    """Decode one destination of an allow-list."""
     text = string(node, what, findings)
     if text is None:
         return None
@@ -27,7 +27,7 @@ def destination(node: Node, what: str, findings: Findings) -> Destination | None
 
 
 def host(node: Node, what: str, findings: Findings) -> str | None:
-    """One exact host, without a port."""
+    """Decode one exact host name without a port."""
     text = string(node, what, findings)
     if text is None:
         return None
@@ -44,7 +44,7 @@ def host(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def destination_order(each: Destination) -> tuple[str, int, str]:
-    """The order of a list of destinations in a registry."""
+    """Return the sort key of destinations in a registry."""
     return (each.host, each.port, each.kind)
 
 
@@ -52,7 +52,7 @@ _NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)
 
 
 def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | None:
-    """Decode ``network``; an empty list allows nothing."""
+    """Decode ``network``; an empty ``allow`` list allows nothing."""
     if not isinstance(node, Mapping):
         hint = "write {allow: [api.example.com]}; leave 'network' out where the tool needs none"
         mismatch(node, what, "a map", findings, hint)
@@ -64,13 +64,13 @@ def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | N
 
 
 def destinations(node: Node, what: str, findings: Findings) -> tuple[Destination, ...] | None:
-    """A list of destinations, each once, sorted."""
+    """Decode a list of destinations; duplicates are removed and the result is sorted."""
     found = list_of(destination)(node, what, findings)
     return None if found is None else tuple(sorted(set(found), key=destination_order))
 
 
 def decode_secrets(node: Node, what: str, findings: Findings) -> tuple[SecretSpec, ...] | None:
-    """Decode ``secrets``, a map of names to where their values may go."""
+    """Decode ``secrets``, a map from names to the hosts that may receive their values."""
     found = mapping(node, what, findings)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""``policy`` of a project file, and the file of ``--policy``: what tools may be at all."""
+"""Decode ``policy`` of a project file, and the file given with ``--policy``: limits for all tools."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ KEYS: Final[dict[str, str]] = {
     "timeout": "timeout_ms", "memory": "memory_bytes", "cpus": "cpus", "pids": "pids", "output": "output_bytes",
     "tmp": "tmp_bytes", "files": "files", "file_size": "file_size_bytes",
 }  # fmt: skip
-"""The limits of a spec, and what ``toolc.model.spec.sandbox.Limits`` calls them."""
+"""The limits in a spec, and the corresponding attributes of ``toolc.model.spec.sandbox.Limits``."""
 
 GRADES: Final = ("critical", "high", "breaking", "medium", "warning", "low", "compatible")
-"""How ``toolc diff`` grades changes."""
+"""The grades of changes in ``toolc diff``."""
 
 RISK: Final = "[A-Z]{3}[0-9]{2,3}"
-"""What a rule of ``toolc diff`` is called."""
+"""The form of the identifier of a ``toolc diff`` rule."""
 
 _RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
 _MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
 
 
 def decode_policy(node: Node, what: str, findings: Findings) -> Policy | None:
-    """Decode a policy, as far as it can be read; whoever uses it looks whether there were errors."""
+    """Decode a policy. Parts with errors are left out, so the caller must check ``findings`` for errors."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -67,7 +67,7 @@ def decode_policy(node: Node, what: str, findings: Findings) -> Policy | None:
 
 
 def decode_policy_file(document: Document, findings: Findings) -> Policy | None:
-    """A file whose one key is ``policy``."""
+    """Decode a file whose only key is ``policy``."""
     reader = Reader(document.root, "the policy's file", findings)
     policy = reader.required("policy", decode_policy)
     reader.close()
@@ -122,9 +122,9 @@ def _risk(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def read_policy(path: str | Path) -> Policy:
-    """The policy in a YAML or TOML file with the one key ``policy``.
+    """Read the policy in a YAML or TOML file whose only key is ``policy``.
 
-    Raises ``UsageError`` where it is not there or anything in it is wrong: half a policy would allow too much.
+    Raise ``UsageError`` if the file is missing or contains any error: part of a policy would allow too much.
     """
     shown = Path(path).as_posix()
     diagnostics = Diagnostics()

@@ -1,4 +1,4 @@
-"""The project file, ``toolc.yaml`` or ``toolc.toml``: what all specs below it share."""
+"""Decode the project file, ``toolc.yaml`` or ``toolc.toml``: settings shared by all specs below it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SEVERITIES: Final = ("error", "warning", "off")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A tool's name in a list, and where it stands."""
+    """The name of a tool in a list, and its position."""
 
     name: str
     span: Span
@@ -41,12 +41,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """What a project file says. ``folder`` is where it stands; paths in it are relative to that.
+    """The settings of a project file. ``folder`` contains it, and paths in it are relative to that folder.
 
-    ``defaults`` is a tool's map that every tool below starts from; ``out`` the folder that a build writes.
-    ``builtin`` are the tools of toolc's own that are compiled along. ``policies`` are its own and those of the
-    project files further up, which no file below can loosen. ``root`` is the file's map, which says where all of
-    this stands.
+    - ``defaults``: a map with default values for every tool of the project.
+    - ``builtin``: the built-in tools that are compiled with the project.
+    - ``out``: the output folder of a build.
+    - ``policies``: its policy and those of project files further up, which it cannot relax.
+    - ``root``: the map of the file, with the positions of all settings.
     """
 
     folder: Path = Path()
@@ -61,7 +62,7 @@ class Project:
     root: Mapping | None = field(default=None, compare=False)
 
     def excludes(self, path: Path) -> bool:
-        """Whether ``exclude:`` names the file at ``path``, or a folder that it is in."""
+        """Return whether ``exclude:`` matches the file at ``path`` or a folder that contains it."""
         if not self.exclude:
             return False
         parts = path.resolve().relative_to(self.folder.resolve()).parts
@@ -69,11 +70,11 @@ class Project:
 
 
 NO_PROJECT: Final = Project()
-"""What holds for specs without a project file."""
+"""The settings of specs without a project file."""
 
 
 def decode_project(document: Document, folder: Path, findings: Findings) -> Project:
-    """The project file's settings, as far as they can be read; every problem is in ``findings``."""
+    """Decode a project file. Problems are added to ``findings``, and settings with errors are left out."""
     reader = Reader(document.root, "the project file", findings)
     _report_reserved(reader)
     defaults = reader.optional("defaults", mapping)
@@ -110,7 +111,7 @@ def _report_reserved(reader: Reader) -> None:
 
 
 def _path(node: Node, what: str, findings: Findings) -> str | None:
-    """A path or a pattern of paths below the project's folder."""
+    """Decode a path, or a pattern of paths, below the project's folder."""
     name = text(node, what, findings)
     if name is None:
         return None
@@ -207,9 +208,9 @@ def _known(code: str, span: Span, findings: Findings, *, turns_off: bool) -> boo
 
 
 def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
-    """Whether a pattern names a path or a folder above it; one without a ``/`` does at any depth."""
+    """Return whether a pattern matches a path or a folder above it; without a ``/`` it matches at any depth."""
     steps = pattern.split("/")
-    ends = {0}  # how many parts the steps so far may have taken
+    ends = {0}  # the possible numbers of parts that the steps so far match
     for step in ["**", *steps] if len(steps) == 1 else steps:
         if step == "**":
             ends = set(range(min(ends), len(parts)))
@@ -221,6 +222,6 @@ def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
 
 
 def _policy(node: Node, what: str, findings: Findings) -> Policy | None:
-    from toolc.compiler.project.policy import decode_policy  # as above
+    from toolc.compiler.project.policy import decode_policy  # imported here to start faster
 
     return decode_policy(node, what, findings)

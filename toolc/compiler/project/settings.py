@@ -1,4 +1,4 @@
-"""Which findings are reported, and how bad they are: a project's choices, and the command line's after them."""
+"""Decide which findings are reported and with which severity, from project and command-line settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 HOST: Final = r"^[a-z0-9-]+(\.[a-z0-9-]+)*$"
-"""What a host of ``lint.hosts`` looks like."""
+"""The pattern of a host in ``lint.hosts``."""
 
 _FORM: Final = re.compile(r"TC[0-9]{0,3}")
 _NUMBERS: Final = tuple(sorted({code.number for code in codes.ALL}))
@@ -30,14 +30,16 @@ _NUMBERS: Final = tuple(sorted({code.number for code in codes.ALL}))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Choices about warnings. Codes may be prefixes: ``TC2`` is every code that starts so.
+    """Settings for warnings. A code may be a prefix: ``TC2`` matches every code that starts with it.
 
-    ``select``, where it is not empty, names the only ones to report (those that are off among them);
-    ``severity`` says how bad one is, None for off, and turns one on; ``ignore`` turns off. Where several
-    match, the longest does; between ``select`` and ``ignore`` of one length, ``ignore``. What is an error
-    by itself keeps specs from being compiled, and no settings change that. ``hosts`` are those whose URLs may
-    stand in words for a model (TC214), each with the names below it. ``policies`` hold besides those of the project
-    files: what they do not allow is an error.
+    - ``select``: if not empty, only these codes are reported, including codes that are off by default.
+    - ``severity``: the severity of a code; None turns it off, another value turns it on.
+    - ``ignore``: codes to turn off.
+    - ``hosts``: hosts whose URLs, and those of their subdomains, may occur in texts for a model (TC214).
+    - ``policies``: policies in addition to those of the project files. A violation is an error.
+
+    If several prefixes match, the longest applies; for equal lengths, ``ignore`` wins over ``select``. Codes that
+    are errors by default prevent compilation and cannot be changed.
     """
 
     select: tuple[str, ...] = ()
@@ -48,11 +50,11 @@ class Settings:
 
 
 NO_SETTINGS: Final = Settings()
-"""What holds where nobody chose anything."""
+"""The default settings."""
 
 
 def severity_of(code: Code, layers: Sequence[Settings]) -> Severity | None:
-    """How bad a finding with ``code`` is after each of ``layers`` in turn; None where it is not reported."""
+    """Return the severity of ``code`` after applying ``layers`` in order, or None if it is not reported."""
     if code.severity is Severity.ERROR:
         return Severity.ERROR
     level: Severity = code.severity
@@ -72,12 +74,12 @@ def severity_of(code: Code, layers: Sequence[Settings]) -> Severity | None:
 
 
 def numbers_on(layers: Sequence[Settings]) -> frozenset[str]:
-    """The numbers of which at least one finding could be reported."""
+    """Return the code numbers for which at least one finding could be reported."""
     return frozenset(code.number for code in codes.ALL if severity_of(code, layers))
 
 
 def apply(diagnostics: Diagnostics, layers_of: Callable[[str], Sequence[Settings]]) -> Diagnostics:
-    """The findings that are reported, each as bad as the settings for its file say."""
+    """Return the findings to report, with the severity that the settings of their file assign."""
 
     def judge(found: Diagnostic) -> Diagnostic | None:
         severity = severity_of(found.code, layers_of(found.span.path))
@@ -90,7 +92,7 @@ def apply(diagnostics: Diagnostics, layers_of: Callable[[str], Sequence[Settings
 
 @dataclass(frozen=True, slots=True)
 class InvalidCode:
-    """What is wrong with a code in settings; ``unknown`` where there is none of that number."""
+    """Why a code in settings is invalid; ``unknown`` is true if no code has that number."""
 
     message: str
     hint: str
@@ -98,14 +100,17 @@ class InvalidCode:
 
 
 def complaint(text: str, *, turns_off: bool) -> InvalidCode | None:
-    """What is wrong with ``text`` as a code or a prefix of codes; ``turns_off`` where it would ignore them."""
+    """Return what is wrong with ``text`` as a code or code prefix, or None.
+
+    ``turns_off`` is true if the setting would turn the codes off.
+    """
     matched = [code for code in codes.ALL if code.number.startswith(text)] if _FORM.fullmatch(text) else []
     if not matched:
         wanted = text.upper()
         if wanted != text and complaint(wanted, turns_off=False) is None:
             return InvalidCode(f"there is no code '{text[:40]}'", f"did you mean '{wanted}'?", unknown=True)
         hundred = [number for number in _NUMBERS if number.startswith(wanted[:3])]
-        from difflib import get_close_matches  # only for what is misspelt
+        from difflib import get_close_matches  # imported here to start faster: only needed for typing errors
 
         near = get_close_matches(wanted, hundred, n=1)
         hint = f"did you mean '{near[0]}'?" if near else "a code is like TC204, and TC2 is all that start so"

@@ -1,6 +1,7 @@
-"""``# toolc: ignore[TC204] reason``: warnings that somebody has looked at, beside what they are about.
+"""Suppress warnings with comments in the source: ``# toolc: ignore[TC204] reason``.
 
-Such a comment covers its own line; one that stands alone covers the next line that is no comment as well.
+Such a comment applies to its line. If it is alone on its line, it also applies to the next line that is not a
+comment.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Stretch: TypeAlias = tuple[Position, Position]
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """One comment: its file and where it stands in it, from its ``#`` to the end of its line."""
+    """One comment: its file and its span, from ``#`` to the end of the line."""
 
     source: SourceText
     span: Span
@@ -45,7 +46,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One code of one comment: ``number`` where it stands (``span``), and the ``lines`` that it covers."""
+    """One code of one comment: the code, its span, and the ``lines`` that it applies to."""
 
     number: str
     span: Span
@@ -54,7 +55,7 @@ class Suppression:
 
     @property
     def warnings(self) -> tuple[Code, ...]:
-        """The codes that it can ignore."""
+        """The codes that it can suppress."""
         return tuple(
             code for code in codes.ALL if code.number == self.number and code.severity is not Severity.ERROR
         )
@@ -63,12 +64,11 @@ class Suppression:
 def suppress(
     diagnostics: Diagnostics, sources: Iterable[SourceText], tells: Callable[[Code, str], bool]
 ) -> Diagnostics:
-    """The findings that no comment covers, and what is wrong with the comments themselves.
+    """Return the findings that no comment suppresses, and findings about the comments themselves.
 
-    ``sources`` are the specs and project files that parsed; of Python files beside them, those that findings
-    are about are looked at as well. ``tells`` says whether it means anything that a file has no
-    finding with a code: where the code is off, or only other files would show what is wrong, a comment that
-    covers nothing may still be of use.
+    ``sources`` are the specs and project files that parsed; Python files that findings refer to are also searched
+    for comments. ``tells(code, path)`` returns whether the absence of a finding is meaningful: if a code is turned
+    off, or depends on other files, a comment that suppresses nothing may still be needed.
     """
     about = Diagnostics()
     files = (*sources, *_python_files(diagnostics))
@@ -85,7 +85,7 @@ def suppress(
             damaged.add(found.span.path)
             return found
         place = (found.span.path, found.span.start.line, found.code.number)
-        found_by = covering.get(place, []) if found.times == 1 else []  # the others stand elsewhere
+        found_by = covering.get(place, []) if found.times == 1 else []  # the other positions are unknown
         used.update(found_by)
         return None if found_by else found
 
@@ -113,11 +113,14 @@ def _python_files(diagnostics: Diagnostics) -> Iterator[SourceText]:
 
 
 def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
-    """Take out the code, or its comment where that has no other: ``per_comment`` counts its unused ones."""
+    """Return a fix that removes the code, or the comment if none of its codes is used.
+
+    ``per_comment`` has the number of unused codes of each comment.
+    """
     source, span = unused.comment.source, unused.comment.span
     start, end = source.offset(span.start), source.offset(span.end)
     match = _COMMENT.match(source.text, start)
-    if match is None or source.path.endswith(".py"):  # fixes are edits of specs
+    if match is None or source.path.endswith(".py"):  # fixes only edit specs
         return None
     if len(_CODE.findall(match["codes"])) == per_comment[unused.comment.span]:
         before = source.text[:start].rstrip(" \t")
@@ -134,7 +137,7 @@ def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
 
 
 def suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppression]:
-    """The good suppressions of a file; what is wrong with one goes to ``about``."""
+    """Yield the valid suppressions of a file; problems with comments are added to ``about``."""
     comments = _comments(source)
     covered = _covered(source) if comments else []
     for line, match in comments:
@@ -166,7 +169,7 @@ def _span(source: SourceText, line: int, start: int, end: int) -> Span:
 
 
 def _covered(source: SourceText) -> list[int]:
-    """For each line the one that a comment on it covers: itself, or the next after a block of comments."""
+    """Return for each line the line that a comment on it applies to: itself, or the next after a comment block."""
     covered: list[int] = []
     for number, line in reversed([*enumerate(source.lines, 1)]):
         alone = line.lstrip().startswith("#")
@@ -175,7 +178,7 @@ def _covered(source: SourceText) -> list[int]:
 
 
 def _comments(source: SourceText) -> list[tuple[int, re.Match[str]]]:
-    """Each comment that looks like a suppression: its line, and the match in it. Text in strings is none."""
+    """Return each comment that looks like a suppression: its line and match. Text in strings does not count."""
     if "ignore" not in source.text:
         return []
     found = [
@@ -196,14 +199,14 @@ def _is_inside(place: Position, strings: list[Stretch]) -> bool:
 
 
 def _strings(source: SourceText) -> Iterator[Stretch]:
-    """Where text stands that a ``#`` may be part of."""
+    """Yield the spans of strings, in which ``#`` does not start a comment."""
     if source.path.endswith(".py"):
         yield from _code(source.text)
         return
     if not source.path.lower().endswith(".toml"):
         yield from scalars(source.text)
         return
-    from toolc.document.toml.positions import leaves  # start-up time: most specs are YAML
+    from toolc.document.toml.positions import leaves  # imported here to start faster: most specs are YAML
 
     for start, end in leaves(source.text):
         span = source.span(start, end)
@@ -211,7 +214,10 @@ def _strings(source: SourceText) -> Iterator[Stretch]:
 
 
 def _code(text: str) -> Iterator[Stretch]:
-    """Where Python code stands that is no comment; none of it where it is no Python, for then there is an error."""
+    """Yield the spans of Python tokens that are not comments.
+
+    Nothing more is yielded after a syntax error, which is reported elsewhere.
+    """
     with suppress_errors(TokenError, SyntaxError):
         for token in generate_tokens(StringIO(text).readline):
             if token.type != COMMENT:

@@ -1,4 +1,4 @@
-"""The names of tools, read from their files without compiling them."""
+"""Read the names of tools from spec files without compiling them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def builtin_names() -> list[str]:
 
 
 def names_below(project: Project, projects: Projects) -> Iterator[str]:
-    """Yield the names and aliases of all tools of a project, also of those that are not compiled.
+    """Yield the names and aliases of all tools of a project, including those that are not compiled.
 
-    ``projects.below`` gets a digest of the files that were read.
+    A digest of the files that were read is stored in ``projects.below``.
     """
     read_files = {found: read(found.path, found.shown, Diagnostics()) or b"" for found in find([project.folder])}
     projects.below[project.folder] = digest_of_files(

@@ -1,7 +1,7 @@
-"""``{{ vars.NAME }}``: reviewed constants of the project, put into a tool's text before it is decoded.
+"""Replace ``{{ vars.NAME }}`` with the project's constants, and merge ``defaults``, before decoding a tool.
 
-What stands in a template afterwards is plain text: a variable's value never holds ``{{``, nor can it make
-one together with what stands beside it.
+The inserted text is plain text: the value of a variable cannot contain ``{{``, and cannot form it together with the
+text next to it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REFERENCE: Final = re.compile(r"\{\{\s*vars\b(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _CODE: Final = frozenset({("backend", "shell", "script"), ("backend", "python", "code")})
 _ESCAPE: Final = re.compile(r"\\[xuU\s]")
-"""An escape that may spell a letter of the word ``vars``, or join its halves."""
+"""An escape that could spell a letter of ``vars``, or join two parts of that word."""
 _MAX_REPORTED: Final = 20
 
 Route: TypeAlias = tuple[str, ...]
@@ -31,7 +31,7 @@ Route: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One entry of ``vars:``: its value and where that stands. One that is not known has its name for a value."""
+    """One entry of ``vars:``: its value and position. If ``is_known`` is false, the value is a placeholder."""
 
     value: bool | int | float | str
     span: Span
@@ -40,9 +40,9 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class ProjectVariables:
-    """The project's variables by name; ``where`` is the file that declares them, empty without one.
+    """The project's variables by name; ``where`` is the path of the file that declares them, or empty.
 
-    They are not ``are_known`` where that file could not be read: any name may be one then.
+    ``are_known`` is false if that file could not be read. Unknown names are not reported then.
     """
 
     by_name: AnyMapping[str, Variable] = field(default_factory=dict)
@@ -59,7 +59,7 @@ def decode_variables(node: Node, what: str, findings: Findings) -> ProjectVariab
 
 
 def _variable(entry: MappingEntry, findings: Findings) -> Variable:
-    """The variable; one that is wrong is not known, so that nothing else is said about it."""
+    """Decode one variable. An invalid one gets ``is_known=False``, so that it causes no further findings."""
     node = entry.value
     stand_in = Variable(f"vars.{entry.key}", node.span, is_known=False)
     if not _NAME.fullmatch(entry.key):
@@ -76,12 +76,12 @@ def _variable(entry: MappingEntry, findings: Findings) -> Variable:
 
 
 def may_name_variables(source: SourceText) -> bool:
-    """Whether a file may refer to a variable; most do not, and looking through all their strings takes time."""
+    """Return whether a file may refer to a variable. Most do not, and searching all strings is slow."""
     return "vars" in source.text or _ESCAPE.search(source.text) is not None
 
 
 def put_variables(tool: Mapping, variables: ProjectVariables, findings: Findings) -> Mapping:
-    """The tool's map with every reference to a variable replaced, in any string but code."""
+    """Return the tool's map with references to variables replaced in all strings except code."""
     return _Replacer(variables, findings).mapping(tool, ())
 
 
@@ -91,7 +91,7 @@ class _Replacer:
     findings: Findings
 
     def mapping(self, node: Mapping, route: Route) -> Mapping:
-        """A map; the very same one where nothing in it changes."""
+        """Return the map with references replaced, or the same object if nothing changes."""
         entries = tuple(self._entry(entry, (*route, entry.key)) for entry in node.entries)
         same = all(old is new for old, new in zip(node.entries, entries, strict=True))
         return node if same else Mapping.of(entries, node)
@@ -125,7 +125,7 @@ class _Replacer:
             for index, match in enumerate(matches)
         ]
         if not all(each.is_known for each in found):
-            self.findings.settle(node.span)  # nobody knows what the text would be
+            self.findings.settle(node.span)  # the resulting text is unknown
         spans = tuple(dict.fromkeys(each.span for each in found))
         if matches[0].span() == (0, len(text)):
             value = found[0].value
@@ -166,7 +166,7 @@ class _Replacer:
 
 
 IDENTITY: Final = ("name", "label", "description", "version", "owner", "tags", "deprecated", "aliases")
-"""The keys that say which tool it is; they are never defaulted."""
+"""The keys that identify a tool. They cannot have defaults."""
 
 _CHOICES: Final = {
     ("backend", "shell"): frozenset({"argv", "script", "file"}),
@@ -176,11 +176,11 @@ _CHOICES: Final = {
     ("backend", "http", "auth"): frozenset({"bearer", "basic", "api_key", "oauth2"}),
     ("sandbox",): frozenset({"image", "build"}),
 }
-"""Keys of which a map has one: whichever the tool names drops the default's."""
+"""Keys that exclude each other. If a tool has one of them, none of them is taken from the defaults."""
 
 
 def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
-    """``defaults:`` without the keys that cannot be defaulted; each of those is reported."""
+    """Return ``defaults:`` without the keys that cannot have defaults; each such key is reported."""
     kept: list[MappingEntry] = []
     for entry in defaults.entries:
         if entry.key in IDENTITY:
@@ -192,7 +192,7 @@ def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
 
 
 def merge_defaults(defaults: Mapping, tool: Mapping) -> Mapping:
-    """The tool with what only ``defaults`` say added; every node keeps its own place."""
+    """Return the tool with missing values added from ``defaults``; every node keeps its position."""
     return _merge(defaults, tool, ())
 
 

@@ -1,1 +1,1 @@
-"""The package ``toolc.compiler.schema``."""
+"""Check the JSON Schemas in specs: parameters, dialects, references and patterns."""

@@ -1,6 +1,6 @@
-"""A tool's parameters as a JSON Schema 2020-12: is it one, and does it say what it seems to say?
+"""Check that a tool's parameters are valid JSON Schema 2020-12, and report keywords that do not work as intended.
 
-``jsonschema`` judges; every finding is placed on the node that it is about.
+``jsonschema`` validates the schema; each finding is placed on the node that causes it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")
 
 
 def check_decimals(schema: Mapping, findings: Findings) -> None:
-    """Report each decimal choice of ``schema`` that cannot be what was meant."""
+    """Report each unquoted decimal number in ``enum``, ``const`` or ``default`` that was probably meant as text."""
     kind = schema.get("type")
     wanted = kind.value if isinstance(kind, Scalar) else None
-    # A union may take either, and a number's type says that a number is meant.
+    # With several types, text or a number is valid; a numeric type shows that a number is intended.
     if kind is not None and wanted != "string":
         return
     for choice in _choices(schema):
@@ -63,12 +63,12 @@ _HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
 
 
 def is_flawless(schema: JsonObject) -> bool:
-    """Whether ``schema``, and every schema in it, is surely good, of this dialect, and means what it says."""
+    """Return whether ``schema`` and all schemas in it are certainly valid and in this dialect, without findings."""
     return is_plain_schema(schema) and _is_meant(schema)
 
 
 def _is_meant(schema: JsonObject) -> bool:
-    """Whether a plain schema, which has only keywords that are known and no reference, is flawless."""
+    """Return whether a schema with only known keywords and no reference is certainly valid, without findings."""
     if schema.get("type") == "array" and "items" not in schema:
         return False
     if not _LOOKED_AT.isdisjoint(schema) and not _says_what_it_means(schema):
@@ -100,7 +100,7 @@ _TYPE_WORDS: Final = {
 
 
 def in_words(error: ValidationError) -> str:
-    """What is wrong, as the rest of a line that names the value."""
+    """Return what is wrong, as the rest of a line that starts with the name of the value."""
     wanted, value = error.validator_value, error.instance
     match error.validator:
         case "type":
@@ -108,7 +108,7 @@ def in_words(error: ValidationError) -> str:
             return f"{_shown(value)} is not {' or '.join(_TYPE_WORDS.get(str(each), str(each)) for each in types)}"
         case "required" if isinstance(wanted, list) and isinstance(value, dict):
             missing = [str(name) for name in wanted if name not in value]
-            # One error tells of one name: its message is the only place that says of which.
+            # The library reports one name per error, and only in the message.
             return next((f"'{name}' is missing" for name in missing if error.message.startswith(f"{name!r} ")), "")
         case "enum" if isinstance(wanted, list):
             return f"{_shown(value)} is not one of {', '.join(map(_written, wanted))}"[:_LONGEST]
@@ -119,7 +119,7 @@ def in_words(error: ValidationError) -> str:
 
 
 def no_such_key(key: str, declared: list[str]) -> str:
-    """That a closed map takes no ``key``; ``declared`` are the keys that it takes."""
+    """Return a message that a closed map does not allow ``key``; ``declared`` are the allowed keys."""
     return f"there is no '{key[:60]}'" + (f", only {listed(declared)}"[:_LONGEST] if declared else "")
 
 
@@ -160,18 +160,18 @@ _INSTEAD: Final = {
     "divisibleBy": "write multipleOf",
     "$recursiveRef": "write {$ref: '#'}",
 }
-"""What to write for keywords of other dialects."""
+"""The replacements for keywords of other dialects."""
 
 
 def check_schema(root: Mapping, findings: Findings) -> Schema | None:
-    """The schema that ``root`` writes out; None, and findings, where it is not JSON Schema 2020-12."""
+    """Return the schema in ``root``, or None after reporting that it is not JSON Schema 2020-12."""
     value = to_json(root)
     assert isinstance(value, dict)
     return Schema(value) if is_flawless(value) else _judged(root, value, findings)
 
 
 def _judged(root: Mapping, value: JsonObject, findings: Findings) -> Schema | None:
-    """What ``check_schema`` returns for a schema that has, or may have, something to report."""
+    """Return the same as ``check_schema`` for a schema that may have findings."""
     before = findings.errors
     nodes = [*_walk(root)]
     for each in nodes:
@@ -205,7 +205,7 @@ def _errors(root: JsonObject, value: JsonValue, at: JsonObject | None = None) ->
     try:
         return errors(root, value, at=at)
     except UnresolvableError:
-        from jsonschema import ValidationError  # loaded already
+        from jsonschema import ValidationError  # already imported
 
         return [ValidationError("this value cannot be checked: references lead too deep")]
 
@@ -224,7 +224,7 @@ def _report(node: Node, errors: list[ValidationError], what: str, code: Code, fi
 
 
 def _unquoting(error: ValidationError) -> str:
-    """What to write in place of a number or truth value in quotes."""
+    """Return what to write instead of a quoted number or boolean."""
     kinds: dict[JsonValue, re.Pattern[str]] = {"integer": _INTEGER, "boolean": _TRUTH}
     pattern = kinds.get(error.validator_value) if isinstance(error.validator_value, str) else None
     written = error.instance if isinstance(error.instance, str) else ""
@@ -233,7 +233,7 @@ def _unquoting(error: ValidationError) -> str:
 
 @cache
 def _metaschema() -> Draft202012Validator:
-    # jsonschema takes a tenth of a second to import; commands that compile nothing do without it.
+    # Importing jsonschema takes 0.1 s, which commands that do not compile can save.
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(Draft202012Validator.META_SCHEMA)
@@ -302,7 +302,7 @@ def _check_metaschema(root: Mapping, value: JsonObject, findings: Findings) -> N
     for error in _metaschema().iter_errors(value):
         route = list(error.absolute_path)
         if error.validator == "anyOf" and _names_types(error.instance):
-            continue  # _check_keywords has named the one that is wrong
+            continue  # _check_keywords has reported it
         if route[-1:] == ["items"] and isinstance(error.instance, list):
             _report_tuple(root, route, findings)
             continue
@@ -312,7 +312,7 @@ def _check_metaschema(root: Mapping, value: JsonObject, findings: Findings) -> N
 
 
 def _in_place_of_truth(keyword: str | int) -> str:
-    """What to write where draft 4, and OpenAPI 3.0 after it, have true or false."""
+    """Return what to write instead of a boolean that draft 4 and OpenAPI 3.0 allow."""
     match keyword:
         case "required":
             return REQUIRED
@@ -351,7 +351,7 @@ def _span_at(node: Node, route: list[str | int]) -> Span:
 
 
 def _node_at(node: Node, route: list[str | int]) -> Node:
-    """What ``route`` leads to, or the last node on the way to it."""
+    """Return the node at ``route``, or the last node on the way to it."""
     for step in route:
         inner: Node | None = None
         if isinstance(node, Mapping) and isinstance(step, str):
@@ -365,6 +365,6 @@ def _node_at(node: Node, route: list[str | int]) -> Node:
 
 
 def _extra_key(node: Node, error: ValidationError) -> MappingEntry | None:
-    """The first key of ``node`` that is one too many; the library names them in its message only."""
+    """Return the first key of ``node`` that is not allowed; the library names it only in its message."""
     entries = node.entries if isinstance(node, Mapping) else ()
     return next((entry for entry in entries if repr(entry.key) in error.message), None)

@@ -1,7 +1,7 @@
-"""Schemas that name an older draft: taken where they mean the same in 2020-12, and kept as 2020-12.
+"""Accept schemas of older drafts if they have the same meaning in 2020-12, and convert them to 2020-12.
 
-Generators write ``$schema: draft-07`` over schemas that every draft reads alike. Where 2020-12 reads one otherwise
-it is refused, at the keyword: nobody should find that out from a call.
+Many generators write ``$schema: draft-07`` into schemas that have the same meaning in every draft. A keyword with
+another meaning in 2020-12 is an error, so that the difference is found before the tool is called.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from toolc.model.source import Span
 
 
 def inner_schemas(schema: Mapping) -> Iterator[Mapping]:
-    """Every schema that stands directly in ``schema`` and is a map."""
+    """Yield every map that is a direct subschema of ``schema``."""
     for entry in schema.entries:
         for node in _schemas_under(entry.key, entry.value):
             if isinstance(node, Mapping):
@@ -45,7 +45,7 @@ def _schemas_under(key: str, value: Node) -> Iterator[Node]:
 CURRENT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 PATTERN: Final = r"^https?://json-schema\.org/(draft-06|draft-07|draft/2019-09|draft/2020-12)/schema#?$"
-"""What ``$schema`` may be."""
+"""The pattern of valid values of ``$schema``."""
 
 _SINCE_2020: Final = frozenset({"$dynamicRef", "prefixItems"})
 _SINCE_2019: Final = _SINCE_2020 | {
@@ -58,10 +58,10 @@ _UNKNOWN: Final = {
     "2019-09": _SINCE_2020,
     "2020-12": frozenset[str](),
 }
-"""Keywords that restrict values in 2020-12 and that a draft does not have."""
+"""Keywords that restrict values in 2020-12 and do not exist in a draft."""
 
 _ALONE: Final = frozenset({"draft-06", "draft-07"})
-"""Drafts in which what stands beside a ``$ref`` says nothing."""
+"""Drafts in which keywords next to ``$ref`` are ignored."""
 
 _RESTRICT_NOTHING: Final = frozenset(
     {
@@ -74,9 +74,9 @@ _NEW: Final = "#/$defs/"
 
 
 def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") -> None:
-    """Report a dialect that is not known, and what ``schema`` says that 2020-12 reads in another way.
+    """Report unknown dialects, and keywords that have another meaning in 2020-12.
 
-    ``draft`` is that of the schema around it.
+    ``draft`` is the draft of the enclosing schema.
     """
     draft = _named_draft(schema, findings) or draft
     for entry in schema.entries:
@@ -90,7 +90,7 @@ def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") 
 
 
 def as_current(schema: JsonObject) -> JsonObject:
-    """A schema of any known draft as 2020-12 writes it: without ``$schema``, its definitions under ``$defs``."""
+    """Convert a schema of a known draft to 2020-12: remove ``$schema`` and move definitions to ``$defs``."""
     renames = "definitions" in schema and "$defs" not in schema
     found = _rewritten(schema, renames=renames)
     return {"$defs" if renames and key == "definitions" else key: value for key, value in found.items()}
@@ -99,7 +99,7 @@ def as_current(schema: JsonObject) -> JsonObject:
 def _named_draft(schema: Mapping, findings: Findings) -> str | None:
     node = schema.get("$schema")
     if not isinstance(node, Scalar) or not isinstance(node.value, str):
-        return None  # the metaschema wants text
+        return None  # the metaschema requires a string
     known = re.match(PATTERN, node.value)
     if not known:
         message = "parameters are JSON Schema 2020-12, and this is another dialect"
@@ -110,7 +110,7 @@ def _named_draft(schema: Mapping, findings: Findings) -> str | None:
 
 
 def _differs(entry: MappingEntry, schema: Mapping, draft: str) -> str:
-    """Why 2020-12 reads an entry in another way than ``draft``; empty where it does not."""
+    """Return how the meaning of an entry differs between ``draft`` and 2020-12; empty if it does not."""
     if entry.key in _UNKNOWN[draft]:
         return f"'{entry.key}' says nothing"
     if draft in _ALONE and entry.key not in _RESTRICT_NOTHING and schema.entry("$ref"):
@@ -139,7 +139,7 @@ _REFERENCES: Final = ("$ref", "$dynamicRef")
 
 
 def check_remote(node: Mapping, findings: Findings) -> None:
-    """Report the references of one schema that lead out of the tool's parameters."""
+    """Report references in one schema that point outside the tool's parameters."""
     for text, span in _references(node):
         if not text.startswith("#"):
             message = f"'{text[:100]}' points outside this schema; toolc fetches nothing"
@@ -148,11 +148,11 @@ def check_remote(node: Mapping, findings: Findings) -> None:
 
 
 def check_references(nodes: Iterable[Mapping], root: JsonObject, findings: Findings) -> None:
-    """Report references in ``nodes``, the schemas within ``root``, that lead nowhere or back to themselves."""
+    """Report references that cannot be resolved or form a cycle; ``nodes`` are the schemas in ``root``."""
     found = [(text, span) for node in nodes for text, span in _references(node)]
     if not found:
         return
-    import referencing.exceptions  # with jsonschema, and as late
+    import referencing.exceptions  # imported late, together with jsonschema
     from referencing import Registry
     from referencing.jsonschema import DRAFT202012
 
@@ -177,7 +177,7 @@ def _references(node: Mapping) -> Iterator[tuple[str, Span]]:
 
 
 def _references_in_place(schema: JsonValue) -> Iterator[str]:
-    """The references under which the same value is checked again, not a part of it."""
+    """Yield the references that apply to the same value rather than to a part of it."""
     if not isinstance(schema, dict):
         return
     yield from (name for keyword in _REFERENCES if isinstance(name := schema.get(keyword), str))

@@ -1,4 +1,4 @@
-"""``parameters:`` in its two forms, the shorthand and full JSON Schema, as one checked schema."""
+"""Decode ``parameters:``, in shorthand form or as full JSON Schema, into one checked schema."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = [
 ]
 
 RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
-"""Names that mean something else in templates or Python functions."""
+"""Names that have another meaning in templates or Python functions."""
 
 NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [], "additionalProperties": False})
-"""The schema of a tool that takes nothing."""
+"""The schema of a tool without parameters."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _CHOICES: Final = ("allOf", "anyOf", "oneOf")
@@ -30,7 +30,7 @@ _NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not
 
 
 def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | None:
-    """The schema that ``parameters:`` declares, its root closed unless it says otherwise."""
+    """Return the schema in ``parameters:``; its root is closed unless it says otherwise."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -53,9 +53,9 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
 
 
 def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
-    """What ``parameters:`` that has errors still says: names, keys and what is required. None if not even that.
+    """Return a partial schema of invalid ``parameters:`` with names, keys and required names, or None.
 
-    Enough to judge the templates and the function of the tool; values cannot be checked against it.
+    It is sufficient to check the templates and the function of the tool, but not to validate values.
     """
     if not isinstance(node, Mapping) or _lacks_properties(node):
         return None
@@ -69,7 +69,7 @@ def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
 
 
 def is_full_schema(node: Mapping) -> bool:
-    """Whether ``parameters:`` is a JSON Schema itself: ``type`` is the string ``object``, ``properties`` a map."""
+    """Return whether ``parameters:`` is a full JSON Schema: ``type`` is ``object`` and ``properties`` is a map."""
     return _is_object(node) and isinstance(node.get("properties"), Mapping)
 
 
@@ -79,12 +79,12 @@ def _is_object(node: Mapping) -> bool:
 
 
 def _lacks_properties(node: Mapping) -> bool:
-    """Whether ``parameters:`` is meant as a JSON Schema, and has nowhere to declare a parameter."""
+    """Return whether ``parameters:`` is meant as a JSON Schema but cannot declare parameters."""
     return _is_object(node) and not isinstance(node.get("properties"), Mapping)
 
 
 def _lacks_type(node: Mapping) -> bool:
-    """Whether ``parameters:`` can only be meant as a JSON Schema: its ``properties`` hold schemas."""
+    """Return whether ``parameters:`` can only be a JSON Schema, because ``properties`` contains schemas."""
     properties = node.get("properties")
     if node.entry("type"):
         return False

@@ -1,4 +1,4 @@
-"""The regular expressions of a spec: is each one, can it take forever, and do other languages read it?"""
+"""Check the regular expressions of a spec: syntax, run time, and support in other languages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ADVICE: Final = {
 
 
 def python_only(pattern: str) -> tuple[str, str] | None:
-    """The first part of a pattern that is Python's own and what to write instead; None where there is none."""
+    """Return the first part of a pattern that only Python supports, and a replacement; None if there is none."""
     for token in _TOKEN.finditer(pattern):
         if token.lastgroup:
             return token[0], _ADVICE[token.lastgroup]
@@ -45,13 +45,13 @@ _ELSEWHERE: Final = {
     "\\u{": "Python, which compares values here, has no \\u{...}: write the character itself",
     "(?<": "Python, which compares values here, has no (?<name>...): use a plain group",
 }
-"""What JavaScript reads and Python does not, and what both do."""
+"""Syntax that JavaScript has and Python lacks, with the equivalent in both."""
 
 _SLOW_HINT = "let no two parts of a loop match the same text, e.g. ^[a-z]+(-[a-z]+)*$ and not ^([a-z]+-?)+$"
 
 
 def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bool:
-    """Whether ``pattern`` is a regular expression that matches in reasonable time; ``what`` names it."""
+    """Return whether ``pattern`` is valid and matches in reasonable time; report it under the name ``what``."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -67,7 +67,7 @@ def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bo
 
 @lru_cache(maxsize=1024)
 def is_flawless_pattern(pattern: str) -> bool:
-    """Whether ``check_schema_pattern`` has nothing to say about a ``pattern``."""
+    """Return whether ``check_schema_pattern`` reports nothing about ``pattern``."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
@@ -76,7 +76,7 @@ def is_flawless_pattern(pattern: str) -> bool:
 
 
 def check_schema_pattern(pattern: str, span: Span, findings: Findings, *, of_keys: bool) -> None:
-    """Check a ``pattern``, or with ``of_keys`` a key of ``patternProperties``, which clients read too."""
+    """Check a ``pattern``, or a key of ``patternProperties`` if ``of_keys``. Clients interpret these too."""
     if not check_pattern(pattern, "this pattern", span, findings):
         return
     if of_keys and is_slow_for_keys(pattern):

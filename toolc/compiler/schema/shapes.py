@@ -1,4 +1,4 @@
-"""What values can be, as far as schemas say it: which types of JSON, and which keys."""
+"""Derive from schemas which JSON types and keys a value can have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue, Schema, tokens
 
 ANY: Final = frozenset({"array", "boolean", "fraction", "integer", "null", "object", "string"})
-"""The types of JSON Schema, where ``number`` is ``integer`` and ``fraction``: so two types overlap or do not."""
+"""The JSON Schema types, with ``number`` split into ``integer`` and ``fraction`` so that types are disjoint."""
 
 _WORDS: Final = {
     "array": "a list",
@@ -21,29 +21,29 @@ _WORDS: Final = {
     "string": "a string",
 }
 _DEEPEST: Final = 20
-"""How far references are followed; what lies beyond may be anything."""
+"""The maximum depth of references; deeper schemas allow any value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A schema, and the ``root`` that its references are looked up in."""
+    """A schema, and the ``root`` in which its references are resolved."""
 
     schema: JsonValue
     root: JsonObject
 
     @classmethod
     def of(cls, schema: Schema) -> Shape:
-        """The shape of what a whole schema describes."""
+        """Return the shape that a complete schema describes."""
         return cls(schema.value, schema.value)
 
     @property
     def types(self) -> frozenset[str]:
-        """What a value can be, of ``ANY``; more than it can be where that is hard to tell, never less."""
+        """Return the possible types, a subset of ``ANY``. It may contain too many types, but never too few."""
         return _types(self.schema, self.root, 0)
 
     @property
     def keys(self) -> frozenset[str] | None:
-        """The only keys that it can have, None where there may be others."""
+        """Return the only possible keys, or None if other keys are allowed."""
         schema = _followed(self.schema, self.root)
         if not isinstance(schema, dict) or schema.get("additionalProperties") is not False:
             return None
@@ -52,7 +52,7 @@ class Shape:
         return frozenset(properties if isinstance(properties, dict) else ()) if is_plain else None
 
     def key(self, name: str) -> Shape:
-        """What stands under a key, as far as that is said."""
+        """Return the shape of the value of a key, as far as it is declared."""
         schema = _followed(self.schema, self.root)
         properties = schema.get("properties") if isinstance(schema, dict) else None
         found = properties.get(name, {}) if isinstance(properties, dict) else {}
@@ -60,7 +60,7 @@ class Shape:
 
     @property
     def item(self) -> Shape:
-        """What each item of a list is, as far as that is said of all alike."""
+        """Return the shape of the items of an array, as far as it is declared for all items."""
         schema = _followed(self.schema, self.root)
         is_uniform = isinstance(schema, dict) and "prefixItems" not in schema
         return Shape(schema.get("items", {}) if isinstance(schema, dict) and is_uniform else {}, self.root)
@@ -71,7 +71,7 @@ ANYTHING: Final = Shape({}, {})
 
 
 def in_words(types: Iterable[str]) -> str:
-    """Types for a message: ``a string or null``."""
+    """Return types as text for a message: ``a string or null``."""
     kept = set(types)
     if "fraction" in kept:
         kept.discard("integer")
@@ -123,7 +123,7 @@ def _type_of(value: JsonValue) -> str:
 
 
 def _followed(schema: JsonValue, root: JsonObject) -> JsonValue:
-    """What a schema that is no more than a reference refers to."""
+    """Return the schema that a reference leads to; after too many references, one that allows any value."""
     for _ in range(_DEEPEST):
         if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
             return schema
@@ -132,7 +132,7 @@ def _followed(schema: JsonValue, root: JsonObject) -> JsonValue:
 
 
 def _looked_up(reference: str, root: JsonObject) -> JsonValue:
-    """What a JSON pointer leads to (RFC 6901); anything where it is none, or leads nowhere."""
+    """Return the target of a JSON Pointer (RFC 6901), or a schema for any value if there is none."""
     found: JsonValue = root
     if not reference.startswith("#"):
         return {}

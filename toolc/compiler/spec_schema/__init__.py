@@ -1,1 +1,1 @@
-"""The package ``toolc.compiler.spec_schema``."""
+"""The JSON Schemas of specs and project files, and the effective values of a tool."""

@@ -1,4 +1,4 @@
-"""Every value of a tool with where it comes from: the spec, defaults, variables, or format 1 itself."""
+"""List every value of a tool with its origin: the spec, defaults, variables, or format 1."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = [
 ]
 
 _ALWAYS: Final = frozenset({"result", "sandbox", "sandbox.limits", "sandbox.network"})
-"""Maps that hold their defaults even where a spec leaves them out; any other is then not there at all."""
+"""Maps that have their defaults even if a spec omits them. Other omitted maps are absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueOrigin:
-    """One value of a tool: its dotted key, and in words where it comes from."""
+    """One value of a tool: its dotted key, and a description of its origin."""
 
     key: str
     value: JsonValue
@@ -32,7 +32,7 @@ class ValueOrigin:
 
 
 def effective(tool: LocatedTool) -> tuple[ValueOrigin, ...]:
-    """The values of a tool as a spec would write them, in the order of its file; then format 1's defaults."""
+    """Return the values of a tool as written in a spec, in file order, then the defaults of format 1."""
     defaults = frozenset(span for layer in tool.defaults for span in _key_spans(layer))
     written = _written(tool.node, "", defaults)
     schema = spec_schema()
@@ -91,7 +91,7 @@ def _format_defaults(
 
 
 def _resolved(shape: JsonValue, schema: JsonObject) -> JsonObject:
-    """A schema with what its reference names and, where a map is one of its forms, with that."""
+    """Return a schema with its reference resolved; if one of its forms is a map, return that form."""
     assert isinstance(shape, dict)
     match shape:
         case {"$ref": str() as pointer}:

@@ -66,5 +66,5 @@ def _tool_maps() -> dict[str, dict[str, Any]]:
 
 
 def _definitions() -> JsonObject:
-    """Return the definitions that both schemas have."""
+    """Return the definitions used by both schemas."""
     return {**_sections()["tool_keys"], **_sections()["definitions"]}

@@ -1,1 +1,1 @@
-"""The package ``toolc.compiler.templates``."""
+"""Parse and check templates and expressions in specs."""

@@ -1,4 +1,7 @@
-"""JMESPath expressions: parsed at build, evaluated by the runtime with the same library."""
+"""Parse JMESPath expressions at build, and JSON values that contain templates.
+
+The runtime evaluates expressions with the same library.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) -> JsonTemplate | None:
-    """Any JSON; what is wrong in it is reported, and left out."""
+    """Parse any JSON value with templates. Invalid parts are reported and left out."""
     match node:
         case Mapping_nodes():
             return read_json_map(node, what, findings, scope)
@@ -36,9 +39,9 @@ def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) 
 
 
 def read_json_map(node: Node, what: str, findings: Findings, scope: Scope) -> JsonMap | None:
-    """A map of templates. A key is left out where an argument that its own text names is absent.
+    """Parse a map of templates. At run time, a key is omitted if an argument in its own text is absent.
 
-    An entry in which anything is wrong is reported, and left out as a whole.
+    An entry with an invalid part is reported and left out completely.
     """
     found = mapping(node, what, findings)
     if found is None:
@@ -56,7 +59,7 @@ def _entry(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> 
 
 
 def templates_in(value: object) -> Iterator[Template]:
-    """Every template in a part of a spec, in the order of the fields."""
+    """Yield every template in a part of a spec, in the order of the fields."""
     if isinstance(value, Template):
         yield value
     elif isinstance(value, tuple):
@@ -68,7 +71,7 @@ def templates_in(value: object) -> Iterator[Template]:
 
 
 def names(value: object) -> frozenset[str]:
-    """The arguments that a part of a spec reads in its templates."""
+    """Return the names of the arguments that the templates in a part of a spec use."""
     return frozenset(name for template in templates_in(value) for name in template.names)
 
 
@@ -77,8 +80,8 @@ _HINT: Final = "see jmespath.org; a constant stands in backquotes: ok == `false`
 
 
 def expression(node: Node, what: str, findings: Findings) -> str | None:
-    """A JMESPath expression, as it is written."""
-    # Few specs select anything, and no other part of toolc's start needs the library.
+    """Check a JMESPath expression and return its text."""
+    # Imported late to start faster: few specs select anything, and nothing else needs the library.
     import jmespath
     from jmespath.exceptions import JMESPathError, ParseError
     from jmespath.functions import Functions
@@ -123,7 +126,7 @@ def _reason(error: Exception) -> str:
 
 
 def _one_character(findings: Findings, span: Span, text: str, at: int | None) -> Span:
-    """The character at ``at`` of a text written at ``span``; the whole span where it is not written as it is."""
+    """Return the span of the character at ``at``, or ``span`` if escapes make the source differ from the text."""
     start, end = (written := findings.locate(span, text)).start, written.end
     if at is None or start.line != end.line or end.column - start.column != len(text):
         return span

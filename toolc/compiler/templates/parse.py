@@ -1,7 +1,7 @@
-"""Templates of backend fields: from text to ``toolc.model.template.Template``, with Jinja2's own parser.
+"""Parse templates of backend fields into ``toolc.model.template.Template`` with Jinja2's parser.
 
-Only ``{{ }}`` is special. Jinja2 sees the expressions and nothing else: it would take ``{%`` and ``{#``
-for its own (kubectl, git and bash use them) and would change line ends of the text between.
+Only ``{{ }}`` has a meaning. Jinja2 parses the expressions only: it would interpret ``{%`` and ``{#``, which
+kubectl, git and bash use, and would change line endings in the text between expressions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PLACEHOLDER: Final = re.compile(
 )
 _NAME: Final = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
 _WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
-"""What looks like a name to ``_NAME`` and is none to Jinja2 where it stands alone."""
+"""Words that match ``_NAME`` but are not names in Jinja2."""
 
 _LITERAL_HINT: Final = "for two literal braces write {{ '{{' }}"
 _GRAMMAR_HINT: Final = "a placeholder is a parameter's name, keys and filters: {{ name.key | filter }}"
@@ -37,7 +37,7 @@ _GRAMMAR_HINT: Final = "a placeholder is a parameter's name, keys and filters: {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with the stretch ``start:end`` of a template's text."""
+    """A problem in the range ``start:end`` of a template's text."""
 
     message: str
     hint: str
@@ -47,7 +47,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderSpan:
-    """One placeholder of a template's text, and the stretch ``start:end`` that it was written in."""
+    """One placeholder, and the range ``start:end`` of the template's text that contains it."""
 
     placeholder: Placeholder
     start: int
@@ -56,7 +56,7 @@ class PlaceholderSpan:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A template's text, taken apart. The template holds only the good pieces where there are problems."""
+    """A parsed template. If there are problems, it contains only the valid pieces."""
 
     template: Template
     pieces: tuple[PlaceholderSpan, ...]
@@ -65,11 +65,11 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What placeholders can name. ``parameters`` is None where they could not be read: anything goes.
+    """What placeholders can refer to. ``parameters`` is None if they could not be read; then any name is valid.
 
-    ``present`` are the names that cannot be absent here whatever their schema says (a ``when`` group's).
-    ``takes_secrets`` says whether ``{{ secrets.NAME }}`` can stand here. ``steps`` are the steps of a composite
-    that end before this one starts, and ``later_steps`` the others; both are empty outside of a composite.
+    ``present`` are names that are always present here regardless of their schema (of a ``when`` group).
+    ``takes_secrets`` is true if ``{{ secrets.NAME }}`` is allowed. ``steps`` are the steps of a composite that end
+    before this one starts, and ``later_steps`` are its other steps; both are empty outside a composite.
     """
 
     parameters: Schema | None
@@ -79,12 +79,12 @@ class Scope:
     later_steps: frozenset[str] = frozenset()
 
     def omitting(self) -> Scope:
-        """The scope of a place that is left out as a whole where an argument it names is absent."""
+        """Return the scope of a place that is omitted if an argument in it is absent."""
         return replace(self, present=frozenset(self.parameters.properties if self.parameters else ()))
 
 
 class _RefusedError(Exception):
-    """An expression that may not stand in a placeholder."""
+    """Raised for an expression that is not allowed in a placeholder."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -93,14 +93,14 @@ class _RefusedError(Exception):
 
 
 OF_A_STEP: Final = ("outputs", "text", "outcome", "error")
-"""What a step is known by, as in ``{{ steps.ID.outputs }}``."""
+"""The properties of a step, as in ``{{ steps.ID.outputs }}``."""
 
 _NOT_ARGUMENTS: Final = frozenset({SECRETS, STEPS, "vars"})
 
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Parsed:
-    """Take a template's text apart. Every problem is found; nothing is raised."""
+    """Parse a template. All problems are collected, and none is raised."""
     parts: list[str | Placeholder] = []
     pieces: list[PlaceholderSpan] = []
     problems: list[Problem] = []
@@ -127,7 +127,7 @@ def parse(text: str) -> Parsed:
 
 
 def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
-    """A string that is a template whose placeholders can always be filled from a call's arguments."""
+    """Parse a string as a template, and report placeholders that some calls could not fill."""
     value = node.value if isinstance(node, Scalar) else None
     text = value if isinstance(value, str) else string(node, what, findings)
     if text is None:
@@ -148,7 +148,7 @@ def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Te
 
 
 def _is_surely_there(placeholder: Placeholder, scope: Scope) -> bool:
-    """Whether a placeholder is what nearly all are, a whole argument of every call: its place need not be found."""
+    """Return whether a placeholder is a required argument, so that its position is not needed for a finding."""
     name, parameters = placeholder.name, scope.parameters
     if parameters is None or placeholder.keys or name not in parameters.properties or name in _NOT_ARGUMENTS:
         return False
@@ -156,7 +156,7 @@ def _is_surely_there(placeholder: Placeholder, scope: Scope) -> bool:
 
 
 def check_name(name: str, span: Span, findings: Findings, parameters: Schema | None) -> bool:
-    """Whether ``name`` is a declared parameter (or cannot be told); reports it where it is not."""
+    """Return whether ``name`` is a declared parameter or this is unknown; report it if not."""
     if parameters is None or name in parameters.properties:
         return True
     declared = sorted(parameters.properties)
@@ -168,7 +168,7 @@ def check_name(name: str, span: Span, findings: Findings, parameters: Schema | N
 
 
 def check_placeholder(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
-    """Report a placeholder that names no parameter, or one that a valid call may lack."""
+    """Report a placeholder for an unknown parameter, or for one that may be absent in a valid call."""
     name, parameters = placeholder.name, scope.parameters
     if name == SECRETS:
         _check_secret(placeholder, span, findings, scope)
@@ -255,7 +255,7 @@ def _joined(parts: list[str | Placeholder]) -> tuple[str | Placeholder, ...]:
 
 @cache
 def _environment() -> Environment:
-    # Jinja2 takes a tenth of a second to import, and most commands parse no template.
+    # Importing Jinja2 takes 0.1 s, and most commands parse no template.
     from jinja2 import Environment
 
     return Environment(autoescape=False)  # noqa: S701  nothing is ever rendered with it
@@ -263,7 +263,7 @@ def _environment() -> Environment:
 
 @lru_cache(maxsize=4096)
 def _part(expression: str) -> str | Placeholder:
-    # Nearly every placeholder is a name, and nobody who writes only such waits until Jinja2 is imported.
+    # Most placeholders are only a name; these are parsed without importing Jinja2.
     if (name := _NAME.fullmatch(expression)) and name[1] not in _WORDS:
         return Placeholder(name[1])
     from jinja2 import TemplateSyntaxError, nodes
@@ -286,7 +286,7 @@ def _part(expression: str) -> str | Placeholder:
 
 
 def _shown(expression: str) -> str:
-    """An expression in a message, which is one line."""
+    """Return an expression on one line, for a message."""
     return " ".join(expression.split())[:60]
 
 

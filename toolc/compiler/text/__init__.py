@@ -1,1 +1,1 @@
-"""The package ``toolc.compiler.text``."""
+"""Search and compare texts: near duplicates and secrets."""

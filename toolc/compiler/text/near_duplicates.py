@@ -1,7 +1,7 @@
-"""Descriptions that are nearly the same: those that share most of their runs of three words.
+"""Find descriptions that are nearly the same: those that share most of their sequences of three words.
 
-A description is filed under the smallest hashes of its runs (``twins``). The hashes are kept as text, so that what
-was found in one run of toolc can be compared in the next one.
+A description is indexed under the smallest hashes of its sequences. The hashes are stored as text, so that they can
+be compared in a later run of toolc.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ Thing = TypeVar("Thing")
 
 @dataclass(frozen=True, slots=True)
 class Similarity(Generic[Thing]):
-    """How things are compared.
+    """How to compare things.
 
-    ``keys`` are what one is filed under, in the order to look in; ``is_near`` says whether two that share a key are
-    nearly alike, and ``is_told`` whether that is worth a finding about the first of the two. ``glance`` makes of
-    some things a quick look whether another one may share a key with one of them.
+    - ``keys`` returns the index keys of a thing, in the order in which to search them.
+    - ``is_near`` returns whether two things that share a key are nearly the same.
+    - ``is_told`` returns whether to report the first of them.
+    - ``glance`` returns a quick test whether another thing may share a key with one of the given things.
     """
 
     keys: Callable[[Thing], Sequence[Hashable]]
@@ -33,12 +34,12 @@ class Similarity(Generic[Thing]):
 
 
 def find_near_duplicates(things: Sequence[Thing], likeness: Similarity[Thing]) -> list[tuple[int, int]]:
-    """Each thing of which is to be told that it is nearly an earlier one, and that one: their numbers, in order."""
+    """Return pairs of indices: a thing to report, and the earlier thing that is nearly the same, in order."""
     first: dict[Hashable, int] = {}
     found: list[tuple[int, int]] = []
     for number, thing in enumerate(things):
         keys = likeness.keys(thing)
-        if first.keys().isdisjoint(keys):  # as nearly always
+        if first.keys().isdisjoint(keys):  # the usual case
             first.update(dict.fromkeys(keys, number))
             continue
         met = dict.fromkeys(first[key] for key in keys if key in first)
@@ -58,14 +59,14 @@ _RUN: Final = 3
 _SHORTEST: Final = 8
 _ALIKE: Final = 0.85
 _DIGITS: Final = 8
-"""How many hexadecimal digits a hash has."""
+"""The number of hexadecimal digits of a hash."""
 
 _FILED: Final = (0, _DIGITS, 2 * _DIGITS, 3 * _DIGITS)
-"""Where the hashes begin that a description is filed under."""
+"""The offsets of the hashes under which a description is indexed."""
 
 
 def shingles(description: str) -> str:
-    """A hash of each run of three words, the smallest first; empty for a description too short to compare."""
+    """Return the hashes of all sequences of three words, smallest first; empty for short descriptions."""
     words = _words_in_order(description)
     if len(words) < _SHORTEST:
         return ""
@@ -75,7 +76,7 @@ def shingles(description: str) -> str:
 
 
 def _words_in_order(description: str) -> list[bytes]:
-    """The words in small letters; where all is ASCII, without a regular expression."""
+    """Return the words in lower case; ASCII text is split without a regular expression, which is faster."""
     if description.isascii():
         return description.encode().translate(_SMALL_WORDS).split()
     return [word.encode() for word in _WORD.findall(description.lower())]
@@ -83,7 +84,7 @@ def _words_in_order(description: str) -> list[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A tool as it is compared: its name, and its description with the ``wording`` of that."""
+    """The parts of a tool that are compared: its name, and its description with its ``wording``."""
 
     name: str
     wording: str
@@ -103,18 +104,21 @@ def _is_alike(one: Described, two: Described) -> bool:
     return common >= _ALIKE * (sum(sizes) - common)
 
 
-@lru_cache(maxsize=64)  # nearly all are compared with the same few
+@lru_cache(maxsize=64)  # most are compared with the same few
 def _hashes(wording: str) -> frozenset[int]:
     return frozenset(struct.unpack(f">{len(wording) // _DIGITS}I", bytes.fromhex(wording)))
 
 
 def _is_told(tool: Described, twin: Described) -> bool:
-    """Whether the names tell two tools apart no better; one name for both is an error of its own."""
+    """Return whether to report two tools with similar descriptions: their names do not explain a difference either.
+
+    Equal names are reported by another check.
+    """
     return tool.name != twin.name and not _says_what_it_is(tool, twin)
 
 
 def _says_what_it_is(tool: Described, twin: Described) -> bool:
-    """Whether one description has a word that the other lacks and that sets its tool's name apart, too."""
+    """Return whether a word distinguishes both the descriptions and the names of the tools."""
     return any(
         (_words(one.name) - _words(two.name)) & (_words(one.description) - _words(two.description))
         for one, two in ((tool, twin), (twin, tool))
@@ -126,7 +130,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _glance(_: object) -> Callable[[Described], bool]:
-    """There is none quicker than to take four pieces of a text."""
+    """Return a test that is always true: no test would be faster than slicing the four keys."""
     return lambda _: True
 
 

@@ -1,6 +1,6 @@
-"""What a secret looks like: the well-known forms of keys and tokens, and random values that a name calls secret.
+"""Detect secrets: well-known forms of keys and tokens, and random values assigned to a name such as "token".
 
-Placeholders such as ``ghp_xxxx`` are none: they have too little entropy (bits per character, after Shannon).
+Placeholders such as ``ghp_xxxx`` do not count: their entropy (Shannon, in bits per character) is too low.
 """
 
 from __future__ import annotations
@@ -17,32 +17,31 @@ ALPHANUMERIC: Final = string.ascii_letters + string.digits
 
 
 def table(characters: str) -> bytes:
-    """What ``has_run`` needs to know of some ASCII characters; those beyond ASCII always count."""
+    """Return a table of ASCII characters for ``has_long_run``; characters beyond ASCII always count."""
     wanted = frozenset(characters.encode("ascii"))
     return bytes(ord("a") if byte in wanted or byte >= 0x80 else ord(" ") for byte in range(256))
 
 
 def has_long_run(text: str, of: bytes, length: int) -> bool:
-    """Whether so many characters of a ``table`` stand in one run."""
+    """Return whether ``text`` has ``length`` consecutive characters of the table ``of``."""
     return b"a" * length in text.encode(errors="replace").translate(of)
 
 
 @dataclass(frozen=True, slots=True)
 class SecretMatch:
-    """The stretch ``start:end`` of a text that looks like a secret; ``kind`` says which, with an article."""
+    """The range ``start:end`` of a text that looks like a secret; ``kind`` names it, with an article."""
 
     kind: str
     start: int
     end: int
 
 
-# The header alone stands in many a sentence about keys; with a line of base64 below it is one.
+# The header alone also occurs in sentences about keys, so a line of base64 must follow.
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----(?=(?:\\[nr]|\s){1,99}(?:[A-Za-z0-9+/=]{8}|Proc-Type))"
 )
 
-# Name, what the text must hold for the pattern to be tried at all (searching for that is much faster), pattern:
-# all are compiled where they are tried, which hardly any is.
+# Name, strings of which one must occur before the (slower) pattern is tried, pattern:
 _KNOWN: Final = (
     ("a GitHub token", ("github_pat_",), r"\bgithub_pat_\w{22,}"),
     ("a GitLab token", ("glpat-",), r"\bglpat-[\w-]{20,64}"),
@@ -59,7 +58,7 @@ _KNOWN: Final = (
     ),
 )  # fmt: skip
 
-# The same, of those that hold so many letters and digits in one run: hardly any text does.
+# The same, for secrets with a long run of letters and digits, which few texts have.
 _RUN: Final = 16
 _KNOWN_RUNS: Final = (
     ("an AWS access key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
@@ -69,7 +68,7 @@ _KNOWN_RUNS: Final = (
     ("a Hugging Face token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,64}\b"),
 )
 
-# A name that speaks of a secret, and the value it is given: `API_KEY=…`, `token: "…"`, `Bearer …`.
+# A name that indicates a secret, and its value: `API_KEY=…`, `token: "…"`, `Bearer …`.
 _NAMED: Final = (
     r"(?:(?:api[_-]?key|access[_-]?key|auth|credential|passwd|password|private[_-]?key|secret|token)['\"]?\s{0,4}[:=]\s{0,4}"
     r"(?:f?['\"])?(?:(?:Basic|Bearer)\s)?|\b(?:Basic|Bearer)\s)(?P<value>[A-Za-z0-9+/_=.-]{20,512})"
@@ -79,18 +78,21 @@ _MARKS: Final = (
     "secret", "token",
 )  # fmt: skip
 _RUN_CHARACTERS: Final = table(f"{ALPHANUMERIC}+=")
-"""What a value that is called a secret consists of, save for what joins names, as in a path."""
+"""The characters of a value with a secret's name, without those that join names, as in a path."""
 
 _EXAMPLE: Final = r"(?i)example|placeholder|your|dummy|changeme|redacted|\.\.\."
 
 _LEAST_BITS: Final = 3.0
-"""Bits per character of a value whose form alone says that it is a secret; ``xxxx`` has none."""
+"""The minimum bits per character of a value whose form identifies it as a secret; ``xxxx`` has 0."""
 _LEAST_BITS_NAMED: Final = 3.2
-"""The same where only a name says so: hexadecimal digits reach it, and words are told by their lack of digits."""
+"""The minimum for a value that only a name identifies.
+
+Hexadecimal digits reach it; words are recognised because they lack digits.
+"""
 
 
 def find_secrets(text: str) -> Iterator[SecretMatch]:
-    """Each stretch of ``text`` that looks like a secret, by place. Takes time in proportion to the text."""
+    """Yield each range of ``text`` that looks like a secret, in order. The run time is linear in its length."""
     found = [*_known(text, _KNOWN)]
     if has_long_run(text, _RUN_CHARACTERS, _RUN):
         found += (*_known(text, _KNOWN_RUNS), *_named(text))
@@ -111,7 +113,7 @@ def _known(text: str, forms: Iterable[tuple[str, tuple[str, ...], str]]) -> Iter
 
 
 def _holds_one(text: str, marks: tuple[str, ...]) -> bool:
-    for mark in marks:  # noqa: SIM110  any() takes three times as long, and every file is asked for ten marks
+    for mark in marks:  # noqa: SIM110  any() takes three times as long, and this runs ten times per file
         if mark in text:
             return True
     return False
@@ -127,7 +129,7 @@ def _named(text: str) -> Iterator[SecretMatch]:
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether a value has letters and digits in one long run, not in names joined as in a path or a host."""
+    """Return whether a value has letters and digits in one long run, unlike joined names in a path or host."""
     longest = max(re.split(r"[./_-]", value), key=len)
     return len(longest) >= _RUN and bool(re.search(r"[0-9]", longest) and re.search(r"[A-Za-z]", longest))
 
