@@ -1,5 +1,12 @@
-"""What tools may be at all, whoever wrote them: the rules of a project or of a whole company, apart from any spec.
+"""Policies: the rules of a project or an organisation for all tools.
 
-Pure: a policy is parsed by ``toolc.compiler.project.policy``, and held against what a call may do
-(``toolc.model.permissions``), so that a composite counts with all that its steps bring.
+Start reading in ``policy``; ``rules`` reports violations, one function per key of a policy, and ``comparison``
+finds what a policy newly allows. The functions are pure and compare a policy with a tool's permissions
+(``toolc.model.permissions``), so a composite includes those of its steps. ``toolc.compiler.project.policy`` reads
+policies from files. Whether one connection of a call is allowed is decided in ``toolc.runtime.egress.policy``.
+
+May import: ``toolc.model``.
+
+Public names: ``Relaxation``, ``relaxations`` (``comparison``); ``Approval``, ``BackendKind``, ``Key``, ``Policy``,
+``PolicyError``, ``Required`` (``policy``); ``refuse``, ``Violation``, ``violations`` (``rules``).
 """

@@ -1,6 +1,14 @@
-"""How each model provider declares tools, and how its calls and results are written.
+"""Model providers: how each declares tools, and how its calls and results are written.
+
+Start reading in ``base``. One module per provider; ``toolc.providers.json_schema`` lowers JSON Schema to what
+providers accept.
 
 A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``toolc.model.provider_names``.
+
+May import: ``toolc.model`` and ``toolc.validation``.
+
+Public names: ``Anthropic`` (``anthropic``); ``CallMessage``, ``Lowering``, ``members``, ``Provider`` (``base``);
+``call_result`` (``mcp``); ``strict_parameters`` (``openai``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
-"""The formats in which findings are printed: one module per format.
+"""The formats of findings: one module per format.
 
-A new format is a module here that has ``report(Report) -> str``, and its name in ``FORMATS``.
+Start reading in ``base``, the input of every format. A new format is a module here that has ``report(Report) ->
+str``, and its name in ``FORMATS``.
+
+May import: ``toolc.model``.
+
+Public names: ``Page``, ``Report`` (``base``); ``escape_for_terminal``, ``printable``, ``render`` (``text``).
 """
 
 from __future__ import annotations
