@@ -1,6 +1,19 @@
-"""How a call of each kind of backend becomes a plan, and its outcome a result: one pure module per kind.
+"""Backends: how a call of each kind of backend becomes a plan, and its outcome a result. All functions are pure.
+
+One module per kind: ``http``, ``plugin``, ``python`` and ``shell``. Start reading in ``base``, which has the
+protocol ``Backend`` and the environment that every call starts with. ``http_templates`` escapes the values in an
+HTTP request, ``content`` reads a tool's output, and ``plugin_protocol`` defines the lines of the plugin protocol.
+Composites and agents have no module here: see ``toolc.runtime.composite`` and ``toolc.runtime.agents``.
 
 A new kind is a module here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
+
+May import: ``toolc.model``.
+
+Public names: ``PlanError`` (``base``); ``audio_type``, ``image_type``, ``MalformedError``, ``parse_json``,
+``read_content``, ``with_note`` (``content``); ``encoded`` (``http_templates``); ``difference``, ``logged``,
+``Plugin`` (``plugin``); ``call_line``, ``Description``, ``line_of``, ``LineError``, ``Offer``, ``PluginResponse``,
+``read_line``, ``read_message``, ``read_offer``, ``shown``, ``Update``, ``DESCRIBE`` (``plugin_protocol``);
+``Python`` (``python``).
 """
 
 from __future__ import annotations

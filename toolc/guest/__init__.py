@@ -1,4 +1,18 @@
-"""The program that runs inside a sandbox: a supervisor and its worker. The host sends it as source at start.
+"""The code that runs inside a sandbox: a supervisor and its worker, sent as source code at start.
 
-It uses only the standard library, supports Python 3.9 and later, and imports no other package of toolc.
+Standard library only, Python 3.9 and later. ``bundle`` runs on the host and collects the source to send. Start
+reading in ``supervisor``, process 1 of a sandbox: it starts the worker, forwards the output, and kills the call at
+its deadline. ``worker`` becomes the call; ``session``, ``python_function`` and ``toolc.guest.http`` run the kinds
+of calls. ``frames`` is the protocol between host and guest; ``toolc.runtime.wire`` is its other side.
+
+May import: only modules of ``toolc.guest``. Other packages import ``bundle``, ``frames``, ``context`` and a few
+more.
+
+Public names: ``failure``, ``GeneratorOutput``, ``success``, ``MAX_TRACEBACK`` (``answer``); ``bundle``,
+``BOOTSTRAP_ARGUMENTS``, ``CANNOT_CONNECT`` (``bundle``); ``content_of``, ``Context``, ``dump``, ``Resource``,
+``Result``, ``ToolError``, ``Updates`` (``context``); ``FlowWindow``, ``max_reports``, ``RateLimiter``, ``window``
+(``flow_control``); ``Frame``, ``FrameReader``, ``FrameError``, ``ProtocolError``, ``encode``, ``encode_control``,
+the kinds of frames and their limits (``frames``); ``Job`` (``job``); ``kernel``, ``LOWER``, ``NETWORK_ARGUMENT``
+(``launch_args``); ``cpu_ms``, ``peak_memory_bytes``, ``Pipes``, ``write_all`` (``processes``); ``Call``
+(``session``); ``truncate_end`` (``truncate``).
 """

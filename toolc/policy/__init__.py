@@ -1,5 +1,12 @@
-"""Policies: rules of a project or an organization that all tools must follow.
+"""Policies: the rules of a project or an organisation for all tools.
 
-This package has no side effects. ``toolc.compiler.project.policy`` parses policies. They are checked against the
-permissions of a call (``toolc.model.permissions``), so the permissions of a composite include those of its steps.
+Start reading in ``policy``; ``rules`` reports violations, one function per key of a policy, and ``comparison``
+finds what a policy newly allows. The functions are pure and compare a policy with a tool's permissions
+(``toolc.model.permissions``), so a composite includes those of its steps. ``toolc.compiler.project.policy`` reads
+policies from files. Whether one connection of a call is allowed is decided in ``toolc.runtime.egress.policy``.
+
+May import: ``toolc.model``.
+
+Public names: ``Relaxation``, ``relaxations`` (``comparison``); ``Approval``, ``BackendKind``, ``Key``, ``Policy``,
+``PolicyError``, ``Required`` (``policy``); ``refuse``, ``Violation``, ``violations`` (``rules``).
 """

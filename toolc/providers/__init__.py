@@ -1,6 +1,14 @@
-"""The model providers: how each one declares tools and represents calls and results.
+"""Model providers: how each declares tools, and how its calls and results are written.
 
-To add a provider, add a module here, a line in ``_PROVIDERS``, and its name in ``toolc.model.provider_names``.
+Start reading in ``base``. One module per provider; ``toolc.providers.json_schema`` lowers JSON Schema to what
+providers accept.
+
+A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``toolc.model.provider_names``.
+
+May import: ``toolc.model`` and ``toolc.validation``.
+
+Public names: ``Anthropic`` (``anthropic``); ``CallMessage``, ``Lowering``, ``members``, ``Provider`` (``base``);
+``call_result`` (``mcp``); ``strict_parameters`` (``openai``).
 """
 
 from __future__ import annotations
@@ -22,7 +30,7 @@ _PROVIDERS: Final = {
     "gemini": "toolc.providers.gemini:GEMINI",
     "mcp": "toolc.providers.mcp:MODEL_CONTEXT_PROTOCOL",
 }
-"""The module and the variable of each provider, by name. A module is imported on first use."""
+"""The module and the variable of each provider, by name. A module is imported when its provider is first used."""
 
 
 @cache

@@ -1,6 +1,11 @@
-"""The formats in which findings are printed: one module per format.
+"""The formats of findings: one module per format.
 
-To add a format, add a module here with a function ``report(Report) -> str``, and its name to ``FORMATS``.
+Start reading in ``base``, the input of every format. A new format is a module here that has ``report(Report) ->
+str``, and its name in ``FORMATS``.
+
+May import: ``toolc.model``.
+
+Public names: ``Page``, ``Report`` (``base``); ``escape_for_terminal``, ``printable``, ``render`` (``text``).
 """
 
 from __future__ import annotations
@@ -16,13 +21,11 @@ __all__ = [
 ]
 
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
-"""The names of the formats. Each is the name of a module in this package."""
+"""The names of the formats; each is the name of a module here."""
 
 
 def render(report: Report, name: str) -> str:
-    """Return the findings in the format ``name``, with a final line feed; empty for text and github without
-    findings.
-    """
-    # Imported here so that only the selected format is loaded.
+    """Return the findings in the format ``name``, ending with a line feed; text and github are empty for none."""
+    # Imported on demand: a run imports only the format that it prints.
     rendered: str = import_module(f"toolc.reporters.{name}").report(report)
     return rendered

@@ -1,11 +1,18 @@
-"""Reviewing specs in Git: what changed for a model, and what a tool may now do.
+"""Review of spec changes in Git: what changed for a model, and what a tool may newly do.
 
-Data flows one way::
+Start reading in ``compare``. Data flows in one direction::
 
-    name of a state -> State        read and compiled               toolc.review.sources.states
-    State, State    -> Pairing      which tool became which         toolc.review.model.pairing
-    Pairing         -> Difference   every change, with its grade    toolc.review.compare
-    Difference      -> text         for people and for programs     toolc.review.reports
+    name of a state -> State        read and compiled                toolc.review.sources.states
+    State, State    -> Pairing      match the tools of both states   toolc.review.model.pairing
+    Pairing         -> Difference   every change, with its grade     toolc.review.compare
+    Difference      -> text         for users and for programs       toolc.review.reports
 
-Nothing here runs a tool, checks out a commit or writes into a repository.
+Nothing here runs a tool, checks out a commit or writes into a repository. ``rules`` declares every rule.
+
+May import: the packages of ``toolc.compiler`` and the layers below them; never ``toolc.runtime``. Inside, the order
+is ``model``; ``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``
+and ``summary``; ``reports``.
+
+Public names: ``at_base``, ``fails``, ``parse_fail_on``, ``read``, ``remaining``, ``summary`` (``accepted``);
+``compare``, ``Difference`` (``compare``); ``against`` (``project_changes``); ``summary`` (``summary``).
 """

@@ -1,1 +1,11 @@
-"""Validates values against JSON Schemas in bounded time, for the compiler and for every call."""
+"""JSON Schema validation in bounded time, for the compiler and for every call.
+
+Start reading in ``validate``. ``plain_schema`` answers simple cases quickly, ``coercion`` corrects what models
+write, ``pattern_speed`` and ``regex_automaton`` measure the cost of regular expressions.
+
+May import: ``toolc.model``.
+
+Public names: ``takes_null``, ``with_integers``, ``without_nulls`` (``coercion``); ``is_slow`` (``pattern_speed``);
+``is_plain_schema``, ``is_schema``, ``plainly_satisfies`` (``plain_schema``); ``errors``, ``is_slow_for_keys``,
+``UnresolvableError`` (``validate``).
+"""

@@ -1,7 +1,15 @@
 """Checks of decoded tools. Each module registers the checks of one subject; ``base`` explains the registration.
 
 To add a check, write a function with the decorator ``tool_check`` or ``tool_set_check`` in the module of its
-subject, declare its code in ``toolc.model.codes``, and write its page in ``toolc/data/rules``.
+subject, declare its code in ``toolc.model.codes``, and write its page in ``toolc/data/rules``. The first line of
+each module names its codes. Findings that prevent decoding are reported in ``toolc.compiler.decode``, not here.
+
+May import: ``toolc.compiler.located_tool``, ``project``, ``schema``, ``templates`` and ``text``;
+``toolc.providers``, ``toolc.document``, ``toolc.validation`` and ``toolc.model``.
+
+Public names: ``ToolCheck``, ``TOOL_CHECKS``, ``TOOL_SET_CHECKS`` (``base``); ``tool_references`` (``call_graph``);
+``DAMAGES`` (``descriptions``); ``first_hidden``, ``first_order`` (``model_text``); ``check_text_for_secrets``
+(``secrets``); ``StepArguments`` (``step_types``).
 """
 
 from __future__ import annotations

@@ -1,1 +1,16 @@
-"""Project files: how they are found and decoded, and how they apply to specs."""
+"""The project of a spec: its project file, settings, suppressions, variables and policy file.
+
+Start reading in ``project``, then ``discovery``. ``settings`` decides which findings are reported and with what
+severity, ``suppressions`` reads comments that ignore findings, ``policy`` reads policies (``toolc.policy`` applies
+them), and ``network`` and ``limits`` read the fields that specs and policies share: allowed destinations, secrets
+and limits.
+
+May import: ``toolc.compiler.schema``, ``toolc.document``, ``toolc.policy``, ``toolc.data`` and ``toolc.model``.
+
+Public names: ``SpecFile``, ``walk``, ``PROJECT_FILES``, ``SUFFIXES`` (``discovery``); ``SpecFolder``,
+``MAX_FILE_BYTES`` (``files``); ``decode_limits``, ``STANDARD`` (``limits``); ``decode_network``,
+``decode_secrets``, ``destinations`` (``network``); ``read_policy`` (``policy``); ``Project``, ``NO_PROJECT``
+(``project``); ``complaint``, ``Settings``, ``severity_of``, ``NO_SETTINGS`` (``settings``); ``Suppression``,
+``suppressions`` (``suppressions``); ``builtin_files``, ``builtin_names``, ``names_below`` (``tool_names``);
+``check_defaults``, ``may_name_variables``, ``merge_defaults``, ``put_variables``, ``IDENTITY`` (``variables``).
+"""

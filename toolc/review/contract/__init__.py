@@ -1,6 +1,15 @@
-"""What callers may send and get: the two schemas of a tool compared keyword by keyword, and the tool itself.
+"""Contract changes: what callers may send and receive, compared keyword by keyword.
 
-Input is contravariant: what was accepted must still be. Output is covariant: what may be returned was
-promised before. So a keyword that moved is told once, as narrower or wider, and graded by its side. The rules
-follow oasdiff's (``checker/rules.go``) but where docs/guides/reviewing-changes.md says otherwise.
+Start reading in ``changes``, which compares whole tools, then ``schemas``. ``bounds`` compares keywords with
+values, ``movement`` is one changed keyword, ``witness`` finds values that one schema accepts and the other does
+not.
+
+Input is contravariant: what was accepted must still be accepted. Output is covariant: what may be returned must
+have been promised before. A changed keyword is reported once, as narrower or wider, and graded by its side. The
+rules follow oasdiff's (``checker/rules.go``) except where docs/guides/reviewing-changes.md says otherwise.
+
+May import: ``toolc.review.model``, ``toolc.compiler.schema``, ``toolc.document``, ``toolc.validation`` and
+``toolc.model``.
+
+Public names: ``Aspect``, ``Direction``, ``grade``, ``rule``, ``SchemaChange`` (``movement``).
 """

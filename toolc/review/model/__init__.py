@@ -1,1 +1,12 @@
-"""The package ``toolc.review.model``."""
+"""The data of a review: the two states, which tool became which, and the changes.
+
+Start reading in ``state``, then ``change``. ``pairing`` matches the tools of two states, ``schema_node`` is a pair
+of schemas at one place, and ``text_diff`` compares the text that a model reads.
+
+May import: ``toolc.compiler`` and ``toolc.model``; no other package of ``toolc.review``.
+
+Public names: ``Counterexample``, ``fingerprint``, ``Grade``, ``Kind``, ``Route``, ``Side``, ``ToolChange``,
+``GRADES`` (``change``); ``pairs``, ``Status``, ``ToolPair`` (``pairing``); ``is_same``, ``list_under``, ``listed``,
+``map_under``, ``Node``, ``place``, ``root``, ``short``, ``whole`` (``schema_node``); ``State`` (``state``);
+``differing``, ``leaves``, ``Part``, ``shown``, ``texts``, ``words``, ``written`` (``text_diff``).
+"""

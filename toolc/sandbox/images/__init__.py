@@ -1,1 +1,10 @@
-"""Container images without a daemon: read archives, unpack layers, and name images by content."""
+"""Container images as files: archives, layers, metadata and a base image made on this host.
+
+Start reading in ``archive``, then ``unpack``. ``metadata`` has the names of unpacked images, ``debian`` makes a
+base image with mmdebstrap.
+
+May import: ``toolc.sandbox.host`` and ``toolc.model``.
+
+Public names: ``open_archive`` (``archive``); ``chosen`` (``metadata``); ``LayerReader``, ``resolve``, ``split``,
+``unpack``, ``UnpackBudget`` (``unpack``).
+"""

@@ -1,1 +1,10 @@
-"""The Python that runs the guest in a sandbox, and the packages of Python tools."""
+"""The Python interpreter and the packages of a sandbox.
+
+Start reading in ``interpreter``: the image's Python, or the one that toolc mounts, which ``portable`` makes.
+``packages`` installs a tool's packages with ``wheels_only``, pip without the permission to start programs.
+
+May import: ``toolc.sandbox.host``, ``toolc.sandbox.images`` and ``toolc.model``.
+
+Public names: ``OWN`` (``interpreter``); ``Packages``, ``packages_of``, ``prepare_guest_environment``,
+``RootFilesystem``, ``PLACES`` (``packages``).
+"""
