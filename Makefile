@@ -44,10 +44,11 @@ test-fast: .venv/.test  ## Run the tests that need no engine, in a minute; no li
 test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run the slow integrations, in an environment of their own
 	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow $(PYTEST_ARGS)
 
-check: .venv/.test  ## Run lint and types only
+check: .venv/.test  ## Run lint, types and the contracts of the layers only
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
 
 .PHONY: test-engines
 test-engines: .venv/.test
