@@ -72,7 +72,7 @@ engine_option = click.option(
 
 
 def user_configuration() -> Configuration:
-    """Return the user's configuration; warnings about missing isolation go to stderr. Raise ``UsageError``."""
+    """Return the user's configuration; warn on stderr about protections a call lacks. Raise ``UsageError``."""
     from toolc.config.user_config import load_configuration  # start-up time
 
     configuration = load_configuration()

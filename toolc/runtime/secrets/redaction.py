@@ -27,7 +27,7 @@ The backslash is included because in JSON text lines end with ``\\n``, and some 
 """
 
 _MAX_BREAKS: Final = 1024
-"""The limit of such characters per run of Base64 characters, so that a tool cannot delay the output."""
+"""How many more of these than Base64 characters a match may contain, so that a tool cannot delay the output."""
 
 _GLANCE: Final = 32
 """How many bytes of a form are compared before all of it is."""

@@ -5,7 +5,7 @@ How it works: ``Transaction.start`` gives the sandbox a view, which is an overla
 copy if the engine or the file system does not support overlays. When the sandbox has exited, ``settle`` compares
 the view with the real files (see ``diff``), and the spec's ``commit`` decides. It is all or nothing: one refused
 change, or one file that another process changed concurrently, keeps all changes from the real files, because half
-of the changes of a tool is a state that no program has tested. The view is removed with the transaction.
+of the changes of a tool is a state that has never been seen. The view is removed with the transaction.
 """
 
 from __future__ import annotations
