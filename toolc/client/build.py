@@ -36,7 +36,7 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
     """Write the output of ``build`` for compiled specs. Raise ``SpecError`` and ``UsageError``."""
-    from toolc.compiler.pipeline.compile import gc_paused  # only a build needs the compiler
+    from toolc.compiler.pipeline.gc_pause import gc_paused  # only a build needs the compiler
 
     compilation.refuse_errors()
     with gc_paused():

@@ -37,7 +37,9 @@ def test_the_version_costs_no_more_than_click() -> None:
         "except SystemExit: print(*sorted(name for name in sys.modules if name.startswith('toolc')))\n"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert re.fullmatch(r"toolc \d+\.\d+\.\d+\ntoolc toolc\.cli\n", out)
+    assert re.fullmatch(
+        r"toolc \d+\.\d+\.\d+\ntoolc toolc\.cli toolc\.cli\.main toolc\.model toolc\.model\.version\n", out
+    )
 
 
 def test_what_python_plans_for_patterns_is_not_printed(tmp_path: Path) -> None:

@@ -33,8 +33,7 @@ ELSEWHERE = {
     "toolc.client.registry", "toolc.model.registry", "rfc8785",  # registries
     "toolc.document.toml.parser", "toolc.document.toml.positions", "tomli",  # the other language
     "toolc.compiler.decode.http", "toolc.compiler.decode.python", "toolc.compiler.decode.composed",
-    "toolc.compiler.decode.agreement",
-    "toolc.model.spec.http_backend", "toolc.model.spec.composed_backends", "toolc.model.template",  # their types
+    "toolc.model.spec.http_backend", "toolc.model.spec.composed_backends",  # their types
     "toolc.compiler.cache.pieces", "toolc.compiler.build_output",  # several files
     "toolc.compiler.cache.parallel", "pickle", "multiprocessing",  # many files
     "toolc.document.yaml.errors",  # messages about syntax errors
@@ -65,7 +64,9 @@ def test_a_check_of_one_file_imports_only_what_reads_it(folder: Path) -> None:
 
 def test_an_answer_that_is_known_needs_no_compiler(folder: Path) -> None:
     (folder / ".git").mkdir()
-    code = f"from toolc.compiler.cache import answers as cache_answers; cache_answers._RACY_NS = -(10 ** 18)\n{LOADED}"
+    code = (
+        f"from toolc.compiler.cache import answers as cache_answers; cache_answers._RACY_NS = -(10 ** 18)\n{LOADED}"
+    )
     first, second = (loaded(folder, "check", "one.yaml", code=code) for _ in range(2))
     assert first >= {"toolc.model.spec.tool", "toolc.compiler.pipeline.compile", "yaml"}
     assert sorted(second & {"toolc.model.spec.tool", "toolc.compiler.pipeline.compile", "yaml"}) == []
@@ -73,4 +74,10 @@ def test_an_answer_that_is_known_needs_no_compiler(folder: Path) -> None:
 
 def test_the_version_imports_no_command(folder: Path) -> None:
     modules = loaded(folder, "--version")
-    assert sorted(each for each in modules if each.startswith("toolc")) == ["toolc", "toolc.cli.main"]
+    assert sorted(each for each in modules if each.startswith("toolc")) == [
+        "toolc",
+        "toolc.cli",
+        "toolc.cli.main",
+        "toolc.model",
+        "toolc.model.version",
+    ]

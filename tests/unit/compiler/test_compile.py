@@ -101,7 +101,7 @@ COMPILE = """
 import sys
 from pathlib import Path
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.compiler.decode.sandbox import MIN_TIMEOUT_MS
+from toolc.compiler.project.limits import MIN_TIMEOUT_MS
 from toolc.model.registry_file import canonical
 from toolc.reporters.text import render
 compilation = compile_specs([Path(path) for path in sys.argv[1:]])

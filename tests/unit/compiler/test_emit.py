@@ -144,7 +144,7 @@ def test_what_a_killed_build_left_aside_goes(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from toolc.compiler.build_output import write
+from toolc.compiler.build_output import write_files as write
 name = sys.argv[2]
 for number in range(40):
     write(Path(sys.argv[1]), {f"{name}.json": name.encode(), f"providers/{name}.json": name.encode()})

@@ -15,7 +15,7 @@ def test_a_checkout_has_them_beside_the_package() -> None:
 
 
 def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "__file__", str(tmp_path / "toolc" / "assets.py"))
+    monkeypatch.setattr(paths, "__file__", str(tmp_path / "toolc" / "data" / "paths.py"))
     own = tmp_path / "toolc" / "_assets" / "specs"
     own.mkdir(parents=True)
     (tmp_path / "specs").mkdir()
@@ -23,7 +23,7 @@ def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_missing_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "__file__", str(tmp_path / "toolc" / "assets.py"))
+    monkeypatch.setattr(paths, "__file__", str(tmp_path / "toolc" / "data" / "paths.py"))
     with pytest.raises(
         UsageError, match=r"^this installation of toolc has no folder 'specs'; install toolc again$"
     ):

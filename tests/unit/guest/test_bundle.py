@@ -12,7 +12,11 @@ FOLDER = Path(toolc.guest.__file__).parent
 
 
 def test_every_module_of_the_guest_is_in_the_bundle() -> None:
-    assert sorted(path.stem for path in FOLDER.glob("*.py")) == sorted([*MODULES, "__init__", "bundle", "loader"])
+    assert {
+        ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+        for path in FOLDER.rglob("*.py")
+        if path.name != "__init__.py"
+    } == {*MODULES, "bundle", "loader"}
 
 
 def test_the_bundle_is_one_program_behind_its_length() -> None:
@@ -23,8 +27,8 @@ def test_the_bundle_is_one_program_behind_its_length() -> None:
 
 
 def test_the_guest_imports_the_standard_library_and_itself() -> None:
-    brought = {"brought.py": {"jinja2", "jmespath"}}
-    for path in FOLDER.glob("*.py"):
+    brought = {"shaping.py": {"jinja2", "jmespath"}}
+    for path in FOLDER.rglob("*.py"):
         allowed = sys.stdlib_module_names | brought.get(path.name, set())
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -10,7 +10,7 @@ import click
 
 from toolc.cli.commands.check import chosen, ignore_option, select_option
 from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
-from toolc.compiler.pipeline.compile import gc_paused
+from toolc.compiler.pipeline.gc_pause import gc_paused
 
 if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics

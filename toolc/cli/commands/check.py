@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
-from toolc.compiler.pipeline.compile import gc_paused
+from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -31,35 +29,13 @@ from toolc.model.spec.tool import ToolSpec
 if TYPE_CHECKING:
     from toolc.model.registry import RegistryFile
 
+from toolc.compiler.pipeline.gc_pause import gc_paused
+
 __all__ = [
     "Compilation",
     "compile_specs",
     "gather",
-    "gc_paused",
 ]
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Run the block with the garbage collector off, which saves a third of the time.
-
-    The collector would repeatedly traverse every living object.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            _count_as_old()
-            gc.enable()
-
-
-def _count_as_old() -> None:
-    """Move new objects to the oldest generation, so that the next collection does not traverse all of them."""
-    if not gc.get_freeze_count():  # otherwise unfreeze() would also release objects that other code froze
-        gc.freeze()
-        gc.unfreeze()
 
 
 _ABOUT_SEVERAL: Final = frozenset(check.number for check in TOOL_SET_CHECKS)

@@ -12,6 +12,7 @@ from toolc.model.errors import NoEngineError, UsageError
 from toolc.sandbox.docker import image_builder
 from toolc.sandbox.docker.build import BuiltImage, Say
 from toolc.sandbox.images.metadata import Stored
+from toolc.sandbox.oci import images as oci_images
 from toolc.sandbox.oci.images import Exported
 from toolc.sandbox.python.packages import Packages
 
@@ -51,7 +52,7 @@ def test_export_says_what_was_unpacked_and_where(monkeypatch: pytest.MonkeyPatch
         asked.append((name, archive))
         return Exported("toolc/node:1.0", "sha256:ab", Path("/store/root"))
 
-    monkeypatch.setattr(image_builder, "export_image", export_image)
+    monkeypatch.setattr(oci_images, "export_image", export_image)
     result = CliRunner().invoke(command, ["export", "node"])
     assert (result.exit_code, result.stdout) == (0, "toolc/node:1.0  sha256:ab  /store/root\n")
     CliRunner().invoke(command, ["export", "mine:1", "--from", "a.tar"])
@@ -59,7 +60,7 @@ def test_export_says_what_was_unpacked_and_where(monkeypatch: pytest.MonkeyPatch
 
 
 def test_export_writes_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_builder, "save_image", lambda name, _output: f"{name}:1.0")
+    monkeypatch.setattr(oci_images, "save_image", lambda name, _output: f"{name}:1.0")
     result = CliRunner().invoke(command, ["export", "node", "--output", "node.tar"])
     assert (result.exit_code, result.stdout) == (0, "node:1.0  node.tar\n")
 
@@ -78,7 +79,7 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[Stored]:
     """What is unpacked; ``prune`` takes from it."""
     found: list[Stored] = []
     monkeypatch.setattr(Stored, "size_bytes", lambda _: 3 * 1024**2)
-    monkeypatch.setattr(image_builder, "unpacked_images", lambda: tuple(found))
+    monkeypatch.setattr(oci_images, "unpacked_images", lambda: tuple(found))
     monkeypatch.setattr(image_builder, "prune_image", found.remove)
     monkeypatch.setattr(image_builder, "unused_packages", lambda: ())
     return found

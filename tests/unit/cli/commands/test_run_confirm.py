@@ -84,7 +84,7 @@ from toolc.sandbox import selection as select
 from toolc.testing.fake_engine import FakeEngine
 import toolc.client.executor
 engine = FakeEngine(lambda _: DONE)
-toolc.client.executor.select = lambda *_: select.Selection(engine)
+toolc.client.executor.select = lambda *_: select.EngineSelection(engine)
 from toolc.cli.commands.run import command
 command(["wipe.yaml", "--arg", "thing=\\x1b[31ma"])
 """
@@ -170,7 +170,7 @@ def script(plan):
 
 click.confirm = ask
 engine = FakeEngine(script)
-toolc.client.executor.select = lambda *_: select.Selection(engine)
+toolc.client.executor.select = lambda *_: select.EngineSelection(engine)
 from toolc.cli.commands.run import command
 command(["both.yaml#both"])
 """

@@ -90,7 +90,7 @@ from transaction_cases import DONE, doing
 from toolc.sandbox import selection as select
 import toolc.client.executor
 engine = doing(lambda view: (view / "old").unlink(), DONE)
-toolc.client.executor.select = lambda *_: select.Selection(engine)
+toolc.client.executor.select = lambda *_: select.EngineSelection(engine)
 from toolc.cli.commands.run import command
 command(["edit.yaml", "--workspace", "work"])
 """

@@ -12,6 +12,7 @@ from toolc.cli.main import main
 from toolc.compiler.cache import answers
 from toolc.compiler.pipeline import builtin_tools
 from toolc.compiler.pipeline.compile import Compilation, compile_specs
+from toolc.compiler.project import tool_names
 from toolc.compiler.project.tool_names import builtin_names
 from toolc.data.paths import packaged_path
 
@@ -172,6 +173,7 @@ def test_a_change_of_it_is_built_anew(project: Path, monkeypatch: pytest.MonkeyP
     ours = project / "ours" / "specs"
     shutil.copytree(packaged_path("specs"), ours, ignore=shutil.ignore_patterns("plugins"))
     monkeypatch.setattr(builtin_tools, "packaged_path", lambda _: ours)
+    monkeypatch.setattr(tool_names, "packaged_path", lambda _: ours)
     says("builtin: [calculator]\n")
     before = built()
     spec = ours / "calculator.yaml"

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from toolc.compiler.pipeline.compile import gc_paused
+from toolc.compiler.pipeline.gc_pause import gc_paused
 
 
 def test_the_collector_is_as_it_was_whatever_happens() -> None:

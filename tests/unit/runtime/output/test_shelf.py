@@ -17,8 +17,8 @@ from toolc.runtime.output.truncation import ResultPage, ResultStore
 
 OWNER = """
 import sys, time
-from toolc.runtime.output.truncation import Shelf
-shelf = Shelf()
+from toolc.runtime.output.truncation import ResultStore
+shelf = ResultStore()
 assert shelf.keep("kept")
 print("ready", flush=True)
 time.sleep(60)

@@ -96,12 +96,12 @@ def test_descriptors_are_given_back(folder: int) -> None:
 MOUNTED = """
 import errno, os, sys
 from toolc.runtime.workspace import dir_handle as module
-from toolc.runtime.workspace.dir_handle import Root
+from toolc.runtime.workspace.dir_handle import DirHandle
 
 if sys.argv[2] == "in steps":
     def unknown(*_): raise OSError(errno.ENOSYS, "")
     module._openat2 = unknown
-with Root.open(sys.argv[1]) as root:
+with DirHandle.open(sys.argv[1]) as root:
     for path in (b"own", b"folder/file", b"file", b"proc/self/status", b"proc/self/root/etc/passwd", b"memory/x"):
         try:
             with root.file(path) as descriptor: print(os.read(descriptor, 9).decode())
@@ -140,8 +140,8 @@ def test_a_folder_of_a_workspace_on_an_overlay_is_opened(tmp_path: Path, way: st
     (tmp_path / "lower/deep/file").write_text("mine", encoding="utf-8")
     script = (
         "import os, sys\n"
-        + MOUNTED.partition("with Root")[0]
-        + "with Root.open(sys.argv[1]) as root, root.file(b'deep/file') as found:\n"
+        + MOUNTED.partition("with DirHandle")[0]
+        + "with DirHandle.open(sys.argv[1]) as root, root.file(b'deep/file') as found:\n"
         + "    print(os.read(found, 9).decode())\n"
     )
     mount = (

@@ -10,12 +10,12 @@ from pathlib import Path
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from toolc.runtime.workspace.dir_handle import Root
+from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.view import copy_tree
 from toolc.runtime.workspace.transaction.diff import differences
 
 real, made = map(Path, sys.argv[1:])
-with Root.open(str(real)) as source, Root.open(str(made)) as target:
+with DirHandle.open(str(real)) as source, DirHandle.open(str(made)) as target:
     view = copy_tree(source, target)
     print(sorted(str(path.relative_to(made)) for path in made.rglob("*")))
     (made / "folder").mkdir()
