@@ -29,11 +29,10 @@ annotations: {read_only: true}
 tests: [{args: {path: a}, expect: {text: "1 a\\n"}}]
 """
 ELSEWHERE = {
-    "toolc.sandbox.base", "toolc.sandbox.selection", "toolc.model.plan",  # sandboxes
+    "toolc.sandbox.base", "toolc.sandbox.selection",  # sandboxes
     "toolc.client.registry", "toolc.model.registry", "rfc8785",  # registries
     "toolc.document.toml.parser", "toolc.document.toml.positions", "tomli",  # the other language
     "toolc.compiler.decode.http", "toolc.compiler.decode.python", "toolc.compiler.decode.composed",
-    "toolc.model.spec.http_backend", "toolc.model.spec.composed_backends",  # their types
     "toolc.compiler.cache.pieces", "toolc.compiler.build_output",  # several files
     "toolc.compiler.cache.parallel", "pickle", "multiprocessing",  # many files
     "toolc.document.yaml.errors",  # messages about syntax errors
