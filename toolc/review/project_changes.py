@@ -1,4 +1,4 @@
-"""Changes of what all specs share (RSK12): policies, lint settings, exclusions and comments that ignore findings."""
+"""Changes of what all specs share (RSK12): policies, lint settings, exclusions, comments that ignore findings."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class _SettingSource:
         return Span(inside(span.path, self.state.prefix), span.start, span.end)
 
     def about(self, code: Code) -> Span:
-        """Return the place that decides about a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
+        """Return the place that decides on a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
         lint = self.project.lint
         routes = [("lint", "ignore", each) for each in lint.ignore]
         routes += [("lint", "severity", each) for each in lint.severity]
