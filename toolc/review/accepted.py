@@ -1,4 +1,4 @@
-"""Changes that somebody has accepted, in a file that is reviewed like any other::
+"""Accepted changes, listed in a file that is reviewed like any other::
 
 accepted:
   - fingerprint: 0a1b2c3d4e5f
@@ -41,7 +41,7 @@ _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedChange:
-    """One accepted change. ``expires`` is the last day on which it holds; None is for good."""
+    """One accepted change. ``expires`` is the last day on which it is valid; None means no end."""
 
     fingerprint: str
     reason: str
@@ -52,7 +52,7 @@ class AcceptedChange:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A difference without the changes that are accepted, and words about acceptances that do nothing any more."""
+    """A difference without the accepted changes, and messages about acceptances that no longer have an effect."""
 
     difference: Difference
     count: int
@@ -60,7 +60,7 @@ class Accepted:
 
 
 def read(path: Path) -> tuple[AcceptedChange, ...]:
-    """The acceptances in a file. Raises ``UsageError`` that says where it is wrong."""
+    """Read the acceptances in a file. Raises ``UsageError`` with the place of an error."""
     diagnostics = Diagnostics()
     document = load_project(path, str(path), diagnostics, what="the file of accepted changes")
     found: tuple[AcceptedChange, ...] = ()
@@ -101,22 +101,23 @@ def _day(text: str | None, where: str) -> datetime.date | None:
 
 
 def at_base(path: Path, base: str) -> bytes | None:
-    """The file as the commit ``base`` has it, empty where it has none; None where ``base`` is no commit."""
+    """Return the file in the commit ``base``, empty if it is not there; None if ``base`` is not a commit."""
     repository = Repository.of(Path())
     commit = repository.commit(base) if repository else None
     if repository is None or commit is None:
         return None
     try:
         place = named(repository, path)
-    except UsageError:  # a file outside, as a central one
+    except UsageError:  # a file outside the repository, such as a central one
         return None
     return b"".join(commit.read(commit.blobs([place])))
 
 
 def summary(difference: Difference, acceptances: Sequence[AcceptedChange], known: bytes) -> Difference:
-    """The difference, in which acceptances that the file did not have before (``known``) are changes too: RSK12.
+    """Return the difference with new acceptances as changes too (RSK12).
 
-    Else who asks for a review could accept what is to be reviewed.
+    ``known`` is the earlier content of the file. Otherwise the author of a change could accept what is to be
+    reviewed.
     """
     changes = {fingerprint(name, change): (name, change) for name, change in difference.changes}
     fresh: list[ToolChange] = []
@@ -141,7 +142,7 @@ def summary(difference: Difference, acceptances: Sequence[AcceptedChange], known
 
 
 def remaining(difference: Difference, acceptances: Sequence[AcceptedChange], today: datetime.date) -> Accepted:
-    """The changes that nobody has accepted; an acceptance that has expired accepts nothing."""
+    """Return the changes that are not accepted; an expired acceptance has no effect."""
     holding = {each.fingerprint for each in acceptances if each.expires is None or each.expires >= today}
     used = {fingerprint(name, change) for name, change in difference.changes}
     tools = [replace(tool, changes=_left(tool.name, tool.changes, holding)) for tool in difference.tools]
@@ -174,14 +175,14 @@ _CONTRACTUAL: Final = ("breaking", "warning", "compatible")
 
 @dataclass(frozen=True, slots=True)
 class FailOn:
-    """One entry of ``--fail-on``: changes of ``kind`` at least as grave as ``grade``; empty is any kind."""
+    """One entry of ``--fail-on``: changes of ``kind`` at least as severe as ``grade``; an empty kind means any."""
 
     kind: str
     grade: Grade
 
 
 def parse_fail_on(text: str) -> tuple[FailOn, ...]:
-    """``breaking,risk:high`` as bars. Raises ``UsageError`` that says what there is."""
+    """Parse ``breaking,risk:high``. Raises ``UsageError`` that lists the valid values."""
     return tuple(_bar(each.strip()) for each in text.split(",") if each.strip())
 
 
@@ -197,7 +198,7 @@ def _bar(text: str) -> FailOn:
 
 
 def fails(difference: Difference, wanted: Sequence[FailOn]) -> bool:
-    """Whether any change is at or above one of the bars."""
+    """Return whether any change reaches one of the thresholds."""
     changes = [*difference.shared, *(change for tool in difference.tools for change in tool.changes)]
     return any(_meets(change, bar) for change in changes for bar in wanted)
 
@@ -206,6 +207,6 @@ def _meets(change: ToolChange, bar: FailOn) -> bool:
     if bar.kind and change.kind != bar.kind and not (bar.kind == "risk" and change.rule.startswith("RSK")):
         return False
     if not bar.kind and bar.grade in _CONTRACTUAL:
-        # "breaking" alone means what callers notice, not each risk that is graver.
+        # "breaking" alone means changes that callers notice, not every risk of a higher grade.
         return change.grade in _CONTRACTUAL and GRADES.index(change.grade) <= GRADES.index(bar.grade)
     return GRADES.index(change.grade) <= GRADES.index(bar.grade)

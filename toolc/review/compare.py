@@ -1,4 +1,4 @@
-"""The difference of two states: every tool that is not what it was, with all that changed of it."""
+"""The difference of two states: every tool that changed, with all its changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RISK_MODULES: Final = (code, data_access, network, sandbox, text)
 
 @dataclass(frozen=True, slots=True)
 class ToolDifference:
-    """One tool that changed, came, went or was probably renamed."""
+    """One tool that was changed, added, removed or probably renamed."""
 
     pair: ToolPair
     changes: tuple[ToolChange, ...]
@@ -41,15 +41,15 @@ class ToolDifference:
 
     @property
     def grade(self) -> Grade:
-        """The gravest grade of its changes."""
+        """The most severe grade of its changes."""
         return min((change.grade for change in self.changes), key=GRADES.index, default="compatible")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What lies between two states; ``tools`` are those that changed, sorted by name.
+    """The difference between two states; ``tools`` are those that changed, sorted by name.
 
-    ``shared`` are changes of what all specs share, as a project file's settings.
+    ``shared`` are changes that concern all specs, such as a project file's settings.
     """
 
     old: State
@@ -59,15 +59,15 @@ class Difference:
 
     @property
     def changes(self) -> Iterator[tuple[str, ToolChange]]:
-        """Every change with the name of its tool, empty for what all share."""
+        """Yield every change with the name of its tool; the name is empty for changes that concern all specs."""
         yield from (("", change) for change in self.shared)
         yield from ((tool.name, change) for tool in self.tools for change in tool.changes)
 
 
 def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Difference:
-    """Everything that is not in ``new`` what it was in ``old``; ``central`` policies name approvers too.
+    """Return the difference of two states. The policies in ``central`` name approvers too.
 
-    Raises ``RegistryError`` where a tool that changed comes from a registry file and has no sound schema.
+    Raises ``RegistryError`` if a changed tool comes from a registry file and has an invalid schema.
     """
     both = pairs(old, new)
     found = [ToolDifference(pair, tuple(_changes(pair, old, new, central))) for pair in both]
@@ -80,14 +80,14 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
 
 
 def _changes(pair: ToolPair, old: State, new: State, central: Sequence[Policy]) -> Iterator[ToolChange]:
-    """The changes of one tool, each on the tool whatever file brought it, with those who must approve it."""
-    # Those of both sides: a change that drops an approval still needs it.
+    """Yield the changes of one tool, whichever file caused them, with those who must approve them."""
+    # The approvers of both states: a change that removes an approval rule still needs its approval.
     located = [side.located for side in (pair.old, pair.new) if side and side.located]
     holding = [*central, *(policy for each in located for policy in each.policies)]
     tools = [side for side in (pair.old, pair.new) if side]
     for change in _all(pair, old, new):
         cause = change.cause or _cause(pair, change)
-        # As above: a change that moves the file, or takes a tag off, is approved by whom the old ones name.
+        # As above: if a change moves the file or removes a tag, the old policies still name its approvers.
         named = (
             name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, holding)
         )
@@ -123,7 +123,7 @@ def _risks(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
 
 
 def _refuse_unsound(tool: Reviewed | None, state: State) -> None:
-    """Raise ``RegistryError`` for schemas that no compiler wrote: a registry file may hold anything."""
+    """Raise ``RegistryError`` for schemas that the compiler would not write: a registry file may hold anything."""
     if tool is None or tool.located is not None:
         return
     for schema in (tool.spec.parameters, tool.spec.result_schema):
@@ -134,7 +134,7 @@ def _refuse_unsound(tool: Reviewed | None, state: State) -> None:
 
 
 def _is_same(pair: ToolPair, old: State, new: State) -> bool:
-    """Whether nothing that a digest holds has changed; asked of thousands, of which few have."""
+    """Return whether neither digest has changed. Called for thousands of tools, most of which are the same."""
     assert pair.old is not None
     assert pair.new is not None
     name, before = pair.new.spec.name, pair.old.spec.name
@@ -146,7 +146,7 @@ def _is_same(pair: ToolPair, old: State, new: State) -> bool:
 
 
 def _cause(pair: ToolPair, change: ToolChange) -> str:
-    """The file that brought a change where it is not the tool's own."""
+    """Return the file that caused a change if it is not the tool's own file; else an empty string."""
     for span, tool in ((change.new, pair.new), (change.old, pair.old)):
         if span and tool and span.path != tool.path:
             return span.path

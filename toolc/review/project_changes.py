@@ -1,4 +1,4 @@
-"""RSK12: what all specs share looks away more: a project's lint settings and exclusions, comments that ignore."""
+"""Changes of what all specs share (RSK12): policies, lint settings, exclusions, comments that ignore findings."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ __all__ = [
 
 
 def policy_changes(old: State, new: State, pairs: Sequence_module[ToolPair]) -> Iterator[ToolChange]:
-    """Each bound that held for a tool and is gone or wider: once, whatever tools it held for.
+    """Yield each policy rule that was removed or relaxed, once, for all the tools that it applied to.
 
-    What held for a tool is what held for it by any name, and what held in the folder where it is now.
+    The old rules of a tool are those for any of its names, and those for the folder where it is now.
     """
     if not any(project.policies for project in old.projects):
         return
@@ -61,7 +61,7 @@ def policy_changes(old: State, new: State, pairs: Sequence_module[ToolPair]) -> 
 
 
 def _policies(state: State, policies: Sequence_module[Policy]) -> tuple[Policy, ...]:
-    """Those with their files as both sides call them."""
+    """Return the policies with their file names as both states name them."""
     top = state.top.resolve()
     return tuple(replace(each, path=os.path.relpath(Path(each.path).resolve(), top)) for each in policies)
 
@@ -75,7 +75,7 @@ def _change(each: Relaxation) -> ToolChange:
         path=("policy", each.path, each.key),
         before=each.before,
         after=each.after,
-        # Both states call the file what the repository does.
+        # Both states name the file by its path in the repository.
         old=each.old._replace(path=each.path),
         new=(each.new or Span("", Position(1, 1), Position(1, 2)))._replace(path=each.path),
     )
@@ -84,7 +84,10 @@ def _change(each: Relaxation) -> ToolChange:
 def approvers(
     change: ToolChange, path: str, tool: ToolSpec | None, policies: Sequence_module[Policy]
 ) -> tuple[str, ...]:
-    """Who must approve a change of a tool in the file ``path``, each once; a ``tool`` of None is what all share."""
+    """Return who must approve a change of a tool in the file ``path``, without duplicates.
+
+    A ``tool`` of None means a change that concerns all specs.
+    """
     found = [
         name
         for policy in policies
@@ -96,9 +99,9 @@ def approvers(
 
 
 def against(state: State, policy: Policy) -> Diagnostics:
-    """All that a central policy has against the tools of a state, as findings about their specs."""
-    from toolc.compiler.pipeline.compile_file import CODES  # start-up time: only where somebody names a policy
-    from toolc.policy.rules import violations  # as above
+    """Return the violations of a central policy by the tools of a state, as findings about their specs."""
+    from toolc.compiler.pipeline.compile_file import CODES  # lazy: only needed with a policy
+    from toolc.policy.rules import violations  # lazy: as above
 
     diagnostics = Diagnostics()
     for name, tool in sorted(state.tools.items()):
@@ -120,7 +123,7 @@ _NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "erro
 
 
 def relaxation_changes(old: State, new: State) -> Iterator[ToolChange]:
-    """Each finding that is told less than before, and each file that is no longer looked at."""
+    """Yield each finding that is reported less severely than before, and each file that is no longer checked."""
     if old.tools and new.tools:
         told: set[tuple[str, str]] = set()
         for place in (*sorted(new.projects_by_place), *new.folders):
@@ -135,13 +138,13 @@ def relaxation_changes(old: State, new: State) -> Iterator[ToolChange]:
 
 @dataclass(frozen=True, slots=True)
 class _SettingSource:
-    """Where a project file says what it says."""
+    """The places in a project file where its settings are."""
 
     state: State
     project: Project
 
     def at(self, *route: str) -> Span:
-        """The key or the item at ``route``, or what of the way there exists."""
+        """Return the place of the key or item at ``route``, or of its nearest existing parent."""
         node: Node | None = self.project.root
         span = Span(self.project.vars.where, Position(1, 1), Position(1, 2))
         for step in route:
@@ -155,7 +158,7 @@ class _SettingSource:
         return Span(inside(span.path, self.state.prefix), span.start, span.end)
 
     def about(self, code: Code) -> Span:
-        """What has the last word on a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
+        """Return the place that decides on a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
         lint = self.project.lint
         routes = [("lint", "ignore", each) for each in lint.ignore]
         routes += [("lint", "severity", each) for each in lint.severity]
@@ -202,7 +205,7 @@ def _comments(old: State, new: State) -> Iterator[ToolChange]:
         else:
             fresh.append(each)
     for each in fresh:
-        if known[each.number] > 0:  # its file has another name now
+        if known[each.number] > 0:  # its file was renamed
             known[each.number] -= 1
             continue
         words = f"a comment ignores the finding {each.number}"
@@ -213,7 +216,7 @@ def _comments(old: State, new: State) -> Iterator[ToolChange]:
 
 
 def _sources(state: State) -> list[SourceText]:
-    """The texts of a state's specs, each once, sorted by path."""
+    """Return the texts of a state's specs, without duplicates, sorted by path."""
     found = {tool.path: tool.source for tool in state.tools.values() if tool.source is not None}
     return [found[path] for path in sorted(found)]
 
@@ -235,16 +238,16 @@ def _relaxation_change(
 
 
 _FIELDS: Final = ("parameters", "result_schema", "providers", "examples", "annotations")
-"""What of a tool a provider may be unable to say."""
+"""The fields of a tool that a provider may be unable to express."""
 
 _NEVER_SAID: Final = frozenset({"/label", "/annotations"})
 
 
 def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
-    """For each provider that loses something of the tool's definition which it did not lose before."""
+    """Yield a change for each provider that newly loses a part of the tool's definition."""
     if all(getattr(old.spec, field) == getattr(new.spec, field) for field in _FIELDS):
         return
-    from toolc.providers import load_provider  # slow to import, and few changes are of a schema
+    from toolc.providers import load_provider  # lazy: slow to import, and few changes concern a schema
 
     for number, name in enumerate(PROVIDER_NAMES, 1):
         provider = load_provider(name)
@@ -265,7 +268,7 @@ def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
 
 
 def _losses(provider: Provider, tool: ToolSpec) -> list[str]:
-    """What is lost, each with its place, but for what a provider has no place for in any tool."""
+    """Return the losses, each with its place, except those that the provider has for every tool."""
     return [
         f"{loss.message} ({loss.pointer or 'the whole'})"
         for loss in provider.lower([tool]).losses

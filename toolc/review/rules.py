@@ -1,4 +1,4 @@
-"""Every rule of a review, declared once. A number never gets another meaning.
+"""Every rule of a review, declared once. A number is never reused for another rule.
 
 The pages are in ``toolc/data/rules``.
 """
@@ -66,7 +66,7 @@ _ASPECTS: Final = {
     Aspect.REFERENCE: "reference",
 }
 _UNSURE: Final = frozenset({Aspect.FORMAT, Aspect.REFERENCE})
-"""Aspects of which no difference is certain to reject a value."""
+"""Aspects whose differences never reject a value with certainty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A difference in ten lines: how much of each grade, what calls may newly reach, and what it costs a model."""
+"""The summary of a difference in about ten lines: changes per grade, new access, and cost in tokens."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = [
 ]
 
 _BYTES_PER_TOKEN: Final = 4
-"""English text and JSON have about four characters a token in the vocabularies that are in use."""
+"""English text and JSON have about four characters per token in the vocabularies that are in use."""
 
 
 def tokens(tools: Iterable[ToolSpec]) -> int:
-    """An estimate for a request that offers all these tools."""
-    definitions = Anthropic().lower([*tools]).definitions  # which lose nothing of a schema
+    """Estimate the tokens of a request that offers all these tools."""
+    definitions = Anthropic().lower([*tools]).definitions  # Anthropic's definitions keep the whole schema
     return sum(-(-len(canonical(each)) // _BYTES_PER_TOKEN) for each in definitions)
 
 
 def cost(pair: ToolPair) -> tuple[int, int]:
-    """About how many tokens a tool costs before and after; none on the side that lacks it."""
+    """Return about how many tokens a tool costs before and after; 0 in the state that lacks it."""
     before, after = (tokens([side.spec] if side else []) for side in (pair.old, pair.new))
     return before, after
 
@@ -39,11 +39,11 @@ _STATUSES: Final[dict[Status, str]] = {
     "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",
 }  # fmt: skip
 _LONGEST: Final = 8
-"""How many names a line has."""
+"""The most names in one line."""
 
 
 def summary(difference: Difference) -> tuple[str, ...]:
-    """The lines; none where nothing changed."""
+    """Return the lines; none if nothing changed."""
     if not difference.tools and not difference.shared:
         return ()
     return tuple(_lines(difference))
@@ -70,7 +70,7 @@ def _lines(difference: Difference) -> Iterator[str]:
 
 
 def _changed(difference: Difference) -> tuple[list[Reviewed], list[Reviewed]]:
-    """The tools of the difference as they were, and as they are."""
+    """Return the tools of the difference as they were, and as they are."""
     pairs = [tool.pair for tool in difference.tools]
     return [pair.old for pair in pairs if pair.old], [pair.new for pair in pairs if pair.new]
 

@@ -1,4 +1,4 @@
-"""Keywords that compare: bounds, ``multipleOf``, ``pattern``, ``format``, ``enum``, ``const`` and ``type``."""
+"""Changes of bounds, ``multipleOf``, ``pattern``, ``format``, ``enum``, ``const`` and ``type``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOWER: Final = (
 
 
 def movements(old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
-    """What moved of the keywords that need no look at schemas inside."""
+    """Yield the changes of keywords that do not contain schemas."""
     yield from _types(old.schema, new.schema, route)
     yield from _values(old.schema, new.schema, route)
     for keywords in _UPPER:
@@ -48,7 +48,7 @@ def movements(old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
 
 
 def types(schema: JsonObject) -> frozenset[str]:
-    """The types that a schema allows, ``integer`` besides ``number``."""
+    """Return the types that a schema allows; ``number`` includes ``integer``."""
     said = schema.get("type", [*TYPES])
     named = {each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)}
     return frozenset(named | {"integer"} if "number" in named else named)
@@ -104,7 +104,10 @@ def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
 def _bound(
     keywords: tuple[str, ...], old: JsonObject, new: JsonObject, route: Route, aspect: Aspect, sign: int
 ) -> Iterator[SchemaChange]:
-    """One bound, upper (``sign`` 1) or lower (-1); of a value and its exclusive twin the one that binds."""
+    """Yield the change of one bound, upper (``sign`` 1) or lower (-1).
+
+    Of an inclusive and an exclusive bound, the stricter one counts.
+    """
     before, after = _tightest(keywords, old, sign), _tightest(keywords, new, sign)
     if before is None and after is None:
         return
@@ -128,7 +131,7 @@ def _bound(
 
 
 def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
-    """Whether a bound asks for less than its absence does, as ``minContains: 0`` beside ``contains``."""
+    """Return whether a bound requires less than its absence does, as ``minContains: 0`` with ``contains``."""
     return keyword in _IMPLIED and bound[1] < _IMPLIED[keyword][0]
 
 
@@ -138,11 +141,11 @@ _IMPLIED: Final = {
     "minProperties": (0, True),
     "minContains": (1, True),
 }
-"""Bounds that say what holds without them."""
+"""Bounds that have no effect, because they hold without the keyword too."""
 
 
 def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple[str, float, bool] | None:
-    """The keyword that binds, its value, and whether the value itself is allowed."""
+    """Return the strictest keyword, its value, and whether the value itself is allowed."""
     found: list[tuple[float, bool, str]] = []
     for keyword in keywords:
         value = schema.get(keyword)
@@ -153,7 +156,7 @@ def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple
                 and "number" not in types(schema)
                 and (isinstance(value, int) or value.is_integer())
             ):
-                value, is_inclusive = value - sign, True  # of whole numbers, below 10 is up to 9
+                value, is_inclusive = value - sign, True  # for integers, below 10 means at most 9
             found.append((value * sign, is_inclusive, keyword))
     if not found:
         return None
@@ -216,4 +219,4 @@ def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaC
 
 
 Compare = Callable[[Node, Node, Route], Iterator[SchemaChange]]
-"""Compares two schemas that stand inside others."""
+"""Compares two subschemas."""

@@ -1,4 +1,4 @@
-"""What changed of a tool as a whole: its name, its aliases, how it answers and how long it may take."""
+"""Contract changes of a whole tool: its name, aliases, schemas, errors, timeout and toolsets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ADDED: Final = "CON312"
 
 
 def tool_changes(pair: ToolPair) -> Iterator[ToolChange]:
-    """What changed of the tool itself, whatever its schemas say."""
+    """Yield the changes of the tool itself, apart from its schemas."""
     if pair.old is None and pair.new is not None:
         yield _change(pair, ADDED, "compatible", "the tool is new", ("name",), None, pair.new.spec.name)
     elif pair.new is None and pair.old is not None:
@@ -96,7 +96,7 @@ def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolC
 
 
 def _errors(tool: ToolSpec) -> tuple[tuple[str, ErrorKind | str], ...]:
-    """How failures become error kinds."""
+    """Return how failures are mapped to error kinds."""
     backend = tool.backend
     if isinstance(backend, ShellBackend):
         codes = backend.success_exit_codes
@@ -134,7 +134,7 @@ _UNSAFE: Final = frozenset({"breaking", "warning"})
 
 
 def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
-    """What changed for those who call the tool or read its results."""
+    """Yield the changes for those who call the tool or read its results."""
     yield from tool_changes(pair)
     if pair.old is None or pair.new is None:
         return
@@ -172,7 +172,7 @@ def _shown(schema: Schema | None) -> str | None:
 def _schemas(
     old: Reviewed, new: Reviewed, before: Schema, after: Schema, side: Side, top: Route
 ) -> Iterator[ToolChange]:
-    # Of an input what was accepted must be, of an output what may come must have been allowed.
+    # Input: what was accepted must still be accepted. Output: what may be returned must have been allowed before.
     accepts, refuses = (before.value, after.value) if side == "input" else (after.value, before.value)
     effort = EvaluationBudget()
     for movement in schema_changes(before.value, after.value):
@@ -207,7 +207,7 @@ def _schema_change(
 
 
 def _written(side: Reviewed, top: Route, route: Route) -> Route:
-    """Where a schema's place stands in the spec: the shorthand has no ``properties`` of its own."""
+    """Return the route in the spec of a place in a schema: the shorthand has no ``properties`` key."""
     if top != ("parameters",) or side.located is None or route[:1] != ("properties",):
         return (*top, *route)
     node = side.located.node.get("parameters")
@@ -219,7 +219,10 @@ RULE: Final = "CON313"
 
 
 def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
-    """Each toolset that the tool joined or left. One that is gone has left all; that is told by itself."""
+    """Yield each toolset that the tool joined or left.
+
+    A removed tool has left all of them; its removal is a separate change.
+    """
     if pair.new is None:
         return
     before, after = _joined(pair.old, old), _joined(pair.new, new)
@@ -239,7 +242,7 @@ def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChan
 
 
 def _joined(tool: Reviewed | None, state: State) -> dict[str, Span | None]:
-    """The toolsets that a tool is in, each with the place that says so."""
+    """Return the toolsets of a tool, each with the place that adds the tool."""
     if tool is None:
         return {}
     name = tool.spec.name

@@ -1,4 +1,4 @@
-"""How one keyword of a schema moved: whether it now allows less, or more, and how sure that is."""
+"""One changed keyword of a schema: whether it now allows less or more, and how certain that is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolc.review.model.change import Grade, Route, Side
 
 
 class Direction(StrEnum):
-    """What a movement does to the values that a schema allows."""
+    """The effect of a change on the values that a schema allows."""
 
     NARROWER = "narrower"
     WIDER = "wider"
@@ -20,14 +20,14 @@ class Direction(StrEnum):
 
     @property
     def turned(self) -> Direction:
-        """The same below a ``not``."""
+        """Return the direction of the same change below a ``not``."""
         if self is Direction.OTHER:
             return self
         return Direction.WIDER if self is Direction.NARROWER else Direction.NARROWER
 
 
 class Aspect(StrEnum):
-    """What of a schema moved; the order gives rules their numbers, so new ones go to the end."""
+    """The part of a schema that changed. The order gives the rules their numbers, so append new ones at the end."""
 
     TYPE = "type"
     NULL = "null"
@@ -57,10 +57,10 @@ NUMBERS: Final = {aspect: number for number, aspect in enumerate(Aspect, 1)}
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """One keyword that moved at ``route`` (from the schema's root), in words and as it stood and stands.
+    """One keyword that changed at ``route`` (from the schema's root), with a message and both values.
 
-    ``is_sure`` says that there is a value which one of the two allows and the other does not, wherever the rest
-    of the schema lets a value get so far.
+    ``is_sure`` means that there is a value which one of the two allows and the other does not, if the rest of the
+    schema does not reject that value first.
     """
 
     aspect: Aspect
@@ -73,7 +73,7 @@ class SchemaChange:
 
 
 def doubts(moved: Sequence[SchemaChange], aspect: Aspect, route: Route, message: str) -> Iterator[SchemaChange]:
-    """The other direction of what moved inside a keyword that counts what fits: possible, never sure."""
+    """Yield the other direction of changes inside a keyword that counts matches: possible, but never certain."""
     directions = {each.direction for each in moved}
     for each in (Direction.NARROWER, Direction.WIDER):
         if each.turned in directions and each not in directions:
@@ -85,29 +85,29 @@ _HUNDREDS: Final = {"input": 1, "output": 2}
 _BREAKS: Final = {"input": Direction.NARROWER, "output": Direction.WIDER}
 
 _EXCEPTIONS: Final[dict[tuple[Side, Aspect, Direction], Grade]] = {
-    # Whoever reads results copes with a value that is new, or says so in a default case; oasdiff warns too.
+    # Readers of results may handle an unknown value, or have a default case for it; oasdiff reports a warning too.
     ("output", Aspect.ENUM, Direction.WIDER): "warning",
     ("output", Aspect.PROPERTY_ADDED, Direction.WIDER): "compatible",
-    # Who passed this name before, where any was taken, meant something by it; nobody else notices.
+    # Only callers that passed this name before, when any name was accepted, are affected.
     ("input", Aspect.PROPERTY_ADDED, Direction.NARROWER): "compatible",
-    # What could be left out before is only missed.
+    # A property that was optional before is only missing now.
     ("output", Aspect.PROPERTY_REMOVED, Direction.NARROWER): "warning",
     ("output", Aspect.PROPERTY_REMOVED, Direction.WIDER): "warning",
     ("input", Aspect.PROPERTY_REMOVED, Direction.WIDER): "warning",
     ("output", Aspect.DEFAULT, Direction.OTHER): "compatible",
     ("input", Aspect.DEFAULT, Direction.OTHER): "warning",
-    # Its schema may stand elsewhere now, so nothing is certain.
+    # Its schema may have moved to another place, so nothing is certain.
     ("input", Aspect.ALL_OF, Direction.WIDER): "warning",
 }
 
 
 def rule(side: Side, aspect: Aspect) -> str:
-    """The stable name of what is told of this aspect: ``CON103``."""
+    """Return the stable number of the rule for this aspect: ``CON103``."""
     return f"CON{_HUNDREDS[side]}{NUMBERS[aspect]:02}"
 
 
 def grade(side: Side, movement: SchemaChange) -> Grade:
-    """How grave a movement is on this side."""
+    """Return the grade of a change on this side of the contract."""
     exception = _EXCEPTIONS.get((side, movement.aspect, movement.direction))
     if exception is not None:
         return exception

@@ -1,4 +1,4 @@
-"""Keywords of objects and arrays, and the schemas inside them."""
+"""Changes of keywords of objects and arrays, of combined schemas, and of the schemas inside them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from toolc.review.model.change import Route
 from toolc.review.model.schema_node import Node, is_same, list_under, map_under, place, root, short
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
-"""Keywords with one schema, which was true where it is not there, but for ``contains``."""
+"""Keywords with one schema. Their absence means ``true``, except for ``contains``."""
 
 
 def object_changes(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    """What moved of properties, items and what they depend on."""
+    """Yield the changes of properties, items and their dependencies."""
     yield from _properties(old, new, route, compare)
     yield from _required(old.schema, new.schema, route)
     yield from _others(old, new, route, compare)
@@ -50,7 +50,7 @@ def _properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterato
 
 
 def is_closed(schema: JsonObject) -> bool:
-    """Whether an object may have no other properties than those that are named."""
+    """Return whether an object may have named properties only."""
     return any(schema.get(keyword) is False for keyword in ("additionalProperties", "unevaluatedProperties"))
 
 
@@ -71,7 +71,7 @@ def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Schema
 
 
 def _others(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    """``additionalProperties``: what names that are not listed may hold."""
+    """Yield the changes of ``additionalProperties``: the values of properties that are not listed."""
     was, now = old.schema.get("additionalProperties"), new.schema.get("additionalProperties")
     where = (*route, "additionalProperties")
     if (was is False) != (now is False):
@@ -83,7 +83,10 @@ def _others(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sc
 
 
 def _named(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    """Maps whose entries are conditions: ``patternProperties``, ``dependentSchemas``, ``dependentRequired``."""
+    """Yield the changes of mappings of conditions.
+
+    These are ``patternProperties``, ``dependentSchemas`` and ``dependentRequired``.
+    """
     for keyword in ("patternProperties", "dependentSchemas", "dependentRequired"):
         before, after = map_under(old.schema, keyword), map_under(new.schema, keyword)
         for name in dict.fromkeys([*before, *after]):
@@ -104,7 +107,10 @@ def _named(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sch
 
 
 def _named_or_not(name: str, old: JsonObject, new: JsonObject, where: Route) -> Iterator[SchemaChange]:
-    """A pattern of names that came or went where all names are limited: what fits it is now under another rule."""
+    """Yield the change of an added or removed name pattern where other names are limited.
+
+    The names that match it are now subject to another rule.
+    """
     was, now = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
     words = f"{place(where[:-2])}: names that fit {short(name)} may now hold"
     is_refused, was_refused = name in map_under(old, "patternProperties") and is_closed(new), is_closed(old)
@@ -116,13 +122,13 @@ def _named_or_not(name: str, old: JsonObject, new: JsonObject, where: Route) -> 
 
 
 def _is_limited(schema: JsonObject) -> bool:
-    """Whether what other names may hold is not anything."""
+    """Return whether the values of other properties are restricted."""
     others = ("additionalProperties", "unevaluatedProperties")
     return any(schema.get(keyword, True) is not True for keyword in others)
 
 
 def _exceeds(one: JsonValue, other: JsonValue) -> bool:
-    """Whether the first list names something that the second does not."""
+    """Return whether the first list contains a name that the second does not."""
     return isinstance(one, list) and isinstance(other, list) and any(each not in other for each in one)
 
 
@@ -142,7 +148,10 @@ def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sch
 
 
 def _without_idle_names(node: Node) -> Node:
-    """The node without ``propertyNames: {type: string}``, which generators write and every object fits."""
+    """Return the node without ``propertyNames: {type: string}``.
+
+    Generators write it, and every object satisfies it.
+    """
     if node.schema.get("propertyNames") != {"type": "string"}:
         return node
     return replace(node, schema={key: each for key, each in node.schema.items() if key != "propertyNames"})
@@ -151,7 +160,7 @@ def _without_idle_names(node: Node) -> Node:
 def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
     was, now = old.schema.get(keyword), new.schema.get(keyword)
     where = (*route, keyword)
-    binds = keyword == "contains"  # also if anything fits, since one item has to
+    binds = keyword == "contains"  # also if it allows any value, because one item is required
     if keyword not in old.schema and keyword in new.schema and (binds or now is not True):
         words = f"{place(route)} has another condition, {keyword}"
         yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
@@ -171,7 +180,7 @@ def _names(schema: JsonObject, keyword: str) -> list[str]:
 
 
 def combined_changes(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    """What moved of combined schemas."""
+    """Yield the changes of combined schemas."""
     for keyword in ("anyOf", "oneOf"):
         yield from _alternatives(keyword, old, new, route, compare)
     yield from _all_of(old, new, route, compare)
@@ -200,7 +209,7 @@ def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Com
 
 
 def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    """What moved of the alternatives themselves."""
+    """Yield the changes of the alternatives themselves."""
     before, after = list_under(old.schema, keyword), list_under(new.schema, keyword)
     where = (*route, keyword)
     lost, won = _unmatched(before, after)
@@ -215,7 +224,7 @@ def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare)
 
 
 def _are_apart(nodes: Sequence[Node]) -> bool:
-    """Whether no value can fit two of these: by their types, or by a property that is another constant in each."""
+    """Return whether no value can match two of these: other types, or a property with another constant in each."""
     return all(
         not types(one.schema) & types(two.schema) or _have_other_constants(one, two)
         for one, two in combinations(nodes, 2)
@@ -234,7 +243,7 @@ def _have_other_constants(one: Node, two: Node) -> bool:
 
 
 def _texts(schema: JsonValue) -> frozenset[str]:
-    """The texts that a schema allows, where it lists them all; else none."""
+    """Return the strings that a schema allows if it lists them all; else none."""
     listed = (schema.get("enum") or [schema.get("const")]) if isinstance(schema, dict) else []
     found = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
     return frozenset(found if isinstance(listed, list) and len(found) == len(listed) else ())
@@ -250,14 +259,14 @@ def _all_of(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sc
         yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, (*route, "allOf", index), words, None, after[index])
     for index in lost[len(won) :]:
         words = f"{place(route)} must fit one schema less (allOf)"
-        # What stood there may stand in the schema itself now.
+        # The alternative may have moved into the schema itself.
         yield SchemaChange(
             Aspect.ALL_OF, Direction.WIDER, (*route, "allOf", index), words, before[index], None, is_sure=False
         )
 
 
 def _unmatched(before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
-    """The places of those that stand on one side only, whatever their order."""
+    """Return the indices of the items that only one side has, regardless of order."""
     won = [*range(len(after))]
     lost: list[int] = []
     for index, each in enumerate(before):
@@ -308,17 +317,17 @@ def _binds(conditional: JsonObject) -> bool:
 
 
 MAX_DEPTH: Final = 128
-"""How many steps from the root schemas are compared; what lies deeper is told as one change."""
+"""How many levels below the root schemas are compared; anything deeper is reported as one change."""
 
 
 def schema_changes(old: JsonObject, new: JsonObject) -> tuple[SchemaChange, ...]:
-    """Everything that moved from one schema to the other."""
+    """Return all changes from one schema to the other."""
     return () if is_same(old, new) else tuple(_Comparison().compare(root(old), root(new), ()))
 
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The pairs of schemas that were compared already, by identity: those that refer to each other have no end."""
+    """The pairs of schemas that were compared already, by identity: recursive schemas have no end."""
 
     seen: set[tuple[int, int]] = field(default_factory=set)
 
@@ -343,7 +352,7 @@ class _Comparison:
 
 
 def _unevaluated(old: Node, new: Node, route: Route, moved: Sequence[SchemaChange]) -> Iterator[SchemaChange]:
-    """What else may be refused or allowed where the rest is what no other keyword has looked at."""
+    """Yield what else may be rejected or allowed by ``unevaluatedProperties`` and ``unevaluatedItems``."""
     looking = [each for each in moved if each.route[len(route) : len(route) + 1] != ("properties",)]
     for keyword in ("unevaluatedProperties", "unevaluatedItems"):
         if any(node.schema.get(keyword, True) is not True for node in (old, new)):

@@ -1,4 +1,7 @@
-"""Values to try: few, always the same, and close to where two schemas differ."""
+"""Find an example value that one schema accepts and the other rejects.
+
+The candidates are few, always the same, and close to where the two schemas differ.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ BY_TYPE: Final[dict[str, tuple[JsonValue, ...]]] = {
     "array": ([],),
     "object": ({},),
 }
-"""A few values of each type; the strings also fit the patterns that are most common: identifiers, times, hosts."""
+"""A few values of each type. The strings also match the most common patterns: identifiers, times, hosts."""
 
 BY_FORMAT: Final[dict[str, str]] = {
     "uuid": "4f9f5f0e-3b7a-4c1d-9e2b-6a8d0c1e2f3a",
@@ -59,24 +62,24 @@ BY_FORMAT: Final[dict[str, str]] = {
     "ipv4": "192.0.2.1",
     "ipv6": "2001:db8::1",
 }
-"""What a string of a format looks like. Nothing is held against formats: they are for whoever reads the witness."""
+"""Example strings for formats. Formats are not validated: the examples are for the reader of the witness."""
 
 MANY: Final = 40
-"""How many values are tried of one schema."""
+"""How many values are tried per schema."""
 
 _DEEP: Final = 6
 _HARD: Final = frozenset(
     {"pattern", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "allOf", "anyOf", "oneOf", "not", "if"}
     | {"uniqueItems", "contains", "minProperties", "propertyNames", "patternProperties", "dependentRequired"}
 )
-"""Keywords with which the first value that comes to mind is often refused."""
+"""Keywords that often reject the first candidate."""
 
 _JUDGED: Final = 100
-"""How many values are judged to make one object or array."""
+"""How many values are validated to build one object or array."""
 
 
 def candidates(node: Node, other: Node | None = None, depth: int = 0) -> Iterator[JsonValue]:
-    """Values that ``node`` probably allows, those at its own edges and at those of ``other`` first."""
+    """Yield values that ``node`` probably allows, starting with those at its bounds and at those of ``other``."""
     return islice(_values(node, other, depth), MANY)
 
 
@@ -114,7 +117,7 @@ def _types(schema: JsonObject) -> list[str]:
 
 
 def _edges(schema: JsonObject) -> Iterator[JsonValue]:
-    """Values at a schema's bounds, and beside them."""
+    """Yield values at a schema's bounds and next to them."""
     yield from list_under(schema, "enum")
     if "const" in schema:
         yield schema["const"]
@@ -147,7 +150,7 @@ def _objects(node: Node, depth: int) -> Iterator[JsonValue]:
 
 
 def least_object(node: Node, depth: int = 0) -> JsonObject | None:
-    """An object with what is required and nothing else; None where it cannot be had."""
+    """Return an object with the required properties only; None if none can be found."""
     properties = map_under(node.schema, "properties")
     found: JsonObject = {}
     patience = iter(range(_JUDGED))
@@ -160,15 +163,15 @@ def least_object(node: Node, depth: int = 0) -> JsonObject | None:
 
 
 def _fitting(node: Node, depth: int, patience: Iterator[int]) -> JsonValue:
-    """The first value that the schema allows, else the first that it probably allows; ``_NONE`` without any.
+    """Return the first value that the schema allows, else the first that it probably allows; ``_NONE`` without any.
 
-    ``patience`` ends after as many values as may be judged.
+    ``patience`` is exhausted after as many values as may be validated.
     """
     tried = candidates(node, None, depth)
     first = next(tried, _NONE)
     if first is _NONE or _HARD.isdisjoint(node.schema):
         return first
-    # A schema without references is judged by itself: whole ones are large.
+    # A schema without references is validated alone: whole schemas are large.
     root = node.root if "'$ref'" in repr(node.schema) else node.schema
     for value, _ in zip(chain([first], tried), patience, strict=False):
         if not errors(root, value, at=node.schema):
@@ -205,11 +208,13 @@ def _sizes(schema: JsonObject) -> Iterator[int]:
 
 
 TRIES: Final = 300
-"""How many values are judged before the search is given up."""
+"""How many values are validated before the search stops."""
 
 EFFORT: Final = 60_000
-"""How many parts of values are judged for all changes of one schema. A schema of a thousand required properties has
-a thousand changes, each with a call of a thousand parts."""
+"""How many parts of values are validated for all changes of one schema.
+
+A schema of a thousand required properties has a thousand changes, each with a call of a thousand parts.
+"""
 
 NOT_FOUND: Final = f"none was found among the {TRIES} values tried; read the schemas"
 TOO_MANY: Final = "too many changes of this schema have one to be searched for; read the schemas"
@@ -218,12 +223,12 @@ UNRESOLVED: Final = "a schema refers to one that is not there"
 
 @dataclass(slots=True)
 class EvaluationBudget:
-    """How much may still be judged for the changes of one schema."""
+    """How much may still be validated for the changes of one schema."""
 
     left: int = EFFORT
 
     def spend(self, value: JsonValue) -> bool:
-        """Whether the value may be judged too."""
+        """Return whether the value may be validated too, and subtract its cost."""
         self.left -= _parts(value)
         return self.left >= 0
 
@@ -236,10 +241,10 @@ def _parts(value: JsonValue) -> int:
 def witness(
     accepts: JsonObject, refuses: JsonObject, movement: SchemaChange, effort: EvaluationBudget | None = None
 ) -> Counterexample | str:
-    """A value that ``accepts`` allows and ``refuses`` does not, near ``movement``; else why there is none.
+    """Return a value that ``accepts`` allows and ``refuses`` does not, near ``movement``; else the reason for none.
 
-    One that is refused by what moved goes before one that is refused by something else. ``effort`` is for several
-    movements of the same schemas; without it, it is this one's own.
+    A value that is rejected because of the change is preferred to one rejected for another reason. ``effort`` is
+    shared by several changes of the same schemas; without it, this change has its own budget.
     """
     other = None
     effort = effort or EvaluationBudget()
@@ -261,7 +266,7 @@ def witness(
 
 
 def _tries(accepts: Node, refuses: Node, route: Route) -> Iterator[JsonValue]:
-    """Whole values: the smallest with what differs put where it differs, then any."""
+    """Yield whole values: the smallest one with the difference at its place, then any others."""
     path, one, two = _followed(accepts, refuses, route)
     around = _around(accepts, path)
     yield from map(around, _inner(one, two))
@@ -274,7 +279,7 @@ def _inner(one: Node, two: Node) -> Iterator[JsonValue]:
 
 
 def _followed(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str | int, ...], Node, Node]:
-    """The way in a value that a schema's route is, and the two schemas at its end."""
+    """Return the path in a value that a schema's route describes, and the two schemas at its end."""
     path: list[str | int] = []
     steps = [*route]
     while steps:
@@ -307,7 +312,7 @@ def _property(node: Node, name: str) -> Node:
 
 
 def _around(node: Node, path: tuple[str | int, ...]) -> Callable[[JsonValue], JsonValue]:
-    """What puts a value at ``path`` in the smallest value that leads there."""
+    """Return a function that puts a value at ``path`` into the smallest value that has this path."""
     if not path:
         return lambda inner: inner
     step, rest = path[0], path[1:]

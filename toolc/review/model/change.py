@@ -1,4 +1,4 @@
-"""What a review is made of: changes, each with its kind, its grade, and its line on both sides."""
+"""The changes of a review: each has a kind, a grade, and its line in both states."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.source import Span
 
 Kind: TypeAlias = Literal["contract", "risk", "surface", "provider"]
-"""What it is about: what callers send and get, what a call may do, what a model reads, what a provider takes."""
+"""What callers send and receive, what a call may do, text for models, or losses of a provider."""
 
 Grade: TypeAlias = Literal["critical", "high", "breaking", "medium", "warning", "low", "compatible"]
-"""How much a change asks of a reviewer. Contracts and providers have ``breaking``, ``warning``, ``compatible``."""
+"""How much attention a change needs. Contracts and providers have ``breaking``, ``warning``, ``compatible``."""
 
 GRADES: Final[tuple[Grade, ...]] = ("critical", "high", "breaking", "medium", "warning", "low", "compatible")
-"""From the one that asks most to the one that asks least."""
+"""From the most severe grade to the least severe."""
 
 Route: TypeAlias = tuple[str | int, ...]
-"""Keys and indices from a tool's map in its spec to a value, as ``("sandbox", "network", "allow", 0)``."""
+"""Keys and indices from a tool's mapping in its spec to a value, as ``("sandbox", "network", "allow", 0)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A value that the schema before accepts and the one after refuses, or the other way round for a result.
+    """A value that the old schema accepts and the new one rejects; for a result, the other way round.
 
-    Both have judged it; ``refusal`` are the words of the one that refuses.
+    It was validated against both schemas; ``refusal`` is the error message of the schema that rejects it.
     """
 
     value: JsonValue
@@ -38,11 +38,11 @@ class Counterexample:
 class ToolChange:
     """One change of one tool.
 
-    ``rule`` is stable and never reused (``RSK01``, ``CON101``); ``path`` is where in the tool, as the spec says
-    it; ``before`` and ``after`` are what stands there, as short text, None where nothing does. ``old`` and ``new``
-    are the lines of the specs, None where a state has none (a registry file). ``cause`` says which other file
-    brought the change, where it is not the spec's own text. A breaking change has a ``witness``, or
-    ``no_witness`` says why there is none. ``approvers`` are those whom a policy names for it.
+    ``rule`` is stable and never reused (``RSK01``, ``CON101``). ``path`` is the place in the tool, as in the spec.
+    ``before`` and ``after`` are the values there as short text, None where there is no value. ``old`` and ``new``
+    are the lines of the specs, None where a state has none (a registry file). ``cause`` names the other file that
+    caused the change, if it is not in the spec itself. A breaking change has a ``witness``, or ``no_witness`` gives
+    the reason why there is none. ``approvers`` are those that a policy names for the change.
     """
 
     kind: Kind
@@ -61,11 +61,11 @@ class ToolChange:
 
 
 _LENGTH: Final = 12
-"""Hex digits of a fingerprint: short enough to be written by hand, and 48 bits are enough for one review."""
+"""Hex digits of a fingerprint: short enough to copy by hand, and 48 bits are enough for one review."""
 
 
 def fingerprint(tool: str, change: ToolChange) -> str:
-    """The fingerprint of a change of the tool called ``tool``."""
+    """Return the fingerprint of a change of the tool called ``tool``."""
     known = [change.rule, tool, [*change.path], change.grade, change.message, change.before, change.after]
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:_LENGTH]
 

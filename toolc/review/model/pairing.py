@@ -1,4 +1,4 @@
-"""Which tool of one state became which of the other: by name, and the rest by what they do and say."""
+"""Match the tools of two states: by name first, the others by what they do and by their descriptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolc.review.model.text_diff import MOST_EQUAL, equal_pairs
 Status: TypeAlias = Literal["added", "removed", "renamed", "kept"]
 
 ALIKE: Final = 0.8
-"""How much two descriptions must share, by ``difflib``'s ratio over words, to be taken for one tool's."""
+"""The least ratio of ``difflib`` over words at which two descriptions are treated as the same tool's."""
 
 _CANDIDATES: Final = 5
 """With how many descriptions one is compared: those that share most of its rare words."""
@@ -27,9 +27,9 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class ToolPair:
-    """One tool on both sides; None on the side that lacks it.
+    """One tool in both states; None in the state that lacks it.
 
-    ``renamed`` is probable, never certain: ``why`` says what the two share.
+    ``renamed`` is probable, never certain: ``why`` says what the two tools share.
     """
 
     status: Status
@@ -39,14 +39,14 @@ class ToolPair:
 
     @property
     def name(self) -> str:
-        """The name it has now, or had last."""
+        """The name in the new state, or in the old one if the tool was removed."""
         tool = self.new or self.old
         assert tool is not None
         return tool.spec.name
 
 
 def pairs(old: State, new: State) -> tuple[ToolPair, ...]:
-    """Every tool of both states, sorted by name."""
+    """Return every tool of both states, sorted by name."""
     gone = {name: tool for name, tool in old.tools.items() if name not in new.tools}
     come = {name: tool for name, tool in new.tools.items() if name not in old.tools}
     found = [ToolPair("kept", old.tools[name], tool) for name, tool in new.tools.items() if name in old.tools]
@@ -60,7 +60,7 @@ def pairs(old: State, new: State) -> tuple[ToolPair, ...]:
 def _renamed(
     gone: Mapping[str, Reviewed], come: Mapping[str, Reviewed], old: State, new: State
 ) -> Iterator[tuple[str, str, str]]:
-    """The names before and after, and why: by alias, by effect, then by description."""
+    """Yield old names, new names and reasons: by alias, by effect, then by description."""
     rest, free = dict(sorted(gone.items())), dict(sorted(come.items()))
     for step in (_by_alias(rest, free), _by_effect(rest, free, old, new), _by_description(rest, free)):
         for before, after, why in step:
@@ -90,7 +90,7 @@ def _by_effect(
 
 
 def _effect(state: State, name: str) -> str:
-    """What a call does, as a digest; of a plugin also which of its tools is called, if need be by its own name."""
+    """Return a digest of what a call does. For a plugin it includes the name of the called tool."""
     tool = state.tools[name].spec
     if not isinstance(tool.backend, PluginBackend) or tool.backend.tool is not None:
         return state.effect_digest(name)
@@ -112,7 +112,10 @@ def _by_description(gone: Mapping[str, Reviewed], come: Mapping[str, Reviewed]) 
 
 
 def _likely(words: Iterable[str], having: Mapping[str, list[str]]) -> list[str]:
-    """Those that share most words with these; a word that many have says little, and would make it quadratic."""
+    """Return those that share most words with ``words``.
+
+    Frequent words are skipped: they would make it quadratic.
+    """
     shared = Counter(name for word in dict.fromkeys(words) for name in having.get(word, ())[: 10 * _CANDIDATES])
     return [name for name, _ in sorted(shared.items(), key=lambda each: (-each[1], each[0]))[:_CANDIDATES]]
 

@@ -1,4 +1,4 @@
-"""Two schemas at the same place, with what they refer to."""
+"""A schema inside a root schema, with its references resolved."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ NOTHING: Final[JsonObject] = {"not": {}}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A schema inside a root: ``written`` is what stands there, ``schema`` that with its references followed."""
+    """A schema inside a root: ``written`` is the original, ``schema`` the same with its references resolved."""
 
     root: JsonObject
     schema: JsonObject
     written: JsonValue = None
 
     def inner(self, schema: JsonValue) -> Node:
-        """A schema that stands in this one; ``true`` and an absent one (None) allow anything."""
+        """Return the node of a subschema; ``true`` and an absent schema (None) allow anything."""
         return replace(self, schema=_followed(self.root, schema), written=schema)
 
 
 def root(schema: JsonObject) -> Node:
-    """The node of a whole schema."""
+    """Return the node of a whole schema."""
     return Node(schema, _followed(schema, schema), schema)
 
 
 def _followed(root: JsonObject, schema: JsonValue) -> JsonObject:
-    """A schema as a map, what it refers to merged in where nothing else stands beside the reference."""
+    """Return a schema as a mapping, with the referenced schema merged in if ``$ref`` has no sibling keywords."""
     seen: set[str] = set()
     while isinstance(schema, dict):
         pointer = schema.get("$ref")
@@ -58,7 +58,7 @@ def _listed(value: JsonValue) -> list[JsonValue]:
 
 
 def _at(root: JsonObject, pointer: str) -> JsonValue:
-    """What a JSON pointer or an anchor within ``root`` means; None where there is nothing."""
+    """Return the value at a JSON pointer or an anchor within ``root``; None if there is none."""
     fragment = unquote(pointer.removeprefix("#"))
     if fragment and not fragment.startswith("/"):
         return _anchored(root, fragment)
@@ -75,7 +75,7 @@ def _at(root: JsonObject, pointer: str) -> JsonValue:
 
 
 def _anchored(value: JsonValue, name: str) -> JsonValue:
-    """The schema that is called ``name`` by ``$anchor``, anywhere in ``value``; None where there is none."""
+    """Return the schema anywhere in ``value`` whose ``$anchor`` is ``name``; None if there is none."""
     if isinstance(value, dict) and name in (value.get("$anchor"), value.get("$dynamicAnchor")):
         return value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -83,7 +83,7 @@ def _anchored(value: JsonValue, name: str) -> JsonValue:
 
 
 def is_same(old: JsonValue, new: JsonValue) -> bool:
-    """Whether two JSON values are equal, in which ``1`` is ``1.0`` and ``true`` is not ``1``."""
+    """Return whether two JSON values are equal. ``1`` equals ``1.0``, but ``true`` does not equal ``1``."""
     if isinstance(old, bool) or isinstance(new, bool):
         return old is new
     if isinstance(old, dict) and isinstance(new, dict):
@@ -94,35 +94,35 @@ def is_same(old: JsonValue, new: JsonValue) -> bool:
 
 
 def list_under(schema: JsonObject, keyword: str) -> list[JsonValue]:
-    """The list under a keyword; empty where there is none."""
+    """Return the list under a keyword; empty if there is none."""
     value = schema.get(keyword)
     return value if isinstance(value, list) else []
 
 
 def map_under(schema: JsonObject, keyword: str) -> JsonObject:
-    """The map under a keyword; empty where there is none."""
+    """Return the mapping under a keyword; empty if there is none."""
     value = schema.get(keyword)
     return value if isinstance(value, dict) else {}
 
 
 def listed(values: list[JsonValue]) -> str:
-    """Values as short text: ``"a", "b" and 3 more``."""
+    """Return values as short text: ``"a", "b" and 3 more``."""
     texts = [short(value) for value in values[:3]]
     return ", ".join(texts) + (f" and {len(values) - 3} more" if len(values) > 3 else "")
 
 
 def short(value: JsonValue) -> str:
-    """A value as JSON, cut in its middle where it is long."""
+    """Return a value as JSON, shortened in the middle if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 20]}...{text[-17:]}"
 
 
 def whole(value: JsonValue) -> str | None:
-    """All of a value as JSON, its keys sorted; None for none. Fingerprints are made of it, so it is never cut."""
+    """Return all of a value as JSON with sorted keys; None for None. Never shortened: fingerprints depend on it."""
     return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def place(route: Route) -> str:
-    """Where in a value a schema's route leads, in words: ``'path'``, ``items of 'paths'``, ``the value``."""
+    """Describe the place in a value that a route leads to: ``'path'``, ``items of 'paths'``, ``the value``."""
     names = [str(name) for key, name in pairwise(route) if key == "properties"]
     return f"'{'.'.join(names)}'" if names else "the value"

@@ -1,4 +1,4 @@
-"""One side of a review: the tools as they were, or are, or would be."""
+"""One state of the specs in a review: its tools, projects and findings."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ __all__ = [
 
 
 def inside(path: str, prefix: str) -> str:
-    """A path as the repository has it: without the folder that a commit's files were written to.
+    """Return a path relative to the repository, without the folder that a commit's files were written to.
 
-    Project files are called by their way from the current folder.
+    Project files are named by their path from the current folder.
     """
     absolute = os.path.abspath(path) if prefix and path.startswith("..") else path  # noqa: PTH100  links stay links
     return absolute.removeprefix(prefix) if prefix and absolute.startswith(prefix) else path
 
 
 def placed(span: Span, prefix: str) -> Span:
-    """A place in a file, as the repository names the file; ``prefix`` as ``inside`` has it."""
+    """Return a span with the path that the repository uses for its file; ``prefix`` is as in ``inside``."""
     return Span(inside(span.path, prefix), Position(*span.start), Position(*span.end))
 
 
 @dataclass(frozen=True)
 class Reviewed:
-    """A tool on one side. ``located`` is None where it comes from a registry file: no spec, no lines."""
+    """A tool in one state. ``located`` is None if it comes from a registry file, which has no spec and no lines."""
 
     spec: ToolSpec
     located: LocatedTool | None = None
@@ -48,7 +48,7 @@ class Reviewed:
 
     @property
     def path(self) -> str:
-        """The file it is from, as the repository names it; empty for a registry file."""
+        """The path of its file in the repository; empty for a registry file."""
         return self.located.path.removeprefix(self.prefix) if self.located else ""
 
     @cached_property
@@ -57,23 +57,23 @@ class Reviewed:
         return tool_to_json(self.spec)
 
     def span(self, *route: str | int) -> Span | None:
-        """Where the value at ``route`` stands, or what of the way there exists; None without a spec.
+        """Return the place of the value at ``route``, or of its nearest existing parent; None without a spec.
 
-        A tool's maps hold what defaults brought in, so this may be in the project file.
+        A tool's mappings include project defaults, so the place may be in the project file.
         """
         return self.shown(self.located.span(*route)) if self.located else None
 
     @cached_property
     def source(self) -> SourceText | None:
-        """The text of its file, under the name that the repository has for it; None without a spec."""
+        """Return the text of its file, under the path that the repository uses; None without a spec."""
         return SourceText(self.path, self.located.source.text) if self.located else None
 
     def shown(self, span: Span) -> Span:
-        """A place in one of the files of this side, as the repository names it."""
+        """Return a place in one of the files of this state, with the path that the repository uses."""
         return placed(span, self.prefix)
 
     def line(self, route: Route) -> str:
-        """The line of the spec at ``route``, without the blanks around it; empty without a spec."""
+        """Return the line of the spec at ``route`` without surrounding whitespace; empty without a spec."""
         if self.located is None:
             return ""
         span = self.located.span(*route)
@@ -83,13 +83,13 @@ class Reviewed:
 
 @dataclass(frozen=True)
 class State:
-    """All tools of one side, by name. ``label`` is what the user called it.
+    """All tools of one state, by name. ``label`` is what the user called the state.
 
-    ``diagnostics`` say what is wrong with its specs: with errors among them, ``tools`` are those that could be
-    read. ``projects`` are the project files that hold for them. ``names`` are those of all tools there are, also of
-    those that were not read since they are the same on both sides. ``top`` is the folder that both sides have.
-    ``compiled`` are the files that were compiled of a narrowed state, with the names and aliases of their tools.
-    ``built_toolsets`` are those that a registry file has, which has no project files.
+    ``diagnostics`` are the findings about its specs; if there are errors, ``tools`` are those that could be read.
+    ``projects`` are the project files that apply. ``names`` are the names of all tools, including those that were
+    not read because they are the same in both states. ``top`` is the folder that both states have in common.
+    ``compiled`` are the compiled files of a narrowed state, with the names and aliases of their tools.
+    ``built_toolsets`` are the toolsets of a registry file, which has no project files.
     """
 
     label: str
@@ -104,7 +104,7 @@ class State:
 
     @cached_property
     def projects_by_place(self) -> Mapping[str, Project]:
-        """The project files that there are, by their folders as both sides have them."""
+        """The project files, by their folders as both states name them."""
         top = self.top.resolve()
         return {
             os.path.relpath(project.folder.resolve(), top): project
@@ -113,27 +113,27 @@ class State:
         }
 
     def project_at(self, place: str) -> Project | None:
-        """The project that holds in a folder, as ``projects_by_place`` calls folders; None where there is none."""
+        """Return the project that applies to a folder of ``projects_by_place``; None if there is none."""
         folders = (PurePosixPath(place), *PurePosixPath(place).parents)
         return next((found for each in folders if (found := self.projects_by_place.get(str(each)))), None)
 
     @cached_property
     def folders(self) -> tuple[str, ...]:
-        """The folders that the tools' files are in, as ``projects_by_place`` calls them, sorted."""
+        """The folders of the tools' files, named as in ``projects_by_place``, sorted."""
         top = self.top.resolve()
         named = {os.path.dirname(tool.located.path) for tool in self.tools.values() if tool.located}  # noqa: PTH120
         return tuple(sorted(os.path.relpath(Path(each).resolve(), top) for each in named))
 
     @cached_property
     def by_name(self) -> Mapping[str, ToolSpec]:
-        """The tools by their names and aliases, as those that call them do."""
+        """The tools by their names and aliases, as callers name them."""
         return by_name(tool.spec for tool in self.tools.values())
 
     @cached_property
     def toolsets(self) -> Mapping[str, Mapping[str, Span | None]]:
-        """The names of the tools in each toolset, whatever names it calls them by, with the place that says so.
+        """The names of the tools in each toolset, each with the place that adds it.
 
-        The place is None in a registry file.
+        Aliases are replaced by names. The place is None in a registry file.
         """
         built = ((name, member, None) for name, members in self.built_toolsets.items() for member in members)
         said = (
@@ -149,9 +149,9 @@ class State:
         return found
 
     def surface_digest(self, name: str) -> str:
-        """What a model sees of the tool, as one digest."""
+        """Return the digest of what a model sees of the tool."""
         return digests(self.tools[name].spec, self.by_name).surface
 
     def effect_digest(self, name: str) -> str:
-        """What a call of the tool does, as one digest."""
+        """Return the digest of what a call of the tool does."""
         return digests(self.tools[name].spec, self.by_name).effect

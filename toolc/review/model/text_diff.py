@@ -1,4 +1,4 @@
-"""What changed of the text that a model reads: every string of a tool, word by word (RSK10 grades it)."""
+"""Differences of the text that a model reads: every string of a tool, word by word (RSK10 grades them)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toolc.review.model.state import Reviewed
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One value that differs; None where a side has nothing there."""
+    """One value that differs; None where a state has no value."""
 
     route: Route
     before: JsonValue
@@ -26,7 +26,7 @@ class Part:
 
 
 def differing(old: Reviewed, new: Reviewed, fields: Sequence[str]) -> Iterator[Part]:
-    """The smallest parts of ``fields`` that differ. Lists are compared whole."""
+    """Yield the smallest parts of ``fields`` that differ. Lists are compared as a whole."""
     for name in fields:
         yield from _parts(old.stored[name], new.stored[name], (name,))
 
@@ -42,7 +42,7 @@ def _parts(old: JsonValue, new: JsonValue, route: Route) -> Iterator[Part]:
 
 
 def leaves(tool: Reviewed, fields: Sequence[str]) -> Iterator[tuple[Route, JsonValue]]:
-    """Every map of ``fields``, with where it stands as a tool is stored."""
+    """Yield every value in ``fields`` with its route in the stored tool."""
     for name in fields:
         yield from _maps(tool.stored[name], (name,))
 
@@ -58,7 +58,7 @@ def _maps(value: JsonValue, route: Route) -> Iterator[tuple[Route, JsonValue]]:
 
 
 def written(value: JsonValue) -> JsonValue:
-    """A stored value with its templates as a spec writes them: ``{{ name.key | filter }}``."""
+    """Return a stored value with its templates as a spec writes them: ``{{ name.key | filter }}``."""
     if isinstance(value, dict):
         return _placeholder(value) or {key: written(each) for key, each in value.items()}
     if not isinstance(value, list):
@@ -69,7 +69,7 @@ def written(value: JsonValue) -> JsonValue:
 
 
 def _placeholder(value: JsonObject) -> str:
-    """A stored placeholder in a spec's words; empty for any other map."""
+    """Return a stored placeholder as a spec writes it; empty for any other mapping."""
     match value:
         case {"name": str() as name, "keys": list() as keys, "filters": list() as filters} if len(value) == 3:
             words = [".".join(map(str, (name, *keys))), *map(_filter, filters)]
@@ -88,12 +88,15 @@ RULE: Final = "SUR01"
 
 _TOKEN: Final = re.compile(r"\s+|\w+|[^\w\s]")
 MOST_EQUAL: Final = 100_000
-"""How many pairs of equal tokens two texts may have to be compared: ``difflib`` takes about that number squared
-in the worst case, and a text of one word said a thousand times would take minutes."""
+"""How many pairs of equal tokens two texts may have to be compared.
+
+``difflib`` takes about that number squared in the worst case: a text that repeats one word a thousand times would
+take minutes.
+"""
 
 
 def rest(old: Reviewed, new: Reviewed, told: Sequence[ToolChange]) -> Iterator[ToolChange]:
-    """Each part of what a model sees that differs and that no change of ``told`` is about."""
+    """Yield a change for each part of what a model sees that differs and that no change of ``told`` covers."""
     places = [(change.kind, _stored(change.path)) for change in told]
     for part in differing(old, new, SURFACE):
         if part.route == ("name",) or any(_is_about(*place, part) for place in places):
@@ -113,30 +116,30 @@ def rest(old: Reviewed, new: Reviewed, told: Sequence[ToolChange]) -> Iterator[T
 
 
 def _stored(route: Route) -> Route:
-    """A place of a spec as the place where a tool is stored has it."""
+    """Convert a route of the spec to the route in the stored tool."""
     return ("result_schema", *route[2:]) if route[:2] == ("result", "schema") else route
 
 
 def _is_about(kind: Kind, told: Route, part: Part) -> bool:
-    """Whether a change explains what differs: it is there, around it, or inside it.
+    """Return whether a change explains the difference: it is at the same place, around it, or inside it.
 
-    One text inside says nothing of the keys around it.
+    A change of one text inside does not explain the keys around it.
     """
     route = part.route
     if kind == "surface" and len(told) > len(route) and not (_is_text(part.before) and _is_text(part.after)):
         return False
     if kind == "contract" and route[-1] == "required" and told[: len(route)] == (*route[:-1], "properties"):
-        return True  # a property that came or went is told where it stands
+        return True  # an added or removed property is reported at its own place
     return bool(told) and (told[: len(route)] == route or route[: len(told)] == told)
 
 
 def _is_text(value: JsonValue) -> bool:
-    """Whether it is nothing but texts."""
+    """Return whether the value consists of strings only."""
     return value is None or isinstance(value, str) or (isinstance(value, list) and all(map(_is_text, value)))
 
 
 def texts(tool: Reviewed) -> dict[Route, str]:
-    """Every string that a model sees of a tool, keys of schemas left out, by where it stands."""
+    """Return every string of a tool that a model sees, without the keys of schemas, by its route."""
     return dict(found for name in SURFACE for found in _texts(tool.stored[name], (name,)))
 
 
@@ -152,7 +155,7 @@ def _texts(value: JsonValue, route: Route) -> Iterator[tuple[Route, str]]:
 
 
 def shown(route: Route) -> str:
-    """A route as people write it: ``parameters.properties.path.description``, ``examples[0].city``."""
+    """Return a route as text: ``parameters.properties.path.description``, ``examples[0].city``."""
     text = ""
     for step in route:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -160,7 +163,7 @@ def shown(route: Route) -> str:
 
 
 def words(before: str, after: str) -> tuple[tuple[str, str], ...]:
-    """The two texts as one: pieces that both have (`` ``), that went (``-``) and that came (``+``), in order."""
+    """Return the two texts as one list of common (`` ``), removed (``-``) and added (``+``) pieces, in order."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     if equal_pairs(old, new) > MOST_EQUAL:
         return (("-", before), ("+", after))
@@ -174,6 +177,6 @@ def words(before: str, after: str) -> tuple[tuple[str, str], ...]:
 
 
 def equal_pairs(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many pairs of equal tokens two texts have."""
+    """Return how many pairs of equal tokens two texts have."""
     before, after = Counter(old), Counter(new)
     return sum(count * after[token] for token, count in before.items())

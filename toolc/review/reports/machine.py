@@ -23,7 +23,7 @@ __all__ = [
 
 
 def json_report(difference: Difference) -> str:
-    """One object with a list of tools."""
+    """Return one JSON object with a list of tools."""
     value: JsonObject = {
         "base": difference.old.label,
         "head": difference.new.label,
@@ -81,7 +81,7 @@ _FORMATS: Final = ("sarif", "github")
 
 
 def findings_report(difference: Difference, format_name: str) -> str:
-    """Every change but those that ask nothing, in one of the reporters' formats."""
+    """Return every change except those without effect for a reviewer, in one of the reporters' formats."""
     diagnostics = Diagnostics()
     for state in (difference.old, difference.new):
         for tool in state.tools.values():

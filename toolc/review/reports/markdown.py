@@ -1,4 +1,4 @@
-"""A difference as one comment of a pull request: the summary first, nothing that a spec says acting on the page."""
+"""A difference as one comment of a pull request, the summary first. Text from specs is escaped."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = [
 ]
 
 LONGEST: Final = 60_000
-"""How many characters a comment may have: GitHub takes 65,536."""
+"""How many characters a comment may have: GitHub's limit is 65,536."""
 
 MARKER: Final = "<!-- toolc diff -->"
-"""Stands in every comment, so that the next one can take its place."""
+"""The marker in every comment, so that the next comment can replace it."""
 
 _REST: Final = 200
-"""Room for the last line."""
+"""Characters reserved for the last line."""
 
 _SOME: Final = 20
-"""How many changes are named of a tool that has too many for a comment."""
+"""How many changes are listed for a tool that has too many for a comment."""
 
 _LONGEST_TEXT: Final = 500
 
@@ -35,7 +35,7 @@ _LINKING: Final = re.compile(r":(?=\S)")
 
 
 def report(difference: Difference) -> str:
-    """The comment; empty where nothing changed."""
+    """Return the comment; empty if nothing changed."""
     if not difference.tools and not difference.shared:
         return ""
     head = [MARKER, f"### toolc: {_label(difference.old.label)} to {_label(difference.new.label)}", ""]
@@ -57,7 +57,7 @@ def report(difference: Difference) -> str:
 
 
 def _blocks(tool: str, title: str, changes: Sequence[ToolChange]) -> Iterator[str]:
-    """One tool's part of the comment: with all that there is to say, then with less."""
+    """Yield one tool's part of the comment: first with all details, then with fewer."""
     ordered = sorted(changes, key=lambda each: GRADES.index(each.grade))
     yield "\n".join(["", f"#### {title}", "", *(line for each in ordered for line in _change(tool, each)), ""])
     yield "\n".join(["", f"#### {title}", "", *(_headline(tool, each) for each in ordered), ""])
@@ -95,13 +95,13 @@ def _cut(text: str) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text that is only text on a page: no markup, no link, nobody called by name."""
+    """Return text without an effect on the page: no markup, no links, no mentions of users."""
     escaped = _ACTIVE.sub(r"\\\1", printable(text)).replace("\\@", "&#64;").replace("\\<", "&lt;")
     return _LINKING.sub("&#58;", escaped)
 
 
 def _code(text: str) -> str:
-    """Text as code, whatever stands in it."""
+    """Return text as inline code, whatever characters it contains."""
     plain = printable(text)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
     space = " " if plain.startswith("`") or plain.endswith("`") else ""

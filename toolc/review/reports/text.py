@@ -1,4 +1,4 @@
-"""Words that several reports share."""
+"""A difference as text for a terminal, and functions that the other reports share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 SHARED: Final = "all specs"
-"""What changes are told of that no single tool has."""
+"""The heading of changes that concern no single tool."""
 
 _STATUS: Final = {"added": "added", "removed": "removed", "kept": "changed"}
 _MOST_LINES: Final = 60
@@ -33,7 +33,7 @@ _MOST_COMPARED: Final = 4_000_000
 
 
 def status(pair: ToolPair) -> str:
-    """What became of a tool, in words, and what that costs where it costs another number of tokens."""
+    """Return how a tool changed as text, with its cost in tokens if that changed."""
     words = _STATUS.get(pair.status, "")
     if pair.status == "renamed" and pair.old is not None:
         words = f"probably renamed from {pair.old.spec.name} ({pair.why})"
@@ -42,7 +42,7 @@ def status(pair: ToolPair) -> str:
 
 
 def unified(change: ToolChange) -> Iterator[str]:
-    """What stood there and what stands there, as lines of a diff; of long ones, those that differ."""
+    """Yield the old and the new value as lines of a diff; for long values only the lines that differ."""
     before, after = change.before, change.after
     if before is None and after is None:
         return
@@ -58,7 +58,7 @@ def unified(change: ToolChange) -> Iterator[str]:
 
 
 def _from_difference(old: str, new: str) -> tuple[list[str], list[str]]:
-    """Two long lines from a little before the place where they differ."""
+    """Return the parts of two long lines that begin a little before their first difference."""
     same = _alike(old, new)
     if max(len(old), len(new)) <= _LONGEST_LINE or same <= _CONTEXT:
         return [old], [new]
@@ -66,12 +66,12 @@ def _from_difference(old: str, new: str) -> tuple[list[str], list[str]]:
 
 
 def _alike(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many of the first characters, or lines, both have."""
+    """Return how many of the first characters, or lines, both have in common."""
     return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(old, new, strict=False)))
 
 
 def _compared(old: list[str], new: list[str]) -> Iterator[str]:
-    """The hunks of two texts; of very long ones what lies between their first and their last difference."""
+    """Yield the hunks of two texts; for very long texts the part from the first to the last difference."""
     if len(old) * len(new) <= _MOST_COMPARED:
         yield from [*difflib.unified_diff(old, new, lineterm="", n=1)][2:]
         return
@@ -87,7 +87,7 @@ def _compared(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def worded(change: ToolChange) -> str:
-    """The two texts of a surface change as one line, with what went and what came marked in it."""
+    """Return both texts of a surface change as one line, with removed and added text marked."""
     marks = {" ": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
     pieces = words(change.before or "", change.after or "")
     return "".join(
@@ -96,7 +96,7 @@ def worded(change: ToolChange) -> str:
 
 
 def excerpt(value: JsonValue) -> str:
-    """A value as JSON, cut where it is long."""
+    """Return a value as JSON, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
@@ -117,7 +117,7 @@ _COLORS: Final[dict[Grade, str]] = {
 
 
 def report(difference: Difference, *, color: bool = False) -> str:
-    """The whole difference and its summary; empty where nothing changed."""
+    """Return the whole difference and its summary; empty if nothing changed."""
     lines = [*_shared(difference, color=color)]
     lines += [line for tool in difference.tools for line in _tool(tool, color=color)]
     return "".join(f"{line}\n" for line in [*lines, *summary(difference)])
@@ -165,7 +165,7 @@ def _in(start: str, text: str, *, color: bool) -> str:
 
 
 def _worded(before: str, after: str, *, color: bool) -> str:
-    """One text with what went and what came marked in it, on one line."""
+    """Return one text on one line, with removed and added text marked."""
     marks = {" ": ("", "", ""), "-": ("[-", "-]", _RED), "+": ("{+", "+}", _GREEN)}
     pieces = [(marks[sign], " ".join(printable(piece).split("\n"))) for sign, piece in words(before, after)]
     return "".join(_in(start, f"{left}{piece}{right}", color=color) for (left, right, start), piece in pieces)

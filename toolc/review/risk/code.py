@@ -20,7 +20,7 @@ DEPENDENCY: Final = "RSK12"
 
 @risk_rule("RSK07")
 def check_programs(sides: Sides) -> Iterator[ToolChange]:
-    """Report programs and packages that changed, and called tools that are others now or do something else."""
+    """Report changed programs and packages, and called tools that were replaced or do something else."""
     was, now = sides.before, sides.after
     if was is None:
         return
@@ -42,7 +42,7 @@ def _files(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolChange]:
 
 
 def programs(tool: ToolSpec) -> dict[str, str]:
-    """Return the texts of a tool that run, by what they are called."""
+    """Return the texts of a tool that run, by name."""
     backend = tool.backend
     if isinstance(backend, ShellBackend) and isinstance(backend.command, Script):
         return {"script": backend.command.text}
@@ -79,7 +79,7 @@ def _packages(tool: ToolSpec) -> tuple[str, ...]:
 
 
 def _calls(sides: Sides) -> Iterator[ToolChange]:
-    """Yield a change for each called tool that is another one now or does something else, by any of its names."""
+    """Yield a change for each called tool that was replaced or does something else, by any of its names."""
     for name in called(sides.after):
         before, after = sides.state_before.by_name.get(name), sides.state_after.by_name.get(name)
         route = ("backend", sides.after.backend.tag)
@@ -96,7 +96,7 @@ def _digests(state: State, tool: ToolSpec) -> str:
 
 
 _NARROWER: Final = frozenset({"sandbox", "confirm", "retry"})
-"""Fields for which other rules report what widens: what remains has narrowed, or means the same."""
+"""Fields whose relaxations other rules report: a remaining difference is stricter, or means the same."""
 
 
 def remaining_effects(sides: Sides, reported: Sequence[ToolChange]) -> Iterator[ToolChange]:
@@ -120,7 +120,7 @@ def _is_reported_program(sides: Sides, part: Part) -> bool:
 
 def _is_about(reported: Route, route: Route) -> bool:
     """Return whether a reported path covers ``route``. ``timeout`` in a spec is stored as ``timeout_ms``."""
-    if reported == ("sandbox",):  # what tools may do together is no change of this place
+    if reported == ("sandbox",):  # what tools may do together is not a change of this place
         return False
     if reported[:1] == ("sandbox",) and reported[1:2] not in {("limits",), ("env",)}:
         return reported[:2] == route[:2] or (reported[1], *route[:2]) == ("workspace", "sandbox", "transaction")
@@ -142,6 +142,6 @@ def _change(sides: Sides, part: Part) -> ToolChange:
     elif part.route[0] == "result":
         grade, words = "medium", "results are made of the output in another way"
     before, after = whole(written(part.before)), whole(written(part.after))
-    if before == after:  # as a text that only looks like a placeholder
+    if before == after:  # for example a text that only looks like a placeholder
         before, after = whole(part.before), whole(part.after)
     return sides.risk("RSK07", grade, words, part.route, before, after)

@@ -22,7 +22,7 @@ _ALLOW: Final = ("sandbox", "network", "allow")
 
 @risk_rule("RSK01")
 def check_destinations(sides: Sides) -> Iterator[ToolChange]:
-    """Report each destination that no earlier one covers, and other changes that widen where a call can go."""
+    """Report each destination that no earlier one covers, and other changes that widen where a call can connect."""
     had = [each.value for each in sides.permissions_before.hosts]
     before = _shown(sides.permissions_before.hosts)
     for each in gained(sides.permissions_before.hosts, sides.permissions_after.hosts):
@@ -107,7 +107,7 @@ def check_data_flows(sides: Sides) -> Iterator[ToolChange]:
 
 
 def toolset_data_flows(sides: Sides) -> Iterator[ToolChange]:
-    """Yield each toolset that the tool is in and that is more than before, where the tool has a part in it."""
+    """Yield each toolset of the tool that can do more than before, if the tool contributes to it."""
     for name, members in sorted(sides.state_after.toolsets.items()):
         mine = _parts(sides.state_after, [sides.after.name])
         if sides.after.name not in members or not any(mine) or not all(_parts(sides.state_after, members)):

@@ -25,7 +25,10 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 @risk_rule("RSK10")
 def check_model_text(sides: Sides) -> Iterator[ToolChange]:
-    """Report each string that changed, graded by what is new in it. Of a new tool only high grades are reported."""
+    """Report each string that changed, graded by what is new in it.
+
+    For a new tool only high grades are reported.
+    """
     before = texts(sides.old) if sides.old else {}
     others = (sides.state_after.names | sides.state_after.tools.keys()) - {sides.after.name}
     for route, now in texts(sides.new).items():
@@ -92,7 +95,7 @@ def check_annotations(sides: Sides) -> Iterator[ToolChange]:
 
 
 def check_tags(sides: Sides) -> Iterator[ToolChange]:
-    """Yield each tag that a tool lost, and, as the least of risks, each that it got."""
+    """Yield each tag that a tool lost and, with the lowest grade, each tag that it gained."""
     if sides.before is None:
         return
     before, after = sides.before.tags, sides.after.tags

@@ -1,7 +1,7 @@
-"""What a commit holds, read with Git's plumbing: nothing is checked out, cloned, filtered or written.
+"""Read commits with Git's plumbing commands: nothing is checked out, cloned, filtered or written.
 
-Only ``rev-parse``, ``ls-tree`` and ``cat-file`` are called: they run no hook, no filter and no alias, so it is
-safe on a stranger's repository. What a partial clone lacks, Git itself may fetch.
+Only ``rev-parse``, ``ls-tree`` and ``cat-file`` are called. They run no hook, filter or alias, so they are safe for
+untrusted repositories. Git itself may fetch objects that a partial clone lacks.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Final, Literal
 from toolc.model.errors import UsageError
 
 _SECONDS: Final = 120.0
-"""How long Git may take for one answer."""
+"""How many seconds Git may take for one answer."""
 
 _SHA256_DIGITS: Final = 64
 
 LINK: Final = "120000"
-"""The mode that Git writes for a symbolic link."""
+"""The mode that Git uses for a symbolic link."""
 
 _STRANGE: Final = frozenset({b"", b".", b"..", b".git"})
-"""Names that no honest tree has (git-fsck(1)), and that would lead out of a folder."""
+"""Names that a valid tree does not have (git-fsck(1)), and that could lead out of a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +40,33 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit, or anything else that has a tree; ``name`` is what the user called it."""
+    """A commit, or another object that has a tree; ``name`` is what the user called it."""
 
     repository: Repository
     name: str
     identity: str
 
     def blobs(self, paths: Sequence[str]) -> tuple[Blob, ...]:
-        """The files at and under ``paths`` (from the repository's top, empty for all), in Git's order.
+        """Return the files at and under ``paths`` (from the repository's top, empty for all), in Git's order.
 
-        Submodules are passed over.
+        Submodules are skipped.
         """
         return _listed(self.repository, self.identity, tuple(paths))
 
     def entries(self, paths: Sequence[str]) -> tuple[Blob, ...]:
-        """The files that are called ``paths``, and none that are below."""
+        """Return the files at ``paths``, without those below."""
         return tuple(_blobs(self.repository.git("ls-tree", "-t", "-z", "--full-tree", self.identity, "--", *paths)))
 
     @property
     def algorithm(self) -> Literal["sha1", "sha256"]:
-        """With what its repository makes names of contents."""
+        """The hash algorithm of the repository."""
         return "sha256" if len(self.identity) == _SHA256_DIGITS else "sha1"
 
     def sizes(self, blobs: Sequence[Blob]) -> list[int]:
-        """How many bytes each has. Raises ``UsageError`` where one is missing (a partial clone, no network)."""
+        """Return the size of each blob in bytes.
+
+        Raises ``UsageError`` if one is missing (a partial clone without a network).
+        """
         if not blobs:
             return []
         answer = self.repository.git("cat-file", "--batch-check", asked=_asked(blobs))
@@ -71,7 +74,7 @@ class Commit:
         return [self._size(blob, line.split(" ")) for blob, line in zip(blobs, lines, strict=True)]
 
     def read(self, blobs: Sequence[Blob]) -> Iterator[bytes]:
-        """The bytes of each, in order. Raises ``UsageError`` as ``sizes`` does."""
+        """Yield the bytes of each blob, in order. Raises ``UsageError`` as ``sizes`` does."""
         if not blobs:
             return
         answer = self.repository.git("cat-file", "--batch", asked=_asked(blobs))
@@ -83,7 +86,7 @@ class Commit:
             at = end + size + 2
 
     def _size(self, blob: Blob, words: Sequence[str]) -> int:
-        """What ``cat-file`` says of a blob: its hash, ``blob`` and its size; or that it has none."""
+        """Parse the answer of ``cat-file`` about a blob: its hash, ``blob`` and its size; or that it is missing."""
         if len(words) == 3:
             return int(words[2])
         raise UsageError(
@@ -94,7 +97,7 @@ class Commit:
 
 @lru_cache(maxsize=2)
 def _listed(repository: Repository, identity: str, paths: tuple[str, ...]) -> tuple[Blob, ...]:
-    """A tree never changes, and a comparison asks for each of its two twice."""
+    """List a tree. Cached: a tree never changes, and a comparison lists each of its two trees twice."""
     return tuple(_blobs(repository.git("ls-tree", "-r", "-z", "--full-tree", identity, "--", *paths)))
 
 
@@ -104,13 +107,16 @@ def _asked(blobs: Sequence[Blob]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A Git repository by the top folder of its working tree."""
+    """A Git repository, identified by the top folder of its working tree."""
 
     top: Path
 
     @classmethod
     def of(cls, folder: Path) -> Repository | None:
-        """The repository that ``folder`` is in; None where it is in none. Raises ``UsageError`` without Git."""
+        """Return the repository that contains ``folder``; None if there is none.
+
+        Raises ``UsageError`` without Git.
+        """
         found = _run(("rev-parse", "--show-toplevel"), folder)
         if found.returncode == 0:
             return cls(Path(os.fsdecode(found.stdout).removesuffix("\n")))
@@ -122,7 +128,7 @@ class Repository:
         raise UsageError(f"Git cannot read the repository at {folder}: {_first(complaint)}{_remedy(complaint)}")
 
     def commit(self, name: str) -> Commit | None:
-        """What ``name`` means here: a branch, a tag, a hash, ``HEAD~2``; None where it means nothing."""
+        """Return the commit that ``name`` means: a branch, a tag, a hash, ``HEAD~2``; None if it means nothing."""
         if name.startswith("-") or "\0" in name or "\n" in name:
             return None
         found = _run(("rev-parse", "--verify", "--quiet", f"{name}^{{tree}}"), self.top)
@@ -130,11 +136,14 @@ class Repository:
 
     @property
     def is_shallow(self) -> bool:
-        """Whether older commits are missing."""
+        """Return whether older commits are missing."""
         return self.git("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def inside(self, path: Path) -> str:
-        """``path`` from the top, with ``/`` between its parts; empty for the top. Raises ``UsageError`` outside."""
+        """Return ``path`` relative to the top, with ``/`` as separator; empty for the top.
+
+        Raises ``UsageError`` for a path outside the repository.
+        """
         real = resolved(path)
         top = self.top.resolve()
         if not real.is_relative_to(top):
@@ -143,7 +152,7 @@ class Repository:
         return "" if inside == PurePosixPath() else str(inside)
 
     def git(self, *arguments: str, asked: bytes | None = None) -> bytes:
-        """What Git answers. Raises ``UsageError`` with Git's own words."""
+        """Run Git and return its output. Raises ``UsageError`` with Git's message."""
         found = _run(arguments, self.top, asked)
         if found.returncode:
             raise UsageError(f"git {arguments[0]} failed: {_first(found.stderr.decode(errors='replace'))}")
@@ -151,7 +160,7 @@ class Repository:
 
 
 def resolved(path: Path) -> Path:
-    """``path`` with all links followed. Raises ``UsageError`` where one leads to itself."""
+    """Return ``path`` with all links followed. Raises ``UsageError`` for a link that leads to itself."""
     try:
         return path.resolve()
     except (OSError, RuntimeError):
@@ -159,7 +168,7 @@ def resolved(path: Path) -> Path:
 
 
 def _run(arguments: Sequence[str], folder: Path, asked: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    # Nobody is there to be asked for a password, and the words are compared.
+    # No user can enter a password, and messages are compared, so they must be in English.
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     command = ("git", "--no-pager", "--literal-pathspecs", *arguments)
     try:
@@ -200,19 +209,22 @@ def _remedy(complaint: str) -> str:
 
 
 _MOST: Final = 40
-"""How many links are followed for one path, as Linux does."""
+"""How many links are followed for one path; the same as on Linux."""
 
 
 def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:
-    """``paths`` from the repository's top, as the commit has them; empty for the top.
+    """Return ``paths`` relative to the repository's top, as the commit names them; empty for the top.
 
-    Raises ``UsageError`` where one is outside of the repository, or a link of the commit leads out of it.
+    Raises ``UsageError`` if one is outside the repository, or a link of the commit leads out of it.
     """
     return [_followed(commit, named(commit.repository, path)) for path in paths]
 
 
 def named(repository: Repository, path: Path) -> str:
-    """``path`` from the top, links below the top left as they are. Raises ``UsageError`` outside."""
+    """Return ``path`` relative to the top, without following links below it.
+
+    Raises ``UsageError`` for a path outside the repository.
+    """
     top = repository.top.resolve()
     absolute = Path(os.path.abspath(path))  # noqa: PTH100  links stay links
     holders = reversed([absolute, *absolute.parents])

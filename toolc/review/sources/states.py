@@ -1,4 +1,4 @@
-"""From what a user calls a state to the tools in it: a commit, a folder, a registry file, the working tree."""
+"""Load the two states of a review: a commit, a folder, a registry file or the working tree."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ __all__ = [
 ]
 
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
-"""How a pointer begins that Git LFS commits instead of a file."""
+"""The beginning of a Git LFS pointer, which is committed instead of the file."""
 
 WORKING_TREE: Final = "the working tree"
 
 
 @contextmanager
 def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
-    """The state that ``name`` means: a registry file, a folder, or a commit; None is the working tree.
+    """Yield the state that ``name`` means: a registry file, a folder, or a commit; None is the working tree.
 
-    ``paths`` say which specs of a commit or of the working tree. It holds as long as the block does. Raises
+    ``paths`` select specs of a commit or of the working tree. The state is valid inside the ``with`` block. Raises
     ``UsageError`` and ``RegistryError``.
     """
     with _opened(name, _meaning(name, Repository.of(Path())), paths, None) as state:
@@ -58,7 +58,7 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
 
 @contextmanager
 def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[tuple[State, State]]:
-    """Both states of a comparison, without the specs that are the same in both. Raises as ``state_of`` does.
+    """Yield both states of a comparison, without the specs that are the same in both. Raises as ``state_of`` does.
 
     The errors of the head are those of all its specs.
     """
@@ -90,7 +90,7 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
 def _checked(
     name: str | None, meaning: Commit | None, paths: Sequence[Path], only: Narrowed | None
 ) -> Iterator[State]:
-    """The head; compiled with those known specs too that have a tool by the name of one that changed."""
+    """Yield the head. It includes known specs that have a tool with the name of one that changed."""
     with _opened(name, meaning, paths, only) as state:
         clashing = only.clashing(each for names in state.compiled.values() for each in names) if only else None
         if not only or not clashing:
@@ -101,7 +101,7 @@ def _checked(
 
 
 def _learn(place: Path, only: Narrowed, head: State) -> None:
-    """Keep which specs of the head have no errors."""
+    """Store which specs of the head have no errors."""
     plain = {path: each for path, each in only.plain.items() if path in head.compiled}
     if plain:
         unchanged_specs.keep(
@@ -111,7 +111,7 @@ def _learn(place: Path, only: Narrowed, head: State) -> None:
 
 
 def _meaning(name: str | None, repository: Repository | None) -> Commit | Path | None:
-    """A commit, or a path, or the working tree. Raises ``UsageError`` where it is none, or two of them."""
+    """Return a commit, a path, or None for the working tree. Raises ``UsageError`` if unknown or ambiguous."""
     if name is None:
         return None
     place = Path(name)
@@ -162,7 +162,7 @@ def _opened(
 
 
 def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: Narrowed | None = None) -> State:
-    """The specs at ``paths``; none where there are none, as before the first spec of a repository."""
+    """Compile the specs at ``paths``; none if there are none, as before the first spec of a repository."""
 
     chosen: list[Piece] = []
     real = f"{str(top.resolve()).rstrip(os.sep)}{os.sep}"
@@ -195,7 +195,7 @@ def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: N
 
 
 def _named(found: Diagnostic, prefix: str) -> Diagnostic:
-    """A finding about a commit's files, which are called what the repository calls them."""
+    """Return a finding about a commit's files with the paths that the repository uses."""
     span = Span(inside(found.span.path, prefix), found.span.start, found.span.end)
     message, hint = found.message, found.hint
     for folder in (prefix, f"{os.path.relpath(prefix)}/"):
@@ -207,7 +207,7 @@ def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: Narrow
     wanted = in_commit(commit, paths)
     top = folder / "tree"
     top.mkdir()
-    (top / ".git").mkdir()  # where the search for project files ends, as in the repository
+    (top / ".git").mkdir()  # the search for project files ends here, as in the repository
     write_specs(commit, wanted, top, only)
     present = [top / path for path in wanted if (top / path).exists()]
     if not present:
@@ -216,9 +216,9 @@ def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: Narrow
 
 
 def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed | None = None) -> None:
-    """Write the specs at and under ``paths``, the files beside them, and the project files above into ``top``.
+    """Write the specs at and under ``paths``, the files next to them, and the project files above into ``top``.
 
-    Of the specs those that ``only`` names. Raises ``UsageError`` for one that the commit does not hold.
+    Only the specs that ``only`` lists are written. Raises ``UsageError`` for one that the commit does not have.
     """
     everything = "" in paths
     blobs = {blob.path: blob for blob in commit.blobs([] if everything else [*paths, *above(paths)])}
@@ -240,13 +240,16 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed 
     beside = [
         blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)
     ]
-    # Links last, so that no file is written through one, whatever a tree that was made by hand says.
+    # Links last, so that no file is written through one, even for a manipulated tree.
     for _ in _written(commit, sorted(beside, key=lambda blob: blob.mode == LINK), top):
         pass
 
 
 def _written(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple[str, bytes]]:
-    """Write each, and say what it holds. One that is too large for a spec or a tool is as large, and empty."""
+    """Write each blob and yield its content.
+
+    A file that is too large for a spec or a tool is written as zero bytes of the same size, and not yielded.
+    """
     sizes = dict(zip(blobs, commit.sizes(blobs), strict=True))
     small = [blob for blob, size in sizes.items() if size <= MAX_FILE_BYTES]
     for blob, data in zip(small, commit.read(small), strict=True):
@@ -267,8 +270,8 @@ def _may_be_spec(blob: Blob) -> bool:
 
 
 def _is_below(path: str, folders: set[str]) -> bool:
-    """Whether a file is in one of these folders, or below one; ``.`` is the top."""
-    while path:  # a PurePosixPath for each of thousands of files takes long
+    """Return whether a file is in or below one of these folders; ``.`` is the top."""
+    while path:  # creating a PurePosixPath for each of thousands of files is slow
         path = path.rpartition("/")[0]
         if (path or ".") in folders:
             return True

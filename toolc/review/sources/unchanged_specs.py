@@ -1,8 +1,8 @@
-"""Which specs of two states must be compiled to compare them: of two thousand, those that may differ.
+"""Which specs of two states must be compiled to compare them: only those that may differ.
 
-The same text in the same place under the same project files compiles to the same tool, unless it speaks of other
-files. Where that cannot be told from texts alone (a project file changed or speaks of files, there are toolsets,
-tools that call others, or words written in ways that few people know), all are compiled.
+The same text in the same place under the same project files compiles to the same tool, unless it refers to other
+files. All specs are compiled if the texts alone do not show this: a project file changed or refers to files, there
+are toolsets, tools call others, or keys are written in unusual ways.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _NAME: Final = re.compile(
     rb"[\"']?[ \t]*[:=][ \t]*(?:[&!][^\s]+[ \t]+)*[\"']?([A-Za-z_][A-Za-z0-9_-]*)",
     re.MULTILINE,
 )
-"""More than the names of tools: one that is none only makes a review say that a text names it."""
+"""Matches at least the names of tools. A false match only makes a review report that a text names a tool."""
 
 _ODD: Final = (
-    # A letter that is written as a number.
+    # A character written as a number.
     ((b"\\",), re.compile(rb"\\[xuU]")),
-    # A key and its value apart.
+    # A key and its value on different lines.
     ((b"?",), re.compile(rb"\n[ \t-]*\?(?=\s)|[\[{,][ \t]*\?\s[^,?()]*:")),
     # A key that is an alias, has an anchor or a tag.
     ((b"*", b"&", b"!"), re.compile(rb"[*&!][^\s,\]}]*[ \t]+:(?=\s)")),
     ((b"*", b"&", b"!"), re.compile(rb"\n[ \t]*[*&!]")),
-    # A name in other lines, or elsewhere.
+    # A name on other lines, or in another place.
     ((b"name",), re.compile(_NAMED + rb"[\"']?[ \t]*[:=][ \t]*(?:[|>&*!]|[\"'][^\"'\n]*\n)")),
     (
         (b"name",),
@@ -48,28 +48,28 @@ _ODD: Final = (
             _NAMED + rb"[\"']?[ \t]*:[ \t]*(?:#[^\n]*)?\r?\n[ \t]*[\"']?[\w-]+[\"']?[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z)"
         ),
     ),
-    # Other ends of lines.
+    # Other line endings.
     ((b"\r",), re.compile(rb"\r(?!\n)")),
     ((b"\x00",), re.compile(rb"\x00")),
 )
-"""Ways of writing a key or a name that the patterns above do not see, and that hardly anybody uses."""
+"""Rare ways of writing a key or a name that the patterns above do not match."""
 
 _COLON: Final = re.compile(rb"\n[ \t]*:")
 _APART: Final = re.compile(rb"\n[ \t]*:(?=\s)|\b(?:files?|build|name)\b[\"']?(?:[ \t]*(?:#[^\n]*)?\r?\n)+[ \t]*:")
 """A value whose line begins with the colon, or with more."""
 
 _ENCODED: Final = re.compile(rb"\xff|\xfe|\xc2\x85|\xe2\x80[\xa8\xa9]")
-"""Other encodings, and ends of lines that are no ASCII."""
+"""Other encodings, and line endings outside ASCII."""
 
 
 def names(text: bytes) -> list[bytes]:
-    """What may be the names of tools in a spec."""
+    """Return the possible names of tools in a spec."""
     return _NAME.findall(text)
 
 
 def needs_full_parse(text: bytes) -> bool:
-    """Whether keys or names are written in a way that is not looked into here."""
-    begun = b"\n" + text  # each line has an end before it then
+    """Return whether keys or names are written in a way that the patterns here do not match."""
+    begun = b"\n" + text  # so that every line follows a line feed
     if _COLON.search(begun) and _APART.search(begun):
         return True
     if not text.isascii() and _ENCODED.search(text):
@@ -78,18 +78,18 @@ def needs_full_parse(text: bytes) -> bool:
 
 
 def mentions_tools(text: bytes) -> bool:
-    """Whether a spec or a project file may name other tools."""
+    """Return whether a spec or a project file may name other tools."""
     words = (b"composite", b"agent", b"toolsets")
     return any(word in text for word in words) and _CALLS.search(text) is not None
 
 
 def refers(text: bytes) -> bool:
-    """Whether a spec that is not odd may take in files beside it."""
+    """Return whether a spec without unusual syntax may include files next to it."""
     return (b"file" in text or b"build" in text) and _REFERS.search(text) is not None
 
 
 def speaks_of_files(text: bytes) -> bool:
-    """Whether a spec may take in files beside it, however it is written."""
+    """Return whether a spec may include files next to it, in any syntax."""
     return refers(text) or needs_full_parse(text)
 
 
@@ -98,10 +98,10 @@ _FORMAT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Flawless:
-    """A spec without errors that speaks of no other file and no other tool.
+    """A spec without errors that refers to no other file and no other tool.
 
-    ``identity`` is Git's name for its text, ``words`` are what the text seems to call tools, and ``tools`` the
-    names and aliases that its tools really have.
+    ``identity`` is Git's hash of its text, ``words`` are the possible names of tools in the text, and ``tools`` are
+    the actual names and aliases of its tools.
     """
 
     identity: str
@@ -110,9 +110,9 @@ class Flawless:
 
 
 def place_of(top: Path, paths: Sequence[str], projects: Mapping[str, str]) -> Path | None:
-    """Where it is kept for the specs at ``paths`` of the repository at ``top``; None where nothing can be kept.
+    """Return the cache file for the specs at ``paths`` of the repository at ``top``; None without a cache folder.
 
-    ``projects`` are Git's names for the texts of the project files that hold for them, by path.
+    ``projects`` are Git's hashes of the project files that apply to them, by path.
     """
     folder = cache_folder()
     if folder is None:
@@ -122,7 +122,7 @@ def place_of(top: Path, paths: Sequence[str], projects: Mapping[str, str]) -> Pa
 
 
 def kept(place: Path | None) -> dict[str, Flawless]:
-    """Those that are known, by path; none where the file is missing, or somebody else could have written it."""
+    """Return the known specs by path; none if the file is missing, or another user could have written it."""
     try:
         found = load(place).answer or {}
         return {
@@ -133,13 +133,13 @@ def kept(place: Path | None) -> dict[str, Flawless]:
 
 
 def keep(place: Path, specs: Mapping[str, Flawless]) -> None:
-    """Write down all that is known, where that can be written."""
+    """Store all known specs, if the file can be written."""
     save(place, {path: [each.identity, each.words, each.tools] for path, each in specs.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The YAML and TOML files of one state by their paths from the repository's top, with Git's names for them."""
+    """The YAML and TOML files of one state with Git's hashes, by their paths from the repository's top."""
 
     identities: Mapping[str, str]
     read: Callable[[Sequence[str]], Iterable[bytes]]
@@ -147,11 +147,11 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What is left to be compiled of two states, by paths from ``top``, and the names of all tools of either.
+    """What must be compiled of two states, by paths from ``top``, and the names of all tools of both.
 
-    ``paths`` may differ. ``unproved`` are the same in both, and compiled in the head to see whether they have
-    errors; ``known`` are those that have none. ``texts`` are those of the head that have been read, and ``plain``
-    those among them that speak of no other file or tool, with tools that are yet to be compiled.
+    ``paths`` may differ. ``unproved`` are the same in both, and compiled in the head to find out whether they have
+    errors; ``known`` are those without errors. ``texts`` are the texts of the head that have been read, and
+    ``plain`` those among them that refer to no other file or tool, with tools that are not compiled yet.
     """
 
     top: Path
@@ -163,11 +163,14 @@ class Narrowed:
     texts: Mapping[str, bytes] = field(default_factory=dict)
 
     def of_base(self) -> Narrowed:
-        """What is compiled of the base: its errors are its own, so what did not change is of no interest."""
+        """Return what is compiled of the base. Its errors do not matter, so unchanged specs are left out."""
         return replace(self, unproved=frozenset(), texts={})
 
     def clashing(self, tools: Iterable[str]) -> frozenset[str]:
-        """Specs known to be without errors that have a tool of one of these names: the two are wrong together."""
+        """Return the specs known to be without errors that have a tool with one of these names.
+
+        Together with the other tool they are an error.
+        """
         names = {*tools}
         return frozenset(
             path for path, each in self.known.items() if path not in self.paths and not names.isdisjoint(each.tools)
@@ -175,7 +178,7 @@ class Narrowed:
 
 
 def of_commit(commit: Commit, paths: Sequence[str]) -> Texts:
-    """Those of a commit at and under ``paths``, and the project files above."""
+    """Return the texts of a commit at and under ``paths``, and the project files above."""
     blobs = {
         blob.path: blob
         for blob in commit.blobs([] if "" in paths else [*paths, *above(paths)])
@@ -186,7 +189,7 @@ def of_commit(commit: Commit, paths: Sequence[str]) -> Texts:
 
 
 def of_working_tree(repository: Repository, paths: Sequence[str], algorithm: Literal["sha1", "sha256"]) -> Texts:
-    """Those of the working tree as they are: what Git would make of them as it adds them runs programs.
+    """Return the texts of the working tree as they are, without Git's filters, which run programs.
 
     ``algorithm`` is that of the commit with which they are compared.
     """
@@ -207,37 +210,37 @@ def _files(place: str) -> Iterable[str]:
 
 
 def _held(place: str) -> bytes:
-    """What a file holds, with as few questions to the system as there can be: there are thousands."""
+    """Return the content of a file with as few system calls as possible: there are thousands of files."""
     with FileIO(place) as file:
         return file.readall()
 
 
 def _hashed(data: bytes, algorithm: Literal["sha1", "sha256"]) -> str:
-    """Git's name for a file's content."""
+    """Return Git's hash of a file's content."""
     return hashlib.new(algorithm, b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
 def above(paths: Sequence[str]) -> list[str]:
-    """Where project files may stand that hold for ``paths``."""
+    """Return the paths where project files for ``paths`` may be."""
     return [
         str(folder / name) for path in paths for folder in PurePosixPath(path).parents for name in PROJECT_FILES
     ]
 
 
 def is_project(path: str) -> bool:
-    """Whether it is called as project files are."""
+    """Return whether the file has the name of a project file."""
     return path.rpartition("/")[2] in PROJECT_FILES
 
 
 def projects(texts: Texts) -> dict[str, str]:
-    """Git's names for the project files among them, by path."""
+    """Return Git's hashes of the project files among the texts, by path."""
     return {path: identity for path, identity in texts.identities.items() if is_project(path)}
 
 
 def narrowed(old: Texts, new: Texts, top: Path, kept: Mapping[str, Flawless]) -> Narrowed | None:
-    """What may differ between two states of the repository at ``top``; None where all must be compiled.
+    """Return what may differ between two states of the repository at ``top``; None if all must be compiled.
 
-    Of the head, what is not in ``kept`` is to be compiled too.
+    Specs of the head that are not in ``kept`` are compiled too.
     """
     before, after = old.identities, new.identities
     differing = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
