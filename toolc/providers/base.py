@@ -41,7 +41,7 @@ class CallMessage:
 def blocks(result: ToolResult) -> tuple[Content, ...]:
     """Return the content without empty texts, which some providers refuse. Text files become texts.
 
-    Data without any text is added as a text.
+    If there is no content, structured data becomes a text.
     """
     if not result.content and result.structured is not None:
         return (Text(as_text(result.structured[0])),)

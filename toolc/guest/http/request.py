@@ -173,7 +173,7 @@ def _counted(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _decoded(pieces: Iterator[bytes], encodings: list[str]) -> Iterator[bytes]:
-    """Yield ``pieces`` without their content codings, the last one removed first (RFC 9110, 8.4)."""
+    """Return ``pieces`` without their content codings, the last one removed first (RFC 9110, 8.4)."""
     for encoding in reversed(encodings):
         if encoding in ("gzip", "x-gzip"):
             pieces = _inflated(pieces, 16 + zlib.MAX_WBITS)
