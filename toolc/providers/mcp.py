@@ -64,7 +64,7 @@ class MCP:
 def call_result(result: ToolResult) -> JsonObject:
     """Return a ``CallToolResult`` without ``details``. Data is ``structuredContent`` if it is an object.
 
-    Data without any text is also added as a text block.
+    If there is no content, data also becomes a text block.
     """
     content: list[JsonValue] = [_block(block) for block in result.content]
     if result.structured is not None and not content:
