@@ -39,7 +39,6 @@ def test_commands_of_make_exist() -> None:
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{page.name}: make {target}"
 
 
-@pytest.mark.skipif(not (ROOT / "toolc" / "model").is_dir(), reason="the packages have not moved yet")
 def test_paths_of_the_repository_exist() -> None:
     """Paths in code spans, such as ``toolc/model/plan.py``, exist. ``NAME`` is a placeholder."""
     missing = [
