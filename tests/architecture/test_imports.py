@@ -56,11 +56,7 @@ def exported(module: str) -> set[str]:
     for node in tree(module).body:
         value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
         targets = (
-            node.targets
-            if isinstance(node, ast.Assign)
-            else [node.target]
-            if isinstance(node, ast.AnnAssign)
-            else []
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
         if value is not None and any(isinstance(each, ast.Name) and each.id == "__all__" for each in targets):
             return set(ast.literal_eval(value))
@@ -88,9 +84,7 @@ def top_package(module: str) -> str:
 
 @pytest.mark.parametrize("module", sources())
 def test_other_packages_use_only_public_names(module: str) -> None:
-    uses = {
-        (each.module, each.name, each.line) for each in imports(module) if each.name and each.module in sources()
-    }
+    uses = {(each.module, each.name, each.line) for each in imports(module) if each.name and each.module in sources()}
     for target, name, line in sorted(uses | used_attributes(module)):
         if target == "toolc" or top_package(target) == top_package(module) or f"{target}.{name}" in sources():
             continue

@@ -67,10 +67,7 @@ def test_a_small_module_has_two_importers_or_a_reason() -> None:
     small = {
         each
         for each in modules()
-        if lines(each) < SMALL
-        and importers[each] < 2
-        and package_of(each) not in FAMILIES
-        and each != "toolc.__main__"
+        if lines(each) < SMALL and importers[each] < 2 and package_of(each) not in FAMILIES and each != "toolc.__main__"
     }
     assert small - SMALL_MODULES == set()
 

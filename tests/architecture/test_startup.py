@@ -12,8 +12,7 @@ SLOW = {"docker", "jsonschema", "jinja2", "yaml", "tomli", "mcp", "anthropic", "
 
 
 @pytest.mark.parametrize(
-    "program",
-    ["import toolc", "from toolc.cli.main import cli; cli.main(['--version'], standalone_mode=False)"],
+    "program", ["import toolc", "from toolc.cli.main import cli; cli.main(['--version'], standalone_mode=False)"]
 )
 def test_slow_packages_are_not_imported(program: str) -> None:
     check = f"import json, sys; {program}; print(json.dumps([*sys.modules]))"

@@ -193,9 +193,7 @@ def test_one_changed_file_costs_one_file(specs: Path, command: str, capsys: pyte
 
     def run_all(change: str) -> None:
         said = text.replace("say what", f"say what {change} {next(numbers)}") if change == "then" else text
-        spec.write_text(
-            f"{said}# {next(numbers)}\n" if change else spec.read_text(encoding="utf-8"), encoding="utf-8"
-        )
+        spec.write_text(f"{said}# {next(numbers)}\n" if change else spec.read_text(encoding="utf-8"), encoding="utf-8")
         run(str(specs))
 
     alone = (str(spec), "--out", "alone") if command == "build" else (str(spec),)
@@ -212,20 +210,14 @@ def test_one_changed_file_costs_one_file(specs: Path, command: str, capsys: pyte
             run(*alone)
 
     run_all("")
-    subjects = {
-        "comment": partial(run_all, "#"),
-        "words": partial(run_all, "then"),
-        "nothing": partial(run_all, ""),
-    }
+    subjects = {"comment": partial(run_all, "#"), "words": partial(run_all, "then"), "nothing": partial(run_all, "")}
     found = best(subjects | {"cold": run_cold, "known": run_known}, _time_of_children)
     one = found["cold"] - found["known"]
     with capsys.disabled():
         print(f"\n  {command} of one file alone, cold, beyond its start: {one:.1f} ms")
         for name in ("comment", "words"):
             extra = found[name] - found["nothing"]
-            print(
-                f"  {name} of one file edited, extra {extra:6.1f} ms {extra / one:7.2f} x{judged(extra / one, 1.5)}"
-            )
+            print(f"  {name} of one file edited, extra {extra:6.1f} ms {extra / one:7.2f} x{judged(extra / one, 1.5)}")
 
 
 @pytest.mark.timeout(600)

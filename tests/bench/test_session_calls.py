@@ -54,9 +54,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 @pytest.mark.parametrize("words", [["names calls"], []], ids=["names calls", "as the protocol has it"])
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_call_into_a_session(
-    name: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_call_into_a_session(name: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if not probe(name).available:
         pytest.skip(probe(name).reason)
     (tmp_path / "echo.py").write_text(PLUGIN, encoding="utf-8")

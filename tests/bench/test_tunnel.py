@@ -97,9 +97,7 @@ def test_a_tunnel_beside_a_plain_relay(tmp_path: Path, capsys: pytest.CaptureFix
         spec: dict[str, Any] = {
             "name": "measure",
             "description": "Measure a way out of a sandbox, to see what the broker costs.",
-            "backend": {
-                "python": {"function": "tool", "code": f"{CLIENT}\ndef tool():\n    return measure({port})\n"}
-            },
+            "backend": {"python": {"function": "tool", "code": f"{CLIENT}\ndef tool():\n    return measure({port})\n"}},
             "sandbox": {"network": {"allow": [f"127.0.0.1:{port}"]}, "limits": {"timeout": "60s"}},
         }
         isolated = spec | {"name": "isolated", "sandbox": {**spec["sandbox"], "min_isolation": "gvisor"}}
@@ -120,9 +118,7 @@ def test_a_tunnel_beside_a_plain_relay(tmp_path: Path, capsys: pytest.CaptureFix
                     result = Executor(registry, engine=engine).run(tool, {})
                     assert not result.is_error, result
                     found.setdefault(name, []).append(_numbers(result.text))
-    medians = {
-        name: [statistics.median(each) for each in zip(*rounds, strict=True)] for name, rounds in found.items()
-    }
+    medians = {name: [statistics.median(each) for each in zip(*rounds, strict=True)] for name, rounds in found.items()}
     base = medians["a plain relay"]
     with capsys.disabled():
         print()

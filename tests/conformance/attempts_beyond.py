@@ -41,13 +41,7 @@ NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
 
 _NAMESPACES: Final = {
     f"a new {name} namespace": f"call('unshare', {flag:#x})"
-    for name, flag in {
-        "pid": 0x20000000,
-        "cgroup": 0x2000000,
-        "ipc": 0x8000000,
-        "uts": 0x4000000,
-        "time": 0x80,
-    }.items()
+    for name, flag in {"pid": 0x20000000, "cgroup": 0x2000000, "ipc": 0x8000000, "uts": 0x4000000, "time": 0x80}.items()
 }
 
 _CALLS: Final = {

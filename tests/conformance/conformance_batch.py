@@ -126,9 +126,7 @@ def _run_once(registry: Registry, engine: WatchedEngine, case: Case, timeout: fl
         Executor(registry, workspace=folder, engine=cast("Engine", engine), timeout=timeout) as executor,
     ):
         try:
-            result = executor.run(
-                case.tool, {**case.args}, call_id="c1", on_event=on_event, cancellation=cancellation
-            )
+            result = executor.run(case.tool, {**case.args}, call_id="c1", on_event=on_event, cancellation=cancellation)
         except InfrastructureError as error:
             return {"infrastructure": str(error), "survivors": [*engine.survivors()]}
         except Exception:  # noqa: BLE001  one case's end is not the others'

@@ -65,11 +65,7 @@ CASES: Final = (
         backend=python("def run(ctx):\n    raise ctx.error('rate_limit', 'slow down')"),
         expect=fails("rate_limit", "slow down"),
     ),
-    Case(
-        name="ctx has the call's id",
-        backend=python("def run(ctx):\n    return ctx.call_id"),
-        expect=says("c1"),
-    ),
+    Case(name="ctx has the call's id", backend=python("def run(ctx):\n    return ctx.call_id"), expect=says("c1")),
     Case(
         name="ctx.result has content, data and details apart",
         backend=python(
@@ -79,9 +75,7 @@ CASES: Final = (
     ),
     Case(
         name="ctx.progress reaches the caller",
-        backend=python(
-            "def run(ctx):\n    ctx.progress(40, 'almost'); ctx.progress(None, 'who knows'); return 'done'"
-        ),
+        backend=python("def run(ctx):\n    ctx.progress(40, 'almost'); ctx.progress(None, 'who knows'); return 'done'"),
         expect={**OK, "text": "done", "progress": [[40, "almost"], [None, "who knows"]]},
     ),
     Case(
@@ -116,9 +110,7 @@ CASES: Final = (
     ),
     Case(
         name="a fork that comes back does not answer twice",
-        backend=python(
-            "import os\ndef run():\n    pid = os.fork()\n    if pid: os.waitpid(pid, 0)\n    return 'once'"
-        ),
+        backend=python("import os\ndef run():\n    pid = os.fork()\n    if pid: os.waitpid(pid, 0)\n    return 'once'"),
         expect=says("once"),
     ),
     Case(
@@ -141,8 +133,7 @@ CASES: Final = (
         name="a number that JSON has not is an error that names its place",
         backend=python("def run():\n    return {'a': [float('nan')]}"),
         expect=fails(
-            "serialization",
-            "the result cannot be sent as JSON: the value['a'][0] is nan, which is not a JSON number",
+            "serialization", "the result cannot be sent as JSON: the value['a'][0] is nan, which is not a JSON number"
         ),
     ),
     Case(
@@ -184,9 +175,7 @@ CASES: Final = (
     ),
     Case(
         name="an exception whose text cannot be read is still an error",
-        backend=python(
-            "class Odd(Exception):\n    def __str__(self): raise ValueError\ndef run():\n    raise Odd()"
-        ),
+        backend=python("class Odd(Exception):\n    def __str__(self): raise ValueError\ndef run():\n    raise Odd()"),
         expect=fails("execution", "Odd"),
     ),
     Case(

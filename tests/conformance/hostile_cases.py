@@ -112,8 +112,7 @@ CASES: Final = (
     Case(
         name="a tool may kill everything but itself and process 1",
         backend=python(
-            "import os\ndef run():\n"
-            "    try: os.kill(-1, 9)\n    except ProcessLookupError: pass\n    return 'alone'"
+            "import os\ndef run():\n    try: os.kill(-1, 9)\n    except ProcessLookupError: pass\n    return 'alone'"
         ),
         expect=says("alone"),
     ),
@@ -327,9 +326,5 @@ CASES: Final = (
         ),
         expect=says("done"),
     ),
-    Case(
-        name="a call after all of these works",
-        backend=shell("echo still here"),
-        expect=says("still here\n"),
-    ),
+    Case(name="a call after all of these works", backend=shell("echo still here"), expect=says("still here\n")),
 )

@@ -18,11 +18,7 @@ CASES: Final = (
         backend=shell("echo out; echo err >&2"),
         expect={**OK, "text": "out\n", "stderr": "err\n"},
     ),
-    Case(
-        name="a program may write nothing",
-        backend=command("true"),
-        expect={**OK, "text": "", "exit_status": 0},
-    ),
+    Case(name="a program may write nothing", backend=command("true"), expect={**OK, "text": "", "exit_status": 0}),
     Case(
         name="an exit status that is not 0 is an error with both streams",
         backend=shell("echo out; echo err >&2; exit 3"),
@@ -82,10 +78,7 @@ CASES: Final = (
         name="a signal that ends the tool is named",
         backend=shell("echo before; kill -SEGV $$"),
         expect=fails(
-            "exit_status",
-            "the command was killed by SIGSEGV",
-            outcome="signaled",
-            text="before\n[killed by SIGSEGV]",
+            "exit_status", "the command was killed by SIGSEGV", outcome="signaled", text="before\n[killed by SIGSEGV]"
         ),
     ),
     Case(
@@ -108,11 +101,7 @@ CASES: Final = (
         expect=says("SigBlk: 0\nSigIgn: 1000000\n"),
         differs={"docker+gvisor": Difference("gVisor does not show all of /proc/self/status", {"text": ""})},
     ),
-    Case(
-        name="a closed pipe ends a program silently",
-        backend=shell("yes | head -n 1"),
-        expect=says("y\n"),
-    ),
+    Case(name="a closed pipe ends a program silently", backend=shell("yes | head -n 1"), expect=says("y\n")),
     Case(
         name="an environment has the base, the call's id and the variables of the spec",
         backend=command("env", "-u", "_"),
@@ -156,11 +145,7 @@ CASES: Final = (
         args={"items": ["x" * 100_000] * 19},
         expect=says("19\n"),
     ),
-    Case(
-        name="a tool without a workspace starts in /tmp",
-        backend=command("pwd"),
-        expect=says("/tmp\n"),
-    ),
+    Case(name="a tool without a workspace starts in /tmp", backend=command("pwd"), expect=says("/tmp\n")),
     Case(
         name="a tool with a workspace starts in it",
         backend=shell("pwd; ls"),
@@ -168,11 +153,7 @@ CASES: Final = (
         files={"a file": b""},
         expect=says("/workspace\na file\n"),
     ),
-    Case(
-        name="stdin is empty where the spec has none",
-        backend=command("wc", "-c"),
-        expect=says("0\n"),
-    ),
+    Case(name="stdin is empty where the spec has none", backend=command("wc", "-c"), expect=says("0\n")),
     Case(
         name="stdin contains what the spec sets",
         backend=command("cat", stdin="{{ text }}"),
@@ -197,11 +178,7 @@ CASES: Final = (
         args={"text": "0123456789abcde\n" * 10_000},
         expect=says("0123456789abcde\n" * 10_000),
     ),
-    Case(
-        name="files are made with the usual mask",
-        backend=command("sh", "-c", "umask"),
-        expect=says("0022\n"),
-    ),
+    Case(name="files are made with the usual mask", backend=command("sh", "-c", "umask"), expect=says("0022\n")),
     Case(
         name="a tool has three descriptors and none of them is a terminal",
         backend=shell(
@@ -252,11 +229,7 @@ CASES: Final = (
         backend=shell("sleep 1000 & setsid sleep 1000 >/dev/null 2>&1 & echo done"),
         expect=says("done\n"),
     ),
-    Case(
-        name="the clock is in UTC",
-        backend=command("date", "+%Z"),
-        expect=says("UTC\n"),
-    ),
+    Case(name="the clock is in UTC", backend=command("date", "+%Z"), expect=says("UTC\n")),
     Case(
         name="ls and stat report a path",
         backend=shell("ls -d /tmp; stat -c %F /tmp"),
@@ -269,9 +242,5 @@ CASES: Final = (
             )
         },
     ),
-    Case(
-        name="text in the locale's encoding is UTF-8",
-        backend=command("locale", "charmap"),
-        expect=says("UTF-8\n"),
-    ),
+    Case(name="text in the locale's encoding is UTF-8", backend=command("locale", "charmap"), expect=says("UTF-8\n")),
 )

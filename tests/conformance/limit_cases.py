@@ -73,7 +73,7 @@ CASES: Final = (
     Case(
         name="a child that gives itself the best score ran out of memory all the same",
         backend=shell(
-            "sh -c 'echo 0 >/proc/self/oom_score_adj; exec python3 -c \"$ARG_code\"' 2>/dev/null; echo survived",
+            "sh -c 'echo 0 >/proc/self/oom_score_adj; exec python3 -c \"$ARG_code\"' 2>/dev/null; echo survived"
         ),
         args={"code": _HOG},
         sandbox=limits(**_SMALL),
@@ -81,9 +81,7 @@ CASES: Final = (
     ),
     Case(
         name="files in /tmp count as memory",
-        backend=shell(
-            'head -c 60000000 /dev/zero >/tmp/a; exec python3 -c "$ARG_code"',
-        ),
+        backend=shell('head -c 60000000 /dev/zero >/tmp/a; exec python3 -c "$ARG_code"'),
         args={"code": "a = bytearray(b'x' * (60 << 20))"},
         sandbox=limits(**_SMALL),
         expect=_MEMORY,

@@ -26,11 +26,7 @@ CASES: Final = (
         backend=shell(r"printf 'a\000b\033[31mred\007\177'"),
         expect=says("a\0b\x1b[31mred\x07\x7f"),
     ),
-    Case(
-        name="line ends are kept as they are",
-        backend=shell(r"printf 'a\r\nb\rc\n\n'"),
-        expect=says("a\r\nb\rc\n\n"),
-    ),
+    Case(name="line ends are kept as they are", backend=shell(r"printf 'a\r\nb\rc\n\n'"), expect=says("a\r\nb\rc\n\n")),
     Case(
         name="stderr that is not UTF-8 is replaced too",
         backend=shell(r"printf 'a\377' >&2"),
@@ -146,10 +142,6 @@ CASES: Final = (
         backend=shell("echo first; echo error >&2; sleep 1000"),
         sandbox=limits(timeout="100s"),
         hurry=1,
-        expect={
-            "outcome": "timed_out",
-            "error": "timeout",
-            "streamed": {"stdout": "first\n", "stderr": "error\n"},
-        },
+        expect={"outcome": "timed_out", "error": "timeout", "streamed": {"stdout": "first\n", "stderr": "error\n"}},
     ),
 )

@@ -51,11 +51,7 @@ def _case(
     code = _PLUGIN.replace("BODY", "".join(f"    {line}\n" for line in body.splitlines()))
     command: JsonValue = ["python3", "-c", code.replace("DESCRIPTION", repr(description))]
     return Case(
-        name=name,
-        backend={"plugin": {"command": command}},
-        expect=expect,
-        sandbox=sandbox or {},
-        args=args or {},
+        name=name, backend={"plugin": {"command": command}}, expect=expect, sandbox=sandbox or {}, args=args or {}
     )
 
 
@@ -96,9 +92,7 @@ CASES: Final = (
     _case(
         "a plugin that logs to stdout broke its protocol",
         "print('Loading model...', flush=True)\ntext('done')",
-        fails(
-            "serialization", re.compile(r"the plugin broke its protocol: this line is not JSON .*'Loading model.*")
-        ),
+        fails("serialization", re.compile(r"the plugin broke its protocol: this line is not JSON .*'Loading model.*")),
     ),
     _case(
         "a plugin's line of 100 MB is read no further than its limit",

@@ -91,11 +91,7 @@ CASES: Final = (
         expect=_refused_but("").expect,
         differs={
             "docker": _refused_but(
-                _ROOTS,
-                *_OWN_PROCESS_1,
-                "home-folders",
-                "password-hashes",
-                "a mount that allows set-user-id or devices",
+                _ROOTS, *_OWN_PROCESS_1, "home-folders", "password-hashes", "a mount that allows set-user-id or devices"
             ),
             "docker+gvisor": _refused_but(
                 f"{_GVISOR}; {_ROOTS}",

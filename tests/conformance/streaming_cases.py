@@ -14,9 +14,7 @@ CASES: Final = (
     ),
     Case(
         name="no character is split between events",
-        backend=shell(
-            r"for i in 1 2 3; do printf '\303'; sleep 0.05; printf '\274'; sleep 0.05; done; printf '\303'"
-        ),
+        backend=shell(r"for i in 1 2 3; do printf '\303'; sleep 0.05; printf '\274'; sleep 0.05; done; printf '\303'"),
         expect={**says("üüü\ufffd"), "streamed": {"stdout": "üüü\ufffd"}},
     ),
     Case(
@@ -61,9 +59,7 @@ CASES: Final = (
     ),
     Case(
         name="an async generator yields too",
-        backend=python(
-            "import asyncio\nasync def run():\n    yield 'a'\n    await asyncio.sleep(0.01)\n    yield 'b'"
-        ),
+        backend=python("import asyncio\nasync def run():\n    yield 'a'\n    await asyncio.sleep(0.01)\n    yield 'b'"),
         expect={**says("ab"), "streamed": {"content": "ab"}},
     ),
     Case(

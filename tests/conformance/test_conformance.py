@@ -21,11 +21,7 @@ def outcomes(request: pytest.FixtureRequest) -> Outcomes:
 
 
 def _name(item: pytest.Item) -> object:
-    return (
-        item.callspec.params.get("name")
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-        else None
-    )
+    return item.callspec.params.get("name") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
@@ -46,9 +42,7 @@ def test_the_engines_agree(outcomes: Outcomes, name: str) -> None:
     left_out = {"user", *case.varies} | ({"usage"} if compared.get("outcome") != "exited" else set())
     one = {key: value for key, value in compared.items() if key not in left_out}
     wrong = [
-        f"{other}, against {first}: {line}"
-        for other in others
-        for line in mismatches(outcomes.of(other)[name], one)
+        f"{other}, against {first}: {line}" for other in others for line in mismatches(outcomes.of(other)[name], one)
     ]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)

@@ -125,9 +125,7 @@ def test_psql_reaches_a_database_by_its_name(name: str, call: Call) -> None:
 @everywhere
 def test_ssh_hears_the_banner_of_a_server_by_its_name(name: str, call: Call) -> None:
     there = call.there
-    script = (
-        f"ssh -v -o BatchMode=yes -p {there.banner} ssh.toolc.test 2>&1 | grep -o 'software version toolc_test'\n"
-    )
+    script = f"ssh -v -o BatchMode=yes -p {there.banner} ssh.toolc.test 2>&1 | grep -o 'software version toolc_test'\n"
     assert text(call(name, script, f"ssh.toolc.test:{there.banner}")) == "software version toolc_test\n"
 
 
@@ -162,9 +160,7 @@ def test_httpx_reaches_names_and_wildcards(name: str, call: Call) -> None:
         "name": "client",
         "description": "Reach a server, to show how. Use it in the conformance suite and nowhere else.",
         "parameters": {},
-        "backend": {
-            "python": {"code": ASK.format(https=there.https, http=there.http), "requirements": [*HTTPX]},
-        },
+        "backend": {"python": {"code": ASK.format(https=there.https, http=there.http), "requirements": [*HTTPX]}},
         "sandbox": {"network": {"allow": allow}, "env": {"CA": there.authority}, **configuration.sandbox},
     }
     assert text(run(configuration, spec, call.folder)) == (

@@ -151,11 +151,7 @@ def play(engine: Engine, forger: str, min_isolation: MinIsolation) -> JsonObject
         ending, told = "", str(error)
     finally:
         sandbox.close()
-    return {
-        "ending": ending,
-        "failure": told,
-        "survivors": [*processes_in(control_group(sandbox))],
-    }
+    return {"ending": ending, "failure": told, "survivors": [*processes_in(control_group(sandbox))]}
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
@@ -223,12 +219,7 @@ def flood(
     with closing(engine.start(profile, ["-I", "-S", "-c", PRELUDE + started + program])) as sandbox:
         try:
             return converse(
-                sandbox,
-                plan,
-                timeout_ms=100_000,
-                cancellation=cancellation,
-                on_progress=lambda *_: None,
-                egress=egress,
+                sandbox, plan, timeout_ms=100_000, cancellation=cancellation, on_progress=lambda *_: None, egress=egress
             ).ending
         except SandboxDiedError as error:
             return str(error).partition("; it said")[0]

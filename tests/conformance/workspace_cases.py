@@ -170,10 +170,7 @@ CASES: Final = (
         expect={
             **OK,
             "text": "nothing\n",
-            "files": {
-                "plain": ["file", "644", "own", ""],
-                "planted": ["link", "777", "own", ""],
-            },
+            "files": {"plain": ["file", "644", "own", ""], "planted": ["link", "777", "own", ""]},
         },
     ),
     Case(
@@ -188,11 +185,7 @@ CASES: Final = (
             "    return open('p').read()"
         ),
         sandbox=_RW,
-        expect={
-            **OK,
-            "text": "through",
-            "files": {"p": ["other", "644", "own", ""], "s": ["other", "755", "own", ""]},
-        },
+        expect={**OK, "text": "through", "files": {"p": ["other", "644", "own", ""], "s": ["other", "755", "own", ""]}},
         differs={
             "docker+gvisor": Difference(
                 "gVisor keeps sockets and pipes to itself: the workspace never has them",
@@ -319,10 +312,7 @@ CASES: Final = (
         ),
         sandbox=_RW,
         files=_FILES,
-        expect={
-            **OK,
-            "structured": ["IsADirectoryError", "FileNotFoundError", "FileNotFoundError", "OSError"],
-        },
+        expect={**OK, "structured": ["IsADirectoryError", "FileNotFoundError", "FileNotFoundError", "OSError"]},
     ),
     Case(
         name="a file that its owner may not read or write is refused",

@@ -175,11 +175,7 @@ def test_a_name_with_a_quote_in_it_stays_a_name(pull_request: Repository) -> Non
 def test_the_workflow_has_the_least_permissions_and_is_safe_for_forks() -> None:
     # YAML 1.1 takes `on` for true.
     assert WORKFLOW[True] == {"pull_request": None}, "pull_request_target would give a fork a token that writes"
-    assert WORKFLOW["permissions"] == {
-        "contents": "read",
-        "pull-requests": "write",
-        "security-events": "write",
-    }
+    assert WORKFLOW["permissions"] == {"contents": "read", "pull-requests": "write", "security-events": "write"}
     checkout, _, action = WORKFLOW["jobs"]["review"]["steps"]
     assert checkout["with"] == {"fetch-depth": 2, "persist-credentials": False}
     assert set(action["with"]) <= set(ACTION["inputs"])

@@ -89,9 +89,7 @@ def named(name: str, heading: str = "") -> set[str]:
 
 
 def test_commands() -> None:
-    listed = {
-        first.split()[1].rstrip("`") for first in rows("reference/command-line") if first.startswith("`toolc ")
-    }
+    listed = {first.split()[1].rstrip("`") for first in rows("reference/command-line") if first.startswith("`toolc ")}
     assert listed == set(COMMANDS)
 
 

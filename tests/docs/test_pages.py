@@ -86,12 +86,7 @@ def _nothing(folder: Path) -> Iterator[dict[str, str]]:
     yield {}
 
 
-SETUPS = {
-    README: _claude,
-    "guides/http-tools": _shop,
-    "guides/migrating": _plugins,
-    "guides/sub-agents": _model,
-}
+SETUPS = {README: _claude, "guides/http-tools": _shop, "guides/migrating": _plugins, "guides/sub-agents": _model}
 """What a page needs besides the files that it shows. Each yields the text to replace in the page."""
 
 
@@ -123,6 +118,4 @@ def test_yaml_and_python_blocks_are_files_or_programs(name: str) -> None:
 
 
 def _is_spec(path: Path) -> bool:
-    return path.suffix in {".yaml", ".toml"} and path.read_text(encoding="utf-8").partition("\n")[2].startswith(
-        "toolc"
-    )
+    return path.suffix in {".yaml", ".toml"} and path.read_text(encoding="utf-8").partition("\n")[2].startswith("toolc")

@@ -82,11 +82,7 @@ class Setup:
         shared = os.pathsep.join(map(str, (HERE, SUPPORT)))
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         given = {variable: str(self.top / folder) for variable, folder in places.items()}
-        return (
-            inherited
-            | given
-            | {"HOME": str(self.top), "DOCKER_HOST": f"unix://{self.socket}", "PYTHONPATH": shared}
-        )
+        return inherited | given | {"HOME": str(self.top), "DOCKER_HOST": f"unix://{self.socket}", "PYTHONPATH": shared}
 
 
 @contextmanager
@@ -120,10 +116,7 @@ def seconds_after_death(name: str, step: str, death: Death, *, kill_after: float
         before = Before.look(daemon)
         label, containers = _dead_owner(place, step, death, kill_after)
         owned = Owned(label=label, containers=containers, top=place.top, daemon=daemon, before=before)
-        if death == "owner":
-            seconds = seconds_until_clean(owned, PATIENCE_SECONDS)
-        else:
-            seconds = _made_good(place, owned, death)
+        seconds = seconds_until_clean(owned, PATIENCE_SECONDS) if death == "owner" else _made_good(place, owned, death)
         found = sorted(str(path.relative_to(place.workspace)) for path in place.workspace.rglob("*"))
         assert found in (["a"], ["a", "deep"], ["a", "deep", "deep/b"]), found
         return seconds

@@ -61,9 +61,7 @@ class Records:
         return "\n".join([HEAD, *(line(self.of(row)) for row in rows)])
 
 
-HEAD = (
-    f"{'configuration':15}{'step':17}{'dead':19}{'kills':>6}{'median':>8}{'max':>8}{'left':>6}   (ms until clean)"
-)
+HEAD = f"{'configuration':15}{'step':17}{'dead':19}{'kills':>6}{'median':>8}{'max':>8}{'left':>6}   (ms until clean)"
 
 
 def line(records: Sequence[Record]) -> str:

@@ -29,12 +29,7 @@ def test_what_was_found_is_found_again_without_a_line_that_was_cut_short(tmp_pat
 
 def test_the_table(tmp_path: Path) -> None:
     records = Records(tmp_path / "log")
-    for each in (
-        record("created", 0.5),
-        record("created", 1),
-        record("created", 0, "x"),
-        record("started", 0, "x"),
-    ):
+    for each in (record("created", 0.5), record("created", 1), record("created", 0, "x"), record("started", 0, "x")):
         records.add(each)
     assert records.table() == (
         "configuration  step             dead                kills  median     max  left   (ms until clean)\n"

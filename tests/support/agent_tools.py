@@ -91,9 +91,7 @@ def ask_helper(
     """Ask ``helper`` "why?"."""
     registry = registry_of(folder, agent_tool(model, agent, **keys), *tools)
     with executor_of(registry, engine, script, timeout) as executor:
-        return executor.run(
-            "helper", {"question": "why?"}, call_id="c", on_event=on_event, cancellation=cancellation
-        )
+        return executor.run("helper", {"question": "why?"}, call_id="c", on_event=on_event, cancellation=cancellation)
 
 
 def told(result: ToolResult) -> JsonObject:

@@ -66,10 +66,7 @@ RICH = tool(
         "$defs": {
             "filter": {
                 "type": "object",
-                "properties": {
-                    "field": {"type": "string"},
-                    "not": {"$ref": "#/$defs/filter"},
-                },
+                "properties": {"field": {"type": "string"}, "not": {"$ref": "#/$defs/filter"}},
                 "required": ["field"],
             }
         },

@@ -14,14 +14,7 @@ from typing import Final, NoReturn
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Capture, Content, Image, Resource, Text
 
-__all__ = [
-    "MalformedError",
-    "audio_type",
-    "image_type",
-    "parse_json",
-    "read_content",
-    "with_note",
-]
+__all__ = ["MalformedError", "audio_type", "image_type", "parse_json", "read_content", "with_note"]
 
 IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The pictures that every provider takes."""

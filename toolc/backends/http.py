@@ -8,16 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.backends.base import Backend, PlanError, environment
-from toolc.backends.http_templates import (
-    encoded,
-    field,
-    header,
-    optional,
-    render_url,
-    secret_text,
-    texts,
-    written_path,
-)
+from toolc.backends.http_templates import encoded, field, header, optional, render_url, secret_text, texts, written_path
 from toolc.backends.python import Python
 from toolc.model.call import BoundCall
 from toolc.model.http_plan import (
@@ -93,9 +84,7 @@ def _json(value: JsonTemplate, arguments: JsonObject) -> Iterator[Piece]:
             yield from _between("[", (tuple(_json(item, arguments)) for item in items), "]")
         case JsonMap(entries=entries):
             kept = (
-                entry
-                for entry in entries
-                if not isinstance(entry.value, Template) or optional(entry.value, arguments)
+                entry for entry in entries if not isinstance(entry.value, Template) or optional(entry.value, arguments)
             )
             pairs = (
                 (f"{json.dumps(entry.key, ensure_ascii=False)}:", *_json(entry.value, arguments)) for entry in kept
@@ -240,9 +229,7 @@ def _url(url: Url | Template, arguments: JsonObject) -> str:
 
 def _query(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[Named, ...]:
     return tuple(
-        Named(encoded(each.name, "query"), text)
-        for each in fields
-        for text in texts(each.value, arguments, "query")
+        Named(encoded(each.name, "query"), text) for each in fields for text in texts(each.value, arguments, "query")
     )
 
 
@@ -251,9 +238,7 @@ def _headers(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[Named, .
     return tuple(Named(each.name, header(each.name, each.value, arguments)) for each in kept)
 
 
-def _auth(
-    auth: Auth | None, arguments: JsonObject
-) -> tuple[tuple[Named, ...], tuple[Named, ...], TokenRequest | None]:
+def _auth(auth: Auth | None, arguments: JsonObject) -> tuple[tuple[Named, ...], tuple[Named, ...], TokenRequest | None]:
     """What ``auth`` adds to the headers and to the query, and the token that it needs first."""
     match auth:
         case None:

@@ -12,9 +12,7 @@ from toolc.model.http_plan import Named, Place, Slot
 from toolc.model.json_schema import JsonObject
 from toolc.model.template import SECRETS, Placeholder, Template, as_text, evaluate
 
-__all__ = [
-    "encoded",
-]
+__all__ = ["encoded"]
 
 MAX_URL: Final = 8000
 """The longest URL, in characters: what RFC 9110 (4.1) has every server take."""

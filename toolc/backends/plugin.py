@@ -16,11 +16,7 @@ from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolR
 from toolc.model.spec.code_backends import File, PluginBackend
 from toolc.model.spec.tool import ResultSpec
 
-__all__ = [
-    "Plugin",
-    "difference",
-    "logged",
-]
+__all__ = ["Plugin", "difference", "logged"]
 
 TOOL_FOLDER: Final = "/tool"
 """Where a tool's files stand in its sandbox."""
@@ -121,8 +117,7 @@ def _short(value: JsonValue) -> str:
 def _answered(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolResult:
     if reply.truncated:
         message = (
-            f"the plugin's answer is a line of more than {len(reply.head)} bytes, beyond its output limit; "
-            "ask for less"
+            f"the plugin's answer is a line of more than {len(reply.head)} bytes, beyond its output limit; ask for less"
         )
         return logged(failure("output_limit", message), outcome)
     try:
@@ -134,9 +129,7 @@ def _answered(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolResul
         words = "\n".join(block.text for block in answer.content if isinstance(block, Text))
         message = words or "the plugin reported an error and said no more"
         content = answer.content or (Text(message),)
-        return logged(
-            ToolResult(content=content, error=ToolFailure("execution", message), details=details), outcome
-        )
+        return logged(ToolResult(content=content, error=ToolFailure("execution", message), details=details), outcome)
     return _as_declared(ToolResult(content=answer.content, details=details), result)
 
 

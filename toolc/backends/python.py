@@ -18,9 +18,7 @@ from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolR
 from toolc.model.spec.code_backends import ErrorKind, PythonBackend
 from toolc.model.spec.tool import ResultSpec
 
-__all__ = [
-    "Python",
-]
+__all__ = ["Python"]
 
 
 class Python:

@@ -47,9 +47,7 @@ def _read_args(args: str) -> JsonObject:
     except RecursionError:
         raise UsageError(f"{where} is nested too deeply") from None
     if not isinstance(value, dict):
-        raise UsageError(
-            f'{where} must be a JSON object such as \'{{"path": "README.md"}}\', not {text.strip()[:40]}'
-        )
+        raise UsageError(f'{where} must be a JSON object such as \'{{"path": "README.md"}}\', not {text.strip()[:40]}')
     return value
 
 

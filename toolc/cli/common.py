@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
 
-__all__ = [
-    "FINDINGS",
-    "compile_or_exit",
-    "note",
-]
+__all__ = ["FINDINGS", "compile_or_exit", "note"]
 
 
 P = ParamSpec("P")
@@ -86,9 +82,7 @@ def user_configuration() -> Configuration:
 
 
 secrets_option = click.option(
-    "--secrets",
-    metavar="FILE",
-    help="A file of lines NAME: value, for secrets that your configuration does not have.",
+    "--secrets", metavar="FILE", help="A file of lines NAME: value, for secrets that your configuration does not have."
 )
 """``--secrets``, for ``secret_store``."""
 
@@ -190,12 +184,7 @@ format_option = click.option(
 
 
 def compile_or_exit(
-    paths: tuple[str, ...],
-    *,
-    to: TextIO,
-    code: int,
-    format_name: str = FORMATS[0],
-    settings: Settings | None = None,
+    paths: tuple[str, ...], *, to: TextIO, code: int, format_name: str = FORMATS[0], settings: Settings | None = None
 ) -> Compilation:
     """Compile specs, print every finding, and exit with status ``code`` if there are errors."""
     from toolc.compiler.cache.parallel import gather_many

@@ -18,9 +18,7 @@ import click
 
 from toolc.model.version import __version__
 
-__all__ = [
-    "main",
-]
+__all__ = ["main"]
 
 COMMANDS: Final[Mapping[str, str]] = {
     "init": "Make a small folder of specs that builds and runs.",

@@ -40,9 +40,7 @@ from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection
 
-__all__ = [
-    "Executor",
-]
+__all__ = ["Executor"]
 
 
 @runtime_checkable
@@ -195,14 +193,7 @@ class Executor:
         _check_open(cancellation)
         setting = self._setting if confirm is None else replace(self._setting, confirm=confirm)
         with in_use():
-            return execute(
-                tool,
-                call,
-                setting,
-                on_event=on_event,
-                cancellation=cancellation,
-                find=self._called,
-            )
+            return execute(tool, call, setting, on_event=on_event, cancellation=cancellation, find=self._called)
 
     async def arun(
         self,
@@ -230,9 +221,7 @@ class Executor:
         self._registered(name)
         return stream_events(self._told(name, arguments, call_id))
 
-    def astream(
-        self, name: str, arguments: JsonObject, *, call_id: str | None = None
-    ) -> AsyncGenerator[Event, None]:
+    def astream(self, name: str, arguments: JsonObject, *, call_id: str | None = None) -> AsyncGenerator[Event, None]:
         """``stream`` for ``asyncio``; to leave early, use ``contextlib.aclosing``."""
         self._registered(name)
         return async_calls.async_events(self._told(name, arguments, call_id))
@@ -345,9 +334,7 @@ class Executor:
         """A call that waits to be given who hears of it, and what cancels it."""
 
         def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
-            return self.run(
-                name, arguments, call_id=call_id, on_event=tell, confirm=confirm, cancellation=cancellation
-            )
+            return self.run(name, arguments, call_id=call_id, on_event=tell, confirm=confirm, cancellation=cancellation)
 
         return call
 

@@ -22,10 +22,7 @@ from toolc.model.result import ToolResult
 from toolc.providers import load_provider
 from toolc.providers.base import CallMessage, Provider
 
-__all__ = [
-    "tool_calls",
-    "tool_messages",
-]
+__all__ = ["tool_calls", "tool_messages"]
 
 
 def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
@@ -63,7 +60,5 @@ def _plain(response: object) -> JsonObject:
     dump = getattr(response, "model_dump", None)
     value = dump(mode="json") if callable(dump) else response
     if not isinstance(value, Mapping):
-        raise UsageError(
-            f"a {type(response).__name__} is no model's response; give what the SDK returned, or its JSON"
-        )
+        raise UsageError(f"a {type(response).__name__} is no model's response; give what the SDK returned, or its JSON")
     return cast("JsonObject", value)

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
     from toolc.functions.tool import ComposedTool, FunctionTool
 
-__all__ = [
-    "Registry",
-]
+__all__ = ["Registry"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,7 @@ from toolc.model.events import (
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Resource, Text, ToolResult
 
-__all__ = [
-    "event_to_json",
-    "result_to_json",
-]
+__all__ = ["event_to_json", "result_to_json"]
 
 
 def result_to_json(result: ToolResult) -> JsonObject:

@@ -30,11 +30,7 @@ from toolc.providers import load_provider
 from toolc.providers.base import Lowering
 from toolc.providers.json_schema.lowering import Loss
 
-__all__ = [
-    "Built",
-    "render",
-    "write_output",
-]
+__all__ = ["Built", "render", "write_output"]
 
 MANIFEST: Final = ".toolc-build"
 """The file in which a build lists the files it wrote, one path per line, sorted."""

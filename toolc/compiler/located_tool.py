@@ -18,9 +18,7 @@ from toolc.model.spec.tool import ToolSpec
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = [
-    "LocatedTool",
-]
+__all__ = ["LocatedTool"]
 
 
 Role: TypeAlias = Literal["name", "prose", "value"]

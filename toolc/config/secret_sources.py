@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from toolc.document.map_reader import Findings
     from toolc.document.nodes import Node
 
-__all__ = [
-    "SecretStore",
-    "load_secrets",
-]
+__all__ = ["SecretStore", "load_secrets"]
 
 
 MIN_CHARACTERS: Final = 8

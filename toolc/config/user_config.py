@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from toolc.document.map_reader import Findings
     from toolc.document.nodes import Document
 
-__all__ = [
-    "Configuration",
-    "load_configuration",
-]
+__all__ = ["Configuration", "load_configuration"]
 
 
 NAMES: Final = ("config.yaml", "config.toml")

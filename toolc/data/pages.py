@@ -16,12 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = [
-    "EXAMPLE",
-    "PageCode",
-    "RulePage",
-    "pages",
-]
+__all__ = ["EXAMPLE", "PageCode", "RulePage", "pages"]
 
 EXAMPLE: Final = "tool.yaml"
 """The name of the file that contains an example."""
@@ -116,10 +111,7 @@ def _parse_front_matter(text: str) -> tuple[str, tuple[PageCode, ...]]:
         entries[-1][found[1]] = found[2]
     codes = tuple(
         PageCode(
-            name=each["name"],
-            slug=each["slug"],
-            severity=each["severity"],
-            enabled=each.get("enabled") != "false",
+            name=each["name"], slug=each["slug"], severity=each["severity"], enabled=each.get("enabled") != "false"
         )
         for each in entries
     )

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from toolc.model.errors import UsageError
 
-__all__ = [
-    "packaged_path",
-]
+__all__ = ["packaged_path"]
 
 
 def packaged_path(name: str) -> Path:

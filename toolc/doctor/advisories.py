@@ -139,9 +139,7 @@ def load(path: Path = PATH) -> tuple[Advisory, ...]:
 
 
 def concerning(
-    components: Iterable[Component],
-    advisories: Iterable[Advisory],
-    changelog: Callable[[str], str] | None = None,
+    components: Iterable[Component], advisories: Iterable[Advisory], changelog: Callable[[str], str] | None = None
 ) -> Iterator[AdvisoryMatch]:
     """Yield the advisories that affect these components, in the table's order.
 

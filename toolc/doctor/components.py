@@ -90,12 +90,7 @@ def oci_components() -> tuple[Component, ...]:
         return ()
     try:
         done = subprocess.run(
-            [path, "--version"],
-            env={},
-            capture_output=True,
-            text=True,
-            timeout=probe.VERSION_SECONDS,
-            check=False,
+            [path, "--version"], env={}, capture_output=True, text=True, timeout=probe.VERSION_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()

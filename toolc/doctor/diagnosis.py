@@ -14,12 +14,7 @@ from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.sandbox.base import Capabilities
 
-__all__ = [
-    "Diagnosis",
-    "Probed",
-    "Trial",
-    "to_json",
-]
+__all__ = ["Diagnosis", "Probed", "Trial", "to_json"]
 
 Place: TypeAlias = tuple[str, MinIsolation]
 """The name of an engine, and one of its kinds of isolation."""

@@ -16,11 +16,7 @@ from toolc.sandbox.host import cgroups
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.selection import load as load_engine
 
-__all__ = [
-    "EngineReport",
-    "report_engines",
-    "report_host",
-]
+__all__ = ["EngineReport", "report_engines", "report_host"]
 
 Read: TypeAlias = Callable[[str], str]
 """Returns the text of a small file of the kernel, stripped; empty if it does not exist."""
@@ -104,9 +100,7 @@ def strongest(offers: Sequence[tuple[EngineReport, Capabilities]]) -> tuple[Engi
 
     The kind of isolation counts first, then the number of enforced limits, then the order of the engines.
     """
-    return max(
-        offers, key=lambda each: (ISOLATION.index(each[1].isolation), -len(unenforced(each[1]))), default=None
-    )
+    return max(offers, key=lambda each: (ISOLATION.index(each[1].isolation), -len(unenforced(each[1]))), default=None)
 
 
 def _limits(capabilities: Sequence[Capabilities]) -> list[Recommendation]:

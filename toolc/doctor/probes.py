@@ -26,11 +26,7 @@ from toolc.model.spec.sandbox import MinIsolation
 from toolc.model.spec.tool import ToolSpec
 from toolc.testing.expectations import compare
 
-__all__ = [
-    "load_probes",
-    "load_tools",
-    "run_probes",
-]
+__all__ = ["load_probes", "load_tools", "run_probes"]
 
 FOLDER: Final = Path(__file__).parent.parent / "data" / "probes"
 """The folder with the specs and the table of the probes."""
@@ -76,12 +72,7 @@ class _Host:
 
     def arguments(self) -> JsonObject:
         """Return the arguments of the tool ``attempts``."""
-        return {
-            "secret": str(self.secret),
-            "word": self.word,
-            "socket_name": self.socket_name,
-            "port": self.port,
-        }
+        return {"secret": str(self.secret), "word": self.word, "socket_name": self.socket_name, "port": self.port}
 
 
 def load_probes() -> tuple[EscapeProbe, ...]:
@@ -104,9 +95,7 @@ def load_probes() -> tuple[EscapeProbe, ...]:
 
 def load_tools(isolation: MinIsolation) -> Registry:
     """Return the tools of the probes, each with this isolation as its demand."""
-    tools = (
-        replace(tool, sandbox=replace(tool.sandbox, min_isolation=isolation)) for tool in Registry.load(FOLDER)
-    )
+    tools = (replace(tool, sandbox=replace(tool.sandbox, min_isolation=isolation)) for tool in Registry.load(FOLDER))
     return Registry(RegistryFile(tuple(map(_registered, tools))))
 
 
@@ -134,9 +123,7 @@ def _registered(tool: ToolSpec) -> RegisteredTool:
     return RegisteredTool(spec=tool, surface_digest=known.surface, effect_digest=known.effect)
 
 
-def _judged(
-    probe: EscapeProbe, answer: ProbeResult, isolation: MinIsolation, accepted: tuple[str, ...]
-) -> ProbeResult:
+def _judged(probe: EscapeProbe, answer: ProbeResult, isolation: MinIsolation, accepted: tuple[str, ...]) -> ProbeResult:
     if answer.verdict == "held":
         return answer
     if probe.own_kernel and isolation != "namespace":

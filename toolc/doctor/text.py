@@ -14,9 +14,7 @@ from toolc.model.plan import LIMITS
 from toolc.reporters.text import escape_for_terminal
 from toolc.sandbox.base import Capabilities, unenforced
 
-__all__ = [
-    "to_text",
-]
+__all__ = ["to_text"]
 
 WIDTH: Final = 116
 """The line width of text; a longer command stays on one line, so that it can be copied."""

@@ -16,15 +16,7 @@ from toolc.document.nodes import MappingEntry
 from toolc.model.diagnostics import Edit, Fix
 from toolc.model.source import SourceText, Span
 
-__all__ = [
-    "fix",
-    "insert_item",
-    "is_toml",
-    "quote_plain",
-    "remove_entry",
-    "replace",
-    "written",
-]
+__all__ = ["fix", "insert_item", "is_toml", "quote_plain", "remove_entry", "replace", "written"]
 
 _WORDS: Final = (  # compiled only for text that is not valid, to keep start-up fast
     r"""

@@ -14,12 +14,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit, Fix
 from toolc.model.source import BOM, SourceText, Span, byte_order_mark
 
-__all__ = [
-    "MAX_BYTES",
-    "load_data",
-    "load_project",
-    "read",
-]
+__all__ = ["MAX_BYTES", "load_data", "load_project", "read"]
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of a file, in bytes."""
@@ -66,9 +61,7 @@ def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> 
     return Document(source, root) if isinstance(root, Mapping) and not found.has_errors else None
 
 
-def load_project(
-    path: Path, shown: str, diagnostics: Diagnostics, *, what: str = "a project file"
-) -> Document | None:
+def load_project(path: Path, shown: str, diagnostics: Diagnostics, *, what: str = "a project file") -> Document | None:
     """Return the project file at ``path``, or None if there was an error. All errors in it are reported.
 
     ``what`` is the name of this kind of file in findings.

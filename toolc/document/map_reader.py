@@ -260,9 +260,7 @@ def describe(node: Node) -> str:
             return f"the number {value}"
 
 
-def mismatch(
-    node: Node, what: str, wanted: str, findings: Findings, hint: str = "", mended: Fix | None = None
-) -> None:
+def mismatch(node: Node, what: str, wanted: str, findings: Findings, hint: str = "", mended: Fix | None = None) -> None:
     """Report that ``what`` is not what it must be."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
     hint = hint or suggestions.form(node, what, wanted)
@@ -292,9 +290,7 @@ def quoting(node: Node, findings: Findings) -> str:
         return ""
     written = findings.written(node.span)
     if tag := _tag(node, findings):
-        return (
-            f"drop the tag {tag}" if written[:1] in _MARKS_OF_TEXT else f'drop the tag {tag} and write "{written}"'
-        )
+        return f"drop the tag {tag}" if written[:1] in _MARKS_OF_TEXT else f'drop the tag {tag} and write "{written}"'
     return f'put it in quotes: "{written}"'
 
 

@@ -14,17 +14,7 @@ from toolc.model.diagnostics import Code
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import Position, SourceText, Span
 
-__all__ = [
-    "Document",
-    "Mapping",
-    "MappingEntry",
-    "Node",
-    "Place",
-    "Scalar",
-    "Sequence",
-    "strings",
-    "to_json",
-]
+__all__ = ["Document", "Mapping", "MappingEntry", "Node", "Place", "Scalar", "Sequence", "strings", "to_json"]
 
 Marks: TypeAlias = tuple[SourceText, int, int, int, int]
 """A position from libyaml: the line and column of the start and of the end, counted from 0.

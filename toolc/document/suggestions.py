@@ -9,10 +9,7 @@ from typing import Final
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 
-__all__ = [
-    "REQUIRED",
-    "alias_of",
-]
+__all__ = ["REQUIRED", "alias_of"]
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",

@@ -12,11 +12,7 @@ from toolc.document.map_reader import Findings, mismatch
 from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 
-__all__ = [
-    "duration",
-    "render_size",
-    "size",
-]
+__all__ = ["duration", "render_size", "size"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

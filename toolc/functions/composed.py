@@ -31,10 +31,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = [
-    "check_calls",
-    "step",
-]
+__all__ = ["check_calls", "step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +187,7 @@ class _Nodes:
         """The line of the program, without the blanks around it; its beginning where it cannot be read."""
         line = self.source.line(place.line) if place.path == self.source.path else ""
         start = len(line) - len(line.lstrip()) + 1
-        return Span(
-            place.path, Position(place.line, start), Position(place.line, max(start, len(line.rstrip())) + 1)
-        )
+        return Span(place.path, Position(place.line, start), Position(place.line, max(start, len(line.rstrip())) + 1))
 
 
 _NOT_THERE: Final = "add that tool to the registry first, or in the same call of add"

@@ -16,11 +16,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.composed_backends import AgentProvider, Strategy
 
-__all__ = [
-    "Definition",
-    "define",
-    "tool",
-]
+__all__ = ["Definition", "define", "tool"]
 
 CONTEXT: Final = "ctx"
 """The function's parameter that is no tool parameter: it gets the call's context."""
@@ -186,9 +182,7 @@ class Definition:
         where = f"tool {self.name!r}: a parameter's"
         argument_checks.text(f"{where} name", name)
         argument_checks.text(f"{where} description", description)
-        argument_checks.json_value(
-            f"{where} enum", [*argument_checks.sequence(f"{where} enum", enum or [], "values")]
-        )
+        argument_checks.json_value(f"{where} enum", [*argument_checks.sequence(f"{where} enum", enum or [], "values")])
         argument_checks.json_value(f"{where} default", (keywords or {}).get("default"))
         if self.schema is not None:
             raise UsageError(f"tool {self.name!r} has a whole schema already; put the parameter {name!r} in there")

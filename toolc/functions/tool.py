@@ -21,10 +21,7 @@ from toolc.validation.plain_schema import is_plain_schema
 if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
 
-__all__ = [
-    "ComposedTool",
-    "FunctionTool",
-]
+__all__ = ["ComposedTool", "FunctionTool"]
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")

@@ -168,9 +168,7 @@ def _typed_dict(cls: type, depth: int) -> Hint:
     # Where annotations are postponed, as here, the class has not seen Required and NotRequired.
     total: frozenset[str] = getattr(cls, "__required_keys__", frozenset())
     said = {name: get_origin(hint) for name, hint in hints.items()}
-    required = [
-        name for name, each in said.items() if each is Required or (each is not NotRequired and name in total)
-    ]
+    required = [name for name, each in said.items() if each is Required or (each is not NotRequired and name in total)]
     plain = {None, *_NUMBERS.values()}
     load = None if all(each.load in plain for each in read.values()) else lambda value: _loaded(read, value)
     return Hint(_object(read, required), load)
@@ -226,9 +224,7 @@ def _named(hint: object) -> str:
     return hint.__name__ if isinstance(hint, type) else str(hint).removeprefix("typing.")
 
 
-_SECTION: Final = re.compile(
-    r"(?:Args|Arguments|Parameters|Returns?|Raises|Yields?|Examples?|Notes?|Attributes):\s*$"
-)
+_SECTION: Final = re.compile(r"(?:Args|Arguments|Parameters|Returns?|Raises|Yields?|Examples?|Notes?|Attributes):\s*$")
 _ARGUMENTS: Final = re.compile(r"(?:Args|Arguments|Parameters):\s*$")
 _ARGUMENT: Final = re.compile(r"\s+\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
 _FIELD: Final = re.compile(r":(\w+)(?:\s+[^:]*?(\w+))?:\s*(.*)")

@@ -31,12 +31,7 @@ from toolc.guest.context import (
 )
 from toolc.guest.job import TOOL_DIRECTORY
 
-__all__ = [
-    "MAX_TRACEBACK",
-    "GeneratorOutput",
-    "failure",
-    "success",
-]
+__all__ = ["MAX_TRACEBACK", "GeneratorOutput", "failure", "success"]
 
 MAX_TRACEBACK = 16 * 1024
 """The maximum length of a traceback, in characters. Lines are removed from its start, the least useful part."""

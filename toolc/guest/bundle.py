@@ -12,11 +12,7 @@ from typing import Final
 
 from toolc.guest.frames import LENGTH
 
-__all__ = [
-    "BOOTSTRAP_ARGUMENTS",
-    "CANNOT_CONNECT",
-    "bundle",
-]
+__all__ = ["BOOTSTRAP_ARGUMENTS", "CANNOT_CONNECT", "bundle"]
 
 PACKAGES: Final = ("http", "network")
 """The subpackages of the guest that are sent."""

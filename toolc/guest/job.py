@@ -26,9 +26,7 @@ import resource
 
 from toolc.guest.launch_args import set_limits
 
-__all__ = [
-    "Job",
-]
+__all__ = ["Job"]
 
 TOOL_DIRECTORY = "/tool"
 """The folder for a call's files: an empty folder of the sandbox that the tool's user can write to."""
@@ -93,10 +91,7 @@ def prepare(job: Job) -> None:
 def _write(path: str, file: dict[str, str]) -> None:
     is_secret = "secret" in file
     os.makedirs(os.path.dirname(path), mode=0o700 if is_secret else 0o777, exist_ok=True)
-    if "text" in file:
-        data = file["text"].encode("utf-8", "surrogateescape")
-    else:
-        data = binascii.a2b_base64(file["base64"])
+    data = file["text"].encode("utf-8", "surrogateescape") if "text" in file else binascii.a2b_base64(file["base64"])
     with open(path, "wb", opener=_private if is_secret else None) as output:
         output.write(data)
         if "executable" in file:

@@ -10,11 +10,7 @@ import os
 import resource
 import sys
 
-__all__ = [
-    "LOWER",
-    "NETWORK_ARGUMENT",
-    "kernel",
-]
+__all__ = ["LOWER", "NETWORK_ARGUMENT", "kernel"]
 
 LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
 """The process resource limit that is closest to each setting."""
@@ -65,12 +61,7 @@ def _identity(path: str) -> dict[str, object] | None:
         status = os.stat(path)
     except OSError:
         return None
-    return {
-        "kernel": kernel(),
-        "device": status.st_dev,
-        "inode": status.st_ino,
-        "changed_ns": status.st_mtime_ns,
-    }
+    return {"kernel": kernel(), "device": status.st_dev, "inode": status.st_ino, "changed_ns": status.st_mtime_ns}
 
 
 def kernel() -> str:

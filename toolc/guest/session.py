@@ -22,9 +22,7 @@ from collections.abc import Iterator
 from toolc.guest.job import Job
 from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, Pipes, execute, oom_kills, write_all
 
-__all__ = [
-    "Call",
-]
+__all__ = ["Call"]
 
 
 class Call:

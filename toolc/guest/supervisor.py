@@ -94,9 +94,7 @@ class Supervisor:
     def run(self) -> None:
         """Serve until the host closes the stream. Raise ``FrameError`` if the host violates the protocol."""
         python = "%d.%d.%d" % sys.version_info[:3]
-        self._out += encode(
-            frames.READY, 0, json.dumps({"python": python, "workspace": launch_args.seen()}).encode()
-        )
+        self._out += encode(frames.READY, 0, json.dumps({"python": python, "workspace": launch_args.seen()}).encode())
         self._children.reap()
         self._flush()
         while True:

@@ -10,11 +10,7 @@ from typing import Final
 from toolc.backends.plugin_protocol import Description, Offer
 from toolc.model.json_schema import JsonObject, JsonValue
 
-__all__ = [
-    "adapted",
-    "asked_spec",
-    "plugin_spec",
-]
+__all__ = ["adapted", "asked_spec", "plugin_spec"]
 
 WIDTH: Final = 78
 """A list or map that fits in so many characters stands on one line."""

@@ -83,9 +83,7 @@ def json_value(what: str, given: object, depth: int = 0) -> JsonValue:
             json_value(f"{what}[{index}]", each, depth + 1)
     elif isinstance(given, str):
         text(what, given)
-    elif not isinstance(given, bool | int | float | None) or (
-        isinstance(given, float) and not math.isfinite(given)
-    ):
+    elif not isinstance(given, bool | int | float | None) or (isinstance(given, float) and not math.isfinite(given)):
         raise UsageError(f"{what} is no JSON: {given!r:.60}")
     return cast("JsonValue", given)
 
@@ -165,9 +163,7 @@ def hook(what: str, given: object) -> None:
 def call_id(given: object) -> str:
     """Check a call id, which is put into the tool's environment and into logs."""
     if not (isinstance(given, str) and given.isprintable() and len(given) <= MAX_CALL_ID):
-        raise UsageError(
-            f"a call's id is at most {MAX_CALL_ID} printable characters, and this is none: {given!r:.60}"
-        )
+        raise UsageError(f"a call's id is at most {MAX_CALL_ID} printable characters, and this is none: {given!r:.60}")
     return given
 
 

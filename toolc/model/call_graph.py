@@ -7,16 +7,7 @@ from typing import Final, Protocol
 
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = [
-    "MAX_DEPTH",
-    "NO_TOOLS",
-    "ToolLookup",
-    "by_name",
-    "called",
-    "circle",
-    "depth",
-    "reachable",
-]
+__all__ = ["MAX_DEPTH", "NO_TOOLS", "ToolLookup", "by_name", "called", "circle", "depth", "reachable"]
 
 MAX_DEPTH: Final = 8
 """The maximum depth of nested calls. A tool that does not call others has depth 1."""

@@ -146,13 +146,9 @@ DECIMAL: Final = _error(
     "TC004", "unquoted-decimal", "decimal number where text is expected, such as a version without quotes"
 )
 DECIMAL_CHOICE: Final = _warning(
-    "TC004",
-    "unquoted-decimal-choice",
-    "decimal number in a list of text values, or with a trailing zero that is lost",
+    "TC004", "unquoted-decimal-choice", "decimal number in a list of text values, or with a trailing zero that is lost"
 )
-ALIAS: Final = _error(
-    "TC005", "invalid-alias", "merge key, recursive alias, or aliases that expand beyond the limit"
-)
+ALIAS: Final = _error("TC005", "invalid-alias", "merge key, recursive alias, or aliases that expand beyond the limit")
 CUSTOM_TAG: Final = _error("TC006", "custom-yaml-tag", "YAML tag that has no meaning in a spec")
 NON_STRING_KEY: Final = _error("TC007", "non-string-key", "key that is not a string")
 SEVERAL_DOCUMENTS: Final = _error("TC008", "multiple-documents", "several YAML documents in one file")
@@ -160,13 +156,9 @@ STRAY_CHARACTER: Final = _error(
     "TC009", "control-character", "tab, NUL or another control character that is not allowed here"
 )
 BYTE_ORDER_MARK: Final = _warning("TC009", "byte-order-mark", "byte order mark, which other tools read as text")
-CARRIAGE_RETURN: Final = _warning(
-    "TC009", "windows-line-endings", "script or Python file with Windows line endings"
-)
+CARRIAGE_RETURN: Final = _warning("TC009", "windows-line-endings", "script or Python file with Windows line endings")
 NOT_JSON: Final = _error(
-    "TC010",
-    "value-not-in-json",
-    "value that JSON cannot represent, such as a date, a time, infinity or not-a-number",
+    "TC010", "value-not-in-json", "value that JSON cannot represent, such as a date, a time, infinity or not-a-number"
 )
 BIG_INTEGER: Final = _error("TC011", "integer-too-large", "integer that JSON readers cannot represent exactly")
 TOO_BIG: Final = _error("TC012", "file-too-large", "file that is too large or too deeply nested")
@@ -179,9 +171,7 @@ ONE_BACKEND: Final = _error("TC103", "backend-count", "tool without a backend, o
 UNSUPPORTED: Final = _error(
     "TC104", "unsupported-version", "format version or feature that this version of toolc does not support"
 )
-PROJECT_FILE: Final = _warning(
-    "TC104", "ignored-project-setting", "project file, or part of one, that has no effect"
-)
+PROJECT_FILE: Final = _warning("TC104", "ignored-project-setting", "project file, or part of one, that has no effect")
 DANGLING: Final = _error("TC105", "undefined-reference", "reference to something that does not exist")
 CALL_CIRCLE: Final = _error(
     "TC106", "recursive-call", "composite or agent that calls itself, directly or through other tools"
@@ -200,9 +190,7 @@ TEMPLATE: Final = _error("TC114", "invalid-template", "template that cannot be p
 NAME: Final = _error("TC201", "invalid-name", "name that providers reject")
 DUPLICATE_NAME: Final = _error("TC203", "duplicate-tool-name", "two tools with the same name")
 SIMILAR_NAME: Final = _warning("TC203", "similar-tool-names", "two tools with names that a model can confuse")
-DESCRIPTION: Final = _warning(
-    "TC204", "short-description", "description that is missing, or too short to help a model"
-)
+DESCRIPTION: Final = _warning("TC204", "short-description", "description that is missing, or too short to help a model")
 LONG_DESCRIPTION: Final = _selectable(
     "TC204", "long-description", "description that is longer than some providers accept"
 )
@@ -214,21 +202,15 @@ SUSPICIOUS_WORDS: Final = _warning(
     "TC211", "instructions-to-model", "text that gives the model orders instead of describing the tool"
 )
 MARKUP: Final = _warning(
-    "TC213",
-    "markup-in-model-text",
-    "role tags, escape sequences, comments or encoded data in text that a model reads",
+    "TC213", "markup-in-model-text", "role tags, escape sequences, comments or encoded data in text that a model reads"
 )
 FOREIGN_URL: Final = _selectable("TC214", "url-in-model-text", "URL in text that a model reads")
 
-PARAMETER_DESCRIPTION: Final = _selectable(
-    "TC301", "missing-parameter-description", "parameter without a description"
-)
+PARAMETER_DESCRIPTION: Final = _selectable("TC301", "missing-parameter-description", "parameter without a description")
 PROSE_ENUM: Final = _warning("TC303", "enum-in-prose", "description that lists the allowed values, but no enum")
 DEFAULT: Final = _error("TC304", "invalid-default", "default value that does not match its schema")
 REQUIRED_DEFAULT: Final = _selectable("TC305", "required-with-default", "required parameter with a default")
-REQUIRED_UNKNOWN: Final = _error(
-    "TC306", "undeclared-required-parameter", "required parameter that is not declared"
-)
+REQUIRED_UNKNOWN: Final = _error("TC306", "undeclared-required-parameter", "required parameter that is not declared")
 ARRAY_ITEMS: Final = _warning("TC307", "missing-array-items", "array without a schema for its items")
 UNBOUNDED: Final = _selectable(
     "TC308", "unbounded-parameter", "parameter without a bound that is used in a command, a script or a URL"
@@ -261,9 +243,7 @@ ABSENT_PARAMETER: Final = _error(
 BUILT_TEXT: Final = _warning(
     "TC407", "text-built-from-arguments", "SQL or JSON that is built by inserting arguments into text"
 )
-PLAIN_HTTP: Final = _warning(
-    "TC408", "unencrypted-http", "request over http, which can be read and changed on the way"
-)
+PLAIN_HTTP: Final = _warning("TC408", "unencrypted-http", "request over http, which can be read and changed on the way")
 UNMAPPED_STATUS: Final = _selectable(
     "TC410", "unmapped-http-errors", "HTTP tool that does not map the errors of its service"
 )
@@ -291,9 +271,7 @@ SECRET: Final = _warning("TC601", "literal-secret", "secret in a spec or in a fi
 SECRET_PLACE: Final = _error(
     "TC602", "secret-in-unsafe-place", "secret placeholder in a place where its value would be visible"
 )
-MISPLACED_SECRET: Final = _warning(
-    "TC602", "exposed-secret", "secret that a model, a process list or a log can show"
-)
+MISPLACED_SECRET: Final = _warning("TC602", "exposed-secret", "secret that a model, a process list or a log can show")
 UNDECLARED_SECRET: Final = _error("TC603", "undeclared-secret", "secret that is used but not declared")
 UNUSED_SECRET: Final = _warning("TC603", "unused-secret", "secret that is declared but not used")
 ENV_EXPANSION: Final = _warning(

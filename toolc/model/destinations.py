@@ -13,15 +13,7 @@ from typing import Final
 
 from toolc.model.spec.sandbox import Destination
 
-__all__ = [
-    "HostError",
-    "canonical_host",
-    "covers",
-    "is_loopback",
-    "parse_destination",
-    "show_destination",
-    "show_host",
-]
+__all__ = ["HostError", "canonical_host", "covers", "is_loopback", "parse_destination", "show_destination", "show_host"]
 
 PUBLIC: Final = "public:443"
 """The entry of an allow-list that means any public address."""

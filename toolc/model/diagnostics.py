@@ -9,14 +9,7 @@ from typing import Final
 
 from toolc.model.source import SourceText, Span
 
-__all__ = [
-    "Code",
-    "Diagnostic",
-    "Diagnostics",
-    "Edit",
-    "Fix",
-    "Severity",
-]
+__all__ = ["Code", "Diagnostic", "Diagnostics", "Edit", "Fix", "Severity"]
 
 MOST_ALIKE: Final = 1_000
 """The maximum number of findings with the same code that are kept per file. One more represents all others."""

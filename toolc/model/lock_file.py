@@ -21,14 +21,7 @@ from toolc.model.errors import ToolcError
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
 
-__all__ = [
-    "NAME",
-    "Lock",
-    "LockError",
-    "Pin",
-    "changed_tools",
-    "locked",
-]
+__all__ = ["NAME", "Lock", "LockError", "Pin", "changed_tools", "locked"]
 
 NAME: Final = "toolc.lock"
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
@@ -87,9 +80,7 @@ class Lock:
         lines = text.removeprefix("\ufeff").splitlines()
         first = _FIRST.fullmatch(lines[0]) if lines else None
         if first is None:
-            raise LockError(
-                f"{path}:1: this is no lock file: it does not begin with '# toolc.lock 1'; run: toolc lock"
-            )
+            raise LockError(f"{path}:1: this is no lock file: it does not begin with '# toolc.lock 1'; run: toolc lock")
         if first[1] != "1":
             raise LockError(
                 f"{path}:1: the lock has format {first[1]}, and this toolc reads format 1; install a newer one"
@@ -212,10 +203,6 @@ def locked(tools: Iterable[RegisteredTool], pin: Pin, path: str) -> Lock:
     for tool in tools:
         image, packages = pin(tool)
         found[tool.spec.name] = LockedTool(
-            name=tool.spec.name,
-            surface=tool.surface_digest,
-            effect=tool.effect_digest,
-            image=image,
-            packages=packages,
+            name=tool.spec.name, surface=tool.surface_digest, effect=tool.effect_digest, image=image, packages=packages
         )
     return Lock(path, found)

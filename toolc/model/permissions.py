@@ -26,14 +26,7 @@ from toolc.model.spec.sandbox import (
 )
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = [
-    "OWN",
-    "Grant",
-    "Limit",
-    "Permissions",
-    "format_permissions",
-    "permissions_of",
-]
+__all__ = ["OWN", "Grant", "Limit", "Permissions", "format_permissions", "permissions_of"]
 
 T = TypeVar("T")
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "PROVIDER_NAMES",
-]
+__all__ = ["PROVIDER_NAMES"]
 
 PROVIDER_NAMES: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
 """All providers, in the order of the documentation.

@@ -21,12 +21,7 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 
-__all__ = [
-    "RegisteredTool",
-    "RegistryFile",
-    "registry_from_json",
-    "tool_to_json",
-]
+__all__ = ["RegisteredTool", "RegistryFile", "registry_from_json", "tool_to_json"]
 
 REGISTRY_FORMAT: Final = 1
 """The value of the ``registry`` key that this version of toolc writes and reads."""
@@ -289,6 +284,4 @@ def _hints(cls: type) -> Mapping[str, object]:
 
 
 def _damaged(where: str, wanted: str, got: JsonValue) -> RegistryError:
-    return RegistryError(
-        f"the registry is damaged at {where}: expected {wanted}, found {got!r:.60}; build it again"
-    )
+    return RegistryError(f"the registry is damaged at {where}: expected {wanted}, found {got!r:.60}; build it again")

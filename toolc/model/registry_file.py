@@ -32,15 +32,7 @@ from toolc.model.registry import (
 from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import EFFECT, FORMAT, SURFACE, ToolSpec
 
-__all__ = [
-    "canonical",
-    "digests",
-    "parse",
-    "read_registry",
-    "register",
-    "registry_bytes",
-    "registry_frame",
-]
+__all__ = ["canonical", "digests", "parse", "read_registry", "register", "registry_bytes", "registry_frame"]
 
 _EXACT: Final = 1 << 53
 """A double can represent every whole number below this one."""
@@ -126,10 +118,7 @@ def register(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> RegisteredTool:
     """Return a tool with its digests, ready to be stored. ``tools`` has the tools that it calls."""
     fields = _fields(tool)
     found = _digests(fields, _calls(tool, tools))
-    fields["digests"] = b'"digests":{"effect":"%b","surface":"%b"}' % (
-        found.effect.encode(),
-        found.surface.encode(),
-    )
+    fields["digests"] = b'"digests":{"effect":"%b","surface":"%b"}' % (found.effect.encode(), found.surface.encode())
     stored = _object(fields, sorted(fields))
     return RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect, stored=stored)
 

@@ -205,9 +205,7 @@ class ToolResult:
     details: JsonObject = field(default_factory=dict)
 
     @classmethod
-    def success(
-        cls, data: JsonValue, *, message: str | None = None, details: JsonObject | None = None
-    ) -> ToolResult:
+    def success(cls, data: JsonValue, *, message: str | None = None, details: JsonObject | None = None) -> ToolResult:
         """Return a result with data. A string becomes text content, any other value is structured data.
 
         ``message`` is what the model reads instead of the JSON of the data. The model does not see ``details``. If
@@ -219,9 +217,7 @@ class ToolResult:
         return cls(content=(Text(words),), structured=structured, details=details or {})
 
     @classmethod
-    def failure(
-        cls, message: str, *, kind: ErrorKind = "execution", details: JsonObject | None = None
-    ) -> ToolResult:
+    def failure(cls, message: str, *, kind: ErrorKind = "execution", details: JsonObject | None = None) -> ToolResult:
         """Return a failed result with a message that a model can act on.
 
         Raises ``UsageError`` for an unknown kind.

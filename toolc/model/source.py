@@ -9,13 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-__all__ = [
-    "BOM",
-    "Position",
-    "SourceText",
-    "Span",
-    "byte_order_mark",
-]
+__all__ = ["BOM", "Position", "SourceText", "Span", "byte_order_mark"]
 
 BOM: Final = "\ufeff"
 """The byte order mark that a file may start with."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "__version__",
-]
+__all__ = ["__version__"]
 
 __version__: Final = "0.1.0"
 """The version of this package, the same as in ``pyproject.toml``."""

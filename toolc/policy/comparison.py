@@ -11,10 +11,7 @@ from toolc.model.permissions import format_permissions
 from toolc.model.source import Span
 from toolc.policy.policy import ISOLATION, Approval, Policy
 
-__all__ = [
-    "Relaxation",
-    "relaxations",
-]
+__all__ = ["Relaxation", "relaxations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +60,7 @@ def _keeps(key: str, old: Policy, new: Policy) -> bool:
                 any(covers(had, host) for had in old.hosts or ()) for host in new.hosts
             )
         case "public_egress":
-            return not new.public_egress or (
-                new.hosts is not None and all(host.kind != "public" for host in new.hosts)
-            )
+            return not new.public_egress or (new.hosts is not None and all(host.kind != "public" for host in new.hosts))
         case "require" | "approvals":
             return set(getattr(old, key)) <= set(getattr(new, key))
         case "min_isolation":

@@ -12,14 +12,7 @@ from toolc.model.permissions import Limit
 from toolc.model.source import Position, Span
 from toolc.model.spec.sandbox import Destination, Expose, Lifetime, MinIsolation, WorkspaceMode
 
-__all__ = [
-    "Approval",
-    "BackendKind",
-    "Key",
-    "Policy",
-    "PolicyError",
-    "Required",
-]
+__all__ = ["Approval", "BackendKind", "Key", "Policy", "PolicyError", "Required"]
 
 Key: TypeAlias = Literal[
     "limits", "hosts", "images", "require", "backends", "expose", "workspace", "isolation", "lifetime",

@@ -15,11 +15,7 @@ from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import ISOLATION, Key, Policy, PolicyError, path_matches
 
-__all__ = [
-    "Violation",
-    "refuse",
-    "violations",
-]
+__all__ = ["Violation", "refuse", "violations"]
 
 T = TypeVar("T")
 

@@ -19,9 +19,7 @@ from typing import Final
 
 from toolc.providers.base import Provider
 
-__all__ = [
-    "load_provider",
-]
+__all__ = ["load_provider"]
 
 _PROVIDERS: Final = {
     "openai_chat": "toolc.providers.openai:CHAT",

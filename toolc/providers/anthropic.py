@@ -17,9 +17,7 @@ from toolc.providers.base import PDF, CallMessage, Lowering, Provider, blocks, e
 from toolc.providers.json_schema.lowering import Loss, LossLog, description, lower_plain
 from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
 
-__all__ = [
-    "Anthropic",
-]
+__all__ = ["Anthropic"]
 
 MAX_TOOLS: Final = 20
 MAX_OPTIONAL: Final = 24

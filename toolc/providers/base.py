@@ -19,12 +19,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import as_text
 from toolc.providers.json_schema.lowering import Loss
 
-__all__ = [
-    "CallMessage",
-    "Lowering",
-    "Provider",
-    "members",
-]
+__all__ = ["CallMessage", "Lowering", "Provider", "members"]
 
 PDF = "application/pdf"
 """The type of the documents that models read directly."""

@@ -18,9 +18,7 @@ from toolc.model.template import as_text
 from toolc.providers.base import CallMessage, Lowering, Provider, encoded
 from toolc.providers.json_schema.lowering import Loss, LossLog, description
 
-__all__ = [
-    "call_result",
-]
+__all__ = ["call_result"]
 
 _HINTS: Final = {
     "read_only": "readOnlyHint",

@@ -28,19 +28,10 @@ from toolc.providers.base import (
     members,
     parsed_arguments,
 )
-from toolc.providers.json_schema.lowering import (
-    REJECTED_AT_ROOT,
-    Loss,
-    LossLog,
-    description,
-    lower_plain,
-    with_items,
-)
+from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT, Loss, LossLog, description, lower_plain, with_items
 from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
 
-__all__ = [
-    "strict_parameters",
-]
+__all__ = ["strict_parameters"]
 
 MAX_DEPTH: Final = 10
 MAX_PROPERTIES: Final = 5_000
@@ -260,8 +251,7 @@ class OpenAIResponses:
     def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
         """Return a ``function_call_output`` item for each call."""
         return [
-            {"type": "function_call_output", "call_id": each.call.call_id, "output": _output(each)}
-            for each in answers
+            {"type": "function_call_output", "call_id": each.call.call_id, "output": _output(each)} for each in answers
         ]
 
 

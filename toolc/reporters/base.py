@@ -9,10 +9,7 @@ from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 
-__all__ = [
-    "Page",
-    "Report",
-]
+__all__ = ["Page", "Report"]
 
 MAX_PER_FILE: Final = 100
 """The maximum number of findings per file, errors before warnings. The others are only counted."""

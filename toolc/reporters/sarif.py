@@ -78,14 +78,7 @@ def _result(found: Diagnostic, fingerprint: str, numbers: list[str], findings: R
         "ruleIndex": numbers.index(found.code.number),
         "level": found.code.severity.value,
         "message": {"text": f"{found.message}\n{found.hint}" if found.hint else found.message},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": location,
-                    "region": _region(found.span),
-                }
-            }
-        ],
+        "locations": [{"physicalLocation": {"artifactLocation": location, "region": _region(found.span)}}],
         "partialFingerprints": {FINGERPRINT: fingerprint},
     }
     # In SARIF a byte order mark is not part of the text, so a log cannot contain an edit of it.
@@ -106,12 +99,7 @@ def _fix(fix: Fix, location: JsonObject) -> JsonObject:
 
 def _region(span: Span) -> JsonObject:
     start, end = span.start, span.end
-    return {
-        "startLine": start.line,
-        "startColumn": start.column,
-        "endLine": end.line,
-        "endColumn": end.column,
-    }
+    return {"startLine": start.line, "startColumn": start.column, "endLine": end.line, "endColumn": end.column}
 
 
 def _uri(path: str) -> str:

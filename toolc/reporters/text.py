@@ -24,11 +24,7 @@ from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 from toolc.model.source import SourceText, Span
 from toolc.reporters.base import Report, count, more, shown
 
-__all__ = [
-    "escape_for_terminal",
-    "printable",
-    "render",
-]
+__all__ = ["escape_for_terminal", "printable", "render"]
 
 WIDTH: Final = 100
 """The maximum number of columns of a source line. A longer line is cut around the caret."""
@@ -124,9 +120,7 @@ def _excerpt(line: str, span: Span) -> _Excerpt:
     lead = "…" if skipped + begin else ""
     trail = "…" if skipped + end < len(line) else ""
     return _Excerpt(
-        lead + text + trail,
-        len(lead) + _columns(cells[begin:first]),
-        max(1, _columns(cells[first : min(last, end)])),
+        lead + text + trail, len(lead) + _columns(cells[begin:first]), max(1, _columns(cells[first : min(last, end)]))
     )
 
 

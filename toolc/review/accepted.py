@@ -27,14 +27,7 @@ from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
 from toolc.review.sources.repository import Repository, named
 
-__all__ = [
-    "at_base",
-    "fails",
-    "parse_fail_on",
-    "read",
-    "remaining",
-    "summary",
-]
+__all__ = ["at_base", "fails", "parse_fail_on", "read", "remaining", "summary"]
 
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 
@@ -124,9 +117,7 @@ def summary(difference: Difference, acceptances: Sequence[AcceptedChange], known
     for each in acceptances:
         if each.fingerprint.encode() not in known and each.fingerprint in changes:
             name, change = changes[each.fingerprint]
-            words = (
-                f"{each.who} accepts {change.rule} {change.grade} of {name or 'all specs'} here: {change.message}"
-            )
+            words = f"{each.who} accepts {change.rule} {change.grade} of {name or 'all specs'} here: {change.message}"
             fresh.append(
                 ToolChange(
                     kind="risk",
@@ -147,9 +138,7 @@ def remaining(difference: Difference, acceptances: Sequence[AcceptedChange], tod
     used = {fingerprint(name, change) for name, change in difference.changes}
     tools = [replace(tool, changes=_left(tool.name, tool.changes, holding)) for tool in difference.tools]
     left = replace(
-        difference,
-        tools=tuple(tool for tool in tools if tool.changes),
-        shared=_left("", difference.shared, holding),
+        difference, tools=tuple(tool for tool in tools if tool.changes), shared=_left("", difference.shared, holding)
     )
     count = sum(1 for _ in difference.changes) - sum(1 for _ in left.changes)
     return Accepted(left, count, tuple(_notes(acceptances, used, today)))

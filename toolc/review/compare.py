@@ -18,10 +18,7 @@ from toolc.review.risk import code, data_access, network, sandbox, text
 from toolc.review.risk.base import RISK_RULES, Sides
 from toolc.validation.plain_schema import is_schema
 
-__all__ = [
-    "Difference",
-    "compare",
-]
+__all__ = ["Difference", "compare"]
 
 RISK_MODULES: Final = (code, data_access, network, sandbox, text)
 """The modules with risk rules. Importing a module registers its rules."""
@@ -88,9 +85,7 @@ def _changes(pair: ToolPair, old: State, new: State, central: Sequence[Policy]) 
     for change in _all(pair, old, new):
         cause = change.cause or _cause(pair, change)
         # As above: if a change moves the file or removes a tag, the old policies still name its approvers.
-        named = (
-            name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, holding)
-        )
+        named = (name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, holding))
         by = tuple(dict.fromkeys(named)) if holding else ()
         yield replace(change, cause=cause, approvers=by) if cause or by else change
 

@@ -28,9 +28,7 @@ from toolc.review.model.state import Reviewed, State, inside
 if TYPE_CHECKING:
     from toolc.providers.base import Provider
 
-__all__ = [
-    "against",
-]
+__all__ = ["against"]
 
 
 def policy_changes(old: State, new: State, pairs: Sequence_module[ToolPair]) -> Iterator[ToolChange]:
@@ -177,9 +175,7 @@ def _of_project(old: Project, new: Project, said: _SettingSource, place: str) ->
         )
     for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
         words = f"descriptions may name the host {host}"
-        yield _relaxation_change(
-            "medium", words, ("lint", "hosts", host), None, host, said.at("lint", "hosts", host)
-        )
+        yield _relaxation_change("medium", words, ("lint", "hosts", host), None, host, said.at("lint", "hosts", host))
     for pattern in sorted(set(new.exclude) - set(old.exclude)):
         words = f"files are no longer looked at: {pattern}"
         yield _relaxation_change("high", words, ("exclude", pattern), None, pattern, said.at("exclude", pattern))

@@ -15,9 +15,7 @@ from toolc.review.model.change import GRADES
 from toolc.review.model.pairing import Status, ToolPair
 from toolc.review.model.state import Reviewed, State
 
-__all__ = [
-    "summary",
-]
+__all__ = ["summary"]
 
 _BYTES_PER_TOKEN: Final = 4
 """English text and JSON have about four characters per token in the vocabularies that are in use."""

@@ -19,9 +19,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.secrets.redaction import CallSecrets
 
-__all__ = [
-    "no_caller",
-]
+__all__ = ["no_caller"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

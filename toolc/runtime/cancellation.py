@@ -16,9 +16,7 @@ from typing import Final, Literal, Self
 
 from toolc.model import argument_checks
 
-__all__ = [
-    "Cancellation",
-]
+__all__ = ["Cancellation"]
 
 _LONGEST_MS: Final = 2_000_000_000
 """The longest timeout that is passed to poll(2), in milliseconds: about 23 days."""

@@ -383,9 +383,7 @@ def as_promised(result: ToolResult, tool: ToolSpec) -> ToolResult:
         raise RegistryError(f"the result.schema of tool {tool.name!r} cannot be resolved ({error})") from None
     if not found:
         return result
-    lines = (
-        line.replace("arguments: ", "result: ", 1) for line in islice(dict.fromkeys(found), MAX_RESULT_PROBLEMS)
-    )
+    lines = (line.replace("arguments: ", "result: ", 1) for line in islice(dict.fromkeys(found), MAX_RESULT_PROBLEMS))
     message = "the tool's data is not what its spec promises in result.schema:\n" + "\n".join(
         f"- {each}" for each in lines
     )

@@ -14,15 +14,7 @@ from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.plan import AUTO, ENGINES, LimitName, Profile, engine_names
 from toolc.sandbox.base import Engine, EngineStatus, offer, told_instead, unenforced
 
-__all__ = [
-    "EngineSelection",
-    "close_unused",
-    "in_use",
-    "load",
-    "probe",
-    "select",
-    "selection",
-]
+__all__ = ["EngineSelection", "close_unused", "in_use", "load", "probe", "select", "selection"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,7 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
 from toolc.serve.mcp_interaction import Person, ProgressRelay, UnansweredError
 
-__all__ = [
-    "make_server",
-]
+__all__ = ["make_server"]
 
 MAX_CALLS: Final = 16
 """The maximum number of concurrent calls; others wait. Less than anyio's 40 threads: reading stdin needs one."""
@@ -69,10 +67,7 @@ def to_call_result(result: ToolResult) -> CallToolResult:
 
 
 async def _run(
-    executor: Executor,
-    params: CallToolRequestParams,
-    person: Person,
-    context: ServerRequestContext[dict[str, Any]],
+    executor: Executor, params: CallToolRequestParams, person: Person, context: ServerRequestContext[dict[str, Any]]
 ) -> CallToolResult | InputRequiredResult:
     """One call on a thread of its own. Cancelled, it ends the call and waits until the sandbox is gone.
 
@@ -94,11 +89,7 @@ async def _run(
 
 
 def _attempt(
-    executor: Executor,
-    params: CallToolRequestParams,
-    cancellation: Cancellation,
-    relay: ProgressRelay,
-    person: Person,
+    executor: Executor, params: CallToolRequestParams, cancellation: Cancellation, relay: ProgressRelay, person: Person
 ) -> CallToolResult | InputRequiredResult | MCPError:
     """Run the call and return errors, since a task group would wrap a raised one."""
     # An application that embeds the server may have its own ``confirm``.

@@ -20,9 +20,7 @@ from anyio.abc import TaskStatus
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-__all__ = [
-    "serve_stdio",
-]
+__all__ = ["serve_stdio"]
 
 
 def serve_stdio(server: Server[dict[str, Any]]) -> None:

@@ -20,10 +20,7 @@ from toolc.model.result import Content, Image, Text, ToolResult
 from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = [
-    "PluginServer",
-    "serve_plugin",
-]
+__all__ = ["PluginServer", "serve_plugin"]
 
 MAX_LINE: Final = 64 * MIB
 """The longest line that is read, in bytes."""

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     from toolc.model.spec.tool import Test, ToolSpec
     from toolc.testing.workspace import Changes
 
-__all__ = [
-    "Case",
-    "CaseFilter",
-    "CaseSet",
-    "Tested",
-    "find_cases",
-]
+__all__ = ["Case", "CaseFilter", "CaseSet", "Tested", "find_cases"]
 
 
 Compile: TypeAlias = "Callable[[tuple[str, ...]], Compilation]"

@@ -18,9 +18,7 @@ from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import Expect, ExpectedChanges, ExpectedNetwork
 from toolc.testing.workspace import Changes, data, inside, obstacle
 
-__all__ = [
-    "compare",
-]
+__all__ = ["compare"]
 
 
 def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Changes | None = None) -> Iterator[str]:

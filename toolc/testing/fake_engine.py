@@ -288,9 +288,7 @@ def _plan(job: Job, profile: Profile) -> Plan:
         invocation = Exec(argv=tuple(job.argv or ()), files=files)
     else:
         arguments = cast("JsonObject", job.python.arguments)
-        invocation = PythonCall(
-            entry=job.python.entry, function=job.python.function, arguments=arguments, files=files
-        )
+        invocation = PythonCall(entry=job.python.entry, function=job.python.function, arguments=arguments, files=files)
     env = tuple(EnvVar(name=name, value=value) for name, value in job.environment.items())
     return Plan(profile=profile, invocation=invocation, call_id=job.call_id, env=env)
 

@@ -19,10 +19,7 @@ from toolc.testing.cases import Case, Tested
 from toolc.testing.expectations import compare
 from toolc.testing.workspace import changes, contents, place, snapshot
 
-__all__ = [
-    "Make",
-    "run_cases",
-]
+__all__ = ["Make", "run_cases"]
 
 Make: TypeAlias = Callable[[Case, Path], Executor]
 """An executor for one test, whose workspace is this folder."""

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from toolc.model.spec.tool import Expect
     from toolc.testing.cases import Tested
 
-__all__ = [
-    "update",
-]
+__all__ = ["update"]
 
 
 def update(tested: Sequence[Tested], note: Callable[[str], None]) -> list[Tested]:
@@ -40,9 +38,7 @@ def update(tested: Sequence[Tested], note: Callable[[str], None]) -> list[Tested
     for each in done.made:
         note(f"updated {_name(each)}: {', '.join('.'.join(route) for route in sorted({*each.values, *each.gone}))}")
     for each, reason in done.refused:
-        note(
-            escape_for_terminal(f"{_name(each)} ({each.tool.span('tests', each.index)}) was not updated: {reason}")
-        )
+        note(escape_for_terminal(f"{_name(each)} ({each.tool.span('tests', each.index)}) was not updated: {reason}"))
     updated = {_name(each) for each in done.made}
     left: list[Tested] = []
     for still in (each for each in tested if each.problems):

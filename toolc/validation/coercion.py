@@ -13,11 +13,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.validate import ValidationBudget, errors
 
-__all__ = [
-    "takes_null",
-    "with_integers",
-    "without_nulls",
-]
+__all__ = ["takes_null", "with_integers", "without_nulls"]
 
 
 def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:

@@ -13,11 +13,7 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.pattern_speed import TooSlowError, search
 
-__all__ = [
-    "is_plain_schema",
-    "is_schema",
-    "plainly_satisfies",
-]
+__all__ = ["is_plain_schema", "is_schema", "plainly_satisfies"]
 
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
@@ -97,9 +93,7 @@ _GOOD: Final[dict[str, Callable[[JsonValue], bool]]] = {
     **dict.fromkeys(("title", "description", "$comment", "format", "pattern", "$schema"), _is_text),
     **dict.fromkeys(("deprecated", "readOnly", "writeOnly", "uniqueItems"), _is_flag),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
-    **dict.fromkeys(
-        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count
-    ),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count),
     **dict.fromkeys(("default", "const"), _is_anything),
     **dict.fromkeys(("enum", "examples"), _is_list),
     **dict.fromkeys(("properties", "$defs", "definitions"), _is_map_of_schemas),
@@ -187,9 +181,7 @@ def _has_all(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
 def _has_no_more(value: JsonValue, wanted: JsonValue, schema: JsonObject) -> bool:
     declared = schema.get("properties", {})
     return (
-        isinstance(value, dict)
-        and isinstance(declared, dict)
-        and (wanted is True or value.keys() <= declared.keys())
+        isinstance(value, dict) and isinstance(declared, dict) and (wanted is True or value.keys() <= declared.keys())
     )
 
 

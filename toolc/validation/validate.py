@@ -20,11 +20,7 @@ from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-__all__ = [
-    "UnresolvableError",
-    "errors",
-    "is_slow_for_keys",
-]
+__all__ = ["UnresolvableError", "errors", "is_slow_for_keys"]
 
 
 FOR_ANY: Final = 50_000
@@ -226,9 +222,7 @@ def _without_dialect(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {
-        key: _without_dialect(value)
-        for key, value in schema.items()
-        if key != "$schema" or not isinstance(value, str)
+        key: _without_dialect(value) for key, value in schema.items() if key != "$schema" or not isinstance(value, str)
     }
 
 

@@ -108,9 +108,7 @@ def test_a_planted_key_is_in_nothing_that_leaves_the_call(tmp_path: Path, caplog
     for speech in SPEECHES:
         for status in (200, 401):
 
-            def echo(
-                asked: Asked, connection: socket.socket, speech: Speech = speech, status: int = status
-            ) -> None:
+            def echo(asked: Asked, connection: socket.socket, speech: Speech = speech, status: int = status) -> None:
                 spilt = f"{asked.headers} {base64.b64encode(KEY.encode()).decode()} {KEY.encode().hex()}"
                 body: JsonObject = speech.text(spilt) if status == 200 else {"error": {"message": spilt}}
                 connection.sendall(json_reply(body, status=status))
@@ -132,17 +130,7 @@ def test_the_command_line_shows_the_answer_and_never_the_key(speech: Speech, tmp
         registry_of(tmp_path, agent_tool(model), SAY)
         environment = os.environ | {"TOOLC_SECRET_KEY": KEY, "OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug"}
         done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "toolc",
-                "run",
-                "tools.yaml#helper",
-                "--arg",
-                "question=why?",
-                "--engine",
-                "oci",
-            ],
+            [sys.executable, "-m", "toolc", "run", "tools.yaml#helper", "--arg", "question=why?", "--engine", "oci"],
             cwd=tmp_path,
             env=environment,
             capture_output=True,

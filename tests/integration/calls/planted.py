@@ -21,11 +21,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.sandbox.base import Engine, EngineSandbox
 
-VALUES = {
-    "IN_ENV": "env-value/7f3a+zz",
-    "IN_FILE": "file-value/9c1d+yy",
-    "BY_BROKER": "broker-value/5b2e+xx",
-}
+VALUES = {"IN_ENV": "env-value/7f3a+zz", "IN_FILE": "file-value/9c1d+yy", "BY_BROKER": "broker-value/5b2e+xx"}
 STORE = SecretStore({name: GivenSource(value) for name, value in VALUES.items()}, {})
 
 

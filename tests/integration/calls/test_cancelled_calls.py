@@ -23,10 +23,7 @@ CASES: dict[str, tuple[str, bytes]] = {
     "stdin that is read": ("cat > /dev/null; exec sleep 1000", GIGABYTE),
     "stdin that comes back": ("exec cat", GIGABYTE),
     "two floods": ("yes & yes >&2 & trap '' TERM; wait", b""),
-    "a tree that will not listen": (
-        "(trap '' TERM; setsid yes & setsid yes >&2 & setsid sleep 999 &); yes",
-        GIGABYTE,
-    ),
+    "a tree that will not listen": ("(trap '' TERM; setsid yes & setsid yes >&2 & setsid sleep 999 &); yes", GIGABYTE),
 }
 
 

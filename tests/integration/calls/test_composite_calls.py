@@ -75,9 +75,7 @@ def registry(folder: Path, *composites: tuple[str, str, list[JsonObject]], timeo
 def test_a_step_s_secret_reaches_no_other_step(engine: OciEngine, tmp_path: Path) -> None:
     spill: JsonObject = {"id": "spill", "tool": "spill"}
     keys = ("{{ steps.spill.outputs.key }}", "{{ steps.spill.text }}")
-    says: list[JsonObject] = [
-        {"id": f"say{at}", "tool": "say", "args": {"text": key}} for at, key in enumerate(keys)
-    ]
+    says: list[JsonObject] = [{"id": f"say{at}", "tool": "say", "args": {"text": key}} for at, key in enumerate(keys)]
     secrets = tmp_path / "secrets.yaml"
     secrets.write_text(f"TOKEN: {SECRET}\n", encoding="utf-8")
     secrets.chmod(0o600)
@@ -100,9 +98,7 @@ def test_a_step_s_secret_reaches_no_other_step(engine: OciEngine, tmp_path: Path
 
 def test_events_say_whose_part_a_call_is(engine: OciEngine, tmp_path: Path) -> None:
     say: JsonObject = {"id": "say", "tool": "say", "args": {"text": "hi"}}
-    found = registry(
-        tmp_path, ("inner", "parallel", [say]), ("outer", "conditional", [{"id": "in", "tool": "inner"}])
-    )
+    found = registry(tmp_path, ("inner", "parallel", [say]), ("outer", "conditional", [{"id": "in", "tool": "inner"}]))
     told: list[Event] = []
     with Executor(found, engine=engine) as executor:
         executor.run("outer", {}, call_id="c", on_event=told.append)

@@ -90,9 +90,7 @@ def server() -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture(scope="module")
-def executor(
-    engine: OciEngine, server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Executor]:
+def executor(engine: OciEngine, server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
     path = tmp_path_factory.mktemp("specs") / "tools.yaml"
     path.write_text(TOOLS.replace("URL", server.url))
     with Executor(Registry.load(path), engine=engine) as made:
@@ -157,9 +155,7 @@ CAUSES: list[tuple[ErrorKind, str, Make]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "told", "make"), CAUSES, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(CAUSES)]
-)
+@pytest.mark.parametrize(("kind", "told", "make"), CAUSES, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(CAUSES)])
 def test_a_cause_has_its_kind_and_words_for_the_model(
     executor: Executor, kind: ErrorKind, told: str, make: Make
 ) -> None:
@@ -174,9 +170,7 @@ def test_no_kind_is_missing_here() -> None:
     assert {kind for kind, *_ in CAUSES} == set(get_args(ErrorKind))
 
 
-@pytest.mark.parametrize(
-    ("header", "least_ms"), [(b"", 1), (b"Retry-After: 1\r\n", 1000)], ids=["none", "one second"]
-)
+@pytest.mark.parametrize(("header", "least_ms"), [(b"", 1), (b"Retry-After: 1\r\n", 1000)], ids=["none", "one second"])
 def test_a_server_that_says_when_to_try_again_is_heeded(
     executor: Executor, server: ScriptedServer, header: bytes, least_ms: int
 ) -> None:
@@ -200,6 +194,4 @@ def test_a_server_that_wants_to_be_left_alone_for_long_is_not_waited_for(
         "rate_limit", "HTTP 429 Too Many Requests (try again in 3600 seconds)",
     )  # fmt: skip
     told = {"kind": "rate_limit", "message": result.error.message}
-    assert result.details["attempts"] == [
-        {"error": told, "duration_ms": result.details["duration_ms"], "wait_ms": 0},
-    ]
+    assert result.details["attempts"] == [{"error": told, "duration_ms": result.details["duration_ms"], "wait_ms": 0}]

@@ -112,9 +112,7 @@ def test_one_process_answers_call_after_call(language: str, tmp_path: Path) -> N
 
 
 DESCRIBE = '{"type":"describe"}'
-HALF_A_PAIR = json.dumps(
-    {"type": "call", "params": {"template": "\ud800", "values": {}, "json": "\ud800", "path": ""}}
-)
+HALF_A_PAIR = json.dumps({"type": "call", "params": {"template": "\ud800", "values": {}, "json": "\ud800", "path": ""}})
 NO_REQUESTS = ("Loading...", "[]", "null", '{"type":"dance"}', "{}", '{"type":', "[" * 100_000, HALF_A_PAIR)
 
 

@@ -25,9 +25,7 @@ from toolc.sandbox.oci.engine import OciEngine
 PLUGIN = (SUPPORT / "hostile_plugin.py").read_text(encoding="utf-8")
 LOST = "this call was not passed on, and what the process held is lost; call again, which starts it anew"
 BROKEN = "the plugin broke its protocol: "
-TOO_LATE = (
-    "the call was not done when the time for all of the work was up and was stopped; ask for less work at once"
-)
+TOO_LATE = "the call was not done when the time for all of the work was up and was stopped; ask for less work at once"
 TOO_LONG = "the plugin's answer is a line of more than [0-9]+ bytes, beyond its output limit; ask for less"
 TOO_MUCH = "the call needed more than its 128 MiB of memory and was stopped; ask for less data at once"
 RULE = "a message is one JSON object on one line, and logs belong on stderr"
@@ -211,9 +209,7 @@ def test_who_has_named_calls_goes_on_with_it(naming: Executor) -> None:
     ]  # fmt: skip
 
 
-def test_an_id_that_comes_twice_in_a_row_makes_a_call_wait(
-    naming: Executor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_id_that_comes_twice_in_a_row_makes_a_call_wait(naming: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     # The second answer comes after 0.2 s, and ends the wait.
     monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
     answered, failed = (naming.run("hostile", {"how": how}, call_id="c1") for how in ("twice, late", "ok"))

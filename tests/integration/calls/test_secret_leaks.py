@@ -93,10 +93,7 @@ def registry(folder: Path, script: str, configuration: Configuration) -> Registr
 
 def test_the_hunt_finds_what_is_planted(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(base64.b64encode(VALUES["IN_FILE"].encode()).decode())
-    with (
-        subprocess.Popen(["sleep", "1000"], env={"LEAK": VALUES["IN_ENV"]}) as process,
-        Hunter(None) as hunter,
-    ):
+    with subprocess.Popen(["sleep", "1000"], env={"LEAK": VALUES["IN_ENV"]}) as process, Hunter(None) as hunter:
         found = hunter.hunt(tmp_path)
         process.kill()
     assert found["leaks"] == [f"IN_ENV in environ of process {process.pid}", f"IN_FILE in {tmp_path}/file"]

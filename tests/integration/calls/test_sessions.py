@@ -74,11 +74,7 @@ def spec(sandbox: JsonObject) -> str:
                 {
                     "name": "notes",
                     "description": "Keep notes for as long as the session lives.",
-                    "parameters": {
-                        "type": "object",
-                        "properties": {"add": {"type": "string"}},
-                        "required": ["add"],
-                    },
+                    "parameters": {"type": "object", "properties": {"add": {"type": "string"}}, "required": ["add"]},
                     "backend": {"plugin": {"command": ["python3", "notes.py"], "files": ["notes.py"]}},
                     "sandbox": session(env={"GREETING": "hello"}, workspace="rw"),
                 },
@@ -93,9 +89,7 @@ def spec(sandbox: JsonObject) -> str:
                     "name": "sh",
                     "description": "Run a shell script in a sandbox that stays.",
                     "parameters": code,
-                    "backend": {
-                        "shell": {"argv": ["sh", "-c", "{{ code }}"], "stdin": "in", "allow_dash": ["code"]}
-                    },
+                    "backend": {"shell": {"argv": ["sh", "-c", "{{ code }}"], "stdin": "in", "allow_dash": ["code"]}},
                     "sandbox": session(),
                 },
             ],
@@ -144,10 +138,7 @@ def test_what_a_process_holds_stays_from_call_to_call(configuration: str) -> Non
         ("repl", "_ = x + 1"),
         ("repl", "raise KeyError(x)"),
         ("repl", "_ = x"),
-        (
-            "sh",
-            "echo kept > /tmp/file; sleep 1000 > /dev/null & echo $! > /tmp/pid; echo $TOOLC_CALL_ID | cut -c 1-5",
-        ),
+        ("sh", "echo kept > /tmp/file; sleep 1000 > /dev/null & echo $! > /tmp/pid; echo $TOOLC_CALL_ID | cut -c 1-5"),
         ("sh", "cat; cat /tmp/file; kill -0 $(cat /tmp/pid) && exit 3"),
     )
     assert answer == {
@@ -312,10 +303,7 @@ def test_a_connection_lives_from_call_to_call_and_every_call_is_held_to_the_list
         pytest.skip(reason)
 
     def work(engine: Engine) -> JsonValue:
-        with (
-            tempfile.TemporaryDirectory(prefix="toolc-sessions-") as name,
-            Counted(("127.0.0.1", 0), Echo) as server,
-        ):
+        with tempfile.TemporaryDirectory(prefix="toolc-sessions-") as name, Counted(("127.0.0.1", 0), Echo) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             port = str(server.server_address[1])
             sandbox: JsonObject = {

@@ -25,7 +25,7 @@ from pathlib import Path
 from toolc.cli.main import main
 from toolc.sandbox.images import debian as docker_debian; from toolc.sandbox.docker import image_builder as images
 folder, version, public = sys.argv[1:4]
-images.asset = lambda name: Path(folder) / name
+images.packaged_path = lambda name: Path(folder) / name
 images._version = lambda: version
 images.PUBLIC_BASE = public
 docker_debian.tag = lambda: "toolc-test/none:" + version

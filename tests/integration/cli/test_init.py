@@ -87,9 +87,7 @@ def test_the_review_of_pull_requests_is_added_where_it_is_asked_for(
     ]
     for path, text in ci_files(host).items():
         assert (tmp_path / "t" / path).read_text(encoding="utf-8") == text
-    hooks = yaml.safe_load((tmp_path / "t/.pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0][
-        "hooks"
-    ]
+    hooks = yaml.safe_load((tmp_path / "t/.pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
     monkeypatch.chdir("t")
     assert run(*hooks[0]["entry"].split()[1:]) == 0
     assert run("lock", "specs") == 0

@@ -31,11 +31,7 @@ tests:
     expect: {text: ""}
 """
 
-COMMANDS = {
-    "run": ["run", "nap.yaml"],
-    "test": ["test", "nap.yaml"],
-    "serve": ["serve", "nap.yaml"],
-}
+COMMANDS = {"run": ["run", "nap.yaml"], "test": ["test", "nap.yaml"], "serve": ["serve", "nap.yaml"]}
 
 INITIALIZE = """\
 {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", \

@@ -179,10 +179,7 @@ def test_a_sandbox_without_its_walls_is_found_out(monkeypatch: pytest.MonkeyPatc
         assert isinstance(own, dict)
         for name in ("ReadonlyRootfs", "MaskedPaths", "ReadonlyPaths"):
             del own[name]
-        return body | {
-            "User": "0:0",
-            "HostConfig": own | {"SecurityOpt": ["seccomp=unconfined"]},
-        }
+        return body | {"User": "0:0", "HostConfig": own | {"SecurityOpt": ["seccomp=unconfined"]}}
 
     engine = DockerEngine()
     if reason := engine.refusal(Profile()):

@@ -87,9 +87,7 @@ def run(*arguments: str) -> int:
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_content_is_on_stdout_and_the_rest_on_stderr(
-    engine: str, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_content_is_on_stdout_and_the_rest_on_stderr(engine: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run("tools.yaml#hello", "--arg", "name=Ada", "--arg", "times=2", "--engine", engine) == 0
     assert capfdbinary.readouterr() == (b"Hello, Ada!\nHello, Ada!\n", b"greeted\n")
 
@@ -119,9 +117,7 @@ def test_what_a_function_prints_is_for_the_person(
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_a_picture_is_raw_bytes_where_they_do_no_harm(
-    engine: str, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_a_picture_is_raw_bytes_where_they_do_no_harm(engine: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run("tools.yaml#picture", "--engine", engine) == 0
     assert capfdbinary.readouterr() == (b"\x89PNG\r\n\x1a\nrest", b"")
 
@@ -212,9 +208,7 @@ def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) ->
          "- times: expected an integer, got the number 0.5\n")),
     ],
 )  # fmt: skip
-def test_what_cannot_be_run_is_exit_code_2(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_run_is_exit_code_2(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == 2
     assert capsys.readouterr() == ("", f"toolc: {told}")
 
@@ -243,9 +237,7 @@ def test_wrong_arguments_are_still_a_result_in_json(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("args", ["{bad", "[1]", "@nope.json"])
-def test_what_is_no_arguments_at_all_is_still_a_result_in_json(
-    args: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_arguments_at_all_is_still_a_result_in_json(args: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("tools.yaml#hello", "--args", args, "--json") == 2
     out, err = capsys.readouterr()
     error = json.loads(out)["error"]

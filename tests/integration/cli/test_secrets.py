@@ -47,9 +47,7 @@ def test_a_missing_secret_is_exit_code_2_before_anything_starts(capsys: pytest.C
     assert run("run", "who.yaml") == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(
-        "toolc: tool 'who' cannot be called:\nthe secret 'USER_NAME' has no value; set the variable "
-    )
+    assert err.startswith("toolc: tool 'who' cannot be called:\nthe secret 'USER_NAME' has no value; set the variable ")
 
 
 @pytest.mark.usefixtures("folder")

@@ -211,9 +211,7 @@ def test_what_chooses_nothing_is_told(options: tuple[str, ...], capsys: pytest.C
 
 @pytest.mark.needs_engine
 @pytest.mark.parametrize("jobs", ["1", "3"])
-def test_tests_are_told_in_order_whatever_runs_at_the_same_time(
-    jobs: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tests_are_told_in_order_whatever_runs_at_the_same_time(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices("-j", jobs) == 1
     out = re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
     lines = [line for line in out.splitlines() if not line.startswith(" ")]

@@ -16,17 +16,7 @@ from pathlib import Path
 import docker
 import pytest
 import set_id_cases
-from docker_cases import (
-    client,
-    containers,
-    engine,
-    line,
-    output,
-    own_containers,
-    python,
-    run,
-    workspace,
-)
+from docker_cases import client, containers, engine, line, output, own_containers, python, run, workspace
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
@@ -111,19 +101,12 @@ def test_more_processors_than_there_are_is_no_error(engine: DockerEngine) -> Non
 
 @pytest.mark.parametrize(
     ("call", "arguments"),
-    [
-        ("io_uring_setup", (425, 1, 0)),
-        ("unshare", (272, 0x10000000)),
-        ("keyctl", (250, 0, 0)),
-        ("bpf", (321, 0, 0, 0)),
-    ],
+    [("io_uring_setup", (425, 1, 0)), ("unshare", (272, 0x10000000)), ("keyctl", (250, 0, 0)), ("bpf", (321, 0, 0, 0))],
 )
 def test_dangerous_system_calls_are_refused(engine: DockerEngine, call: str, arguments: tuple[int, ...]) -> None:
     if os.uname().machine != "x86_64":
         pytest.skip(f"the number of {call} is x86-64's")
-    program = (
-        f"import ctypes; c = ctypes.CDLL(None, use_errno=True); c.syscall{arguments}; print(ctypes.get_errno())"
-    )
+    program = f"import ctypes; c = ctypes.CDLL(None, use_errno=True); c.syscall{arguments}; print(ctypes.get_errno())"
     assert run(engine, Profile(), program) == "1\n"
 
 
@@ -328,8 +311,7 @@ def test_two_engines_and_several_threads_at_once(engine: DockerEngine) -> None:
 
     names = [f"{number}" for number in range(6)]
     threads = [
-        threading.Thread(target=work, args=(name, engine if index % 2 else other))
-        for index, name in enumerate(names)
+        threading.Thread(target=work, args=(name, engine if index % 2 else other)) for index, name in enumerate(names)
     ]
     for thread in threads:
         thread.start()
@@ -373,9 +355,7 @@ def test_an_image_without_python_gets_one_for_the_guest(
     assert own_containers(client) == before
 
 
-def test_an_image_that_vanished_is_an_error(
-    engine: DockerEngine, client: Client, image_without_python: str
-) -> None:
+def test_an_image_that_vanished_is_an_error(engine: DockerEngine, client: Client, image_without_python: str) -> None:
     profile = Profile(image=image_without_python)
     assert engine.refusal(profile) is None
     client.call("DELETE", f"/images/{image_without_python}?force=1", timeout=60)
@@ -416,9 +396,7 @@ def test_a_start_that_fails_in_passing_is_made_again(
 
     def start(client: Client, container: str) -> None:
         if next(starts) < failures:
-            raise ApiError(
-                "OCI runtime create failed: write /sys/fs/cgroup/cpu/x/cgroup.procs: invalid argument", 400
-            )
+            raise ApiError("OCI runtime create failed: write /sys/fs/cgroup/cpu/x/cgroup.procs: invalid argument", 400)
         really(client, container)
 
     monkeypatch.setattr(docker_container, "start", start)

@@ -224,9 +224,7 @@ def test_a_runtime_that_only_calls_itself_gvisor_is_found_out(engine: DockerEngi
     sandbox = plain.start(Profile(), [*BOOTSTRAP_ARGUMENTS, told])
     plan = Plan(profile=Profile(), invocation=Exec(argv=("true",)), call_id="1")
     try:
-        with pytest.raises(
-            InfrastructureError, match="registered as one with a kernel of its own, and runs on the"
-        ):
+        with pytest.raises(InfrastructureError, match="registered as one with a kernel of its own, and runs on the"):
             converse(sandbox, plan, timeout_ms=5000, cancellation=None, on_progress=lambda *_: None)
     finally:
         sandbox.close()
@@ -242,9 +240,7 @@ def test_a_runtime_that_cannot_start_is_tried_once(
     object.__setattr__(daemon, "runtimes", (Runtime("runc"), Runtime("no-such-runtime", "gvisor")))
     broken._daemon = daemon
     for _ in range(2):
-        with pytest.raises(
-            InfrastructureError, match="the Docker runtime 'no-such-runtime' does not work: Unknown"
-        ):
+        with pytest.raises(InfrastructureError, match="the Docker runtime 'no-such-runtime' does not work: Unknown"):
             broken.start(PROFILE, python("pass"))
     assert len(list(tmp_path.iterdir())) == 1
     assert "does not work" in str(broken.refusal(PROFILE))

@@ -57,10 +57,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def failure_of_a_call_while(
-    engine: DockerEngine,
-    workspace: Path,
-    happens: Callable[[], None],
-    cancellation: Cancellation | None = None,
+    engine: DockerEngine, workspace: Path, happens: Callable[[], None], cancellation: Cancellation | None = None
 ) -> str:
     """What a call raises in whose middle something ``happens``."""
     error = result_of_a_call_while(engine, workspace, happens, cancellation)
@@ -69,10 +66,7 @@ def failure_of_a_call_while(
 
 
 def result_of_a_call_while(
-    engine: DockerEngine,
-    workspace: Path,
-    happens: Callable[[], None],
-    cancellation: Cancellation | None = None,
+    engine: DockerEngine, workspace: Path, happens: Callable[[], None], cancellation: Cancellation | None = None
 ) -> ToolResult | BaseException:
     """What becomes of a call in whose middle something ``happens``."""
     found: list[ToolResult | BaseException] = []
@@ -118,9 +112,7 @@ def nothing_left(engine: DockerEngine) -> bool:
     return True
 
 
-def test_a_daemon_that_is_stopped_and_started_again(
-    daemon: OwnDaemon, engine: DockerEngine, workspace: Path
-) -> None:
+def test_a_daemon_that_is_stopped_and_started_again(daemon: OwnDaemon, engine: DockerEngine, workspace: Path) -> None:
     try:
         told = failure_of_a_call_while(engine, workspace, daemon.stop)
         # A busy daemon may be gone before it has removed what it killed.

@@ -78,8 +78,7 @@ def with_label(client: Client, label: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "moment",
-    ["before create", "create under way", "create", "attach", "start under way", "start", "in call"],
+    "moment", ["before create", "create under way", "create", "attach", "start under way", "start", "in call"]
 )
 def test_a_killed_process_leaves_nothing(client: Client, moment: str) -> None:
     died = subprocess.run(

@@ -153,9 +153,7 @@ def test_a_flood_of_errors_that_nobody_reads_does_not_keep_it(engine: DockerEngi
 
 
 @pytest.mark.parametrize("exists", [False, True], ids=["no such folder there", "another folder there"])
-def test_a_daemon_that_has_other_files_does_without(
-    behind: tuple[SilentDaemon, DockerEngine], exists: bool
-) -> None:
+def test_a_daemon_that_has_other_files_does_without(behind: tuple[SilentDaemon, DockerEngine], exists: bool) -> None:
     daemon, engine = behind
     shown = []
 
@@ -331,10 +329,7 @@ def test_the_first_to_come_is_the_only_one(meeting: Meeting) -> None:
 
 def test_a_guest_that_comes_when_no_descriptor_is_free(meeting: Meeting) -> None:
     with meeting.come():
-        with (
-            few_descriptors(0),
-            pytest.raises(InfrastructureError, match="cannot speak to a sandbox: Too many open"),
-        ):
+        with few_descriptors(0), pytest.raises(InfrastructureError, match="cannot speak to a sandbox: Too many open"):
             meeting.stream.read()
         assert meeting.stream.read() is None
         assert not meeting.folder.exists()

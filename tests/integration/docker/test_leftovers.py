@@ -67,9 +67,7 @@ def test_containers_and_volumes(client: Client, engine: DockerEngine, owners: tu
             engine_remove(client, container)
 
 
-def test_a_container_that_is_being_removed_is_gone_before_its_volume_is_tried(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_container_that_is_being_removed_is_gone_before_its_volume_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [ApiError("removal is already in progress", 409), ApiError("no such container", 404)]
 
     def call(_: Client, method: str, path: str, *, timeout: float) -> JsonValue:
@@ -145,11 +143,7 @@ def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_folders(places: Path, owners: tuple[str, str, str]) -> None:
     for label in owners:
-        for folder in (
-            places / "run" / label,
-            scratch._base() / label / "1",
-            store.place() / "scratch" / f"{label}-1",
-        ):
+        for folder in (places / "run" / label, scratch._base() / label / "1", store.place() / "scratch" / f"{label}-1"):
             (folder / "deep").mkdir(parents=True)
     (places / "run" / "not an owner's").mkdir()
     found = leftovers.survey()

@@ -218,9 +218,7 @@ def test_the_request_is_as_the_spec_has_it(ask: Ask, server: ScriptedServer) -> 
     }
 
 
-def test_a_file_of_the_workspace_is_sent_and_none_beside_it(
-    ask: Ask, server: ScriptedServer, tmp_path: Path
-) -> None:
+def test_a_file_of_the_workspace_is_sent_and_none_beside_it(ask: Ask, server: ScriptedServer, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     (work / "a.txt").write_bytes(b"--toolc\0bytes")
@@ -360,9 +358,7 @@ def test_a_redirect_is_followed(ask: Ask, server: ScriptedServer) -> None:
     assert [each.path for each in server.asked] == ["/", "/b/c", "/d?x=1"]
 
 
-@pytest.mark.parametrize(
-    ("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")]
-)
+@pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
 def test_what_is_sent_to_where_a_redirect_leads(ask: Ask, server: ScriptedServer, status: int, method: str) -> None:
     server.answers["/b"] = reply(b"there")
     assert text(ask(redirect("/b", status), http={"method": "POST", "body": {"text": "x"}})) == "there"
@@ -613,17 +609,9 @@ FAULTS = {
         "network",
         "the connection ended .*",
     ),
-    "a chunk without a length": (
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab",
-        "network",
-        ".*",
-    ),
+    "a chunk without a length": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab", "network", ".*"),
     "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n", "network", "the server's response is not HTTP: .*"),
-    "no gzip": (
-        reply(b"words", Content_Encoding="gzip"),
-        "serialization",
-        "the response says that it is compressed.*",
-    ),
+    "no gzip": (reply(b"words", Content_Encoding="gzip"), "serialization", "the response says that it is compressed.*"),
     "half a gzip": (
         reply(gzip.compress(b"words")[:-9], Content_Encoding="gzip"),
         "network",
@@ -635,11 +623,7 @@ FAULTS = {
         "the response is encoded as 'br', and gzip and deflate can be read",
     ),
     "an endless body": (endless, "output_limit", "the response is longer than 16 MiB; ask for less"),
-    "endless headers": (
-        endless_headers,
-        "network",
-        "the server's response is not HTTP: it has more than 200 fields",
-    ),
+    "endless headers": (endless_headers, "network", "the server's response is not HTTP: it has more than 200 fields"),
     "a bomb": (bomb, "output_limit", "the response is longer than 16 MiB; ask for less"),
 }
 

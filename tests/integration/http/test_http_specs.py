@@ -54,9 +54,7 @@ def call(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Call:
         text = (SPECS / f"{spec}.yaml").read_text()
         assert host in text
         here = f"127.0.0.1:{server.port}"
-        text = (
-            text.replace(f"https://{host}", f"http://{here}").replace("public:443", here).replace(host, "127.0.0.1")
-        )
+        text = text.replace(f"https://{host}", f"http://{here}").replace("public:443", here).replace(host, "127.0.0.1")
         (tmp_path / f"{spec}.yaml").write_text(text)
         for code in ("http_client.py", "web_page.py"):
             (tmp_path / code).write_text((SPECS / code).read_text())
@@ -145,9 +143,7 @@ def test_get_weather(call: Call, server: ScriptedServer) -> None:
     assert asked.path.startswith("/v1/forecast?current=temperature_2m%2C")
     assert asked.path.endswith("&latitude=52.52&longitude=13&temperature_unit=celsius")
     server.answers["/v1/forecast"] = json_reply({"error": True, "reason": "no such place"}, status=400)
-    kind, message = failed(
-        call("get_weather", "api.open-meteo.com", "get_weather", {"latitude": 1, "longitude": 1})
-    )
+    kind, message = failed(call("get_weather", "api.open-meteo.com", "get_weather", {"latitude": 1, "longitude": 1}))
     assert (kind, "no such place" in message) == ("invalid_args", True)
     busy: JsonObject = {"error": True, "reason": "try again in one minute"}
     server.answers["/v1/forecast"] = json_reply(busy, status=429, Retry_After="60")
@@ -175,9 +171,7 @@ def test_github_issue(call: Call, server: ScriptedServer) -> None:
     assert asked.headers["authorization"] == "Bearer ghp-token-1"
     for status, kind in ((401, "authentication"), (404, "not_found"), (410, "denied"), (422, "invalid_args")):
         server.answers["/repos/o/r/issues"] = json_reply({"message": "Validation Failed"}, status=status)
-        found = failed(
-            call("github_issue", "api.github.com", "github_issue", arguments, GITHUB_TOKEN="ghp-token-1")
-        )
+        found = failed(call("github_issue", "api.github.com", "github_issue", arguments, GITHUB_TOKEN="ghp-token-1"))
         assert found == (kind, f'HTTP {status} Status: {{"message": "Validation Failed"}}')
 
 
@@ -298,18 +292,10 @@ def test_a_page_is_read_in_its_own_charset(call: Call, server: ScriptedServer, a
 @pytest.mark.parametrize(
     ("answer", "kind", "message"),
     [
-        (
-            reply(b"%PDF-1.4 \xe2\xe3", kind="application/pdf"),
-            "serialization",
-            "the page is application/pdf, which.*",
-        ),
+        (reply(b"%PDF-1.4 \xe2\xe3", kind="application/pdf"), "serialization", "the page is application/pdf, which.*"),
         (reply(b"PK\3\4\xff", kind="application/octet-stream"), "serialization", "the page is application/octet.*"),
         (reply(b"\x89PNG\0", kind="text/html"), "serialization", "the page is text/html, which is no text"),
-        (
-            reply(b"x", Content_Encoding="br"),
-            "network",
-            "a broken response from .*: the body is encoded as br, and.*",
-        ),
+        (reply(b"x", Content_Encoding="br"), "network", "a broken response from .*: the body is encoded as br, and.*"),
         (
             reply(gzip.compress(b"words" * 99)[:-9], Content_Encoding="gzip"),
             "network",
@@ -332,9 +318,7 @@ def test_a_page_is_read_in_its_own_charset(call: Call, server: ScriptedServer, a
         ),
     ],
 )
-def test_a_page_that_cannot_be_read(
-    call: Call, server: ScriptedServer, answer: bytes, kind: str, message: str
-) -> None:
+def test_a_page_that_cannot_be_read(call: Call, server: ScriptedServer, answer: bytes, kind: str, message: str) -> None:
     found = failed(fetched(call, server, answer))
     assert (found[0], re.fullmatch(message, found[1]) is not None) == (kind, True), found
 

@@ -69,8 +69,7 @@ def call(engine: OciEngine, folder: Path, login: ScriptedServer, server: Scripte
         "scopes": ["a", "b"],
     }
     spec = http_spec(
-        {"url": f"{server.url}/", "auth": {"oauth2": oauth2}},
-        sandbox={"secrets": {"SECRET": {"hosts": ["127.0.0.1"]}}},
+        {"url": f"{server.url}/", "auth": {"oauth2": oauth2}}, sandbox={"secrets": {"SECRET": {"hosts": ["127.0.0.1"]}}}
     )
     return call_http(engine, folder, spec, secrets={"SECRET": SECRET})
 
@@ -97,16 +96,10 @@ def test_a_token_that_is_refused_is_renewed_once(engine: OciEngine, tmp_path: Pa
 
 
 def test_a_token_that_has_expired_is_not_used(engine: OciEngine, tmp_path: Path) -> None:
-    with (
-        Login("first-token", "second-token", expires_in=0.001) as login,
-        api("first-token", "second-token") as server,
-    ):
+    with Login("first-token", "second-token", expires_in=0.001) as login, api("first-token", "second-token") as server:
         for _ in range(2):
             assert not call(engine, tmp_path, login, server).is_error
-        assert [each.headers["authorization"] for each in server.asked] == [
-            "Bearer first-token",
-            "Bearer second-token",
-        ]
+        assert [each.headers["authorization"] for each in server.asked] == ["Bearer first-token", "Bearer second-token"]
 
 
 def test_a_server_that_reads_the_form_only_gets_the_client_there(engine: OciEngine, tmp_path: Path) -> None:
@@ -129,10 +122,7 @@ def dropping(_: Asked, connection: socket.socket) -> None:
             json_reply({"error": "invalid_client", "hint": SECRET}, status=401),
             ("authentication", "the token server gave no access token (HTTP 401): invalid_client"),
         ),
-        (
-            json_reply({"access_token": "short"}),
-            ("network", "the token server answered without an access_token"),
-        ),
+        (json_reply({"access_token": "short"}), ("network", "the token server answered without an access_token")),
         (
             json_reply({"access_token": "long-enough", "token_type": "mac"}),
             ("network", "the token server answered with a token that is no bearer token"),

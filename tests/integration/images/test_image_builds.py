@@ -119,7 +119,8 @@ SLOW = """
 import os, sys
 from toolc.sandbox.docker import build as docker_build, image_builder as images
 from toolc.sandbox.docker.api_client import Client
-from toolc.model.spec.tool import Build, File
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import Build
 text = "ARG BASE\\nFROM ${BASE}\\nRUN sleep 1000.%s\\n" % sys.argv[1]
 build = Build(folder="image", files=(File(path="image/Dockerfile", text=text),))
 images.ensure_built(Client(sys.argv[2], sys.argv[3]), build)
@@ -135,9 +136,7 @@ def running(client: Client, word: str) -> list[str]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_a_build_that_is_killed_leaves_no_container(
-    client: Client, engine: DockerEngine, how: signal.Signals
-) -> None:
+def test_a_build_that_is_killed_leaves_no_container(client: Client, engine: DockerEngine, how: signal.Signals) -> None:
     mark = f"{os.getpid()}{how}"
     argv = [sys.executable, "-c", SLOW, mark, client.socket_path, client.version_prefix]
     with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as builder:

@@ -83,9 +83,7 @@ def text(result: ToolResult) -> str:
 @ENGINES
 @needs_busybox
 @pytest.mark.usefixtures("images")
-def test_a_shell_tool_sees_its_image_and_nothing_of_the_python_that_was_brought(
-    engine: str, tmp_path: Path
-) -> None:
+def test_a_shell_tool_sees_its_image_and_nothing_of_the_python_that_was_brought(engine: str, tmp_path: Path) -> None:
     result = call(
         tmp_path,
         engine,
@@ -216,8 +214,7 @@ def test_a_tool_without_an_image_says_what_it_ran_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "more"),
-    [("docker", ""), ("oci", " or, from a file: toolc image export toolc-test/none:1 --from FILE")],
+    ("engine", "more"), [("docker", ""), ("oci", " or, from a file: toolc image export toolc-test/none:1 --from FILE")]
 )
 def test_an_image_that_is_not_there(engine: str, more: str, tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError) as caught:
@@ -335,9 +332,7 @@ def test_an_image_of_the_tools_own_folder(engine: str, tmp_path: Path) -> None:
 def test_a_folder_that_has_docker_fetch_something_is_not_built(engine: str, tmp_path: Path) -> None:
     usable("docker")
     (tmp_path / "image").mkdir()
-    (tmp_path / "image/Dockerfile").write_text(
-        f"FROM x\nADD http://127.0.0.1:1/{os.getpid()} /x\n", encoding="utf-8"
-    )
+    (tmp_path / "image/Dockerfile").write_text(f"FROM x\nADD http://127.0.0.1:1/{os.getpid()} /x\n", encoding="utf-8")
     with pytest.raises(InfrastructureError) as caught:
         call(tmp_path, engine, "backend: {shell: {argv: [echo, a]}}\nsandbox: {build: image}\n")
     assert str(caught.value) == (
@@ -352,8 +347,7 @@ def test_what_is_built_on_toolcs_own_image_need_not_have_its_python(engine: str,
     usable("docker")
     (tmp_path / "image").mkdir()
     (tmp_path / "image/Dockerfile").write_text(
-        f"ARG BASE\nFROM ${{BASE}}\nRUN rm -f /usr/bin/python3* # {os.getpid()}\nENV PATH=/nowhere\n",
-        encoding="utf-8",
+        f"ARG BASE\nFROM ${{BASE}}\nRUN rm -f /usr/bin/python3* # {os.getpid()}\nENV PATH=/nowhere\n", encoding="utf-8"
     )
     result = call(
         tmp_path,
@@ -435,18 +429,12 @@ def test_an_approved_image_and_approved_packages_are_what_is_used(engine: str, t
     with Executor(registry, engine=engine, lock=lock) as executor:
         assert executor.run("tool", {}).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
     wheel(index, "greeting", "2.0", "WORD = 'another'\n")
-    other = Lock(
-        "toolc.lock",
-        {"tool": replace(lock.tools["tool"], packages=(f"greeting==2.0@sha256:{'0' * 64}",))},
-    )
+    other = Lock("toolc.lock", {"tool": replace(lock.tools["tool"], packages=(f"greeting==2.0@sha256:{'0' * 64}",))})
     with (
         Executor(registry, engine=engine, lock=other) as executor,
         pytest.raises(InfrastructureError, match="greeting"),
     ):
         executor.run("tool", {})
     other = Lock("toolc.lock", {"tool": replace(lock.tools["tool"], image=f"sha256:{'0' * 64}")})
-    with (
-        Executor(registry, engine=engine, lock=other) as executor,
-        pytest.raises(LockError, match="is not the one"),
-    ):
+    with Executor(registry, engine=engine, lock=other) as executor, pytest.raises(LockError, match="is not the one"):
         executor.run("tool", {})

@@ -24,8 +24,7 @@ def test_every_image_is_known_here() -> None:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("name", "engine"),
-    [("python", "docker"), ("node", "docker"), ("shell-tools", "docker"), ("shell-tools", "oci")],
+    ("name", "engine"), [("python", "docker"), ("node", "docker"), ("shell-tools", "docker"), ("shell-tools", "oci")]
 )
 def test_an_image_holds_what_it_is_for(name: str, engine: str, tmp_path: Path) -> None:
     usable("docker")

@@ -108,9 +108,7 @@ except OSError as error: print(error.strerror)
 
 def test_no_mount_brings_devices_or_set_user_ids(engine: OciEngine, tmp_path: Path) -> None:
     profile = Profile(workspace=mount(tmp_path), limits=SMALL)
-    mounts = [
-        line.split() for line in run(engine, "print(open('/proc/self/mountinfo').read())", profile).splitlines()
-    ]
+    mounts = [line.split() for line in run(engine, "print(open('/proc/self/mountinfo').read())", profile).splitlines()]
     for _, _, _, _, point, options, *_ in (fields for fields in mounts if fields):
         if not point.startswith(("/proc/", "/dev/")) and point not in {"/", "/dev"}:
             assert {"nosuid", "nodev"} <= set(options.split(",")), point
@@ -154,9 +152,7 @@ for family in (2, 30, 40):
 @pytest.mark.parametrize("owner", [0, 1234])
 def test_no_set_user_id_file_can_be_made(engine: OciEngine, tmp_path: Path, owner: int) -> None:
     os.chown(tmp_path, owner, owner)
-    set_id_cases.check(
-        run(engine, set_id_cases.PROGRAM, Profile(workspace=mount(tmp_path), limits=SMALL)),
-    )
+    set_id_cases.check(run(engine, set_id_cases.PROGRAM, Profile(workspace=mount(tmp_path), limits=SMALL)))
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="only x86-64 has other personalities")
@@ -352,9 +348,7 @@ def test_signals_to_our_group_do_not_reach_the_runtime(engine: OciEngine) -> Non
 def test_many_starts_at_once(engine: OciEngine, tmp_path: Path) -> None:
     profile = Profile(workspace=mount(tmp_path), limits=SMALL)
     said: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: said.append(run(engine, "print('here')", profile))) for _ in range(8)
-    ]
+    threads = [threading.Thread(target=lambda: said.append(run(engine, "print('here')", profile))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

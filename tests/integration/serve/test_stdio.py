@@ -19,11 +19,7 @@ from paths import ROOT, SUPPORT
 
 PROGRAM = SUPPORT / "fake_tools.py"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-INITIALIZE = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
 @pytest.fixture

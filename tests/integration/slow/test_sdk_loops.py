@@ -73,10 +73,7 @@ def test_anthropic_messages(executor: Executor) -> None:
     with scripted(AnthropicSpeech()) as model, Anthropic(api_key="none", base_url=model.base_url) as client:
         asked: Any = {"model": "scripted", "max_tokens": 100, "messages": messages, "tools": tools}
         response = client.messages.create(**asked)
-        messages += [
-            {"role": "assistant", "content": response.content},
-            *answers(executor, "anthropic", response),
-        ]
+        messages += [{"role": "assistant", "content": response.content}, *answers(executor, "anthropic", response)]
         response = client.messages.create(**asked)
     assert [block.text for block in response.content if block.type == "text"] == [DONE]
     assert model.speech.results(model.requests[1]) == [("id_1", "hello")]

@@ -46,9 +46,7 @@ def configuration(request: pytest.FixtureRequest) -> Configuration:
 
 
 OWNERS = [
-    (name, owner)
-    for name, each in CONFIGURATIONS.items()
-    for owner in ((each.uid,) if each.uid else (0, USER, 4321))
+    (name, owner) for name, each in CONFIGURATIONS.items() for owner in ((each.uid,) if each.uid else (0, USER, 4321))
 ]
 """An ordinary user may write only in a workspace of his own."""
 
@@ -138,16 +136,10 @@ def test_a_workspace_may_have_any_name(configuration: Configuration, workspace: 
     give(odd, USER)
     found = answer(configuration, odd, "echo new > a; printf x > 'in:ner, \\'; rm b")
     assert not found["is_error"], found["text"]
-    assert ((odd / "a").read_text(), (odd / "in:ner, \\").read_text(), (odd / "b").exists()) == (
-        "new\n",
-        "x",
-        False,
-    )
+    assert ((odd / "a").read_text(), (odd / "in:ner, \\").read_text(), (odd / "b").exists()) == ("new\n", "x", False)
 
 
-def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(
-    configuration: Configuration, workspace: Path
-) -> None:
+def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(configuration: Configuration, workspace: Path) -> None:
     give(workspace, USER)
 
     def work(engine: Engine) -> JsonValue:
@@ -167,20 +159,8 @@ def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(
 def test_git_works_and_its_own_files_stay_as_they_are(workspace: Path, name: str, owner: int) -> None:
     """Where no image is named, the host's own git."""
     configuration = ready(name)
-    image = (
-        image_builder.build_image("shell-tools", base=None, say=lambda _: None).tag if name == "docker" else None
-    )
-    git = [
-        "git",
-        "-C",
-        str(workspace),
-        "-c",
-        "user.name=n",
-        "-c",
-        "user.email=e@example.com",
-        "-c",
-        "safe.directory=*",
-    ]
+    image = image_builder.build_image("shell-tools", base=None, say=lambda _: None).tag if name == "docker" else None
+    git = ["git", "-C", str(workspace), "-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "safe.directory=*"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         subprocess.run([*git, *words], check=True, capture_output=True)
     give(workspace, owner)

@@ -41,8 +41,6 @@ def test_in_a_transaction_git_that_only_looks_writes_nothing() -> None:
 
 def test_a_spec_that_sets_its_own_wins() -> None:
     assert (
-        variables(SandboxSpec(workspace="rw", env=(EnvVar(name="GIT_CONFIG_COUNT", value="0"),)))[
-            "GIT_CONFIG_COUNT"
-        ]
+        variables(SandboxSpec(workspace="rw", env=(EnvVar(name="GIT_CONFIG_COUNT", value="0"),)))["GIT_CONFIG_COUNT"]
         == "0"
     )

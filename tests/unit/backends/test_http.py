@@ -170,10 +170,7 @@ def test_an_array_within_a_text_and_one_that_a_filter_made_a_text_are_json() -> 
 def test_several_files_are_several_parts_and_a_header_that_is_null_is_none() -> None:
     parts = (Part(name="f", value=text(arg("v")), is_file=True), Part(name="t", value=text(arg("v"))))
     backend = HttpBackend(
-        url=url("/"),
-        method="POST",
-        headers=(Field(name="X", value=text(arg("n"))),),
-        body=MultipartBody(parts=parts),
+        url=url("/"), method="POST", headers=(Field(name="X", value=text(arg("n"))),), body=MultipartBody(parts=parts)
     )
     found = call(backend, v=["a", "b"], n=None)
     assert found.headers == ()
@@ -222,10 +219,7 @@ def test_parts_of_a_multipart_body() -> None:
     )
     found = call(HttpBackend(url=url("/"), method="POST", body=body), path="a.csv", note="hi")
     assert found.body == MultipartForm(
-        parts=(
-            FormPart(name="file", path="out/a.csv", content_type="text/csv"),
-            FormPart(name="note", value=("hi",)),
-        )
+        parts=(FormPart(name="file", path="out/a.csv", content_type="text/csv"), FormPart(name="note", value=("hi",)))
     )
 
 
@@ -329,13 +323,7 @@ def test_a_url_of_the_callers_must_be_one(value: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "idempotent", "repeated"),
-    [
-        ("GET", None, True),
-        ("PUT", None, True),
-        ("POST", None, False),
-        ("POST", True, True),
-        ("PATCH", False, False),
-    ],
+    [("GET", None, True), ("PUT", None, True), ("POST", None, False), ("POST", True, True), ("PATCH", False, False)],
 )
 def test_only_what_may_be_sent_twice_is_retried(method: str, idempotent: bool | None, repeated: bool) -> None:
     backend = HttpBackend(url=url("/"), method=method, retry=HttpRetry())  # type: ignore[arg-type]
@@ -364,8 +352,7 @@ def test_what_the_guest_says_of_the_response_is_in_the_details() -> None:
     about: JsonObject = {"status": 200, "content_type": "text/plain", "truncated": True}
     found = read({"content": content, "structured": None, "details": about})
     assert found == ToolResult(
-        content=(Text("hi"),),
-        details={"http": {"status": 200, "content_type": "text/plain"}, "truncated": True},
+        content=(Text("hi"),), details={"http": {"status": 200, "content_type": "text/plain"}, "truncated": True}
     )
 
 

@@ -105,10 +105,7 @@ SEVERAL_WORDS = (
             "its parameters.additionalProperties is True, and False was reviewed",
         ),
         (offer({**PARAMETERS, "properties": LACKING}), SEVERAL_WORDS),
-        (
-            offer({**PARAMETERS, "properties": FLAG}),
-            "its parameters.properties.n.minimum is True, and 1 was reviewed",
-        ),
+        (offer({**PARAMETERS, "properties": FLAG}), "its parameters.properties.n.minimum is True, and 1 was reviewed"),
         (offer({**PARAMETERS, "required": ["a"]}), "its parameters.required is ['a'], and ['a', 'n'] was reviewed"),
     ],
 )
@@ -137,16 +134,9 @@ def test_an_error_without_words_has_some() -> None:
 
 @pytest.mark.parametrize(
     ("form", "text", "kind"),
-    [
-        ("json", '{"a": 1}', None),
-        ("json", "{", "serialization"),
-        ("image", "a", "serialization"),
-        ("none", "a", None),
-    ],
+    [("json", '{"a": 1}', None), ("json", "{", "serialization"), ("image", "a", "serialization"), ("none", "a", None)],
 )
-def test_an_answer_is_held_to_the_format_that_the_spec_says(
-    form: ResultFormat, text: str, kind: str | None
-) -> None:
+def test_an_answer_is_held_to_the_format_that_the_spec_says(form: ResultFormat, text: str, kind: str | None) -> None:
     result = read(answered({"content": texts(text)}), form)
     assert (result.error and result.error.kind) == kind
     assert result.data == ({"a": 1} if form == "json" and kind is None else None)

@@ -120,10 +120,7 @@ def test_so_may_a_recording(key: str | None) -> None:
             {"content": [{"type": "video"}]},
             "content[0] of its answer has the type 'video'; a block is a 'text', an 'image' or an 'audio'",
         ),
-        (
-            {"content": [{"type": "audio"}]},
-            "content[0] of its answer is a recording whose 'data' is not base64",
-        ),
+        ({"content": [{"type": "audio"}]}, "content[0] of its answer is a recording whose 'data' is not base64"),
         (
             {"content": [{"type": "audio", "data": ENCODED}]},
             "content[0] of its answer is a recording that is none of audio/wav, audio/mpeg, audio/ogg, audio/flac",

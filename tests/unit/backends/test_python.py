@@ -22,9 +22,7 @@ BACKEND = PythonBackend(entry="tool.py", function="main", files=FILES)
 PNG = b"\x89PNG\r\n\x1a\nrest"
 
 
-def read_bytes(
-    reply: bytes, format_: ResultFormat = "text", stdout: bytes = b"", stderr: bytes = b""
-) -> ToolResult:
+def read_bytes(reply: bytes, format_: ResultFormat = "text", stdout: bytes = b"", stderr: bytes = b"") -> ToolResult:
     outcome = Outcome(
         ending="exited",
         stdout=Capture(head=stdout, total_bytes=len(stdout)),
@@ -143,9 +141,7 @@ def test_no_answer_at_all_says_how_the_process_ended() -> None:
 
 
 def test_arguments_too_large_to_send_are_invalid() -> None:
-    result = Python().read(
-        BACKEND, ResultSpec(), Outcome(ending="not_started", reason="40000555 bytes are too many")
-    )
+    result = Python().read(BACKEND, ResultSpec(), Outcome(ending="not_started", reason="40000555 bytes are too many"))
     assert result.error == ToolFailure("invalid_args", "40000555 bytes are too many")
 
 

@@ -32,18 +32,12 @@ def plan(backend: ShellBackend, /, **arguments: JsonValue) -> Plan:
 
 def plan_with_env(backend: ShellBackend, env: tuple[EnvVar, ...], arguments: JsonObject) -> Plan:
     tool = ToolSpec(
-        name="t",
-        description="d",
-        parameters=Schema({"type": "object"}),
-        backend=backend,
-        sandbox=SandboxSpec(env=env),
+        name="t", description="d", parameters=Schema({"type": "object"}), backend=backend, sandbox=SandboxSpec(env=env)
     )
     return Shell().plan(backend, BoundCall(tool=tool, arguments=arguments, call_id="call_1"), Profile())
 
 
-def argv(
-    *elements: Template | WhenGroup, allow_dash: tuple[str, ...] = (), **arguments: JsonValue
-) -> tuple[str, ...]:
+def argv(*elements: Template | WhenGroup, allow_dash: tuple[str, ...] = (), **arguments: JsonValue) -> tuple[str, ...]:
     backend = ShellBackend(command=Argv(elements=elements), allow_dash=allow_dash)
     invocation = plan(backend, **arguments).invocation
     assert isinstance(invocation, Exec)
@@ -222,9 +216,7 @@ def test_a_variable_that_cannot_be_passed_is_refused(value: str) -> None:
         plan(ShellBackend(command=Script(text="")), long=value)
 
 
-def test_the_environment_is_the_base_and_the_specs_and_nothing_of_the_hosts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_environment_is_the_base_and_the_specs_and_nothing_of_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOST_SECRET", "x")
     backend = ShellBackend(command=Argv(elements=(text("env"),)))
     env = plan_with_env(backend, (EnvVar(name="LANG", value="de_DE"), EnvVar(name="MODE", value="fast")), {}).env

@@ -122,11 +122,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
         ),
         (click.exceptions.Exit(1), 1, ""),
         (SystemExit(4), 4, ""),
-        (
-            OSError(28, "No space left on device"),
-            2,
-            "toolc: the output cannot be written: No space left on device\n",
-        ),
+        (OSError(28, "No space left on device"), 2, "toolc: the output cannot be written: No space left on device\n"),
     ],
 )
 def test_each_error_has_its_exit_code(
@@ -144,9 +140,7 @@ def test_a_bug_is_one_line_that_says_where_the_traceback_is(
         raise ZeroDivisionError("oh\nno")
     assert exit_code(raised.value) == 3
     (file,) = tmp_path.iterdir()
-    assert (
-        capsys.readouterr().err == f"toolc: this is a bug in toolc: no; please report it with what is in {file}\n"
-    )
+    assert capsys.readouterr().err == f"toolc: this is a bug in toolc: no; please report it with what is in {file}\n"
     assert "ZeroDivisionError: oh\nno" in file.read_text(encoding="utf-8")
 
 

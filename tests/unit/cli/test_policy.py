@@ -89,9 +89,7 @@ def test_a_policy_that_cannot_be_read_lets_nothing_through(specs: Path, toolc: T
     for words in (("check", "specs"), ("build", "specs"), ("run", "specs/hello.yaml"), ("serve", "specs")):
         status, out, err = toolc(*words, "--policy", "central.yml")
         assert (status, out) == (2, "")
-        assert err.startswith(
-            "toolc: the policy central.yml cannot be used:\ncentral.yml:1:10: the policy has no key"
-        )
+        assert err.startswith("toolc: the policy central.yml cannot be used:\ncentral.yml:1:10: the policy has no key")
     assert toolc("test", "specs", "--policy", "nowhere.yml")[0] == 2
 
 

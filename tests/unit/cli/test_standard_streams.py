@@ -32,19 +32,14 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def sh(command: str, environment: Mapping[str, str] | None = None) -> tuple[int, str, str]:
     done = subprocess.run(
-        ["sh", "-c", command],
-        env=os.environ | (environment or {}),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
+        ["sh", "-c", command], env=os.environ | (environment or {}), capture_output=True, encoding="utf-8", check=False
     )
     return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("closed", "told"),
-    [("<&-", (0, "hello  größe\n", "")), (">&-", (0, "", "")), ("2>&-", (0, "hello  größe\n", ""))],
+    ("closed", "told"), [("<&-", (0, "hello  größe\n", "")), (">&-", (0, "", "")), ("2>&-", (0, "hello  größe\n", ""))]
 )
 def test_a_closed_stream_is_an_empty_one(closed: str, told: tuple[int, str, str]) -> None:
     assert sh(f"{TOOLC} list good.yaml {closed}") == told

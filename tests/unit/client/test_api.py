@@ -157,9 +157,7 @@ def test_a_build_says_what_it_wrote(specs: Path, tmp_path: Path) -> None:
 
 
 def test_a_build_takes_one_path_too(specs: Path, tmp_path: Path) -> None:
-    assert (
-        build(str(specs), tmp_path / "build").names == build(specs, tmp_path / "other").names == ("count", "hello")
-    )
+    assert build(str(specs), tmp_path / "build").names == build(specs, tmp_path / "other").names == ("count", "hello")
 
 
 def test_a_build_counts_what_parameters_lost(specs: Path, tmp_path: Path) -> None:

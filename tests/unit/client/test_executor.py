@@ -181,9 +181,7 @@ class TestBatches:
         calls = [ToolCall(name="echo", arguments={"word": "id"}, call_id="same") for _ in range(2)]
         assert [each.text for each in executor.run_batch(calls)] == ["echo same", "echo same~2"]
 
-    @pytest.mark.parametrize(
-        "options", [{"mode": "batched"}, {"size": 0}, {"timeout": 0}, {"mode": "none"}], ids=str
-    )
+    @pytest.mark.parametrize("options", [{"mode": "batched"}, {"size": 0}, {"timeout": 0}, {"mode": "none"}], ids=str)
     def test_what_makes_no_sense_is_refused_before_anything_starts(
         self, executor: Executor, words: Words, options: dict[str, object]
     ) -> None:

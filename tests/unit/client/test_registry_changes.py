@@ -82,16 +82,12 @@ def test_the_order_of_adding_changes_nothing() -> None:
 
 
 def test_a_name_or_alias_that_is_taken_is_refused_and_nothing_is_added(compiled: Registry) -> None:
-    with pytest.raises(
-        UsageError, match="the tool 'greet' cannot be added: its name is taken by the tool 'greet'; "
-    ):
+    with pytest.raises(UsageError, match="the tool 'greet' cannot be added: its name is taken by the tool 'greet'; "):
         compiled.add(named("first"), named("greet"))
     with pytest.raises(UsageError, match="the tool 'hello' cannot be added: its name is taken by the tool 'greet'"):
         compiled.add(named("hello"))
     aliased = define("wave", "Wave.", aliases=["greet"]).handler(lambda: "")
-    with pytest.raises(
-        UsageError, match="the tool 'wave' cannot be added: its alias 'greet' is taken by the tool 'gr"
-    ):
+    with pytest.raises(UsageError, match="the tool 'wave' cannot be added: its alias 'greet' is taken by the tool 'gr"):
         compiled.add(aliased)
     assert compiled.names == ("greet", "sneak")
     with pytest.raises(UsageError, match="a int is no tool; add a function, a tool, or a registry"):
@@ -191,9 +187,7 @@ def test_no_compiled_tool_reaches_a_function_of_the_process(compiled: Registry) 
 
     compiled.remove("greet")
     compiled.add(greet)
-    with pytest.raises(
-        RegistryError, match="tool 'sneak' calls tools of this registry that are not those it was rev"
-    ):
+    with pytest.raises(RegistryError, match="tool 'sneak' calls tools of this registry that are not those it was rev"):
         Executor(compiled).run("sneak", {})
     calls = CallPipeline(CallOptions(choose=never), compiled.called)
     with Cancellation() as cancellation:

@@ -154,6 +154,4 @@ def files() -> dict[str, bytes]:
     for name, (was, text) in CHANGED.items():
         assert was in GOOD, name
         texts[f"{name.replace(' ', '-')}.yaml"] = GOOD.replace(was, text, 1)
-    return {
-        name: text.encode() if isinstance(text, str) else text for name, text in sorted((texts | OTHER).items())
-    }
+    return {name: text.encode() if isinstance(text, str) else text for name, text in sorted((texts | OTHER).items())}

@@ -27,10 +27,7 @@ def test_the_files_are_those_of_all_tools_lowered_together(registry: RegistryFil
     lowered = {name: load_provider(name).lower(tools) for name in PROVIDER_NAMES}
     losses = {name: [each._asdict() for each in lowering.losses] for name, lowering in lowered.items()}
     wanted = {f"providers/{name}.json": canonical(lowering.tools) for name, lowering in lowered.items()}
-    wanted |= {
-        "registry.json": canonical(registry.to_json()),
-        "loss.json": canonical(json.loads(json.dumps(losses))),
-    }
+    wanted |= {"registry.json": canonical(registry.to_json()), "loss.json": canonical(json.loads(json.dumps(losses)))}
     assert any(losses.values())
     assert join(render(tools, tools), registry.toolsets) == wanted
 

@@ -156,19 +156,7 @@ _LEAVES = st.one_of(
     st.integers(-3, 300),
     st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from(
-        [
-            "hello",
-            "object",
-            "string",
-            "array",
-            "{{ a }}",
-            "{{ b.a | upper }}",
-            "{{",
-            "30s",
-            "64MiB",
-            "any",
-            "#/$defs/a",
-        ]
+        ["hello", "object", "string", "array", "{{ a }}", "{{ b.a | upper }}", "{{", "30s", "64MiB", "any", "#/$defs/a"]
     ),
     st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=5),
 )
@@ -206,9 +194,7 @@ def test_any_tree_is_a_tool_or_has_an_error(
 
 
 # No marks and no fillers: among them are characters that nobody sees, which TC210 refuses.
-_SEEN = st.characters(
-    codec="utf-8", exclude_categories=("C", "M", "Z"), exclude_characters="\u115f\u1160\u3164\uffa0"
-)
+_SEEN = st.characters(codec="utf-8", exclude_categories=("C", "M", "Z"), exclude_characters="\u115f\u1160\u3164\uffa0")
 _WORDS = st.text(_SEEN, min_size=1, max_size=8).filter(lambda text: "{{" not in text)
 _GOOD = st.fixed_dictionaries(
     {

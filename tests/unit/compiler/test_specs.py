@@ -50,9 +50,7 @@ def _findings(name: str) -> str:
 
 
 def _warning(number: str) -> dict[str, Severity]:
-    return (
-        {number: Severity.WARNING} if any(each.number == number and not each.enabled for each in codes.ALL) else {}
-    )
+    return {number: Severity.WARNING} if any(each.number == number and not each.enabled for each in codes.ALL) else {}
 
 
 def _write_expected() -> None:

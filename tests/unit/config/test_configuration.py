@@ -128,8 +128,7 @@ def test_nor_is_one_in_a_folder_where_others_can_put_another(home: dict[str, str
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
     assert str(caught.value) == (
-        f"{folder} can be written by others, so it may not be yours; "
-        f"run: chown $USER {folder} && chmod 700 {folder}"
+        f"{folder} can be written by others, so it may not be yours; run: chown $USER {folder} && chmod 700 {folder}"
     )
 
 
@@ -159,9 +158,7 @@ def test_nor_is_one_that_belongs_to_somebody_else(home: dict[str, str]) -> None:
         load_configuration(home)
 
 
-def test_a_repository_cannot_bring_one(
-    home: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repository_cannot_bring_one(home: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(home, "accept_unenforced: [memory]\n")
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     (tmp_path / "specs").mkdir()
@@ -181,7 +178,5 @@ def test_the_page_about_it_shows_one_that_works(home: dict[str, str]) -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     write(home, example)
     assert load_configuration(home) == Configuration(
-        engine="auto",
-        accept_unenforced=("memory", "cpus"),
-        secrets={"GITHUB_TOKEN": EnvSource("GH_TOKEN")},
+        engine="auto", accept_unenforced=("memory", "cpus"), secrets={"GITHUB_TOKEN": EnvSource("GH_TOKEN")}
     )

@@ -66,9 +66,7 @@ def test_tests_get_what_they_are_given() -> None:
     store = SecretStore({}, {"TOOLC_SECRET_A": VALUE}, from_environment=False)
     with pytest.raises(UsageError) as caught:
         store.reveal(["A"])
-    assert str(caught.value) == (
-        "the secret 'A' has no value; tests get none unless they are given: --secrets FILE"
-    )
+    assert str(caught.value) == ("the secret 'A' has no value; tests get none unless they are given: --secrets FILE")
 
 
 @pytest.mark.parametrize(
@@ -93,8 +91,7 @@ def test_what_is_wrong_with_a_source(tmp_path: Path) -> None:
     program = (sys.executable, "-c", "import sys; print('hidden value'); sys.exit(3)")
     assert problem(EnvSource("X")) == "the secret 'A' is to be the variable X, which is not set; set it"
     assert (
-        problem(FileSource(f"{tmp_path}/no"))
-        == f"the secret 'A': cannot read {tmp_path}/no: No such file or directory"
+        problem(FileSource(f"{tmp_path}/no")) == f"the secret 'A': cannot read {tmp_path}/no: No such file or directory"
     )
     assert problem(FileSource(str(tmp_path))) == f"the secret 'A': cannot read {tmp_path}: Is a directory"
     assert problem(FileSource(f"{tmp_path}/binary")) == (
@@ -104,9 +101,7 @@ def test_what_is_wrong_with_a_source(tmp_path: Path) -> None:
         "the secret 'A': cannot run '/no/such/program': No such file or directory"
     )
     failed = problem(CommandSource(program))
-    assert failed.startswith(
-        f"the secret 'A': {sys.executable!r} ended with status 3; run it yourself to see why: "
-    )
+    assert failed.startswith(f"the secret 'A': {sys.executable!r} ended with status 3; run it yourself to see why: ")
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o666])
@@ -253,10 +248,7 @@ def test_a_file_of_secrets(tmp_path: Path, name: str, text: str) -> None:
     [
         ("A: 1234567890", ":1:4: the value of 'A' is no text; write it in quotes"),
         ("A: [correct horse]", ":1:4: A says where the value is, and is not the value itself"),
-        (
-            "A: 'correct horse",
-            ":1:4: cannot be read; a file of secrets has lines like NAME: value, values in quotes",
-        ),
+        ("A: 'correct horse", ":1:4: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
         ("- correct horse", ":1:1: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
         ("A=correct horse", ":1:1: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
     ],

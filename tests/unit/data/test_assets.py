@@ -24,7 +24,5 @@ def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_missing_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "__file__", str(tmp_path / "toolc" / "data" / "paths.py"))
-    with pytest.raises(
-        UsageError, match=r"^this installation of toolc has no folder 'specs'; install toolc again$"
-    ):
+    with pytest.raises(UsageError, match=r"^this installation of toolc has no folder 'specs'; install toolc again$"):
         paths.packaged_path("specs")

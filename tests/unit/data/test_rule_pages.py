@@ -38,9 +38,7 @@ def test_each_code_of_the_compiler_is_on_the_page_of_its_number() -> None:
 
 
 def test_each_rule_of_a_review_has_a_page() -> None:
-    declared = {
-        rule.number: (PageCode(name=rule.name, slug=rule.slug, severity=rule.severity),) for rule in rules()
-    }
+    declared = {rule.number: (PageCode(name=rule.name, slug=rule.slug, severity=rule.severity),) for rule in rules()}
     assert {page.number: page.codes for page in pages().values() if not page.bad} == declared
 
 

@@ -20,9 +20,7 @@ FLAW = Advisory(
 )
 
 
-def concern(
-    version: str, changelog: str = "", *, package: str = "runc", advisory: Advisory = FLAW
-) -> tuple[str, str]:
+def concern(version: str, changelog: str = "", *, package: str = "runc", advisory: Advisory = FLAW) -> tuple[str, str]:
     component = Component(name=advisory.component, version=version, package=package)
     found = [(each.status, each.note) for each in concerning([component], [advisory], lambda _: changelog)]
     return found[0] if found else ("none", "")

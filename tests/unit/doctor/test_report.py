@@ -169,9 +169,7 @@ class Engine(FakeEngine):
         return f"it has no {profile.min_isolation}; install it, then restart"
 
 
-WEAK = Enforcement(
-    level="approximate", reason="No control group.", instead="each process", remedy="Run it as root."
-)
+WEAK = Enforcement(level="approximate", reason="No control group.", instead="each process", remedy="Run it as root.")
 AVAILABLE = EngineStatus(available=True, version="1")
 
 

@@ -141,9 +141,7 @@ def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
 def test_a_file_that_is_nobodys_spec_gets_one_warning(tmp_path: Path, name: str, text: str) -> None:
     document, findings = read(tmp_path, text.encode(), name)
     assert document is None
-    assert findings.startswith(
-        f"specs/{name}:1:1: warning TC113: specs/{name} is not a spec: it has no key 'toolc'\n"
-    )
+    assert findings.startswith(f"specs/{name}:1:1: warning TC113: specs/{name} is not a spec: it has no key 'toolc'\n")
     assert findings.endswith("\n\n1 warning\n")
 
 

@@ -50,18 +50,14 @@ def test_units(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_unit_gets_a_hint(tmp_path: Path, key: str, written: str, hint: str) -> None:
-    (found,) = compile_text(
-        tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{{key}: {written}}}}}\n"
-    ).diagnostics.sorted()
+    (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{{key}: {written}}}}}\n").diagnostics.sorted()
 
     assert (found.code.number, found.hint) == ("TC109", hint)
 
 
 @pytest.mark.parametrize("written", ["0s", "999999999999999m", "true", "null", "[1s]"])
 def test_other_wrong_durations(tmp_path: Path, written: str) -> None:
-    (found,) = compile_text(
-        tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{timeout: {written}}}}}\n"
-    ).diagnostics.sorted()
+    (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{timeout: {written}}}}}\n").diagnostics.sorted()
 
     assert found.code.number == "TC108"
 

@@ -146,11 +146,7 @@ def test_a_composite_is_what_the_same_spec_is(compiled: Registry) -> None:
 
 def test_a_sub_agent_is_what_the_same_spec_is(compiled: Registry) -> None:
     made = (
-        define(
-            "helper",
-            "Answer a question. Use it for all that takes some thought.",
-            result_schema={"type": "object"},
-        )
+        define("helper", "Answer a question. Use it for all that takes some thought.", result_schema={"type": "object"})
         .param("question", str, "The question")
         .agent(
             provider="openai",
@@ -288,9 +284,7 @@ def refused(make: Callable[[], object]) -> list[str]:
 
 
 def one() -> Definition:
-    return (
-        define("one", "Do one thing after another.").param("word", "string", "The word").param_opt("n", "integer")
-    )
+    return define("one", "Do one thing after another.").param("word", "string", "The word").param_opt("n", "integer")
 
 
 def test_what_is_wrong_is_told_with_its_line() -> None:

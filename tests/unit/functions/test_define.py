@@ -114,10 +114,7 @@ def unknown(city: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (
-            unhinted,
-            r"test_define\.py:\d+: unhinted: the parameter 'city' has no type hint, .* write e.g. city: str",
-        ),
+        (unhinted, r"test_define\.py:\d+: unhinted: the parameter 'city' has no type hint, .* write e.g. city: str"),
         (several, r"several: the parameter 'cities' is not passed by name"),
         (silent, r"tool 'silent' has no description, by which a model decides when to call it; write one"),
         (odd, r"odd: the parameter 'when': complex has no JSON form"),
@@ -172,16 +169,12 @@ def test_a_builder_refuses_what_makes_no_sense() -> None:
     with pytest.raises(UsageError, match="cannot be called with the keywords host: got an unexpected keyword"):
         ping.handler(lambda: None)
     with pytest.raises(UsageError, match="tool 'x': its parameters are no JSON Schema: 'text' is not valid under"):
-        define("x", "X.", parameters={"type": "object", "properties": {"a": {"type": "text"}}}).handler(
-            lambda a="": a
-        )
+        define("x", "X.", parameters={"type": "object", "properties": {"a": {"type": "text"}}}).handler(lambda a="": a)
     with pytest.raises(UsageError, match="tool 'x' has a whole schema already; put the parameter 'a' in there"):
         define("x", "X.", parameters={"type": "object", "properties": {}}).param("a", "string")
     with pytest.raises(UsageError, match="its parameters must be a schema of type object with properties"):
         define("x", "X.", parameters={"type": "string"})
     with pytest.raises(UsageError, match="tool 'x': a timeout of 0 seconds is none"):
         define("x", "X.", timeout=0).handler(lambda: None)
-    with pytest.raises(
-        UsageError, match="tool 'x': there is no option 'retries'; there are: name, description, label"
-    ):
+    with pytest.raises(UsageError, match="tool 'x': there is no option 'retries'; there are: name, description, label"):
         define("x", "X.", retries=3).handler(lambda: None)  # type: ignore[call-arg]

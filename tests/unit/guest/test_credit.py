@@ -19,9 +19,7 @@ def test_few_connections_have_wide_windows(connections: int, wanted: int) -> Non
 
 
 def test_together_they_stay_within_bounds() -> None:
-    assert all(
-        window(each) * each <= max(ALL_WINDOWS, each * FIRST_WINDOW) for each in range(1, MAX_CONNECTIONS + 1)
-    )
+    assert all(window(each) * each <= max(ALL_WINDOWS, each * FIRST_WINDOW) for each in range(1, MAX_CONNECTIONS + 1))
 
 
 @pytest.mark.slow

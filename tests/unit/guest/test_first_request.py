@@ -168,11 +168,7 @@ def test_a_sandbox_that_has_rehearsed_serves_its_call_as_any_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "message"),
-    [
-        (refuse, "denied", "nobody may"),
-        (break_off, "network", "the connection broke"),
-    ],
+    ("answer", "kind", "message"), [(refuse, "denied", "nobody may"), (break_off, "network", "the connection broke")]
 )
 def test_a_request_that_comes_to_nothing_is_told(answer: Callable[[Host], None], kind: str, message: str) -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:

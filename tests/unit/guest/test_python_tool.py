@@ -94,11 +94,7 @@ def run(n, ctx):
     return ctx.result("words", structured={"id": ctx.call_id, "n": n}, details={"rows": 3})
 """
     outcome = guest.function(code, {"n": 7})
-    assert reply(outcome) == {
-        "content": [text("words")],
-        "structured": [{"id": "c-1", "n": 7}],
-        "details": {"rows": 3},
-    }
+    assert reply(outcome) == {"content": [text("words")], "structured": [{"id": "c-1", "n": 7}], "details": {"rows": 3}}
     assert outcome.stderr.text() == "noted\n"
     assert guest.progress == [(0.0, "start"), (None, ""), (None, "too much")]
 
@@ -132,9 +128,7 @@ def test_a_coroutine_is_awaited(guest: Guest) -> None:
 
 @pytest.mark.parametrize("keyword", ["def", "async def"])
 def test_a_generator_yields_progress_and_content(guest: Guest, keyword: str) -> None:
-    code = (
-        f"{keyword} run():\n    yield 10, 'a tenth'\n    yield 'one '\n    yield 'two'\n    yield None, 'almost'\n"
-    )
+    code = f"{keyword} run():\n    yield 10, 'a tenth'\n    yield 'one '\n    yield 'two'\n    yield None, 'almost'\n"
     assert returned(guest, code)["content"] == [text("one two")]
     assert guest.progress == [(10.0, "a tenth"), (None, "almost")]
 
@@ -322,9 +316,7 @@ def test_ctx_error_refuses_a_kind_that_does_not_exist(guest: Guest) -> None:
     assert error["message"].startswith("ValueError: 'rate-limit' is no kind of error; use one of: invalid_args, ")
 
 
-@pytest.mark.parametrize(
-    ("exit_", "words"), [("sys.exit(3)", "3"), ("sys.exit()", ""), ("sys.exit('bye')", "'bye'")]
-)
+@pytest.mark.parametrize(("exit_", "words"), [("sys.exit(3)", "3"), ("sys.exit()", ""), ("sys.exit('bye')", "'bye'")])
 def test_leaving_the_process_is_an_error(guest: Guest, exit_: str, words: str) -> None:
     error = raised(guest, f"import sys\ndef run(): {exit_}")
     assert (error["kind"], error["message"]) == ("execution", f"the function ended its process: sys.exit({words})")

@@ -75,9 +75,7 @@ def test_signals_have_their_defaults_and_none_is_blocked(guest: Guest) -> None:
 
 
 def test_the_program_stands_behind_the_supervisor_and_leads_its_session(guest: Guest) -> None:
-    outcome = guest.shell(
-        "cat /proc/self/oom_score_adj; cut -d' ' -f1,6,19 /proc/$$/stat; cut -d' ' -f19 /proc/1/stat"
-    )
+    outcome = guest.shell("cat /proc/self/oom_score_adj; cut -d' ' -f1,6,19 /proc/$$/stat; cut -d' ' -f19 /proc/1/stat")
     adj, pid, session, nice, supervisor_nice = outcome.stdout.text().split()
     assert (adj, nice, supervisor_nice) == ("1000", "10", "0")
     assert pid == session

@@ -24,9 +24,7 @@ TRAPS = st.sampled_from(
 )  # fmt: skip
 SCALARS = st.none() | st.booleans() | st.integers(1 - 2**53, 2**53 - 1) | st.floats(-1e9, 1e9) | TEXT | TRAPS
 VALUES: st.SearchStrategy[JsonValue] = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT | TRAPS, inner, max_size=4),
-    max_leaves=20,
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT | TRAPS, inner, max_size=4), max_leaves=20
 )
 
 

@@ -58,15 +58,11 @@ def test_what_is_written_is_what_is_read() -> None:
         },
     )
     assert lock.text() == (
-        f"{HEADER}\ndraw surface={B} effect={C} image={A} "
-        f"package=numpy==2.1.0@{A} package=six==1.16.0@{B}\n{LINE}\n"
+        f"{HEADER}\ndraw surface={B} effect={C} image={A} package=numpy==2.1.0@{A} package=six==1.16.0@{B}\n{LINE}\n"
     )
     assert Lock.parse(lock.text(), "toolc.lock") == lock
     assert Lock.parse("\ufeff" + lock.text().replace("\n", "\r\n"), "toolc.lock") == lock
-    assert lock.tools["draw"].requirements == (
-        f"numpy==2.1.0 --hash={A}",
-        f"six==1.16.0 --hash={B}",
-    )
+    assert lock.tools["draw"].requirements == (f"numpy==2.1.0 --hash={A}", f"six==1.16.0 --hash={B}")
 
 
 @pytest.mark.parametrize(
@@ -74,17 +70,11 @@ def test_what_is_written_is_what_is_read() -> None:
     [
         ((), "toolc.lock:1: this is no lock file"),
         ((LINE,), "toolc.lock:1: this is no lock file"),
-        (
-            ("# toolc.lock 2: later",),
-            "toolc.lock:1: the lock has format 2, and this toolc reads format 1",
-        ),
+        (("# toolc.lock 2: later",), "toolc.lock:1: the lock has format 2, and this toolc reads format 1"),
         ((HEADER, "<<<<<<< HEAD", LINE), "toolc.lock:2: a conflict of a merge stands here"),
         ((HEADER, LINE, "=======", LINE), "toolc.lock:3: a conflict of a merge stands here"),
         ((HEADER, LINE, LINE), "toolc.lock:3: the tool look stands here twice"),
-        (
-            (HEADER, f"look surface={A}"),
-            "toolc.lock:2: a line is a tool's name, its surface, its effect",
-        ),
+        ((HEADER, f"look surface={A}"), "toolc.lock:2: a line is a tool's name, its surface, its effect"),
         ((HEADER, f"1look surface={A} effect={B}"), "toolc.lock:2: a line is a tool's name"),
         ((HEADER, f"{LINE} image={A} image={B}"), "toolc.lock:2: a line is a tool's name"),
         ((HEADER, f"{LINE} colour=red"), "toolc.lock:2: 'colour=red' means nothing here"),
@@ -113,8 +103,7 @@ def test_all_that_moved_is_told(tmp_path: Path) -> None:
     lines = [*changed_tools(lock, tools(tmp_path, changed))]
     assert len(lines) == 3
     assert (
-        "the tool one is not the one that toolc.lock approves: what a call of it does (effect) is sha256:"
-        in lines[0]
+        "the tool one is not the one that toolc.lock approves: what a call of it does (effect) is sha256:" in lines[0]
     )
     assert lines[1].startswith(
         "toolc.lock does not approve the tool zwei; it is what was approved as two; review what changed"

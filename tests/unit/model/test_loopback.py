@@ -99,8 +99,6 @@ def test_listeners_depend_on_the_entries_and_not_on_their_order(entries: list[tu
     assert all(is_loopback(address) for address, _ in places)
     reachable = {(each.host, each.port) for each in listening.forwards}
     assert all(
-        (host, port) in reachable
-        or host == "10.0.0.1"
-        or (host == "localhost" and ("127.0.0.1", port) in reachable)
+        (host, port) in reachable or host == "10.0.0.1" or (host == "localhost" and ("127.0.0.1", port) in reachable)
         for host, port in entries
     )

@@ -59,16 +59,7 @@ from toolc.model.spec.tool import (
     Test,
     ToolSpec,
 )
-from toolc.model.template import (
-    Filter,
-    JsonConstant,
-    JsonEntry,
-    JsonList,
-    JsonMap,
-    JsonTemplate,
-    Placeholder,
-    Template,
-)
+from toolc.model.template import Filter, JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template
 
 words = st.text(max_size=8)
 floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -134,9 +125,9 @@ backends = st.one_of(
         ShellBackend,
         command=st.builds(
             Argv,
-            elements=st.lists(
-                templates | st.builds(WhenGroup, when=words, argv=st.tuples(templates)), max_size=3
-            ).map(tuple),
+            elements=st.lists(templates | st.builds(WhenGroup, when=words, argv=st.tuples(templates)), max_size=3).map(
+                tuple
+            ),
         )
         | st.builds(Script, text=words),
         stdin=st.none() | templates,
@@ -163,8 +154,7 @@ tools = st.builds(
         build=st.none() | st.builds(Build, folder=words, files=st.tuples(st.builds(File, path=words, text=words))),
         transaction=st.none() | st.builds(TransactionSpec, writes=st.tuples(words)),
         network=st.builds(
-            NetworkSpec,
-            allow=st.tuples(st.builds(Destination, kind=st.just("exact"), host=words, port=st.just(443))),
+            NetworkSpec, allow=st.tuples(st.builds(Destination, kind=st.just("exact"), host=words, port=st.just(443)))
         ),
         secret_env=st.tuples(st.builds(SecretEnvVar, name=words, value=templates)),
         secrets=st.tuples(st.builds(SecretSpec, name=words, hosts=st.tuples(words))),
@@ -248,10 +238,7 @@ def test_a_registry_without_toolsets_has_no_key_for_them() -> None:
 @given(tools)
 def test_a_digest_is_over_the_canonical_bytes_of_its_fields(tool: ToolSpec) -> None:
     fields = tool_to_json(tool)
-    for kind, names, found in (
-        ("surface", SURFACE, digests(tool).surface),
-        ("effect", EFFECT, digests(tool).effect),
-    ):
+    for kind, names, found in (("surface", SURFACE, digests(tool).surface), ("effect", EFFECT, digests(tool).effect)):
         value: JsonObject = {"toolc": 1, kind: {name: fields[name] for name in names}}
         if kind == "effect" and called(tool):
             value["calls"] = dict.fromkeys(called(tool))
@@ -302,9 +289,7 @@ def test_what_is_no_registry_is_refused(value: JsonValue, message: str) -> None:
 def test_a_field_of_the_wrong_type_is_named() -> None:
     value = as_stored()
     value["tools"][0]["sandbox"]["limits"]["pids"] = "many"
-    with pytest.raises(
-        RegistryError, match=r"damaged at tools\[0\].sandbox.limits.pids: expected int, found 'many'"
-    ):
+    with pytest.raises(RegistryError, match=r"damaged at tools\[0\].sandbox.limits.pids: expected int, found 'many'"):
         registry_from_json(value)
 
 

@@ -9,12 +9,7 @@ from toolc.model.result import Capture, Text, ToolFailure, ToolResult
 
 @pytest.mark.parametrize(
     ("data", "text", "structured"),
-    [
-        ("words", "words", None),
-        ({"n": 1}, '{"n":1}', ({"n": 1},)),
-        ([], "[]", ([],)),
-        (None, "null", (None,)),
-    ],
+    [("words", "words", None), ({"n": 1}, '{"n":1}', ({"n": 1},)), ([], "[]", ([],)), (None, "null", (None,))],
 )
 def test_success_has_data_and_words_for_it(data: JsonValue, text: str, structured: object) -> None:
     result = ToolResult.success(data)

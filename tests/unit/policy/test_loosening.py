@@ -26,12 +26,7 @@ def policy(folder: Path, text: str) -> Policy:
             "timeout: 2m, pids: 19",
         ),
         ("{limits: {timeout: 1m}}", "{limits: {memory: 1GiB}}", "timeout: 1m", "memory: 1GiB"),
-        (
-            "{hosts: ['a.example.com:443']}",
-            "{hosts: ['*.example.com:443']}",
-            "a.example.com:443",
-            "*.example.com:443",
-        ),
+        ("{hosts: ['a.example.com:443']}", "{hosts: ['*.example.com:443']}", "a.example.com:443", "*.example.com:443"),
         ("{hosts: []}", "{}", "none", None),
         ("{public_egress: false}", "{}", "false", None),
         ("{public_egress: false}", "{hosts: ['public:443']}", "false", None),

@@ -60,12 +60,7 @@ def told(folder: Path, policy: str, *tools: str) -> list[str]:
             "hosts: a call may reach api.example.com:22, which P does not allow; P allows *.example.com:443",
             "sandbox: {network: {allow: ['*.api.example.com:443', 'b.example.com:443']}}\n",
         ),
-        (
-            "{hosts: []}",
-            HTTP,
-            "hosts: a call may reach api.example.com:443, which P does not allow; P allows none",
-            "",
-        ),
+        ("{hosts: []}", HTTP, "hosts: a call may reach api.example.com:443, which P does not allow; P allows none", ""),
         (
             "{hosts: ['api.example.com:443']}",
             "sandbox: {network: {allow: ['*.example.com:443']}}\n",
@@ -96,24 +91,14 @@ def told(folder: Path, policy: str, *tools: str) -> list[str]:
             "images: a call runs in the image 'debian:12', which P does not allow; P allows none",
             "",
         ),
-        (
-            "{require: [owner]}",
-            "",
-            UNSAID.format("owner"),
-            "owner: me\n",
-        ),
+        ("{require: [owner]}", "", UNSAID.format("owner"), "owner: me\n"),
         (
             "{require: [annotations.open_world]}",
             "annotations: {read_only: true}\n",
             UNSAID.format("annotations.open_world"),
             "annotations: {open_world: false}\n",
         ),
-        (
-            "{require: [tests]}",
-            "",
-            UNSAID.format("tests"),
-            "tests: [{expect: {text: 'hello\\n'}}]\n",
-        ),
+        ("{require: [tests]}", "", UNSAID.format("tests"), "tests: [{expect: {text: 'hello\\n'}}]\n"),
         (
             "{backends: [http]}",
             "",
@@ -162,9 +147,7 @@ def test_a_rule_refuses_what_breaks_it_and_nothing_else(
 
 def test_a_composite_counts_with_all_that_its_steps_bring(tmp_path: Path) -> None:
     step = "sandbox: {network: {allow: ['a.example.com:443']}, limits: {timeout: 2m, memory: 1GiB}}\n"
-    both = (
-        "backend: {composite: {strategy: sequential, steps: [{id: one, tool: tool_0}, {id: two, tool: tool_1}]}}\n"
-    )
+    both = "backend: {composite: {strategy: sequential, steps: [{id: one, tool: tool_0}, {id: two, tool: tool_1}]}}\n"
     policy = "{hosts: [], limits: {memory: 512MiB, timeout: 1m}, backends: [composite]}"
     kind = "backends: a call runs a backend of the kind 'shell', which P does not allow"
     assert told(tmp_path, policy, "", step, both) == [

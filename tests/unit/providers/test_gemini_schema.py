@@ -183,11 +183,7 @@ def test_recursion_below_an_optional_property_stays() -> None:
 def test_recursion_that_cannot_be_left_out_is_cut() -> None:
     node: JsonObject = {"type": "object", "properties": {"next": {"anyOf": [ONE, {"type": "null"}]}}}
     log = LossLog("look")
-    root: JsonObject = {
-        "type": "object",
-        "properties": {"p": ONE},
-        "$defs": {"one": {**node, "required": ["next"]}},
-    }
+    root: JsonObject = {"type": "object", "properties": {"p": ONE}, "$defs": {"one": {**node, "required": ["next"]}}}
     result = lower_schema(root, log)
     check_gemini_schema(result)
     assert result["$defs"] == {

@@ -136,11 +136,7 @@ def test_a_choice_of_one_is_a_choice_and_an_open_object_is_closed() -> None:
         ({"type": "array", "items": True}, "/items", "a value of which nothing is said"),
         ({"type": "array", "prefixItems": [{"type": "null"}]}, "/prefixItems", "prefixItems"),
         ({"type": "object"}, "", "an object with names of a call's own"),
-        (
-            {"type": "object", "additionalProperties": {"type": "string"}},
-            "",
-            "an object with names of a call's own",
-        ),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "", "an object with names of a call's own"),
         ({"type": "object", "patternProperties": {"^a": {}}}, "/patternProperties", "patternProperties"),
         ({"type": "object", "properties": {}, "required": ["x"]}, "", "an object with names of a call's own"),
         ({"enum": [["a"]]}, "/enum", "enum of arrays or objects"),

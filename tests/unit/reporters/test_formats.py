@@ -213,10 +213,7 @@ def test_a_fix_is_a_part_of_its_finding() -> None:
         }
     ]
     told = [line.strip() for line in render(found, "text").splitlines() if "help" in line]
-    assert told == [
-        "= help: did you mean 'y'? [fixable with --unsafe-fixes]",
-        "= help: [fixable with --fix]",
-    ]
+    assert told == ["= help: did you mean 'y'? [fixable with --unsafe-fixes]", "= help: [fixable with --fix]"]
 
 
 def test_github_escapes_what_has_a_meaning_in_a_command() -> None:
@@ -324,9 +321,7 @@ def test_sarif_names_files_by_relative_uris(path: str, uri: str) -> None:
 
 
 def fingerprints(*found: tuple[Code, str, Span, str], text: str) -> list[str]:
-    return [
-        each["partialFingerprints"]["toolcFinding/v1"] for each in sarif_run(report(*found, text=text))["results"]
-    ]
+    return [each["partialFingerprints"]["toolcFinding/v1"] for each in sarif_run(report(*found, text=text))["results"]]
 
 
 def test_a_fingerprint_outlives_moved_lines_and_new_words() -> None:
@@ -368,8 +363,6 @@ def test_of_one_file_with_very_many_findings_a_hundred_are_written_out_errors_fi
     else:
         assert rendered.count("and 150 more findings in this file") == 1
     if name == "text":
-        assert rendered.endswith(
-            "\n\nspecs/a.yaml: and 150 more findings in this file\n\n10 errors, 241 warnings\n"
-        )
+        assert rendered.endswith("\n\nspecs/a.yaml: and 150 more findings in this file\n\n10 errors, 241 warnings\n")
     if name == "sarif":
         assert [*Draft4Validator(SARIF).iter_errors(json.loads(rendered))] == []

@@ -34,18 +34,8 @@ def test_an_accepted_change_is_left_out_also_after_its_line_moved(tmp_path: Path
 @pytest.mark.parametrize(
     ("old", "new", "harmless", "left"),
     [
-        (
-            "enum: [lamp, door]",
-            "enum: [lamp, roof]",
-            "'name' now allows \"roof\"",
-            "'name' no longer allows \"door\"",
-        ),
-        (
-            "type: string",
-            "type: integer",
-            "'name' now allows integer",
-            "'name' no longer allows string",
-        ),
+        ("enum: [lamp, door]", "enum: [lamp, roof]", "'name' now allows \"roof\"", "'name' no longer allows \"door\""),
+        ("type: string", "type: integer", "'name' now allows integer", "'name' no longer allows string"),
     ],
     ids=["values", "types"],
 )

@@ -183,9 +183,7 @@ NOT_SHOWN: Final[dict[str, tuple[dict[str, str], dict[str, str]]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("base", "edits", "wanted"), SHOWN.values(), ids=SHOWN)
-def test_it_is_shown(
-    repository: Repository, base: dict[str, str], edits: dict[str, str], wanted: list[str]
-) -> None:
+def test_it_is_shown(repository: Repository, base: dict[str, str], edits: dict[str, str], wanted: list[str]) -> None:
     assert both_ways(repository, base, edits) == wanted
 
 

@@ -44,9 +44,7 @@ def test_a_policy_that_allows_more_is_shown_though_no_tool_has_changed(tmp_path:
     assert [each for each in told(back.shared) if "limits" in each] == []
 
 
-def test_a_project_file_that_goes_or_comes_below_changes_nothing_while_one_above_is_as_strict(
-    tmp_path: Path,
-) -> None:
+def test_a_project_file_that_goes_or_comes_below_changes_nothing_while_one_above_is_as_strict(tmp_path: Path) -> None:
     above = {"toolc.yaml": STRICT, "sub/a.yaml": PLAIN}
     below = above | {"sub/toolc.yaml": "vars: {x: 1}\n"}
     assert told(difference(tmp_path / "1", above, below).shared) == []
@@ -115,10 +113,7 @@ def test_a_change_that_drops_its_approval_still_needs_it(tmp_path: Path) -> None
     old, new = {"a.yaml": PLAIN, "toolc.yaml": ASKING}, {"a.yaml": REACHING, "toolc.yaml": "vars: {}\n"}
     found = difference(tmp_path, old, new)
     named = {each.rule: each.approvers for _, each in found.changes if each.approvers}
-    assert named == {
-        "RSK01": ("@example/network", "@example/payments"),
-        "RSK12": ("@example/platform",),
-    }
+    assert named == {"RSK01": ("@example/network", "@example/payments"), "RSK12": ("@example/platform",)}
 
 
 def test_a_central_policy_is_held_against_what_changed(

@@ -92,8 +92,7 @@ WIDER: Final = {
     "the url is the caller's": (
         HTTP + "sandbox: {network: {allow: [a.example.com:443]}}\n",
         changed(
-            HTTP,
-            ("url: https://api.example.com/things/{{ name }}", "url: '{{ name }}'\n    url_from_argument: true"),
+            HTTP, ("url: https://api.example.com/things/{{ name }}", "url: '{{ name }}'\n    url_from_argument: true")
         )
         + "sandbox: {network: {allow: [a.example.com:443]}}\n",
         [
@@ -243,16 +242,10 @@ WIDER: Final = {
         changed(PY, ("return name", "return name  # as it is")),
         ["RSK07 low: the program look.py is another in its comments and layout only"],
     ),
-    "another package": (
-        PY,
-        changed(PY, ("six==1.16.0", "six==1.17.0")),
-        ["RSK12 high: a call uses other packages"],
-    ),
+    "another package": (PY, changed(PY, ("six==1.16.0", "six==1.17.0")), ["RSK12 high: a call uses other packages"]),
     "a command beside other code": (
         changed(PLAIN, ('argv: [echo, --, "{{ name }}"]', 'script: echo "$ARG_name"')),
-        changed(
-            PLAIN, ('argv: [echo, --, "{{ name }}"]', 'script: echo "$ARG_name" 1\n    interpreter: [/bin/bash]')
-        ),
+        changed(PLAIN, ('argv: [echo, --, "{{ name }}"]', 'script: echo "$ARG_name" 1\n    interpreter: [/bin/bash]')),
         [
             "RSK07 high: the program script is another",
             "RSK07 high: a call does something else: backend.shell.command.script.interpreter",
@@ -316,10 +309,7 @@ SAME: Final = {
     "line ends": (PLAIN, PLAIN.replace("\n", "\r\n")),
     "quotes": (PLAIN, PLAIN.replace("label: Look", "label: 'Look'").replace('"{{ name }}"', "'{{ name }}'")),
     "an anchor": (PLAIN, PLAIN.replace("label: Look", "label: &l Look")),
-    "another style": (
-        PLAIN,
-        PLAIN.replace('[echo, --, "{{ name }}"]', '\n    - echo\n    - --\n    - "{{ name }}"'),
-    ),
+    "another style": (PLAIN, PLAIN.replace('[echo, --, "{{ name }}"]', '\n    - echo\n    - --\n    - "{{ name }}"')),
     "a default written out": (PLAIN, PLAIN + "sandbox: {limits: {timeout: 30s}, workspace: none}\n"),
     "units": (PLAIN + "sandbox: {limits: {timeout: 60s}}\n", PLAIN + "sandbox: {limits: {timeout: 1m}}\n"),
     "the order of hosts": (
@@ -376,9 +366,7 @@ def test_what_stays_is_the_same_whatever_comes_beside_it(tmp_path: Path) -> None
 def test_a_new_tool_shows_all_that_it_comes_with(tmp_path: Path) -> None:
     new = PLAIN + "sandbox: {workspace: rw, network: {allow: ['public:443']}, lifetime: session}\n"
     (tool,) = difference(
-        tmp_path,
-        {"b.yaml": PLAIN.replace("look", "other")},
-        {"b.yaml": PLAIN.replace("look", "other"), "a.yaml": new},
+        tmp_path, {"b.yaml": PLAIN.replace("look", "other")}, {"b.yaml": PLAIN.replace("look", "other"), "a.yaml": new}
     ).tools
     assert told(tool.changes) == [
         "CON312 compatible: the tool is new",
@@ -460,10 +448,7 @@ def test_an_alias_that_means_another_tool_is_told_on_what_calls_it(tmp_path: Pat
 def test_a_toolset_that_grows_is_told_on_the_tool_and_for_what_it_makes_possible(tmp_path: Path) -> None:
     reads = PLAIN + "sandbox: {workspace: ro}\n"
     sends = changed(PLAIN, ("name: look", "name: send"), ("Look a thing up", "Send one thing away"))
-    specs = {
-        "a.yaml": reads,
-        "b.yaml": f"{sends}sandbox: {{network: {{allow: ['public:443']}}}}\naliases: [post]\n",
-    }
+    specs = {"a.yaml": reads, "b.yaml": f"{sends}sandbox: {{network: {{allow: ['public:443']}}}}\naliases: [post]\n"}
     old = specs | {"toolc.yaml": "toolsets: {desk: [look]}\n"}
     new = specs | {"toolc.yaml": "toolsets: {desk: [look, post]}\n"}
     found = [(tool.name, told(tool.changes)) for tool in difference(tmp_path, old, new).tools]
@@ -520,8 +505,6 @@ def test_a_comment_that_ignores_is_told_where_it_stands_and_a_moved_one_is_not(t
 
 
 def test_a_command_is_shown_as_its_spec_writes_it(tmp_path: Path) -> None:
-    (tool,) = difference(
-        tmp_path, {"a.yaml": PLAIN}, {"a.yaml": PLAIN.replace('"{{ name }}"', '"-n {{name}}"')}
-    ).tools
+    (tool,) = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": PLAIN.replace('"{{ name }}"', '"-n {{name}}"')}).tools
     (change,) = tool.changes
     assert (change.before, change.after) == ('["echo", "--", "{{ name }}"]', '["echo", "--", "-n {{ name }}"]')

@@ -97,7 +97,5 @@ def test_what_each_release_changed(commits: list[str]) -> None:
     for base, head in pairwise(commits):
         with two_states(base, head, [Path()]) as (old, new):
             assert not new.diagnostics.has_errors
-            found.append(
-                [f"{each.name}: {line}" for each in compare(old, new).tools for line in told(each.changes)]
-            )
+            found.append([f"{each.name}: {line}" for each in compare(old, new).tools for line in told(each.changes)])
     assert found == [expected for _, expected in HISTORY[1:]]

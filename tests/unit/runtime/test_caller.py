@@ -80,9 +80,7 @@ def test_a_tool_that_does_not_exist_is_an_answer_and_no_exception(outer: CallCon
     scripted = Scripted()
     result = calls(scripted).call("nope", WORD, replace(outer, tell=scripted.events.append), step="x")
     assert result.error == ToolFailure("not_found", "there is no tool 'nope'")
-    assert scripted.events == [
-        ToolEnd(name="nope", call_id="outer.x", parent_call_id="outer", result=result),
-    ]
+    assert scripted.events == [ToolEnd(name="nope", call_id="outer.x", parent_call_id="outer", result=result)]
 
 
 def test_calls_stand_in_each_other_so_deep_and_no_deeper(outer: CallContext) -> None:
@@ -92,8 +90,7 @@ def test_calls_stand_in_each_other_so_deep_and_no_deeper(outer: CallContext) -> 
     result = made.call("echo", WORD, replace(outer, depth=MAX_DEPTH - 1), step="x")
     assert result.error == ToolFailure(
         "execution",
-        "'echo' was not called: calls stand in each other 8 deep here, and no deeper; "
-        "have a tool further out call it",
+        "'echo' was not called: calls stand in each other 8 deep here, and no deeper; have a tool further out call it",
     )
     assert len(scripted.words) == 1
 

@@ -95,9 +95,7 @@ def test_a_call_goes_the_way_of_every_call() -> None:
         ((Resource(b"a", "text/csv", "a.csv"),), (Resource(b"a", "text/csv", "a.csv"),), None),
     ],
 )
-def test_what_it_returns_is_read_as_a_sandboxed_function_is(
-    value: object, content: object, structured: object
-) -> None:
+def test_what_it_returns_is_read_as_a_sandboxed_function_is(value: object, content: object, structured: object) -> None:
     @tool
     def give() -> object:
         """Give it."""

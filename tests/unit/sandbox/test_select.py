@@ -119,8 +119,7 @@ def test_none_is_one_paragraph_that_says_why_for_each(engines: dict[str, Stub]) 
     with pytest.raises(NoEngineError) as caught:
         selection.select("auto", Profile())
     assert str(caught.value) == (
-        "no engine on this host can run this call. docker: no daemon was found. Install one. "
-        "oci: it cannot use images."
+        "no engine on this host can run this call. docker: no daemon was found. Install one. oci: it cannot use images."
     )
     assert caught.value.exit_code == 3
 
@@ -166,11 +165,7 @@ def test_what_the_chosen_engine_does_not_enforce_is_said(engines: dict[str, Stub
 
 @pytest.mark.parametrize(
     ("accepted", "missing"),
-    [
-        ((), "limits.memory and limits.cpus"),
-        (("memory",), "limits.cpus"),
-        (("cpus", "timeout"), "limits.memory"),
-    ],
+    [((), "limits.memory and limits.cpus"), (("memory",), "limits.cpus"), (("cpus", "timeout"), "limits.memory")],
 )
 def test_a_limit_that_is_not_accepted_is_refused(accepted: tuple[str, ...], missing: str) -> None:
     reason = limits_refusal(Capabilities(weak={"cpus": WEAK["cpus"], "memory": WEAK["memory"]}), accepted)
@@ -183,10 +178,7 @@ def test_accepting_is_no_refusal_and_needs_nothing_to_accept() -> None:
     assert limits_refusal(Capabilities(), ()) is None
 
 
-@pytest.mark.parametrize(
-    ("wanted", "got"),
-    [("namespace", "namespace"), ("gvisor", "vm"), ("vm", "vm")],
-)
+@pytest.mark.parametrize(("wanted", "got"), [("namespace", "namespace"), ("gvisor", "vm"), ("vm", "vm")])
 def test_a_tool_gets_the_weakest_that_will_do(wanted: MinIsolation, got: MinIsolation) -> None:
     offered = (Capabilities(isolation="namespace"), Capabilities(isolation="vm"))
     assert offer(offered, wanted).isolation == got

@@ -64,9 +64,7 @@ async def test_the_person_at_the_client_is_asked_and_only_a_yes_is_one(
     assert result.content == [TextContent(type="text", text=said or "this call of 'wipe' was denied")]
 
 
-async def test_a_client_that_cannot_ask_gets_the_remedy(
-    mode: Literal["auto", "legacy"],
-) -> None:
+async def test_a_client_that_cannot_ask_gets_the_remedy(mode: Literal["auto", "legacy"]) -> None:
     calls: list[JsonObject] = []
     with wiping(calls) as each:
         async with Client(make_server(each, version="1"), mode=mode) as client:

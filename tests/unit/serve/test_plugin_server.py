@@ -64,10 +64,7 @@ def test_arguments_that_the_tool_refuses_are_an_answer() -> None:
     with serving("echo") as server:
         assert json.loads(server.answer(call(params={}))) == {
             "content": [
-                {
-                    "type": "text",
-                    "text": "wrong arguments for echo:\n- words: required, and missing; expected a string",
-                }
+                {"type": "text", "text": "wrong arguments for echo:\n- words: required, and missing; expected a string"}
             ],
             "error": True,
         }

@@ -136,9 +136,7 @@ def test_a_call_reaches_nothing_but_what_is_listed() -> None:
     assert problems(Expect(network=(exact,)), said("x")) == []
     assert problems(Expect(network=(exact, wildcard)), result) == []
     assert problems(Expect(network=(Destination(kind="public", host="", port=443),)), result) == []
-    assert problems(Expect(network=(exact,)), result) == [
-        "reached b.c.example:443, which expect.network does not list"
-    ]
+    assert problems(Expect(network=(exact,)), result) == ["reached b.c.example:443, which expect.network does not list"]
     assert problems(Expect(network=(Destination(kind="exact", host="c.example", port=443),)), result) == [
         "reached a.example:443, which expect.network does not list",
         "reached b.c.example:443, which expect.network does not list",

@@ -22,11 +22,7 @@ INNER: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}}
         ({"items": INNER}, [{"x": None}, {"x": "y"}, None], {"a": [{}, {"x": "y"}, None]}),
         ({"$ref": "#/$defs/inner"}, {"x": None}, {"a": {}}),
         ({"allOf": [INNER, {"properties": {"y": {"const": 1}}}]}, {"x": None, "y": None}, {"a": {}}),
-        (
-            {"anyOf": [{"properties": {"x": {"type": "null"}}, "required": ["y"]}, INNER]},
-            {"x": None},
-            {"a": {}},
-        ),
+        ({"anyOf": [{"properties": {"x": {"type": "null"}}, "required": ["y"]}, INNER]}, {"x": None}, {"a": {}}),
         ({"anyOf": [{"type": "array"}, {"required": ["x"]}]}, {"x": None}, {"a": {"x": None}}),
     ],
 )
@@ -48,10 +44,7 @@ def test_so_many_choices_are_tried_and_no_more() -> None:
         f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
         for level in range(30)
     }
-    root: JsonObject = {
-        "properties": {"a": {"$ref": "#/$defs/d0"}},
-        "$defs": {**doubled, "d30": {"type": "string"}},
-    }
+    root: JsonObject = {"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**doubled, "d30": {"type": "string"}}}
     assert without_nulls(root, {"a": {"x": None}}) == {"a": {"x": None}}
 
 

@@ -24,11 +24,7 @@ NUMBER: JsonObject = {"type": "number"}
         ({"allOf": [NUMBER, INTEGER]}, 2.0, 2),
         ({"anyOf": [{"type": "string"}, INTEGER]}, 2.0, 2),
         ({"oneOf": [{"type": "integer", "minimum": 5}, {"type": "number", "maximum": 4}]}, 9.0, 9),
-        (
-            {"anyOf": [{"required": ["n"], "properties": {"n": INTEGER}}, {"required": ["m"]}]},
-            {"n": 2.0},
-            {"n": 2},
-        ),
+        ({"anyOf": [{"required": ["n"], "properties": {"n": INTEGER}}, {"required": ["m"]}]}, {"n": 2.0}, {"n": 2}),
     ],
 )
 def test_an_integer_is_one_wherever_it_stands(schema: JsonObject, value: JsonValue, read: JsonValue) -> None:

@@ -34,17 +34,10 @@ FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
     help="The specs of a commit or of the working tree, as often as needed.  [default: the current folder]",
 )
 @click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="How it is printed.",
+    "--format", "format_name", type=click.Choice(FORMATS), default="text", show_default=True, help="How it is printed."
 )
 @click.option("--summary", "only_summary", is_flag=True, help="Print ten lines instead of all changes.")
-@click.option(
-    "--fail-on", metavar="GRADES", help="Leave with 1 if there are such changes, as in: breaking,risk:high"
-)
+@click.option("--fail-on", metavar="GRADES", help="Leave with 1 if there are such changes, as in: breaking,risk:high")
 @click.option("--accepted", metavar="FILE", help="Changes that are accepted.  [default: toolc.accepted.yaml]")
 @policy_option
 def command(  # noqa: PLR0913  one parameter per option
@@ -84,9 +77,7 @@ def _refuse_broken(old: State, new: State) -> None:
     """Say what of the base could not be read; leave where that is so of the head."""
     unread = [each for each in old.diagnostics.sorted() if each.is_error and not each.code.number.startswith("TC9")]
     if count := len(unread):
-        note(
-            f"{old.label} has {count} error{'s' * (count > 1)} in its specs: tools that cannot be read count as new"
-        )
+        note(f"{old.label} has {count} error{'s' * (count > 1)} in its specs: tools that cannot be read count as new")
     if new.diagnostics.has_errors:
         print_findings(new.diagnostics, sys.stderr)
         raise click.exceptions.Exit(FINDINGS)

@@ -104,9 +104,7 @@ def print_timing(result: ToolResult, load_ms: float) -> None:
         print(f"{name:<8}{value:>10.1f} ms", file=sys.stderr)
 
 
-UNSEEN: Final = (
-    "a name that no entry covers has no address in there, so only programs that use the proxy are heard of"
-)
+UNSEEN: Final = "a name that no entry covers has no address in there, so only programs that use the proxy are heard of"
 
 
 def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | None) -> None:

@@ -74,9 +74,7 @@ def _granted(granted: Permissions) -> Iterator[str]:
     for part in fields(granted):
         values: tuple[Grant[object], ...] = getattr(granted, part.name)
         words = [_WORDS[part.name], *[""] * len(values)]
-        rows += [
-            (word, format_permissions(each.value), _by(each)) for word, each in zip(words, values, strict=False)
-        ]
+        rows += [(word, format_permissions(each.value), _by(each)) for word, each in zip(words, values, strict=False)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return (f"  {words:<{widths[0]}}  {value:<{widths[1]}}  {by}" for words, value, by in rows)
 

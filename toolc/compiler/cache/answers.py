@@ -25,9 +25,7 @@ from toolc.compiler.project.settings import Settings
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
 
-__all__ = [
-    "versions",
-]
+__all__ = ["versions"]
 
 
 _FORMAT: Final = 7

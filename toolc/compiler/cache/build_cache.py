@@ -22,9 +22,7 @@ from toolc.model.diagnostics import Diagnostics
 if TYPE_CHECKING:
     from toolc.compiler.build_output import RenderedTool
 
-__all__ = [
-    "BuildCache",
-]
+__all__ = ["BuildCache"]
 
 
 _ANSWER_PARTS: Final = 2

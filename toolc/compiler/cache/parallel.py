@@ -33,9 +33,7 @@ from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import Annotations, ResultSpec, ToolSpec
 
-__all__ = [
-    "gather_many",
-]
+__all__ = ["gather_many"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -89,9 +87,7 @@ def worth_forking(items: Sized) -> bool:
 def chunked(items: Sequence[Item]) -> list[Sequence[Item]]:
     """Return ``items`` in chunks for ``parallel_map``; few items are one chunk."""
     size = max(_CHUNK, len(items) // MAX_ITEMS + 1)
-    return (
-        [items[start : start + size] for start in range(0, len(items), size)] if worth_forking(items) else [items]
-    )
+    return [items[start : start + size] for start in range(0, len(items), size)] if worth_forking(items) else [items]
 
 
 def _useful(count: int) -> int:

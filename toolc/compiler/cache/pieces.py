@@ -146,8 +146,7 @@ class PieceCache:
             return False
         names = [each.found.shown for each in changed]
         return all(
-            json.loads(json.dumps(self._outlines[name].outline.tools)) == stored[name].outline.tools
-            for name in names
+            json.loads(json.dumps(self._outlines[name].outline.tools)) == stored[name].outline.tools for name in names
         )
 
     def _restore_findings(self) -> Diagnostics | None:

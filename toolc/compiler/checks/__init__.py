@@ -37,9 +37,7 @@ from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck
 from toolc.compiler.located_tool import LocatedTool
 from toolc.model.diagnostics import Diagnostic
 
-__all__ = [
-    "check_each",
-]
+__all__ = ["check_each"]
 
 MODULES: Final = (
     call_graph,

@@ -16,9 +16,7 @@ from toolc.model.call_graph import MAX_DEPTH, by_name, called, circle, depth
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
 
-__all__ = [
-    "tool_references",
-]
+__all__ = ["tool_references"]
 
 
 @tool_set_check("TC106")
@@ -48,10 +46,7 @@ def tool_references(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
         return
     steps = tool.node_at("backend", "composite", "steps")
     named = tool.node_at("backend", "agent", "tools")
-    for node in (
-        *(step.get("tool") for step in _items(steps) if isinstance(step, Mapping)),
-        *_items(named),
-    ):
+    for node in (*(step.get("tool") for step in _items(steps) if isinstance(step, Mapping)), *_items(named)):
         if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
             yield node.value, node.span
 

@@ -44,9 +44,7 @@ def check_step_conditions(tool: LocatedTool) -> Iterator[Diagnostic]:
                 yield Diagnostic(codes.CONDITION, message, span, hint)
 
 
-def _problem(
-    route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: list[str]
-) -> tuple[str, str] | None:
+def _problem(route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: list[str]) -> tuple[str, str] | None:
     """Return the message and the hint about an invalid chain of names, or None if it is valid."""
     root, name, what = (*route, "", "")[:3]
     if root not in {"args", "steps"}:

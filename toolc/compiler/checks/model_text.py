@@ -14,10 +14,7 @@ from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
 
-__all__ = [
-    "first_hidden",
-    "first_order",
-]
+__all__ = ["first_hidden", "first_order"]
 
 _HIDDEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -238,9 +235,7 @@ def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-_URL: Final = re.compile(
-    r"\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])", re.I
-)
+_URL: Final = re.compile(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])", re.I)
 _FOR_EXAMPLES: Final = frozenset(
     {"example.com", "example.net", "example.org", "example", "localhost", "test", "invalid"}
 )

@@ -180,6 +180,4 @@ def check_unbounded_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
             missing = "" if upper and lower else "minimum" if upper else "maximum"
         if missing:
             message = f"nothing bounds the parameter '{entry.key}'"
-            yield Diagnostic(
-                codes.UNBOUNDED, message, entry.key_span, f"add {missing}, or list the values under enum"
-            )
+            yield Diagnostic(codes.UNBOUNDED, message, entry.key_span, f"add {missing}, or list the values under enum")

@@ -71,9 +71,7 @@ def _route(tool: LocatedTool, pointer: str) -> list[str | int]:
     root = tool.node.get("parameters")
     if len(steps) > 1 and isinstance(root, Mapping) and not is_full_schema(root):
         del steps[1]  # the shorthand has its parameters where a schema has 'properties'
-    return [
-        int(step) if above in LISTS_OF_SCHEMAS else step for above, step in zip(["", *steps], steps, strict=False)
-    ]
+    return [int(step) if above in LISTS_OF_SCHEMAS else step for above, step in zip(["", *steps], steps, strict=False)]
 
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})

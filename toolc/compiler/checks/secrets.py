@@ -179,9 +179,7 @@ def _files(tool: LocatedTool) -> Iterator[tuple[str, str]]:
         case PythonBackend(files=files):
             inline = tool.node_at("backend", "python", "code") is not None
             entry = tool.spec.backend.entry
-            yield from (
-                (each.path, each.text) for each in files if each.text and not (inline and each.path == entry)
-            )
+            yield from ((each.path, each.text) for each in files if each.text and not (inline and each.path == entry))
         case ShellBackend(command=Script(text=text)):
             node = tool.node_at("backend", "shell", "file")
             if isinstance(node, Scalar):

@@ -82,12 +82,7 @@ def _as_argv(text: str, parameters: Schema) -> list[str] | None:
     """Return the items of an equivalent ``argv`` as YAML, or None if there is no equivalent."""
     lines = _lines(text)
     words = _words(lines[0].removeprefix("exec ")) if len(lines) == 1 else None
-    if (
-        not words
-        or words[0] in _OF_THE_SHELL
-        or PurePosixPath(words[0]).name in SHELLS
-        or _ASSIGNMENT.match(words[0])
-    ):
+    if not words or words[0] in _OF_THE_SHELL or PurePosixPath(words[0]).name in SHELLS or _ASSIGNMENT.match(words[0]):
         return None
     if any("{{" in word for word in words):
         return None
@@ -158,9 +153,7 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 def _dash_fix(tool: LocatedTool, argv: Argv, template: Template, span: Span) -> Fix | None:
     """Return a fix that inserts ``--`` before the argument, unless options follow it."""
-    elements = [
-        each for group in argv.elements for each in (group.argv if isinstance(group, WhenGroup) else (group,))
-    ]
+    elements = [each for group in argv.elements for each in (group.argv if isinstance(group, WhenGroup) else (group,))]
     later = elements[elements.index(template) + 1 :]
     if any(isinstance(part, str) and part.startswith("-") for each in later for part in each.parts[:1]):
         return None
@@ -184,11 +177,7 @@ def _dashed_value(schema: JsonObject) -> str | None:
         items = schema.get("items")
         schema = items if isinstance(items, dict) else {}
     enum = schema.get("enum")
-    values: list[JsonValue] = [
-        *(enum if isinstance(enum, list) else ()),
-        schema.get("const"),
-        schema.get("default"),
-    ]
+    values: list[JsonValue] = [*(enum if isinstance(enum, list) else ()), schema.get("const"), schema.get("default")]
     for value in values:
         if isinstance(value, str | int | float) and str(value).startswith("-"):
             return repr(as_text(value))

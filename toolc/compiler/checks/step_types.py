@@ -23,9 +23,7 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import STEPS, JsonList, JsonMap, JsonTemplate, Placeholder, Template
 
-__all__ = [
-    "StepArguments",
-]
+__all__ = ["StepArguments"]
 
 _FIXED: Final[Mapping[str, Shape]] = {
     "text": TEXT,
@@ -210,9 +208,7 @@ class StepArguments:
             if "object" not in wanted.types:
                 yield self._mismatch(what, wanted, "this is a map", route)
             for entry in value.entries:
-                yield from self._differs(
-                    entry.value, wanted.key(entry.key), f"{what}.{entry.key}", (*route, entry.key)
-                )
+                yield from self._differs(entry.value, wanted.key(entry.key), f"{what}.{entry.key}", (*route, entry.key))
         elif isinstance(value, JsonList):
             if "array" not in wanted.types:
                 yield self._mismatch(what, wanted, "this is a list", route)
@@ -228,9 +224,7 @@ class StepArguments:
             check_instance(node, schema, what, codes.STEP_ARGUMENTS, Findings(self.tool.source, diagnostics))
             yield from diagnostics.sorted()
 
-    def _filled(
-        self, value: Template, wanted: Shape, what: str, route: tuple[str | int, ...]
-    ) -> Iterator[Diagnostic]:
+    def _filled(self, value: Template, wanted: Shape, what: str, route: tuple[str | int, ...]) -> Iterator[Diagnostic]:
         try:
             got = self._known.shape(value).types
         except NoSuchKeyError as error:
@@ -251,9 +245,7 @@ class StepArguments:
             hint = f"make '{absent}' required, or give it a default"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(("args", name)), hint)
 
-    def _mismatch(
-        self, what: str, wanted: Shape, got: str, route: tuple[str | int, ...], hint: str = ""
-    ) -> Diagnostic:
+    def _mismatch(self, what: str, wanted: Shape, got: str, route: tuple[str | int, ...], hint: str = "") -> Diagnostic:
         message = f"{what} is {in_words(wanted.types)}, and {got}"
         return Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
 

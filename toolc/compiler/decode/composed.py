@@ -101,9 +101,7 @@ _MOST_STEPS: Final = 100
 _NO_ARGUMENTS: Final = JsonMap(entries=())
 
 
-def decode_composite(
-    node: Node, what: str, findings: Findings, parameters: Schema | None
-) -> CompositeBackend | None:
+def decode_composite(node: Node, what: str, findings: Findings, parameters: Schema | None) -> CompositeBackend | None:
     """Decode ``backend.composite``; ``parameters`` is None if they could not be read."""
     found = mapping(node, what, findings)
     if found is None:

@@ -167,9 +167,7 @@ def decode_python(
         case _:
             pass
     function = reader.optional("function", text) or tool_name.replace("-", "_")
-    more = (
-        reader.optional("files", list_of(lambda node, what, findings: _match(node, what, findings, folder))) or ()
-    )
+    more = reader.optional("files", list_of(lambda node, what, findings: _match(node, what, findings, folder))) or ()
     reader.close()
     if source is None:
         return None

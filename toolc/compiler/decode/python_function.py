@@ -71,9 +71,7 @@ def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
     except SyntaxError as error:
         # Before Python 3.12, columns inside f-strings are unreliable.
         if isinstance(error, IndentationError) or error.msg.startswith("f-string"):
-            findings.add(
-                codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", source.line(error.lineno)
-            )
+            findings.add(codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", source.line(error.lineno))
             return None
         length = (error.end_offset or 0) - (error.offset or 0) if error.end_lineno == error.lineno else 1
         span = source.span(error.lineno or 1, error.offset or 1, length)
@@ -112,9 +110,7 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
     positional = arguments.posonlyargs + arguments.args
     with_default = {each.arg for each in positional[len(positional) - len(arguments.defaults) :]}
     with_default |= {
-        each.arg
-        for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        if value is not None
+        each.arg for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value is not None
     }
     named = {each.arg: each for each in arguments.args + arguments.kwonlyargs}
     for each in arguments.posonlyargs:
@@ -124,9 +120,7 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
     for name in sorted(parameters.properties):
         if name not in named and arguments.kwarg is None:
             hint = suggestion(name, named.keys() - parameters.properties.keys()) or f"add '{name}', or '**kwargs'"
-            place = source.span_of(
-                function, len("def") if isinstance(function, ast.FunctionDef) else len("async def")
-            )
+            place = source.span_of(function, len("def") if isinstance(function, ast.FunctionDef) else len("async def"))
             message = f"the function '{function.name}' does not take the parameter '{name}'"
             findings.add(codes.SIGNATURE, message, place, hint)
     for name, argument in named.items():
@@ -134,10 +128,7 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
             continue
         place = source.span_of(argument, len(name))
         if name not in parameters.properties:
-            hint = (
-                suggestion(name, parameters.properties)
-                or "declare it under 'parameters', or give it a default here"
-            )
+            hint = suggestion(name, parameters.properties) or "declare it under 'parameters', or give it a default here"
             message = f"the function needs '{name}', and the tool has no such parameter"
             findings.add(codes.SIGNATURE, message, place, hint)
         elif parameters.may_be_absent(name):
@@ -163,10 +154,7 @@ def _bound_names(tree: ast.Module) -> Iterator[str]:
                 yield from ((alias.asname or alias.name).split(".")[0] for alias in statement.names)
             case ast.Assign():
                 yield from (
-                    node.id
-                    for target in statement.targets
-                    for node in ast.walk(target)
-                    if isinstance(node, ast.Name)
+                    node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)
                 )
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
                 yield name

@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Final, get_args
 from toolc.compiler.schema.check_schema import check_schema
 from toolc.compiler.templates.expressions import expression
 from toolc.compiler.templates.parse import Scope, check_name, read_template
-from toolc.document.map_reader import (
-    Findings,
-    Reader,
-    choice,
-    first_line,
-    list_of,
-    listed,
-    mapping,
-    suggestion,
-    text,
-)
+from toolc.document.map_reader import Findings, Reader, choice, first_line, list_of, listed, mapping, suggestion, text
 from toolc.document.nodes import Node
 from toolc.model import codes
 from toolc.model.json_schema import Schema
@@ -101,9 +91,7 @@ def _unknown_names(tree: nodes.Template) -> list[nodes.Name]:
     from jinja2 import nodes
 
     used = list(tree.find_all(nodes.Name))
-    given = {name.name for name in used if name.ctx != "load"} | {
-        macro.name for macro in tree.find_all(nodes.Macro)
-    }
+    given = {name.name for name in used if name.ctx != "load"} | {macro.name for macro in tree.find_all(nodes.Macro)}
     given |= {*VARIABLES, *_environment().globals, *_OF_JINJA}
     return [name for name in used if name.name not in given]
 

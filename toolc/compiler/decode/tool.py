@@ -27,10 +27,7 @@ from toolc.model import codes
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import FORMAT, Annotations, ResultSpec, ToolSpec
 
-__all__ = [
-    "decode",
-    "decode_tool",
-]
+__all__ = ["decode", "decode_tool"]
 
 T = TypeVar("T")
 
@@ -135,9 +132,7 @@ def _text_or_none(node: Node, what: str, findings: Findings) -> str | None:
 def _name(node: Node, what: str, findings: Findings) -> str | None:
     name = string(node, what, findings)
     if name is not None and not _NAME.fullmatch(name):
-        findings.add(
-            codes.NAME, f"{what} cannot be {name[:100]!r}: some providers refuse it", node.span, _NAME_RULE
-        )
+        findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}: some providers refuse it", node.span, _NAME_RULE)
         return None
     return name
 

@@ -28,9 +28,7 @@ from toolc.model.diagnostics import Diagnostic, Diagnostics, Fix
 from toolc.model.errors import UsageError
 from toolc.model.source import BOM, Position, SourceText, Span
 
-__all__ = [
-    "apply_fixes",
-]
+__all__ = ["apply_fixes"]
 
 
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
@@ -146,9 +144,7 @@ def _mend(before: bytes, found: SpecFile, projects: Projects, settings: Settings
         count += made
         if not made:
             break
-    return FixedFile(
-        found, before, data, count, tuple(map(_told, sorted(changes, key=lambda each: each.span.start)))
-    )
+    return FixedFile(found, before, data, count, tuple(map(_told, sorted(changes, key=lambda each: each.span.start))))
 
 
 def _told(finding: Diagnostic) -> str:

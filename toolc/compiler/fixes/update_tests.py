@@ -26,11 +26,7 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import SourceText
 
-__all__ = [
-    "ExpectationUpdate",
-    "Route",
-    "update_tests",
-]
+__all__ = ["ExpectationUpdate", "Route", "update_tests"]
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})

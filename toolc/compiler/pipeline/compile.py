@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 
 from toolc.compiler.pipeline.gc_pause import gc_paused
 
-__all__ = [
-    "Compilation",
-    "compile_specs",
-    "gather",
-]
+__all__ = ["Compilation", "compile_specs", "gather"]
 
 
 _ABOUT_SEVERAL: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
@@ -228,9 +224,7 @@ def _against_policies(located: Sequence[LocatedTool], settings: Settings) -> Ite
 def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[SpecFile, ...]:
     """Return the spec files at or under ``paths``, without files in folders that their project excludes."""
     return tuple(
-        found
-        for found in find(paths)
-        if found.folder is None or not projects.of_file(found.path).excludes(found.path)
+        found for found in find(paths) if found.folder is None or not projects.of_file(found.path).excludes(found.path)
     )
 
 

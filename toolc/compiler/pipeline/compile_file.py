@@ -31,11 +31,7 @@ from toolc.model.source import SourceText, Span
 from toolc.policy.policy import Key, Policy
 from toolc.policy.rules import Violation, violations
 
-__all__ = [
-    "CODES",
-    "FileCompiler",
-    "Piece",
-]
+__all__ = ["CODES", "FileCompiler", "Piece"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +74,7 @@ class FileCompiler:
         if document is None or found.folder is None or document.root.entry("toolc"):
             return document
         message = f"{found.shown} is not a spec: it has no key 'toolc'"
-        diagnostics.add(
-            codes.NOT_A_SPEC, message, document.source.whole_file(), "a spec file starts with 'toolc: 1'"
-        )
+        diagnostics.add(codes.NOT_A_SPEC, message, document.source.whole_file(), "a spec file starts with 'toolc: 1'")
         return None
 
     def compile_document(self, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
@@ -93,11 +87,7 @@ class FileCompiler:
             diagnostics.add_source(source)
         tools = decode(document, folder, Findings(document.source, diagnostics), project)
         of_policies = self._against_policies(tools)
-        for each in (
-            *check_each(tools, self._checks(project)),
-            *check_text_for_secrets(document.source),
-            *of_policies,
-        ):
+        for each in (*check_each(tools, self._checks(project)), *check_text_for_secrets(document.source), *of_policies):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
         told = _told_once(diagnostics)
         return Piece(found=found, source=document.source, tools=tools, diagnostics=told, folder=folder)
@@ -121,9 +111,7 @@ def _told_once(diagnostics: Diagnostics) -> Diagnostics:
     wrong = {each.span for each in diagnostics.sorted() if each.code is codes.BAD_VALUE}
     if not wrong:
         return diagnostics
-    return diagnostics.map(
-        lambda each: None if each.code is codes.YAML_DISAGREEMENT and each.span in wrong else each
-    )
+    return diagnostics.map(lambda each: None if each.code is codes.YAML_DISAGREEMENT and each.span in wrong else each)
 
 
 def folder_of(found: SpecFile) -> SpecFolder:

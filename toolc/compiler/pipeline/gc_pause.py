@@ -6,9 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = [
-    "gc_paused",
-]
+__all__ = ["gc_paused"]
 
 
 @contextmanager

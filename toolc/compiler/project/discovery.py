@@ -24,12 +24,7 @@ from toolc.model.source import SourceText
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = [
-    "PROJECT_FILES",
-    "SUFFIXES",
-    "SpecFile",
-    "walk",
-]
+__all__ = ["PROJECT_FILES", "SUFFIXES", "SpecFile", "walk"]
 
 
 SUFFIXES: Final = (".yaml", ".yml", ".toml")
@@ -89,9 +84,7 @@ def _under(path: Path) -> Iterator[SpecFile]:
         else:
             raise UsageError(f"{path}: no such file or folder; name a spec file or a folder of specs")
     except OSError as error:
-        raise UsageError(
-            f"{error.filename or path}: cannot be searched: {(error.strerror or '').lower()}"
-        ) from error
+        raise UsageError(f"{error.filename or path}: cannot be searched: {(error.strerror or '').lower()}") from error
 
 
 def walk(folder: str) -> Iterator[str]:

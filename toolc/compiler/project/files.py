@@ -21,10 +21,7 @@ from toolc.model.source import Span
 if TYPE_CHECKING:
     from toolc.model.spec.code_backends import File
 
-__all__ = [
-    "MAX_FILE_BYTES",
-    "SpecFolder",
-]
+__all__ = ["MAX_FILE_BYTES", "SpecFolder"]
 
 
 T = TypeVar("T")
@@ -138,11 +135,7 @@ class SpecFolder:
                 yield from self._walk(f"{folder}{first}/", rest)
             return
         for name in self._names(folder):
-            if (
-                first == "**"
-                and (self.path / folder / name).is_dir()
-                and not (self.path / folder / name).is_symlink()
-            ):
+            if first == "**" and (self.path / folder / name).is_dir() and not (self.path / folder / name).is_symlink():
                 yield from self._walk(f"{folder}{name}/", parts)
             if first != "**" and fnmatch.fnmatchcase(name, first):
                 yield from self._walk(f"{folder}{name}/", rest)

@@ -18,9 +18,7 @@ from toolc.model.permissions import Limit
 from toolc.model.spec.sandbox import Expose, Lifetime, Limits, MinIsolation, WorkspaceMode
 from toolc.policy.policy import Approval, BackendKind, Policy, Required
 
-__all__ = [
-    "read_policy",
-]
+__all__ = ["read_policy"]
 
 T = TypeVar("T")
 

@@ -21,10 +21,7 @@ from toolc.model.source import Span
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = [
-    "NO_PROJECT",
-    "Project",
-]
+__all__ = ["NO_PROJECT", "Project"]
 
 
 _LATER: Final = ("providers",)

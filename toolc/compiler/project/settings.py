@@ -13,12 +13,7 @@ from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Severity
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = [
-    "NO_SETTINGS",
-    "Settings",
-    "complaint",
-    "severity_of",
-]
+__all__ = ["NO_SETTINGS", "Settings", "complaint", "severity_of"]
 
 
 HOST: Final = r"^[a-z0-9-]+(\.[a-z0-9-]+)*$"

@@ -23,10 +23,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 
-__all__ = [
-    "Suppression",
-    "suppressions",
-]
+__all__ = ["Suppression", "suppressions"]
 
 _START: Final = r"(?:^|(?<=\s))#\s*toolc:\s*ignore\b"
 _COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]*)\])?(?P<reason>(?:(?!{_START}).)*)")
@@ -56,9 +53,7 @@ class Suppression:
     @property
     def warnings(self) -> tuple[Code, ...]:
         """The codes that it can suppress."""
-        return tuple(
-            code for code in codes.ALL if code.number == self.number and code.severity is not Severity.ERROR
-        )
+        return tuple(code for code in codes.ALL if code.number == self.number and code.severity is not Severity.ERROR)
 
 
 def suppress(

@@ -121,8 +121,7 @@ class _Replacer:
         if not matches:
             return node
         found = [
-            self._variable(match, node.span, is_reported=index < _MAX_REPORTED)
-            for index, match in enumerate(matches)
+            self._variable(match, node.span, is_reported=index < _MAX_REPORTED) for index, match in enumerate(matches)
         ]
         if not all(each.is_known for each in found):
             self.findings.settle(node.span)  # the resulting text is unknown
@@ -201,9 +200,7 @@ def _merge(default: Mapping, value: Mapping, route: tuple[str, ...]) -> Mapping:
     choice = _CHOICES.get(route, frozenset())
     left_out = given | (choice if given & choice else frozenset())
     entries = (
-        MappingEntry(
-            entry.key, entry.key_span, _merge_value(default.get(entry.key), entry.value, (*route, entry.key))
-        )
+        MappingEntry(entry.key, entry.key_span, _merge_value(default.get(entry.key), entry.value, (*route, entry.key)))
         for entry in value.entries
     )
     added = (entry for entry in default.entries if entry.key not in left_out)

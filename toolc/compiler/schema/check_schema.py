@@ -273,9 +273,7 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
 
 
 def _says_items(node: Mapping) -> bool:
-    return any(
-        node.entry(key) for key in ("items", "prefixItems", "$ref", "enum", "const", "anyOf", "allOf", "oneOf")
-    )
+    return any(node.entry(key) for key in ("items", "prefixItems", "$ref", "enum", "const", "anyOf", "allOf", "oneOf"))
 
 
 def _report_type(node: Scalar, findings: Findings) -> None:
@@ -283,9 +281,7 @@ def _report_type(node: Scalar, findings: Findings) -> None:
     near |= {"dict": "object", "map": "object", "text": "string", "any": "", "None": "null"}
     written = str(node.value)
     likely = near.get(written, "")
-    hint = (
-        f"did you mean '{likely}'?" if likely else suggestion(written, _TYPES) or f"the types are {listed(_TYPES)}"
-    )
+    hint = f"did you mean '{likely}'?" if likely else suggestion(written, _TYPES) or f"the types are {listed(_TYPES)}"
     findings.add(codes.SCHEMA_TYPE, f"'{written:.100}' is not a type of JSON Schema", node.span, hint)
 
 

@@ -14,14 +14,7 @@ from typing import Final
 from toolc.document.map_reader import Findings, first_line, listed
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model import codes
-from toolc.model.json_schema import (
-    LISTS_OF_SCHEMAS,
-    MAPS_OF_SCHEMAS,
-    SCHEMAS,
-    JsonObject,
-    JsonValue,
-    map_subschemas,
-)
+from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, map_subschemas
 from toolc.model.source import Span
 
 

@@ -14,9 +14,7 @@ from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import Schema
 from toolc.model.source import Span
 
-__all__ = [
-    "is_full_schema",
-]
+__all__ = ["is_full_schema"]
 
 RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
 """Names that have another meaning in templates or Python functions."""
@@ -142,9 +140,7 @@ def _check_names(root: Mapping, findings: Findings) -> None:
             message = f"'{entry.key}' cannot be a parameter's name: it has a meaning of its own"
             findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {listed(sorted(RESERVED))}")
         elif not _NAME.fullmatch(entry.key):
-            findings.add(
-                codes.NAME, f"'{entry.key[:100]}' cannot be a parameter's name", entry.key_span, _NAME_RULE
-            )
+            findings.add(codes.NAME, f"'{entry.key[:100]}' cannot be a parameter's name", entry.key_span, _NAME_RULE)
 
 
 def _check_required(root: Mapping, findings: Findings) -> None:

@@ -13,10 +13,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span
 from toolc.model.spec.tool import FORMAT
 
-__all__ = [
-    "ValueOrigin",
-    "effective",
-]
+__all__ = ["ValueOrigin", "effective"]
 
 _ALWAYS: Final = frozenset({"result", "sandbox", "sandbox.limits", "sandbox.network"})
 """Maps that have their defaults even if a spec omits them. Other omitted maps are absent."""
@@ -76,9 +73,7 @@ def _variables(node: Node) -> Iterator[Span]:
                 yield from _variables(entry.value)
 
 
-def _format_defaults(
-    shape: JsonObject, node: Node | None, prefix: str, schema: JsonObject
-) -> Iterator[ValueOrigin]:
+def _format_defaults(shape: JsonObject, node: Node | None, prefix: str, schema: JsonObject) -> Iterator[ValueOrigin]:
     properties = shape.get("properties")
     for name, each in properties.items() if isinstance(properties, dict) else ():
         key = f"{prefix}{name}"

@@ -28,8 +28,7 @@ def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) 
             return read_json_map(node, what, findings, scope)
         case Sequence():
             items = (
-                read_json_template(item, f"{what}[{index}]", findings, scope)
-                for index, item in enumerate(node.items)
+                read_json_template(item, f"{what}[{index}]", findings, scope) for index, item in enumerate(node.items)
             )
             return JsonList(items=tuple(item for item in items if item is not None))
         case Scalar(value=str()):

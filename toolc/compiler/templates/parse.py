@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 _PLACEHOLDER: Final = re.compile(
-    r"""\{\{ ( (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^'"}] | \}(?!\}) )* ) \}\}""",
-    re.VERBOSE | re.DOTALL,
+    r"""\{\{ ( (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^'"}] | \}(?!\}) )* ) \}\}""", re.VERBOSE | re.DOTALL
 )
 _NAME: Final = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
 _WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
@@ -325,13 +324,7 @@ def _filter(found: nodes.Filter) -> Filter:
         raise _RefusedError(f"there is no filter '{found.name}'", hint)
     arguments = [each.value for each in found.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
     most = 1 if found.name in FILTERS_WITH_ARGUMENT else 0
-    if (
-        found.kwargs
-        or found.dyn_args
-        or found.dyn_kwargs
-        or len(arguments) != len(found.args)
-        or len(arguments) > most
-    ):
+    if found.kwargs or found.dyn_args or found.dyn_kwargs or len(arguments) != len(found.args) or len(arguments) > most:
         takes = "one string in quotes" if most else "no argument"
         example = f"write {found.name}(', ')" if most else f"write {found.name} alone"
         raise _RefusedError(f"the filter '{found.name}' takes {takes}", example)

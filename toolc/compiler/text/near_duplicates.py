@@ -134,7 +134,5 @@ def _glance(_: object) -> Callable[[Described], bool]:
     return lambda _: True
 
 
-WORDINGS: Final[Similarity[Described]] = Similarity(
-    keys=_filed, glance=_glance, is_near=_is_alike, is_told=_is_told
-)
+WORDINGS: Final[Similarity[Described]] = Similarity(keys=_filed, glance=_glance, is_near=_is_alike, is_told=_is_told)
 """How descriptions are compared."""

@@ -59,9 +59,7 @@ class _Builder:
     def mapping(self, table: Table, values: dict[str, object], depth: int) -> Mapping:
         """Return the node of a table with all its entries."""
         entries = (
-            MappingEntry(
-                name, self._source.span(key.start, key.end), self._node(key.value, values[name], depth + 1)
-            )
+            MappingEntry(name, self._source.span(key.start, key.end), self._node(key.value, values[name], depth + 1))
             for name, key in table.entries.items()
         )
         return Mapping.of(entries, self._source.span(table.start, max(table.end, table.start + 1)))

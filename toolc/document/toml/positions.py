@@ -15,9 +15,7 @@ import tomli
 
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 
-__all__ = [
-    "leaves",
-]
+__all__ = ["leaves"]
 
 
 @dataclass(slots=True)

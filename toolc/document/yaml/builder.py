@@ -324,10 +324,7 @@ class Builder:
             self._refuse_tag(node)
         elif type(value) is not wanted:
             self.diagnostics.add(
-                codes.BAD_VALUE,
-                f"'{node.value}' is not a valid {_short(node.tag)}",
-                self._span(node),
-                "drop the tag",
+                codes.BAD_VALUE, f"'{node.value}' is not a valid {_short(node.tag)}", self._span(node), "drop the tag"
             )
         elif refused := refusal(value, node.value):
             self.diagnostics.add(refused.code, refused.message, self._span(node), refused.hint)

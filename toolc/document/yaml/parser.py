@@ -22,12 +22,7 @@ from toolc.model.source import Position, SourceText, Span
 # scanned again. No pattern reads a character more than a few times, so a long line of brackets is not slow.
 _SUSPECTS: Final = tuple(
     re.compile(pattern)
-    for pattern in (
-        r"\[[^\[\]\n]*\n",
-        r"\{[^{}\n]*\n",
-        r"\n[^\s#\-\]}%.?:][^\n:]*(?:\n|\Z)",
-        r"\n[ ]+\n[ ]+#",
-    )
+    for pattern in (r"\[[^\[\]\n]*\n", r"\{[^{}\n]*\n", r"\n[^\s#\-\]}%.?:][^\n:]*(?:\n|\Z)", r"\n[ ]+\n[ ]+#")
 )
 _OPEN_QUOTES: Final = tuple(
     re.compile(rf"{quote}(?<=[:\-,\[{{] {quote})[^{quote}\n]*\n+(?P<blank> *)") for quote in ("'", '"')
@@ -130,9 +125,7 @@ def _disputes(text: str) -> Iterator[tuple[Code, int, int, str, str]]:
         after = text[end : end + 1]
         match token:
             case yaml.KeyToken() if text[start:end] == "?" and after.strip():
-                message = (
-                    "only some YAML parsers read a '?' at the start of text without quotes as part of the text"
-                )
+                message = "only some YAML parsers read a '?' at the start of text without quotes as part of the text"
                 yield codes.SYNTAX, start, end, message, "put the text in quotes"
             case yaml.AnchorToken() if after == ":":
                 message = "YAML parsers disagree about a ':' in the name of an anchor"

@@ -127,9 +127,7 @@ class Exchange:
             if response.status not in (301, 302, 303, 307, 308) or not location:
                 return response
             url = joined(url, location).partition("#")[0]
-            if (response.status == 303 and method != "HEAD") or (
-                response.status in (301, 302) and method == "POST"
-            ):
+            if (response.status == 303 and method != "HEAD") or (response.status in (301, 302) and method == "POST"):
                 method = "GET"
             if len(seen) > MAX_REDIRECTS:
                 loop = " -> ".join(map(_shown, seen[-3:]))
@@ -239,9 +237,7 @@ def _following(
         if value is None or value is False or value in ("", [], {}):
             return None
         if _is_deep(value):
-            raise ToolError(
-                "serialization", "the cursor of the next page is nested deeper than %d levels" % MAX_DEPTH
-            )
+            raise ToolError("serialization", "the cursor of the next page is nested deeper than %d levels" % MAX_DEPTH)
         if pagination["parameter"] is None:
             return {"cursor": value}
     elif not items:

@@ -222,8 +222,6 @@ def _inflated(pieces: Iterator[bytes], bits: int) -> Iterator[bytes]:
                 yield unpack.decompress(rest, PIECE)
                 rest = unpack.unconsumed_tail or unpack.unused_data.lstrip(b"\0")
     except zlib.error as error:
-        raise ToolError(
-            "serialization", "the response says that it is compressed, and is not: %s" % error
-        ) from error
+        raise ToolError("serialization", "the response says that it is compressed, and is not: %s" % error) from error
     if seen and not unpack.eof:
         raise _broken("the compressed response ends too early")

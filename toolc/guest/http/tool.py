@@ -72,11 +72,7 @@ def _stay(fd: int) -> None:
 
 def _leave(size: int) -> bytes:
     """Return the note that the reply of ``size`` bytes is complete."""
-    done = {
-        "reply_bytes": size,
-        "cpu_ms": cpu_ms(RUSAGE_SELF),
-        "peak_memory_bytes": peak_memory_bytes(RUSAGE_SELF),
-    }
+    done = {"reply_bytes": size, "cpu_ms": cpu_ms(RUSAGE_SELF), "peak_memory_bytes": peak_memory_bytes(RUSAGE_SELF)}
     return json.dumps({"done": done}).encode() + b"\n"
 
 

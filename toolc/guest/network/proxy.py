@@ -81,9 +81,7 @@ class ProxyHandshake:
         # Allow one request per connection: the next one may be for another host.
         own = (b"Host: " + absolute[1], b"Connection: close")
         lines = [b"%s %s HTTP/1.1" % (method, path.partition(b"#")[0]), *own, *kept, b"", b""]
-        return ProxyRequest(
-            OPEN, {"host": host, "port": 80 if port is None else port}, b"\r\n".join(lines) + rest, b""
-        )
+        return ProxyRequest(OPEN, {"host": host, "port": 80 if port is None else port}, b"\r\n".join(lines) + rest, b"")
 
     def refusal(self, kind: str, reason: str) -> bytes:
         """Return the response for a refused connection."""

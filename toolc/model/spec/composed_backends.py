@@ -11,13 +11,7 @@ from typing import ClassVar, Literal, TypeAlias
 from toolc.model.spec.http_backend import Url
 from toolc.model.template import JsonMap, Template
 
-__all__ = [
-    "AgentBackend",
-    "AgentProvider",
-    "CompositeBackend",
-    "Step",
-    "Strategy",
-]
+__all__ = ["AgentBackend", "AgentProvider", "CompositeBackend", "Step", "Strategy"]
 
 AgentProvider: TypeAlias = Literal["anthropic", "openai", "openai_responses"]
 

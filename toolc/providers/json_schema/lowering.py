@@ -14,10 +14,7 @@ from typing import Final, NamedTuple
 from toolc.model.json_schema import JsonObject, JsonValue, inner_schemas, map_subschemas
 from toolc.model.spec.tool import Annotations, ToolSpec
 
-__all__ = [
-    "Loss",
-    "LossLog",
-]
+__all__ = ["Loss", "LossLog"]
 
 
 # A tuple is made and hashed in a fraction of the time, and a thousand tools have ten thousand of these.

@@ -166,10 +166,7 @@ def _part(schema: JsonObject, group: frozenset[str]) -> JsonObject:
 
 
 def _united(one: JsonValue, other: JsonValue) -> list[JsonValue]:
-    names: Iterable[JsonValue] = [
-        *(one if isinstance(one, list) else []),
-        *(other if isinstance(other, list) else []),
-    ]
+    names: Iterable[JsonValue] = [*(one if isinstance(one, list) else []), *(other if isinstance(other, list) else [])]
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 

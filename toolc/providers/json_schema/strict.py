@@ -18,9 +18,7 @@ from toolc.providers.json_schema.lowering import LossLog, child, say
 from toolc.providers.json_schema.references import References, merge_all_of
 from toolc.validation.coercion import takes_null
 
-__all__ = [
-    "CLOSES",
-]
+__all__ = ["CLOSES"]
 
 _WORDS: Final = frozenset({"description", "title"})
 _MEANINGLESS: Final = frozenset(
@@ -101,9 +99,7 @@ class _Lowering:
         said: JsonObject = {}
         for key in sorted(source.keys() - _WORDS - _MEANINGLESS - result.keys()):
             if key.startswith("x-"):
-                self.losses.add(
-                    child(pointer, key), f"{self.mode.provider}'s strict mode does not take {key}; dropped"
-                )
+                self.losses.add(child(pointer, key), f"{self.mode.provider}'s strict mode does not take {key}; dropped")
             elif key not in _STRUCTURAL and self.mode.keeps(key, source[key]):
                 result[key] = source[key]
             elif key not in _STRUCTURAL or self._is_unsaid(key, source, result):

@@ -12,20 +12,8 @@ from toolc.review.model.schema_node import Node, is_same, listed, place, short
 
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
-_UPPER: Final = (
-    ("maxLength",),
-    ("maxItems",),
-    ("maxProperties",),
-    ("maxContains",),
-    ("maximum", "exclusiveMaximum"),
-)
-_LOWER: Final = (
-    ("minLength",),
-    ("minItems",),
-    ("minProperties",),
-    ("minContains",),
-    ("minimum", "exclusiveMinimum"),
-)
+_UPPER: Final = (("maxLength",), ("maxItems",), ("maxProperties",), ("maxContains",), ("maximum", "exclusiveMaximum"))
+_LOWER: Final = (("minLength",), ("minItems",), ("minProperties",), ("minContains",), ("minimum", "exclusiveMinimum"))
 
 
 def movements(old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
@@ -87,9 +75,7 @@ def _values(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaCh
                 words = f"{place(route)} no longer allows {listed(lost)}"
                 yield SchemaChange(aspect, Direction.NARROWER, where, words, was, now)
             if won := [each for each in after if not any(is_same(each, other) for other in before)]:
-                yield SchemaChange(
-                    aspect, Direction.WIDER, where, f"{place(route)} now allows {listed(won)}", was, now
-                )
+                yield SchemaChange(aspect, Direction.WIDER, where, f"{place(route)} now allows {listed(won)}", was, now)
 
 
 def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
@@ -135,12 +121,7 @@ def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
     return keyword in _IMPLIED and bound[1] < _IMPLIED[keyword][0]
 
 
-_IMPLIED: Final = {
-    "minLength": (0, True),
-    "minItems": (0, True),
-    "minProperties": (0, True),
-    "minContains": (1, True),
-}
+_IMPLIED: Final = {"minLength": (0, True), "minItems": (0, True), "minProperties": (0, True), "minContains": (1, True)}
 """Bounds that have no effect, because they hold without the keyword too."""
 
 
@@ -151,11 +132,7 @@ def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple
         value = schema.get(keyword)
         if isinstance(value, int | float) and not isinstance(value, bool):
             is_inclusive = not keyword.startswith("exclusive")
-            if (
-                not is_inclusive
-                and "number" not in types(schema)
-                and (isinstance(value, int) or value.is_integer())
-            ):
+            if not is_inclusive and "number" not in types(schema) and (isinstance(value, int) or value.is_integer()):
                 value, is_inclusive = value - sign, True  # for integers, below 10 means at most 9
             found.append((value * sign, is_inclusive, keyword))
     if not found:

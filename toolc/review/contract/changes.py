@@ -53,9 +53,7 @@ def _kept(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
         words = f"probably renamed from {old.name} ({pair.why}); " + (
             "the old name still works" if has_alias else f"a call of {old.name} is refused: add it to aliases"
         )
-        yield _change(
-            pair, RENAMED, "compatible" if has_alias else "breaking", words, ("name",), old.name, new.name
-        )
+        yield _change(pair, RENAMED, "compatible" if has_alias else "breaking", words, ("name",), old.name, new.name)
     for alias in old.aliases:
         if alias not in new.aliases and alias != new.name:
             words = f"the alias {alias} is gone: a call by it is refused"
@@ -101,10 +99,7 @@ def _errors(tool: ToolSpec) -> tuple[tuple[str, ErrorKind | str], ...]:
     if isinstance(backend, ShellBackend):
         codes = backend.success_exit_codes
         succeeds = "any" if codes is None else ", ".join(map(str, sorted(codes)))
-        return (
-            ("exits with success", succeeds),
-            *sorted((str(each.status), each.kind) for each in backend.errors),
-        )
+        return (("exits with success", succeeds), *sorted((str(each.status), each.kind) for each in backend.errors))
     if isinstance(backend, HttpBackend):
         return tuple((each.status or each.when or "", each.kind) for each in backend.errors)
     return ()
@@ -182,12 +177,7 @@ def _schemas(
 
 
 def _schema_change(
-    old: Reviewed,
-    new: Reviewed,
-    movement: SchemaChange,
-    side: Side,
-    top: Route,
-    found: Counterexample | str,
+    old: Reviewed, new: Reviewed, movement: SchemaChange, side: Side, top: Route, found: Counterexample | str
 ) -> ToolChange:
     graded = grade(side, movement)
     is_missed = isinstance(found, str) and graded == "breaking"

@@ -44,9 +44,7 @@ def _properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterato
             is_refused = is_closed(new.schema)
             direction = Direction.NARROWER if is_refused else Direction.WIDER
             words = f"{place(where)} is gone" + (", and other names are refused" if is_refused else "")
-            yield SchemaChange(
-                Aspect.PROPERTY_REMOVED, direction, where, words, before[name], None, is_sure=is_refused
-            )
+            yield SchemaChange(Aspect.PROPERTY_REMOVED, direction, where, words, before[name], None, is_sure=is_refused)
 
 
 def is_closed(schema: JsonObject) -> bool:
@@ -61,9 +59,7 @@ def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Schema
         if name not in before:
             where = (*route, "properties", name)
             words = f"{place(where)} is now required" if name in had else f"{place(where)} is new and required"
-            yield SchemaChange(
-                Aspect.REQUIRED, Direction.NARROWER, (*route, "required"), words, [*before], [*after]
-            )
+            yield SchemaChange(Aspect.REQUIRED, Direction.NARROWER, (*route, "required"), words, [*before], [*after])
     for name in before:
         if name not in after:
             words = f"{place((*route, 'properties', name))} may now be left out"
@@ -193,12 +189,8 @@ def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Com
     where = (*route, keyword)
     if bool(before) != bool(after):
         direction = Direction.NARROWER if after else Direction.WIDER
-        words = (
-            f"{place(route)} {'must now fit' if after else 'need no longer fit'} one of several schemas ({keyword})"
-        )
-        yield SchemaChange(
-            Aspect.ALTERNATIVE, direction, where, words, before or None, after or None, is_sure=False
-        )
+        words = f"{place(route)} {'must now fit' if after else 'need no longer fit'} one of several schemas ({keyword})"
+        yield SchemaChange(Aspect.ALTERNATIVE, direction, where, words, before or None, after or None, is_sure=False)
         return
     moved = [*_changed(keyword, old, new, route, compare)]
     yield from moved
@@ -343,10 +335,7 @@ class _Comparison:
             return
         self.seen.add(pair)
         yield from bounds.movements(old, new, route)
-        inside = [
-            *object_changes(old, new, route, self.compare),
-            *combined_changes(old, new, route, self.compare),
-        ]
+        inside = [*object_changes(old, new, route, self.compare), *combined_changes(old, new, route, self.compare)]
         yield from inside
         yield from _unevaluated(old, new, route, inside)
 

@@ -19,9 +19,7 @@ from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Route
 
-__all__ = [
-    "State",
-]
+__all__ = ["State"]
 
 
 def inside(path: str, prefix: str) -> str:
@@ -107,9 +105,7 @@ class State:
         """The project files, by their folders as both states name them."""
         top = self.top.resolve()
         return {
-            os.path.relpath(project.folder.resolve(), top): project
-            for project in self.projects
-            if project.vars.where
+            os.path.relpath(project.folder.resolve(), top): project for project in self.projects if project.vars.where
         }
 
     def project_at(self, place: str) -> Project | None:

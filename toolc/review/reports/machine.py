@@ -16,10 +16,7 @@ from toolc.review.model.change import Grade, ToolChange, fingerprint
 from toolc.review.reports.text import SHARED
 from toolc.review.summary import cost, summary
 
-__all__ = [
-    "findings_report",
-    "json_report",
-]
+__all__ = ["findings_report", "json_report"]
 
 
 def json_report(difference: Difference) -> str:
@@ -36,9 +33,7 @@ def json_report(difference: Difference) -> str:
 
 def _tool(tool: ToolDifference) -> JsonObject:
     pair = tool.pair
-    renamed: JsonObject = (
-        {"from": pair.old.spec.name, "why": pair.why} if pair.status == "renamed" and pair.old else {}
-    )
+    renamed: JsonObject = {"from": pair.old.spec.name, "why": pair.why} if pair.status == "renamed" and pair.old else {}
     status = "changed" if pair.status == "kept" else pair.status
     changes: list[JsonValue] = [_change(tool.name, change) for change in tool.changes]
     before, after = cost(pair)

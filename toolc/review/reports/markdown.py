@@ -12,9 +12,7 @@ from toolc.review.model.change import GRADES, ToolChange, fingerprint
 from toolc.review.reports.text import SHARED, excerpt, status, unified, worded
 from toolc.review.summary import summary
 
-__all__ = [
-    "report",
-]
+__all__ = ["report"]
 
 LONGEST: Final = 60_000
 """How many characters a comment may have: GitHub's limit is 65,536."""

@@ -16,9 +16,7 @@ from toolc.review.model.pairing import ToolPair
 from toolc.review.model.text_diff import words
 from toolc.review.summary import cost, summary
 
-__all__ = [
-    "report",
-]
+__all__ = ["report"]
 
 SHARED: Final = "all specs"
 """The heading of changes that concern no single tool."""
@@ -90,9 +88,7 @@ def worded(change: ToolChange) -> str:
     """Return both texts of a surface change as one line, with removed and added text marked."""
     marks = {" ": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
     pieces = words(change.before or "", change.after or "")
-    return "".join(
-        f"{marks[sign][0]}{_plain(' '.join(piece.splitlines()))}{marks[sign][1]}" for sign, piece in pieces
-    )
+    return "".join(f"{marks[sign][0]}{_plain(' '.join(piece.splitlines()))}{marks[sign][1]}" for sign, piece in pieces)
 
 
 def excerpt(value: JsonValue) -> str:

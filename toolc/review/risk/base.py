@@ -47,13 +47,7 @@ class Sides:
         return permissions_of(self.new.spec, self.state_after.by_name)
 
     def risk(
-        self,
-        rule: str,
-        grade: Grade,
-        message: str,
-        route: Route,
-        before: str | None = None,
-        after: str | None = None,
+        self, rule: str, grade: Grade, message: str, route: Route, before: str | None = None, after: str | None = None
     ) -> ToolChange:
         """Return a change at ``route``. A new tool has one grade less, because a reviewer reads all of it."""
         if self.old is None:

@@ -32,12 +32,7 @@ def check_workspace(sides: Sides) -> Iterator[ToolChange]:
         if had and not any(_covers(other, each.value) for other in had):
             words = f"changes of the workspace become real more easily{steps_suffix(each)}"
             yield sides.risk(
-                "RSK02",
-                "high",
-                words,
-                _ROUTE,
-                "; ".join(map(format_permissions, had)),
-                format_permissions(each.value),
+                "RSK02", "high", words, _ROUTE, "; ".join(map(format_permissions, had)), format_permissions(each.value)
             )
 
 

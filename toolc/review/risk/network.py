@@ -57,15 +57,7 @@ def _shown(hosts: Sequence[Grant[Destination]]) -> str | None:
     return ", ".join(show_destination(each.value) for each in hosts) or None
 
 
-_STRENGTH: Final[dict[Method, int]] = {
-    "OPTIONS": 0,
-    "HEAD": 0,
-    "GET": 0,
-    "POST": 1,
-    "PUT": 2,
-    "PATCH": 2,
-    "DELETE": 3,
-}
+_STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST": 1, "PUT": 2, "PATCH": 2, "DELETE": 3}
 
 
 @risk_rule("RSK08")

@@ -173,13 +173,7 @@ def _run(arguments: Sequence[str], folder: Path, asked: bytes | None = None) -> 
     command = ("git", "--no-pager", "--literal-pathspecs", *arguments)
     try:
         return subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            input=asked or b"",
-            capture_output=True,
-            check=False,
-            timeout=_SECONDS,
+            command, cwd=folder, env=environment, input=asked or b"", capture_output=True, check=False, timeout=_SECONDS
         )
     except FileNotFoundError:
         raise UsageError("Git is not installed, or not in PATH; without it compare folders or registries") from None

@@ -35,9 +35,7 @@ from toolc.review.sources.unchanged_specs import (
     speaks_of_files,
 )
 
-__all__ = [
-    "two_states",
-]
+__all__ = ["two_states"]
 
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
 """The beginning of a Git LFS pointer, which is committed instead of the file."""
@@ -77,19 +75,14 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
         now = of_working_tree(repository, named, before.algorithm)
     place = unchanged_specs.place_of(repository.top, named, projects(now))
     only = narrowed(was, now, repository.top, unchanged_specs.kept(place))
-    with (
-        _opened(base, before, paths, only and only.of_base()) as old,
-        _checked(head, after, paths, only) as new,
-    ):
+    with _opened(base, before, paths, only and only.of_base()) as old, _checked(head, after, paths, only) as new:
         if place and only and not new.diagnostics.has_errors:
             _learn(place, only, new)
         yield old, new
 
 
 @contextmanager
-def _checked(
-    name: str | None, meaning: Commit | None, paths: Sequence[Path], only: Narrowed | None
-) -> Iterator[State]:
+def _checked(name: str | None, meaning: Commit | None, paths: Sequence[Path], only: Narrowed | None) -> Iterator[State]:
     """Yield the head. It includes known specs that have a tool with the name of one that changed."""
     with _opened(name, meaning, paths, only) as state:
         clashing = only.clashing(each for names in state.compiled.values() for each in names) if only else None
@@ -105,8 +98,7 @@ def _learn(place: Path, only: Narrowed, head: State) -> None:
     plain = {path: each for path, each in only.plain.items() if path in head.compiled}
     if plain:
         unchanged_specs.keep(
-            place,
-            {**only.known, **{path: replace(each, tools=head.compiled[path]) for path, each in plain.items()}},
+            place, {**only.known, **{path: replace(each, tools=head.compiled[path]) for path, each in plain.items()}}
         )
 
 
@@ -223,9 +215,7 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed 
     everything = "" in paths
     blobs = {blob.path: blob for blob in commit.blobs([] if everything else [*paths, *above(paths)])}
     texts = [
-        blob
-        for blob in blobs.values()
-        if (_may_be_spec(blob) and _is_wanted(blob.path, only)) or blob.path in paths
+        blob for blob in blobs.values() if (_may_be_spec(blob) and _is_wanted(blob.path, only)) or blob.path in paths
     ]
     folders: set[str] = set()
     for path, data in _written(commit, texts, top):
@@ -237,9 +227,7 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed 
         if speaks_of_files(data):
             folders.add(str(PurePosixPath(path).parent))
     written = {blob.path for blob in texts}
-    beside = [
-        blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)
-    ]
+    beside = [blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)]
     # Links last, so that no file is written through one, even for a manipulated tree.
     for _ in _written(commit, sorted(beside, key=lambda blob: blob.mode == LINK), top):
         pass

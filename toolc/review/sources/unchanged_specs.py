@@ -198,8 +198,7 @@ def of_working_tree(repository: Repository, paths: Sequence[str], algorithm: Lit
     found = [each for place in places for each in _files(place)]
     texts = {place[len(top) + 1 :]: _held(place) for place in found}
     return Texts(
-        {path: _hashed(data, algorithm) for path, data in texts.items()},
-        lambda wanted: map(texts.__getitem__, wanted),
+        {path: _hashed(data, algorithm) for path, data in texts.items()}, lambda wanted: map(texts.__getitem__, wanted)
     )
 
 
@@ -222,9 +221,7 @@ def _hashed(data: bytes, algorithm: Literal["sha1", "sha256"]) -> str:
 
 def above(paths: Sequence[str]) -> list[str]:
     """Return the paths where project files for ``paths`` may be."""
-    return [
-        str(folder / name) for path in paths for folder in PurePosixPath(path).parents for name in PROJECT_FILES
-    ]
+    return [str(folder / name) for path in paths for folder in PurePosixPath(path).parents for name in PROJECT_FILES]
 
 
 def is_project(path: str) -> bool:

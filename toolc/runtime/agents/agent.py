@@ -86,13 +86,7 @@ MAX_AT_ONCE: Final = 8
 
 
 def answered(
-    calls: Sequence[ToolCall],
-    names: frozenset[str],
-    context: CallContext,
-    caller: Caller,
-    *,
-    turn: int,
-    parallel: bool,
+    calls: Sequence[ToolCall], names: frozenset[str], context: CallContext, caller: Caller, *, turn: int, parallel: bool
 ) -> list[CallMessage]:
     """Make ``calls`` and return their results in order. Only tools in ``names`` are called.
 
@@ -104,9 +98,7 @@ def answered(
 
         def make(number: int) -> ToolResult:
             if number > MAX_CALLS:
-                return failure(
-                    "rate_limit", f"only the first {MAX_CALLS} calls of an answer are made; make this anew"
-                )
+                return failure("rate_limit", f"only the first {MAX_CALLS} calls of an answer are made; make this anew")
             return _made(calls[number - 1], names, f"{turn}.{number}", context, caller)
 
         numbers = range(1, len(calls) + 1)
@@ -114,9 +106,7 @@ def answered(
     return [CallMessage(call, result) for call, result in zip(calls, results, strict=True)]
 
 
-def _at_once(
-    make: Callable[[int], ToolResult], numbers: Sequence[int], cancellation: Cancellation
-) -> list[ToolResult]:
+def _at_once(make: Callable[[int], ToolResult], numbers: Sequence[int], cancellation: Cancellation) -> list[ToolResult]:
     with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="toolc agent") as pool:
         try:
             # Inside the try block, because Ctrl-C may also arrive while a thread starts.

@@ -18,15 +18,7 @@ from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.template import as_text
 from toolc.providers import load_provider
 from toolc.providers.base import Provider, members
-from toolc.runtime.agents.model import (
-    ModelResponse,
-    Post,
-    Stop,
-    failed_status,
-    normalise_ids,
-    token_count,
-    unreadable,
-)
+from toolc.runtime.agents.model import ModelResponse, Post, Stop, failed_status, normalise_ids, token_count, unreadable
 from toolc.runtime.agents.network import KEY_STAND_IN, failed_request
 
 _ANTHROPIC_STOPS: Final[dict[object, Stop]] = {
@@ -89,9 +81,7 @@ def open_anthropic(url: str, http: httpx2.Client) -> Post:
             return client.post("/v1/messages", cast_to=httpx2.Response, body=body).content
         except anthropic.APIStatusError as error:
             answered = error.response
-            raise failed_status(
-                answered.status_code, answered.content, answered.headers.get("retry-after")
-            ) from None
+            raise failed_status(answered.status_code, answered.content, answered.headers.get("retry-after")) from None
         except anthropic.APIConnectionError as error:
             raise failed_request(error) from None
 
@@ -183,9 +173,7 @@ def open_openai(path: str, url: str, http: httpx2.Client) -> Post:
             return client.post(path, cast_to=httpx2.Response, body=body).content
         except openai.APIStatusError as error:
             answered = error.response
-            raise failed_status(
-                answered.status_code, answered.content, answered.headers.get("retry-after")
-            ) from None
+            raise failed_status(answered.status_code, answered.content, answered.headers.get("retry-after")) from None
         except openai.APIConnectionError as error:
             raise failed_request(error) from None
 

@@ -124,9 +124,7 @@ def failed_status(status: int, body: bytes, retry_after: str | None) -> ModelErr
     if status in {408, 409} or status >= 500:
         return ModelError("network", message, again=True, wait_seconds=_seconds(retry_after))
     if status < 400:
-        return ModelError(
-            "network", f"{message}; redirects are not followed: write the API's own URL as 'base_url'"
-        )
+        return ModelError("network", f"{message}; redirects are not followed: write the API's own URL as 'base_url'")
     return ModelError("execution", message)
 
 

@@ -225,13 +225,7 @@ class EgressStream(httpcore2.NetworkStream):
 KEY_STAND_IN: Final = "toolc-puts-the-key-in"
 """The placeholder that an SDK receives instead of a key. It never leaves this process."""
 
-_EXPECTED: Final = (
-    httpcore2.NetworkError,
-    httpcore2.ProtocolError,
-    InterruptedWaitError,
-    OSError,
-    RefusedError,
-)
+_EXPECTED: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, InterruptedWaitError, OSError, RefusedError)
 _PASSED_ON: Final = frozenset({b"accept", b"content-type", b"content-length", b"anthropic-version"})
 _HEARD: Final = frozenset({b"content-type", b"retry-after"})
 

@@ -63,12 +63,7 @@ class ComposedCall:
 
     @classmethod
     def prepare(
-        cls,
-        tool: RegisteredTool,
-        bound: BoundCall,
-        setting: CallOptions,
-        backend: ComposedBackend[Any],
-        caller: Caller,
+        cls, tool: RegisteredTool, bound: BoundCall, setting: CallOptions, backend: ComposedBackend[Any], caller: Caller
     ) -> ComposedCall:
         """Resolve the tool's secrets. Nothing starts. Raises ``UsageError`` that names those without a value."""
         secrets = secrets_of(tool.spec, setting.reveal)

@@ -315,10 +315,7 @@ class Broker:
     def _requested(self, payload: bytes) -> Opening:
         if self._requests is None:
             raise ProtocolError("it asked for an HTTP request, and its call makes none")
-        if (
-            sum(not (each.opening.is_opaque or each.close_sent) for each in self._connections.values())
-            >= MAX_REQUESTS
-        ):
+        if sum(not (each.opening.is_opaque or each.close_sent) for each in self._connections.values()) >= MAX_REQUESTS:
             raise ProtocolError(f"it asked for more than {MAX_REQUESTS} HTTP requests at once")
         return self._requests(payload)
 

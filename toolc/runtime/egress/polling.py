@@ -132,9 +132,7 @@ class Polling:
         if transport is None:
             return
         wants_write = connection.has_pending or transport.wants_write
-        mask = (selectors.EVENT_READ if connection.wants_read else 0) | (
-            selectors.EVENT_WRITE if wants_write else 0
-        )
+        mask = (selectors.EVENT_READ if connection.wants_read else 0) | (selectors.EVENT_WRITE if wants_write else 0)
         known = self._selector.get_map().get(transport.fileno())
         if known is None:
             if mask:

@@ -15,10 +15,7 @@ from toolc.model.spec.code_backends import HostFunction, PluginBackend, PythonBa
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.composite.composite import COMPOSED
 
-__all__ = [
-    "DenyList",
-    "unsupported_features",
-]
+__all__ = ["DenyList", "unsupported_features"]
 
 
 class DenyList:

@@ -21,13 +21,7 @@ from toolc.model.errors import UsageError
 from toolc.model.result import BatchError, ToolResult
 from toolc.runtime.cancellation import Cancellation
 
-__all__ = [
-    "Mode",
-    "Order",
-    "Steer",
-    "new_call_id",
-    "with_ids",
-]
+__all__ = ["Mode", "Order", "Steer", "new_call_id", "with_ids"]
 
 Mode: TypeAlias = Literal["parallel", "sequential", "batched"]
 """All calls in parallel up to a limit, one after the other, or group after group."""
@@ -188,9 +182,7 @@ class _Batch:
     def _run_beside(self, todo: _Todo, count: int, cancellation: Cancellation) -> None:
         try:
             for _ in range(count):
-                threading.Thread(
-                    target=self._work, args=(todo, cancellation), name="toolc batch", daemon=True
-                ).start()
+                threading.Thread(target=self._work, args=(todo, cancellation), name="toolc batch", daemon=True).start()
             todo.join()
         except BaseException:
             cancellation.cancel()

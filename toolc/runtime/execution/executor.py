@@ -30,10 +30,7 @@ from toolc.runtime.execution.single_call import Call
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
 
-__all__ = [
-    "CallPipeline",
-    "execute",
-]
+__all__ = ["CallPipeline", "execute"]
 
 Find: TypeAlias = Callable[[str], RegisteredTool]
 """Returns the tool with a name or alias. Raises ``UsageError`` if there is none."""
@@ -152,9 +149,7 @@ def execute(
 ) -> ToolResult:
     """Run a top-level ``call``. Raises what ``CallPipeline.run`` raises."""
     with nullcontext(cancellation) if cancellation else Cancellation() as given:
-        context = CallContext(
-            call_id=call.call_id, tell=on_event or no_caller, cancellation=given, deadline=math.inf
-        )
+        context = CallContext(call_id=call.call_id, tell=on_event or no_caller, cancellation=given, deadline=math.inf)
         return CallPipeline(setting, find).run(tool, call, context)
 
 

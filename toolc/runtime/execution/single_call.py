@@ -121,9 +121,7 @@ class Call:
 
     def _tell_retry(self, attempt: int, error: ToolFailure, wait: int) -> None:
         self.context.tell(
-            ToolRetry(
-                name=self.tool.spec.name, call_id=self.call.call_id, attempt=attempt, error=error, wait_ms=wait
-            )
+            ToolRetry(name=self.tool.spec.name, call_id=self.call.call_id, attempt=attempt, error=error, wait_ms=wait)
         )
 
     def _answer(self, bound: BoundCall) -> Allow | str:

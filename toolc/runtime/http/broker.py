@@ -128,9 +128,7 @@ class HttpBroker:
             return self._opening(target, method, headers, with_body=has_body, cursor=cursor)
         if cursor is not None and self._has_secret(written(cursor)):
             raise RefusedError("the server redirected to another with a secret in the cursor of a page")
-        public = tuple(
-            each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS
-        )
+        public = tuple(each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS)
         return self._opening(target, method, public, with_body=has_body, is_other=True, cursor=cursor)
 
     def _opening(
@@ -201,9 +199,7 @@ class HttpBroker:
                 known = ", ".join(hosts) or "no host"
                 raise RefusedError(f"the secret {name!r} may go to {known}, not to {target.host}")
             if not target.is_private:
-                raise RefusedError(
-                    f"the secret {name!r} goes over TLS only, and {target.authority} is asked over http"
-                )
+                raise RefusedError(f"the secret {name!r} goes over TLS only, and {target.authority} is asked over http")
 
     def _pointer(self) -> str:
         """Return the JSON pointer of the page cursor in the body; empty if it is not in the body."""

@@ -67,9 +67,7 @@ def parse_url(text: str) -> Target:
             f"{shown} has spaces, control characters or a backslash in it, which programs read differently"
         )
     if "@" in match["authority"]:
-        raise RefusedError(
-            f"the URL {match['authority'].rpartition('@')[2][:80]!a} has a user name before its host"
-        )
+        raise RefusedError(f"the URL {match['authority'].rpartition('@')[2][:80]!a} has a user name before its host")
     found = _AUTHORITY.fullmatch(match["authority"])
     scheme = match["scheme"].lower()
     port = int(found["port"] or PORTS[scheme]) if found else 0
@@ -128,9 +126,7 @@ def request(method: str, target: Target, headers: Sequence[bytes], body: bytes |
     defaults = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "toolc"}
     if body is not None:
         defaults["Content-Type"] = content_type
-    lines += [
-        f"{name}: {value}\r\n".encode() for name, value in defaults.items() if name.lower().encode() not in names
-    ]
+    lines += [f"{name}: {value}\r\n".encode() for name, value in defaults.items() if name.lower().encode() not in names]
     if body is not None or method not in _NO_BODY:
         lines.append(f"Content-Length: {len(body or b'')}\r\n".encode())
     lines.append(b"Connection: close\r\n\r\n")

@@ -23,9 +23,9 @@ class TlsTransport:
 
     def __init__(self, connection: socket.socket, host: str) -> None:
         self._host = host
-        self._socket = _context(
-            os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")
-        ).wrap_socket(connection, server_hostname=host, do_handshake_on_connect=False, suppress_ragged_eofs=False)
+        self._socket = _context(os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")).wrap_socket(
+            connection, server_hostname=host, do_handshake_on_connect=False, suppress_ragged_eofs=False
+        )
         self._unsent = bytearray()
         self._is_agreed = False
         self.received = 0

@@ -22,10 +22,7 @@ from toolc.model.spec.sandbox import MIB
 from toolc.model.template import as_text
 from toolc.runtime.output.capture import HeadTailBuffer
 
-__all__ = [
-    "READ_RESULT",
-    "ResultStore",
-]
+__all__ = ["READ_RESULT", "ResultStore"]
 
 MAX_BYTES: Final = 64 * MIB
 MAX_TEXTS: Final = 100

@@ -327,9 +327,7 @@ def _run(
     return outcome, sandbox_details(sandbox)
 
 
-def _run_again(
-    engine: Engine, cancellation: Cancellation, redactor: Redactor, plan: Plan, timeout_ms: int
-) -> Outcome:
+def _run_again(engine: Engine, cancellation: Cancellation, redactor: Redactor, plan: Plan, timeout_ms: int) -> Outcome:
     """Run a plan that follows a call, without events and without a network."""
     start = partial(_start, engine)
     return _run(plan, start, timeout_ms, cancellation, None, Timing(), Egress(redactor=redactor))[0]

@@ -21,9 +21,7 @@ from toolc.runtime.workspace.mount import mount
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection
 
-__all__ = [
-    "CallOptions",
-]
+__all__ = ["CallOptions"]
 
 EngineSelector: TypeAlias = Callable[[Profile], EngineSelection]
 """Returns the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""

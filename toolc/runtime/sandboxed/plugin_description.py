@@ -22,10 +22,7 @@ from toolc.runtime.sessions.server import PluginTurns, start_request
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.sandbox.base import EngineSandbox
 
-__all__ = [
-    "STDOUT_SO_FAR",
-    "describe",
-]
+__all__ = ["STDOUT_SO_FAR", "describe"]
 
 ENDINGS: Final = frozenset({"timed_out", "out_of_memory", "cancelled"})
 """The endings that are the same for all backends: the call was stopped from outside."""
@@ -60,9 +57,7 @@ def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> Too
             kind = "cancelled"
             message = "the call was cancelled before it was done"
     details: JsonObject = {"http": outcome.about} if outcome.about else {}
-    return ToolResult(
-        content=(Text(message + _so_far(outcome)),), error=ToolFailure(kind, message), details=details
-    )
+    return ToolResult(content=(Text(message + _so_far(outcome)),), error=ToolFailure(kind, message), details=details)
 
 
 def _asked(outcome: Outcome) -> str:

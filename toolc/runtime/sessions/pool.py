@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from toolc.runtime.sessions.server import SandboxServer, Start
     from toolc.runtime.wire.session import SessionCall
 
-__all__ = [
-    "IDLE_SECONDS",
-    "Sessions",
-]
+__all__ = ["IDLE_SECONDS", "Sessions"]
 
 
 IDLE_SECONDS: Final = 1800.0

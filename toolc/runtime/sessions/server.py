@@ -40,11 +40,7 @@ from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.selection import in_use
 
-_ENDINGS: Final[dict[object, Ending]] = {
-    "exited": "exited",
-    "signaled": "signaled",
-    "not_started": "not_started",
-}
+_ENDINGS: Final[dict[object, Ending]] = {"exited": "exited", "signaled": "signaled", "not_started": "not_started"}
 
 
 def call_function(wire: SessionWire, plan: Plan, call: PythonCall) -> Outcome:

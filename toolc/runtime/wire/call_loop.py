@@ -248,9 +248,7 @@ class WireLoop:
 
     def _wait(self, seconds: float) -> None:
         poll = select.poll()
-        poll.register(
-            self._sandbox.fileno(), select.POLLIN | (select.POLLOUT if self._conversation.outgoing else 0)
-        )
+        poll.register(self._sandbox.fileno(), select.POLLIN | (select.POLLOUT if self._conversation.outgoing else 0))
         if self._cancellation is not None:
             poll.register(self._cancellation.fileno(), select.POLLIN)
         if self._broker is not None:

@@ -36,11 +36,7 @@ MAX_CALL: Final = frames.MAX_CONTROL // 2
 STDIN_AHEAD: Final = 256 * 1024
 """How much of stdin is put into the outgoing buffer at a time, in bytes."""
 
-_SHOWN: Final[Mapping[int, Stream]] = {
-    frames.STDOUT: "stdout",
-    frames.STDERR: "stderr",
-    frames.YIELDED: "content",
-}
+_SHOWN: Final[Mapping[int, Stream]] = {frames.STDOUT: "stdout", frames.STDERR: "stderr", frames.YIELDED: "content"}
 """The streams whose text is passed on while it arrives."""
 
 GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started", "failed"]

@@ -13,9 +13,7 @@ from typing import Final, Literal
 from toolc.model.errors import UsageError
 from toolc.model.plan import Mount
 
-__all__ = [
-    "mount",
-]
+__all__ = ["mount"]
 
 _SYSTEM: Final = (
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys",

@@ -135,9 +135,7 @@ class FinalFolder:
             return []  # removed in the meantime, or something is mounted there
         self._looked_at += len(found)
         if self._looked_at > MOST_ENTRIES:
-            raise FolderError(
-                "file", f"the workspace has more files than result.files looks through, {MOST_ENTRIES}"
-            )
+            raise FolderError("file", f"the workspace has more files than result.files looks through, {MOST_ENTRIES}")
         return found
 
     def _may(self, status: os.stat_result | None, rights: int) -> bool:

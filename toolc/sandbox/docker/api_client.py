@@ -21,11 +21,7 @@ from typing import Final
 
 from toolc.model.json_schema import JsonValue
 
-__all__ = [
-    "ApiError",
-    "NoHostError",
-    "find_socket",
-]
+__all__ = ["ApiError", "NoHostError", "find_socket"]
 
 MAX_ANSWER: Final = 64 * 1024 * 1024
 """The maximum size of an answer that is read completely, in bytes."""

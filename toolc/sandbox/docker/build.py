@@ -219,9 +219,7 @@ def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
     import urllib3
 
     try:
-        with closing(
-            docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto", timeout=seconds)
-        ) as api:
+        with closing(docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto", timeout=seconds)) as api:
             yield api
     except docker.errors.APIError as error:
         if error.response is not None:

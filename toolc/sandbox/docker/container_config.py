@@ -37,15 +37,8 @@ def volume(mount: Mount) -> JsonObject:
     remains the same folder even if another process renames it.
     """
     options: list[str] = ["nosuid", "nodev", *kernel.options(mount, mount.pinned)]
-    driver: JsonValue = {
-        "Name": "local",
-        "Options": {"type": "overlay", "device": "overlay", "o": ",".join(options)},
-    }
-    return {
-        "Type": "volume",
-        "Target": "/workspace",
-        "VolumeOptions": {"NoCopy": True, "DriverConfig": driver},
-    }
+    driver: JsonValue = {"Name": "local", "Options": {"type": "overlay", "device": "overlay", "o": ",".join(options)}}
+    return {"Type": "volume", "Target": "/workspace", "VolumeOptions": {"NoCopy": True, "DriverConfig": driver}}
 
 
 def owner_label(options: JsonObject) -> str:
@@ -275,9 +268,7 @@ def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> J
     # Volumes of an image would be writable disk without a limit: use a tmpfs of limited size instead.
     small = ",".join(tmpfs_bounds(TOOL_BYTES))
     volumes = {
-        path: f"{options},noexec,{small}"
-        for path in image.volumes
-        if path != "/workspace" or profile.workspace is None
+        path: f"{options},noexec,{small}" for path in image.volumes if path != "/workspace" or profile.workspace is None
     }
     mounts = {
         **volumes,

@@ -16,10 +16,7 @@ from toolc.sandbox.base import ISOLATION
 from toolc.sandbox.docker.api_client import INSTALL, ApiError, Client, NoHostError
 from toolc.sandbox.host.owner import shared_directory
 
-__all__ = [
-    "Daemon",
-    "connect",
-]
+__all__ = ["Daemon", "connect"]
 
 _KINDS: Final[tuple[tuple[MinIsolation, str], ...]] = (("gvisor", r"runsc|gvisor"), ("vm", r"kata"))
 """Patterns of runtime program names, with their isolation. Any other runtime shares the host's kernel."""
@@ -234,8 +231,7 @@ def _unreachable(socket_path: str, error: ApiError) -> NoHostError:
             )
         case _:
             return NoHostError(
-                f"the Docker daemon at {socket_path} does not work: {error}",
-                "See what it says with: docker info",
+                f"the Docker daemon at {socket_path} does not work: {error}", "See what it says with: docker info"
             )
 
 

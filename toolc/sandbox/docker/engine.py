@@ -165,9 +165,7 @@ class DockerEngine:
         except ApiError as error:
             raise _explained(Profile(), ready.name, error) from error
 
-    def _start(
-        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: ResolvedImage
-    ) -> DockerSandbox:
+    def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: ResolvedImage) -> DockerSandbox:
         if ready.image.id not in self._without_socket and streams.is_of_use(profile, arguments, daemon):
             listener = streams.listen()
             if listener is not None:
@@ -175,21 +173,14 @@ class DockerEngine:
         return retry_transient(lambda: self._start_once(daemon, profile, arguments, ready), ApiError)
 
     def _start_with(
-        self,
-        listener: GuestListener,
-        daemon: Daemon,
-        profile: Profile,
-        arguments: Sequence[str],
-        ready: ResolvedImage,
+        self, listener: GuestListener, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: ResolvedImage
     ) -> DockerSandbox:
         """Start a sandbox that uses a socket; start it without one if the daemon refuses the socket."""
         words, shown = (*arguments, streams.ARGUMENT), replace(ready, image=listener.shown_in(ready.image))
         with contextlib.ExitStack() as undo:
             undo.callback(listener.close)
             try:
-                sandbox = retry_transient(
-                    lambda: self._start_once(daemon, profile, words, shown, listener), ApiError
-                )
+                sandbox = retry_transient(lambda: self._start_once(daemon, profile, words, shown, listener), ApiError)
             except ApiError as error:
                 if error.status == 0:
                     raise

@@ -27,14 +27,7 @@ from toolc.sandbox.images.metadata import Stored, bases, fetched, remove
 from toolc.sandbox.python import packages
 from toolc.sandbox.python.packages import Packages
 
-__all__ = [
-    "build_image",
-    "list_images",
-    "prune_image",
-    "prune_packages",
-    "recipe",
-    "unused_packages",
-]
+__all__ = ["build_image", "list_images", "prune_image", "prune_packages", "recipe", "unused_packages"]
 
 BASE: Final = "base"
 """The image that all other images are built from."""
@@ -149,9 +142,7 @@ def ensure_built(client: Client, build: Build) -> str:
             labels = {BUILD_LABEL: tag, BASE_LABEL: base_tag()}
             last: list[str] = []
             try:
-                docker_build.build_files(
-                    client, files=files, tag=tag, base=base_tag(), labels=labels, say=last.append
-                )
+                docker_build.build_files(client, files=files, tag=tag, base=base_tag(), labels=labels, say=last.append)
             except ApiError as error:
                 raise InfrastructureError(_failed_build(build, error, last)) from error
     return tag
@@ -174,9 +165,7 @@ def _refuse_fetching(client: Client, build: Build, dockerfile: bytes) -> None:
 
 def _failed_build(build: Build, error: ApiError, said: list[str]) -> str:
     words = [line for line in said if not line.startswith((" --->", "Removing intermediate"))][-5:]
-    return f"the image of {build.folder}/Dockerfile could not be built: {error}" + "".join(
-        f"\n  {w}" for w in words
-    )
+    return f"the image of {build.folder}/Dockerfile could not be built: {error}" + "".join(f"\n  {w}" for w in words)
 
 
 def _in_context(file: File, build: Build) -> str:

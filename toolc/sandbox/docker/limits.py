@@ -59,9 +59,7 @@ def _of(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
 
 
 def _lacks(what: str, instead: str, level: Level) -> Enforcement:
-    return Enforcement(
-        level=level, reason=f"This Docker daemon cannot limit {what}.", instead=instead, remedy=REMEDY
-    )
+    return Enforcement(level=level, reason=f"This Docker daemon cannot limit {what}.", instead=instead, remedy=REMEDY)
 
 
 def _users(daemon: Daemon) -> tuple[User, ...]:

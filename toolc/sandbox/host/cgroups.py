@@ -16,9 +16,7 @@ from typing import Final
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host.owner import Owner
 
-__all__ = [
-    "trees",
-]
+__all__ = ["trees"]
 
 CONTROLLERS: Final = ("memory", "pids", "cpu")
 """The controllers that toolc's limits need."""

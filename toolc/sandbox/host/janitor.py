@@ -22,9 +22,7 @@ from pathlib import Path
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host.owner import Owner, dead_directories
 
-__all__ = [
-    "register_folders",
-]
+__all__ = ["register_folders"]
 
 
 def register(argv: Sequence[str]) -> None:

@@ -17,10 +17,7 @@ from pathlib import Path
 
 from toolc.model.errors import InfrastructureError
 
-__all__ = [
-    "Owner",
-    "directories",
-]
+__all__ = ["Owner", "directories"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +41,7 @@ class Owner:
         pid = os.getpid()
         process = _process(pid)
         if process is None:
-            raise InfrastructureError(
-                "cannot read /proc/self/stat; toolc's sandboxes need Linux with /proc mounted"
-            )
+            raise InfrastructureError("cannot read /proc/self/stat; toolc's sandboxes need Linux with /proc mounted")
         machine, boot, pidns = _here()
         return Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=process.start)
 
@@ -192,9 +187,7 @@ def _make_private(directory: Path, mode: int) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise InfrastructureError(
-            f"cannot create {directory}: {error.strerror}; make its parent writable"
-        ) from error
+        raise InfrastructureError(f"cannot create {directory}: {error.strerror}; make its parent writable") from error
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise InfrastructureError(

@@ -12,9 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
-__all__ = [
-    "remove",
-]
+__all__ = ["remove"]
 
 
 def sweep(folder: Path, owner: str) -> bool:

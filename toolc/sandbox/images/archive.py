@@ -141,9 +141,7 @@ class Archive:
         budget = UnpackBudget()
         wanted = _strings(_object(image.configuration.get("rootfs")).get("diff_ids"))
         if len(wanted) != len(image.layers) or len(wanted) > MAX_LAYERS:
-            raise InfrastructureError(
-                f"{self._origin} is damaged: it has {len(image.layers)} layers of {len(wanted)}"
-            )
+            raise InfrastructureError(f"{self._origin} is damaged: it has {len(image.layers)} layers of {len(wanted)}")
         for name, digest in zip(image.layers, wanted, strict=True):
             with closing(self._files.open(name)) as packed, _unpacked(packed) as source:
                 reader = LayerReader(source, budget.bytes_left + 1024 * budget.entries_left)

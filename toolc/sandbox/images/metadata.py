@@ -12,9 +12,7 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host import store
 
-__all__ = [
-    "chosen",
-]
+__all__ = ["chosen"]
 
 MANIFEST: Final = "manifest:"
 CONFIG: Final = "config:"

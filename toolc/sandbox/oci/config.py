@@ -18,11 +18,7 @@ from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser
 
 NAMESPACES: Final = ("pid", "ipc", "uts", "mount", "user", "network", "cgroup")
-ENVIRONMENT: Final = (
-    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "HOME=/tmp",
-    "LANG=C.UTF-8",
-)
+ENVIRONMENT: Final = ("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "LANG=C.UTF-8")
 
 CPU_PERIOD_US: Final = 100_000
 TOOL_BYTES: Final = 16 * MIB

@@ -31,11 +31,7 @@ from toolc.sandbox.images.unpack import resolve, split
 from toolc.sandbox.isolation import FILES
 from toolc.sandbox.python.packages import PLACES
 
-__all__ = [
-    "export_image",
-    "save_image",
-    "unpacked_images",
-]
+__all__ = ["export_image", "save_image", "unpacked_images"]
 
 
 @dataclass(frozen=True, slots=True)

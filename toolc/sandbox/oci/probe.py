@@ -17,11 +17,7 @@ from toolc.sandbox.host import cgroups
 from toolc.sandbox.oci import root
 from toolc.sandbox.oci.user_namespace import NOBODY, UNUSED
 
-__all__ = [
-    "NEEDED_SETTINGS",
-    "VERSION_SECONDS",
-    "runtime",
-]
+__all__ = ["NEEDED_SETTINGS", "VERSION_SECONDS", "runtime"]
 
 RUNTIME: Final = "runc"
 SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

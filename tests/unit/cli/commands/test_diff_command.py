@@ -92,9 +92,7 @@ def test_acceptances_that_a_link_leads_to_are_a_change_wherever_they_are(
 ) -> None:
     first = fingerprints(diff("HEAD", "--format", "json").stdout)[0]
     elsewhere = tmp_path / "accepted.yaml"
-    elsewhere.write_text(
-        f"accepted:\n  - {{fingerprint: '{first}', reason: None., who: mallory}}\n", encoding="utf-8"
-    )
+    elsewhere.write_text(f"accepted:\n  - {{fingerprint: '{first}', reason: None., who: mallory}}\n", encoding="utf-8")
     Path("toolc.accepted.yaml").symlink_to(elsewhere)
     assert "medium RSK12: mallory accepts " in diff("HEAD").stdout
 

@@ -40,9 +40,7 @@ def test_build_knows_every_name_before_the_first_is_built(monkeypatch: pytest.Mo
     monkeypatch.setattr(image_builder, "build_image", lambda *_, **__: pytest.fail("nothing may be built"))
     result = CliRunner().invoke(command, ["build", "base", "nodejs"])
     assert isinstance(result.exception, UsageError)
-    assert str(result.exception) == (
-        "there is no image 'nodejs' to build; there is: base, node, python, shell-tools"
-    )
+    assert str(result.exception) == ("there is no image 'nodejs' to build; there is: base, node, python, shell-tools")
 
 
 def test_export_says_what_was_unpacked_and_where(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,10 +110,7 @@ def test_list_of_none_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, unpac
     monkeypatch.setattr(image_builder, "list_images", lambda: ())
     result = CliRunner().invoke(command, ["list"])
     assert not unpacked
-    assert (result.stdout, result.stderr) == (
-        "",
-        "toolc: there are no images yet; build one with: toolc image build\n",
-    )
+    assert (result.stdout, result.stderr) == ("", "toolc: there are no images yet; build one with: toolc image build\n")
 
 
 def test_prune_removes_what_no_name_means_any_more(unpacked: list[Stored]) -> None:

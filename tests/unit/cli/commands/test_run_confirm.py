@@ -90,8 +90,7 @@ command(["wipe.yaml", "--arg", "thing=\\x1b[31ma"])
 """
 
 QUESTION = (
-    'wipe {\r\n  "thing": "\\u001b[31ma"\r\n}\r\n'
-    "toolc: wipe asks before it runs. Run it with these arguments? [y/N]: "
+    'wipe {\r\n  "thing": "\\u001b[31ma"\r\n}\r\ntoolc: wipe asks before it runs. Run it with these arguments? [y/N]: '
 )
 
 

@@ -86,9 +86,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     compile_document = FileCompiler.compile_document
 
-    def noted(
-        compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics
-    ) -> Piece:
+    def noted(compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
         names.append(found.path.name)
         return compile_document(compiler, found, document, diagnostics)
 
@@ -266,9 +264,7 @@ def test_tools_that_are_too_much_alike_are_found_across_what_is_kept(folder: Pat
         assert_as_compiled()
 
 
-def test_tools_are_compared_again_only_where_an_outline_changed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tools_are_compared_again_only_where_an_outline_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "specs/b.yaml").write_text(SPEC.format(name="alpha_"), encoding="utf-8")
     runs: list[int] = []
 
@@ -390,9 +386,7 @@ def test_a_cache_that_cannot_be_written_is_none(folder: Path, monkeypatch: pytes
     assert not Path("relative").exists()
 
 
-def test_what_changed_while_it_was_compiled_is_not_remembered(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_changed_while_it_was_compiled_is_not_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def changing(paths: list[Path], settings: Settings, gather: Gather, together: Together) -> Compilation:
         compilation = compile_specs(paths, settings, gather, together)
         (folder / "specs/a.yaml").write_text("toolc: 1\n", encoding="utf-8")
@@ -456,9 +450,7 @@ def test_a_toolset_with_tools_that_are_not_compiled_is_no_reason_to_compile_anew
 def test_a_finding_tells_where_a_tool_of_a_similar_name_is_now(folder: Path, before: str, after: str) -> None:
     """Also where an edit leaves the name as it is, and all that libyaml says of its place."""
     named = SPEC.format(name="read_the_files").replace("name: read_the_files", before, 1)
-    other = SPEC.format(name="read_the_filess").replace(
-        "Count the words of", "Tell who wrote a line of it, or all of"
-    )
+    other = SPEC.format(name="read_the_filess").replace("Count the words of", "Tell who wrote a line of it, or all of")
     (folder / "specs/a.yaml").write_text(named, encoding="utf-8")
     (folder / "specs/b.yaml").write_text(other, encoding="utf-8")
     assert SIMILAR_NAME in {each.code for each in check().diagnostics.sorted()}

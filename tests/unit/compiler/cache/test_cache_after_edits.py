@@ -129,9 +129,7 @@ def steps(draw: st.DrawFn) -> tuple[str, str | None]:
 
 @pytest.mark.slow
 @settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(st.lists(steps(), min_size=1, max_size=6))
 def test_a_run_with_a_cache_says_what_one_without_says(

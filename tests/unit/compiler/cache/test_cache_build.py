@@ -65,10 +65,7 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     write = build_output.write_output
 
     def noted(
-        tools: Sequence[RenderedTool],
-        names: Sequence[str],
-        toolsets: Mapping[str, Sequence[str]],
-        out: str | Path,
+        tools: Sequence[RenderedTool], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
     ) -> Built:
         written.append(str(out))
         return write(tools, names, toolsets, out)
@@ -286,9 +283,7 @@ def a_cold_build() -> tuple[object, dict[str, bytes]]:
 
 @pytest.mark.slow
 @settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(st.lists(steps(), min_size=1, max_size=6))
 @example([("specs/alpha.yaml", SPEC + STRICT), ("specs/alpha.yaml", SPEC)])
@@ -314,9 +309,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     compile_document = FileCompiler.compile_document
 
-    def noted(
-        compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics
-    ) -> Piece:
+    def noted(compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
         names.append(found.path.name)
         return compile_document(compiler, found, document, diagnostics)
 

@@ -80,9 +80,7 @@ def said(*, kept: bool) -> list[str]:
 
 @pytest.mark.slow
 @settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(
     st.fixed_dictionaries(dict.fromkeys(PATHS, files)),

@@ -55,9 +55,7 @@ backend:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The first tools and the examples, which three processes compile two files at a time."""
     shutil.copytree(ROOT / "specs", tmp_path / "specs/own", ignore=shutil.ignore_patterns("toolc.yaml", "plugins"))
-    shutil.copytree(
-        ROOT / "docs/guides/examples", tmp_path / "specs/examples", ignore=shutil.ignore_patterns("*.toml")
-    )
+    shutil.copytree(ROOT / "docs/guides/examples", tmp_path / "specs/examples", ignore=shutil.ignore_patterns("*.toml"))
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2})
@@ -95,9 +93,7 @@ def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     compile_document = FileCompiler.compile_document
 
-    def noted(
-        compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics
-    ) -> Piece:
+    def noted(compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
         names.append(found.shown)
         time.sleep(0.005)
         return compile_document(compiler, found, document, diagnostics)

@@ -86,10 +86,7 @@ COMMAND = '{argv: [a, "{{ a }}"]}'
     [
         ("{a: {type: string}}", ["tool.yaml:4:14 the parameter 'a' has no description"]),
         ("{a: {type: string, description: ' '}}", ["tool.yaml:4:14 the parameter 'a' has no description"]),
-        (
-            "{type: object, properties: {a: {}}, required: [a]}",
-            ["tool.yaml:4:41 the parameter 'a' has no description"],
-        ),
+        ("{type: object, properties: {a: {}}, required: [a]}", ["tool.yaml:4:41 the parameter 'a' has no description"]),
         ("{a: {type: string, description: A word}}", []),
         ("{type: object, properties: {a: {$ref: '#/$defs/b'}}, required: [a], $defs: {b: {}}}", []),
     ],

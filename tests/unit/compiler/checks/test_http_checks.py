@@ -53,18 +53,14 @@ def test_https_and_the_machine_itself(tmp_path: Path, url: str) -> None:
     [(http("https://api.example.com/", OAUTH), "id.example.com"), (HEAD + AGENT, "models.example.com")],
 )
 def test_other_urls_of_a_backend(tmp_path: Path, text: str, host: str) -> None:
-    assert messages(tmp_path, "TC408", text) == [
-        f"what is sent to {host} over http can be read and changed on the way"
-    ]
+    assert messages(tmp_path, "TC408", text) == [f"what is sent to {host} over http can be read and changed on the way"]
 
 
 def templated_http(url: str, more: str = "") -> str:
     return f'{HEAD}parameters: {{x: {{type: string}}}}\nbackend:\n  http:\n    url: "{url}"\n{more}'
 
 
-@pytest.mark.parametrize(
-    "url", ["https://{{ x }}/a", "https://{{ x }}.example.com/", "https://a.example.com{{ x }}/"]
-)
+@pytest.mark.parametrize("url", ["https://{{ x }}/a", "https://{{ x }}.example.com/", "https://a.example.com{{ x }}/"])
 def test_an_argument_cannot_decide_the_host(tmp_path: Path, url: str) -> None:
     assert messages(tmp_path, "TC405", templated_http(url)) == [
         "an argument would decide which host this tool talks to"

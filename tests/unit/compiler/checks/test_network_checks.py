@@ -15,10 +15,7 @@ def spec(destination: str) -> str:
 @pytest.mark.parametrize(
     ("destination", "message"),
     [
-        (
-            "*.example.com:443",
-            "'*.example.com' allows every host below example.com, those that do not exist yet too",
-        ),
+        ("*.example.com:443", "'*.example.com' allows every host below example.com, those that do not exist yet too"),
         ("169.254.169.254:80", "169.254.169.254 hands out the credentials of the machine that the tool runs on"),
         (
             "Metadata.Google.Internal.:80",

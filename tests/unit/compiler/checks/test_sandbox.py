@@ -31,12 +31,7 @@ def test_a_function_without_a_workspace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "sandbox",
-    [
-        "{workspace: ro}",
-        "{workspace: rw}",
-        "{image: 'tools/a:1'}",
-        '{network: {allow: ["files.example.com:443"]}}',
-    ],
+    ["{workspace: ro}", "{workspace: rw}", "{image: 'tools/a:1'}", '{network: {allow: ["files.example.com:443"]}}'],
 )
 def test_files_may_come_from_elsewhere(tmp_path: Path, sandbox: str) -> None:
     text = shell("{path: {type: string}}", '{argv: [a, --, "{{ path }}"]}', f"sandbox: {sandbox}\n")

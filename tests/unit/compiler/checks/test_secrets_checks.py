@@ -109,8 +109,7 @@ def test_a_secret_that_is_used(tmp_path: Path, token: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("secret", "reported"),
-    [("{expose: env}", False), ("{expose: file}", False), ("{hosts: [a.example.com]}", True)],
+    ("secret", "reported"), [("{expose: env}", False), ("{expose: file}", False), ("{hosts: [a.example.com]}", True)]
 )
 def test_a_command_reads_what_it_is_given(tmp_path: Path, secret: str, *, reported: bool) -> None:
     text = shell("{}", "{argv: [a]}", f"sandbox: {{secrets: {{TOKEN: {secret}}}}}\n")

@@ -137,10 +137,7 @@ def test_a_script_has_an_interpreter_and_no_templates(tmp_path: Path) -> None:
         ("{argv: [a, {argv: [b]}]}", "'argv'[1], a group, has no 'when'"),
         ("{argv: [a], errors: {'0': file}}", "'0' is not an exit status of a failure"),
         ("{argv: [a], errors: {'256': file}}", "'256' is not an exit status of a failure"),
-        (
-            "{argv: [a], success_exit_codes: any, errors: {'2': file}}",
-            "exit status 2 is both a success and an error",
-        ),
+        ("{argv: [a], success_exit_codes: any, errors: {'2': file}}", "exit status 2 is both a success and an error"),
         ("{argv: [a], success_exit_codes: []}", "'success_exit_codes' must be 'any' or a list of exit codes"),
     ],
 )

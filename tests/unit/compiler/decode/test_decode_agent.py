@@ -129,10 +129,7 @@ def test_a_key_of_the_agent_that_stands_in_the_tool(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rest", "message"),
     [
-        (
-            "sandbox: {workspace: ro}\n",
-            "a sub-agent has no sandbox of its own, so 'workspace' would have no effect",
-        ),
+        ("sandbox: {workspace: ro}\n", "a sub-agent has no sandbox of its own, so 'workspace' would have no effect"),
         ("sandbox: {image: a/b:1}\n", "a sub-agent has no sandbox of its own, so 'image' would have no effect"),
         ("result: {format: image}\n", "a sub-agent answers with text or with JSON"),
     ],
@@ -149,9 +146,7 @@ def test_what_counts_for_the_requests_and_the_whole_call(tmp_path: Path) -> None
 
 
 def test_a_key_goes_to_no_host_that_its_secret_does_not_name(tmp_path: Path) -> None:
-    text = agent(
-        f"{LEAST}, api_key: '{{{{ secrets.KEY }}}}'", "sandbox: {secrets: {KEY: {hosts: [example.com]}}}\n"
-    )
+    text = agent(f"{LEAST}, api_key: '{{{{ secrets.KEY }}}}'", "sandbox: {secrets: {KEY: {hosts: [example.com]}}}\n")
     (found,) = compile_text(tmp_path, text).diagnostics.sorted()
     assert (found.message, found.hint) == (
         "this tool sends 'KEY' to api.openai.com, which is not one of its hosts",

@@ -45,10 +45,7 @@ def problems(folder: Path, body: str, more: str = "") -> list[str]:
     [
         ("HTTPS://API.Example.com.", Url(scheme="https", host="api.example.com", port=443, path=Template(("/",)))),
         ("https://a.example:8443/x", Url(scheme="https", host="a.example", port=8443, path=Template(("/x",)))),
-        (
-            "https://[::1]:80/x?a=b&c",
-            Url(scheme="https", host="::1", port=80, path=Template(("/x",)), query="a=b&c"),
-        ),
+        ("https://[::1]:80/x?a=b&c", Url(scheme="https", host="::1", port=80, path=Template(("/x",)), query="a=b&c")),
         (
             "https://a.example/v1/{{ id }}/x?fields=all",
             Url(scheme="https", host="a.example", port=443, path=Template(("/v1/", ID, "/x")), query="fields=all"),
@@ -193,11 +190,7 @@ sandbox:
             "",
             ["says where the body's parts end"],
         ),
-        (
-            '{method: POST, url: "https://a.example/", headers: {content-type: text/csv}, body: {text: a}}',
-            "",
-            [],
-        ),
+        ('{method: POST, url: "https://a.example/", headers: {content-type: text/csv}, body: {text: a}}', "", []),
         ('{method: HEAD, url: "https://a.example/", pagination: {link: true}}', "", ["a HEAD request has no body"]),
         (
             '{method: HEAD, url: "https://a.example/"}',
@@ -254,9 +247,7 @@ def test_what_no_call_could_do_is_refused(tmp_path: Path, body: str, more: str, 
 def test_a_cursor_in_the_body_has_a_place_there(tmp_path: Path, body: str, cursor: str, found: str) -> None:
     pages = f"pagination: {{cursor: {{{cursor}{', ' if cursor else ''}next: more}}}}"
     http = f"{{method: POST, url: 'https://a.example/', {pages}{', body: ' if body else ''}{body}}}"
-    more = (
-        "how: {type: object, optional: true}, some: {type: [array, 'null'], items: {type: object}, optional: true}"
-    )
+    more = "how: {type: object, optional: true}, some: {type: [array, 'null'], items: {type: object}, optional: true}"
     parameters = PARAMETERS.replace("}}", f"}}, {more}}}")
     secrets = "sandbox: {secrets: {KEY: {hosts: [a.example]}}}\n"
     said = found_in(tmp_path, f"{HEAD}{parameters}backend:\n  http: {http}\n{secrets}")
@@ -266,8 +257,7 @@ def test_a_cursor_in_the_body_has_a_place_there(tmp_path: Path, body: str, curso
 
 
 @pytest.mark.parametrize(
-    ("link", "style"),
-    [("true", LinkPages()), ("'\"@odata.nextLink\"'", LinkPages(next='"@odata.nextLink"'))],
+    ("link", "style"), [("true", LinkPages()), ("'\"@odata.nextLink\"'", LinkPages(next='"@odata.nextLink"'))]
 )
 def test_a_link_is_the_headers_or_the_bodys(tmp_path: Path, link: str, style: LinkPages) -> None:
     text = f"{HEAD}backend: {{http: {{url: 'https://a.example/', pagination: {{link: {link}}}}}}}\n"
@@ -278,10 +268,7 @@ def test_a_link_is_the_headers_or_the_bodys(tmp_path: Path, link: str, style: Li
 
 @pytest.mark.parametrize(
     ("link", "message"),
-    [
-        ("false", "'link' must be true, or where the next page's URL stands in the body"),
-        ("'a['", "is not JMESPath"),
-    ],
+    [("false", "'link' must be true, or where the next page's URL stands in the body"), ("'a['", "is not JMESPath")],
 )
 def test_a_link_that_leads_nowhere(tmp_path: Path, link: str, message: str) -> None:
     text = f"{HEAD}backend: {{http: {{url: 'https://a.example/', pagination: {{link: {link}}}}}}}\n"
@@ -299,9 +286,7 @@ def test_a_link_that_leads_nowhere(tmp_path: Path, link: str, message: str) -> N
         ("GET", "annotations: {idempotent: false}\n", True),
     ],
 )
-def test_only_what_is_idempotent_is_sent_again(
-    tmp_path: Path, method: str, annotations: str, refused: bool
-) -> None:
+def test_only_what_is_idempotent_is_sent_again(tmp_path: Path, method: str, annotations: str, refused: bool) -> None:
     found = found_in(
         tmp_path,
         f"{HEAD}{annotations}backend: {{http: {{method: {method}, url: 'https://a.example/', retry: {{}}}}}}\n",

@@ -110,8 +110,7 @@ def test_a_strategy_that_there_is_not_hides_no_tool_that_there_is_not(tmp_path: 
 def test_a_transaction_has_what_becomes_of_changes(tmp_path: Path) -> None:
     short = tool_of(tmp_path, HEAD + ECHO + "sandbox: {workspace: transaction}\n").sandbox
     long = tool_of(
-        tmp_path,
-        HEAD + ECHO + "sandbox: {workspace: {mode: transaction, commit: success, writes: [src/**, ./a]}}\n",
+        tmp_path, HEAD + ECHO + "sandbox: {workspace: {mode: transaction, commit: success, writes: [src/**, ./a]}}\n"
     ).sandbox
 
     assert (short.workspace, short.transaction) == ("transaction", TransactionSpec(commit="ask", writes=()))
@@ -144,8 +143,7 @@ def test_the_files_of_a_build_are_a_part_of_the_tool(tmp_path: Path) -> None:
     sandbox = tool_of(tmp_path, HEAD + ECHO + "sandbox: {build: ./image}\n").sandbox
 
     assert sandbox.build == Build(
-        folder="image",
-        files=(File(path="image/Dockerfile", text="FROM scratch\n"), File(path="image/etc/x", text="x")),
+        folder="image", files=(File(path="image/Dockerfile", text="FROM scratch\n"), File(path="image/etc/x", text="x"))
     )
     assert found_in(tmp_path, HEAD + ECHO + "sandbox: {build: image/etc}\n") == [
         f"5:18 TC111 there is no Dockerfile in {tmp_path}/image/etc"

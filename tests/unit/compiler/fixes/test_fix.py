@@ -107,27 +107,11 @@ UNSAFE = [
         f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: '2 min'}}}}\n",
         f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: '2m'}}}}\n",
     ),
-    (
-        "TC110",
-        argv("[echo, ✓, {{ who }}, {{ who }}/x]", WHO),
-        argv('[echo, ✓, "{{ who }}", "{{ who }}/x"]', WHO),
-    ),
-    (
-        "TC403",
-        argv('[seq, "✓", "{{ n }}", "{{ n }}"]', N),
-        argv('[seq, "✓", "--", "{{ n }}", "{{ n }}"]', N),
-    ),
-    (
-        "TC403",
-        argv('\n      - seq\n      - "{{ n }}"', N),
-        argv('\n      - seq\n      - "--"\n      - "{{ n }}"', N),
-    ),
+    ("TC110", argv("[echo, ✓, {{ who }}, {{ who }}/x]", WHO), argv('[echo, ✓, "{{ who }}", "{{ who }}/x"]', WHO)),
+    ("TC403", argv('[seq, "✓", "{{ n }}", "{{ n }}"]', N), argv('[seq, "✓", "--", "{{ n }}", "{{ n }}"]', N)),
+    ("TC403", argv('\n      - seq\n      - "{{ n }}"', N), argv('\n      - seq\n      - "--"\n      - "{{ n }}"', N)),
     ("TC403", argv('[seq, "{{ n }}", -w]', N), None),
-    (
-        "TC406",
-        argv('[echo, "whom ✓ {{ whom }}"]', WHO),
-        argv('[echo, "whom ✓ {{ who }}"]', WHO),
-    ),
+    ("TC406", argv('[echo, "whom ✓ {{ whom }}"]', WHO), argv('[echo, "whom ✓ {{ who }}"]', WHO)),
     (
         "TC408",
         f"{HEAD}{WORDS}backend: {{http: {{url: 'http://example.com/✓'}}}}\n",
@@ -172,9 +156,7 @@ def test_safe_fixes(tmp_path: Path, number: str, before: str, after: str) -> Non
 
 
 @pytest.mark.parametrize(("number", "before", "after"), UNSAFE)
-def test_unsafe_fixes_are_made_only_if_asked_for(
-    tmp_path: Path, number: str, before: str, after: str | None
-) -> None:
+def test_unsafe_fixes_are_made_only_if_asked_for(tmp_path: Path, number: str, before: str, after: str | None) -> None:
     assert _is_reported(tmp_path, number, before)
     assert fixed(tmp_path, before) == (before, 0)
     assert fixed(tmp_path, before, unsafe=True)[0] == (after or before)
@@ -193,10 +175,7 @@ def test_a_default_goes_with_what_belongs_to_it(tmp_path: Path, before: str, aft
         (f"{TOML}{TOML_ECHO}sandbox.limits.timeout = 90\n", f'{TOML}{TOML_ECHO}sandbox.limits.timeout = "90s"\n'),
         (f"{TOML}{TOML_ECHO}version = 1.10\n", f'{TOML}{TOML_ECHO}version = "1.10"\n'),
         (f"{TOML}backend.shell.script = 'wc -l a'\n", f'{TOML}backend.shell.argv = ["wc", "-l", "a"]\n'),
-        (
-            f"{TOML}backend.http.url = 'http://example.com/'\n",
-            f"{TOML}backend.http.url = 'https://example.com/'\n",
-        ),
+        (f"{TOML}backend.http.url = 'http://example.com/'\n", f"{TOML}backend.http.url = 'https://example.com/'\n"),
         (
             f"{TOML}{TOML_ECHO}{TOML_REQUIRED}default = 'é'\ntype = 'string'\n",
             f"{TOML}{TOML_ECHO}{TOML_REQUIRED}type = 'string'\n",

@@ -117,9 +117,7 @@ def test_any_value_is_read_as_it_was(tmp_path: Path, value: JsonValue, tests: st
 
 def test_several_keys_of_several_tests_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
-    tests = (
-        "tests:\n- expect: {text: a, files: {x: a, y: null}}\n- expect: {error: timeout, changes: {added: [x]}}\n"
-    )
+    tests = "tests:\n- expect: {text: a, files: {x: a, y: null}}\n- expect: {error: timeout, changes: {added: [x]}}\n"
     path.write_text(YAML + tests, encoding="utf-8")
     (tool,) = compile_specs([path]).located
     first: dict[Route, JsonValue] = {("text",): "b", ("files", "x"): None, ("files", "y"): "z"}
@@ -133,8 +131,7 @@ def test_several_keys_of_several_tests_at_once(tmp_path: Path) -> None:
     assert [each.index for each in done.made] == [0]
     assert [reason for _, reason in done.refused] == ["expect.network has no 'allowed'; add it by hand"]
     assert path.read_text(encoding="utf-8") == YAML + (
-        'tests:\n- expect: {text: "b", files: {x: null, y: "z"}}\n'
-        "- expect: {error: timeout, changes: {added: [x]}}\n"
+        'tests:\n- expect: {text: "b", files: {x: null, y: "z"}}\n- expect: {error: timeout, changes: {added: [x]}}\n'
     )
 
 

@@ -48,9 +48,7 @@ def compiled() -> Compilation:
 
 
 def found() -> list[str]:
-    return [
-        f"{each.span} {each.code.number} {each.message}; {each.hint}" for each in compiled().diagnostics.sorted()
-    ]
+    return [f"{each.span} {each.code.number} {each.message}; {each.hint}" for each in compiled().diagnostics.sorted()]
 
 
 def test_its_names_are_those_of_the_library() -> None:
@@ -106,9 +104,7 @@ def test_what_is_wrong_with_the_list_is_told(project: Path, listed: str, finding
 
 def test_a_name_of_the_project_is_not_taken(project: Path) -> None:
     says("builtin: [calculator]\n")
-    other = CALLER.replace("name: double", "name: treble\naliases: [calculator]").replace(
-        "tool: calc", "tool: calc"
-    )
+    other = CALLER.replace("name: double", "name: treble\naliases: [calculator]").replace("tool: calc", "tool: calc")
     Path("specs/other.yaml").write_text(other.replace("{id: sum, tool: calculator", "{id: sum, tool: double"))
     assert any(
         each.startswith("toolc.yaml:1:11 TC203 'calculator' is taken: a tool of this project has that name")
@@ -130,9 +126,7 @@ def built() -> dict[str, bytes]:
         main(["build", "specs"])
     if end.value.code:
         return {}
-    return {
-        str(path.relative_to("build")): path.read_bytes() for path in Path("build").rglob("*") if path.is_file()
-    }
+    return {str(path.relative_to("build")): path.read_bytes() for path in Path("build").rglob("*") if path.is_file()}
 
 
 EDITS = (

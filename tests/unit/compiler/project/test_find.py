@@ -80,9 +80,7 @@ def test_a_folder_without_specs_gives_nothing() -> None:
 
 
 def test_a_path_that_does_not_exist_is_the_users_mistake() -> None:
-    with pytest.raises(
-        UsageError, match=r"^nowhere: no such file or folder; name a spec file or a folder of specs$"
-    ):
+    with pytest.raises(UsageError, match=r"^nowhere: no such file or folder; name a spec file or a folder of specs$"):
         find([Path("nowhere")])
 
 

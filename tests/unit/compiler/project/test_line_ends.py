@@ -12,10 +12,7 @@ CODE = "def hello():\n    return 'hello'\n"
 
 @pytest.mark.parametrize(
     ("name", "text", "backend"),
-    [
-        ("hello.sh", "echo hello\n", "{shell: {file: hello.sh}}"),
-        ("hello.py", CODE, "{python: {file: hello.py}}"),
-    ],
+    [("hello.sh", "echo hello\n", "{shell: {file: hello.sh}}"), ("hello.py", CODE, "{python: {file: hello.py}}")],
 )
 def test_code_beside_a_spec_has_line_feeds(tmp_path: Path, name: str, text: str, backend: str) -> None:
     spec = f"{HEAD}backend: {backend}\n"

@@ -78,12 +78,7 @@ def test_the_longest_prefix_decides(
             "TC101 is an error that keeps specs from being compiled, and cannot be ignored",
             "mend what it reports",
         ),
-        (
-            "TC70",
-            True,
-            "",
-            "",
-        ),
+        ("TC70", True, "", ""),
         ("tc204", False, "there is no code 'tc204'", "did you mean 'TC204'?"),
         ("tc4", False, "there is no code 'tc4'", "did you mean 'TC4'?"),
         ("TC2044", False, "there is no code 'TC2044'", "did you mean 'TC204'?"),

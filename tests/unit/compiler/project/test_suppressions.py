@@ -52,10 +52,7 @@ def test_comments_in_yaml(tmp_path: Path, lines: str, found: list[str | None]) -
         ('description = "Say # toolc: ignore[TC204] a thing"\n', []),
         ('description = "# toolc: ignore[TC204]"\ntags = ["# toolc: ignore[TC214] b"]\n', []),
         ('description = "a # toolc: ignore[TC204] b"  # toolc: ignore[TC208] c\n', []),
-        (
-            'description = "# toolc: ignore the p\u0430ge"  # toolc: ignore[TC210] it is not in the text\n',
-            [],
-        ),
+        ('description = "# toolc: ignore the p\u0430ge"  # toolc: ignore[TC210] it is not in the text\n', []),
         ('description = """\nSay\n  # toolc: ignore[TC204] text\n"""\n', []),
         ("description = '''Hi\n# toolc: ignore[TC204] text'''\n", [f"3:15 {SHORT.replace('10', '33')}"]),
         (
@@ -67,9 +64,7 @@ def test_comments_in_yaml(tmp_path: Path, lines: str, found: list[str | None]) -
 def test_comments_in_toml(tmp_path: Path, lines: str, found: list[str]) -> None:
     text = 'toolc = 1\nname = "hello"\n' + lines + 'backend.shell.argv = ["echo", "hello"]\n'
     reported = compile_text(tmp_path, text, "tool.toml").diagnostics.sorted()
-    shown = [
-        f"{each.span.start.line}:{each.span.start.column} {each.code.number} {each.message}" for each in reported
-    ]
+    shown = [f"{each.span.start.line}:{each.span.start.column} {each.code.number} {each.message}" for each in reported]
     assert shown == [each for each in found if "33" not in each]
 
 

@@ -36,9 +36,7 @@ tests: [{args: {n: "{{ vars.port }}"}, expect: {text: "{{ vars.url }}"}}]
     assert lines(compilation) == []
     (found,) = compilation.tools
     assert found.name == "hello_8080"
-    assert found.description == (
-        "Ask https://api.example.com:8080 or https://api.example.com (true), nothing else."
-    )
+    assert found.description == ("Ask https://api.example.com:8080 or https://api.example.com (true), nothing else.")
     assert found.parameters.properties["n"] == {"type": "integer", "default": 8080, "maximum": 8080}
     assert isinstance(found.backend, ShellBackend)
     n = Placeholder("n")

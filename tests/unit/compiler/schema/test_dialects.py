@@ -73,11 +73,7 @@ def test_definitions_that_cannot_be_renamed_stay(tmp_path: Path) -> None:
     ("draft", "line", "told"),
     [
         ("06", "properties: {a: {if: {minimum: 1}}}", "1:20 TC704 'if' says nothing in draft-06"),
-        (
-            "07",
-            "properties: {a: {dependentRequired: {}}}",
-            "1:20 TC704 'dependentRequired' says nothing in draft-07",
-        ),
+        ("07", "properties: {a: {dependentRequired: {}}}", "1:20 TC704 'dependentRequired' says nothing in draft-07"),
         ("07", "properties: {a: {prefixItems: [{}]}}", "1:20 TC704 'prefixItems' says nothing in draft-07"),
         (
             "07",
@@ -92,11 +88,7 @@ def test_definitions_that_cannot_be_renamed_stay(tmp_path: Path) -> None:
         ),
         ("07", "properties: {a: {items: [{}]}}", "1:20 TC704 'items' is one schema, for every item"),
         ("2019", "properties: {a: {items: [{}]}}", "1:20 TC704 'items' is one schema, for every item"),
-        (
-            "07",
-            "properties: {a: {dependencies: {}}}",
-            "1:20 TC101 JSON Schema 2020-12 has no keyword 'dependencies'",
-        ),
+        ("07", "properties: {a: {dependencies: {}}}", "1:20 TC101 JSON Schema 2020-12 has no keyword 'dependencies'"),
     ],
 )
 def test_what_2020_12_reads_otherwise_is_refused(tmp_path: Path, draft: str, line: str, told: str) -> None:

@@ -65,17 +65,13 @@ def test_what_cannot_be_compared_is_not_passed_over(tmp_path: Path) -> None:
     found = found_in(
         tmp_path, with_schema(r"{type: string, pattern: '^(?=.*a)(?=.*b).*c.*$'}", f"examples: [{{a: {value}}}]")
     )
-    assert found == [
-        "6:16 TC802 'examples'[0].a: 3000 characters are too many to compare with '^(?=.*a)(?=.*b).*c.*$'"
-    ]
+    assert found == ["6:16 TC802 'examples'[0].a: 3000 characters are too many to compare with '^(?=.*a)(?=.*b).*c.*$'"]
 
 
 def test_a_long_key_is_not_compared_with_patterns_of_keys(tmp_path: Path) -> None:
     schema = "{type: object, patternProperties: {'^x-': {type: string}}}"
     found = found_in(tmp_path, with_schema(schema, f'examples: [{{a: {{"{"k" * 300}": 1}}}}]\n'))
-    assert found == [
-        "6:12 TC802 'examples'[0]: a key of 300 characters is too long to compare with patternProperties"
-    ]
+    assert found == ["6:12 TC802 'examples'[0]: a key of 300 characters is too long to compare with patternProperties"]
 
 
 def test_naming_the_dialect_does_not_bring_the_slow_matcher_back(tmp_path: Path) -> None:

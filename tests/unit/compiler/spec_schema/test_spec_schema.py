@@ -142,13 +142,9 @@ def test_schema_and_decoder_agree_on_a_wrong_value_at_each_place(wrong: object, 
         agree(value, found_in(value, tmp_path))
 
 
-SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-2, 700), st.just(1.5), st.sampled_from(["", "zzz", "1s"])
-)
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 700), st.just(1.5), st.sampled_from(["", "zzz", "1s"]))
 VALUES = st.one_of(
-    SCALARS,
-    st.lists(SCALARS, max_size=2),
-    st.dictionaries(st.sampled_from(["a", "mode", "type"]), SCALARS, max_size=2),
+    SCALARS, st.lists(SCALARS, max_size=2), st.dictionaries(st.sampled_from(["a", "mode", "type"]), SCALARS, max_size=2)
 )
 
 

@@ -65,8 +65,7 @@ def test_what_only_resembles_one(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece",
-    ["eyJ", "sk-", "token=", "-----BEGIN A ", "AKIA", "a", "token: Bearer ", "eyJaaaaaaaaaaaaa.eyJ", "ghp_a"],
+    "piece", ["eyJ", "sk-", "token=", "-----BEGIN A ", "AKIA", "a", "token: Bearer ", "eyJaaaaaaaaaaaaa.eyJ", "ghp_a"]
 )
 def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
     start = time.process_time()  # which other processes do not make longer

@@ -74,9 +74,7 @@ def places(text: str) -> dict[str, tuple[str, str]]:
         pytest.param("a = 1 # one\n", {"a": ("a", "1")}, id="bare"),
         pytest.param("a='#'\r\nb = true\r\n", {"a": ("a", "'#'"), "b": ("b", "true")}, id="CRLF"),
         pytest.param(
-            '"q\\u0041" = 1\n\'l it\' = "=]"',
-            {"qA": ('"q\\u0041"', "1"), "l it": ("'l it'", '"=]"')},
-            id="quoted keys",
+            '"q\\u0041" = 1\n\'l it\' = "=]"', {"qA": ('"q\\u0041"', "1"), "l it": ("'l it'", '"=]"')}, id="quoted keys"
         ),
         pytest.param(
             "a . b.'c' = 1\na.d = -0.5",
@@ -85,12 +83,7 @@ def places(text: str) -> dict[str, tuple[str, str]]:
         ),
         pytest.param(
             "[a . b]\nc = 1\n[a]\nd = 2",
-            {
-                "a": ("a", "[a]"),
-                "a.b": ("b", "[a . b]"),
-                "a.b.c": ("c", "1"),
-                "a.d": ("d", "2"),
-            },
+            {"a": ("a", "[a]"), "a.b": ("b", "[a . b]"), "a.b.c": ("c", "1"), "a.d": ("d", "2")},
             id="tables",
         ),
         pytest.param(
@@ -164,18 +157,14 @@ def test_values_keep_their_type() -> None:
             "a = {b = 07:32:00}", ["1:10-18 TC010 JSON has no dates and times, and 07:32:00 is one"], id="time"
         ),
         pytest.param("a = 9007199254740992", ["1:5-21 TC011 9007199254740992 is beyond"], id="big integer"),
-        pytest.param(
-            f"a = {'9' * 5000}", ["1:5-5005 TC011 this integer has too many digits"], id="endless integer"
-        ),
+        pytest.param(f"a = {'9' * 5000}", ["1:5-5005 TC011 this integer has too many digits"], id="endless integer"),
         pytest.param("a = 1\nb = 2\na = 3", ["3:1-2 TC002 the key 'a' is already defined"], id="duplicate"),
         pytest.param("[a]\n[b]\n  [a]", ["3:3-6 TC002 the table 'a' is already defined"], id="table twice"),
         pytest.param("a = {b = 1, b = 2}", ["1:13-14 TC002"], id="duplicate in braces"),
         pytest.param("a = {{ path }}", ["1:5-15 TC110 {{ path }} must be in quotes"], id="placeholder"),
         pytest.param("a = ['wc', {{ path }}]", ["1:12-22 TC110 {{ path }} must be in quotes"], id="in an array"),
         pytest.param("a = --x={{ path }}", ["1:5-19 TC110 --x={{ path }} must be in quotes"], id="with text"),
-        pytest.param(
-            "a = '{{ path }}'\nb = yes", ["2:5-8 TC001 yes is not a TOML value"], id="no placeholder's fault"
-        ),
+        pytest.param("a = '{{ path }}'\nb = yes", ["2:5-8 TC001 yes is not a TOML value"], id="no placeholder's fault"),
     ],
 )
 def test_every_problem_has_its_place(text: str, expected: list[str]) -> None:
@@ -208,9 +197,7 @@ keys = st.text("abcé .'\"\\#=[]", max_size=3) | st.sampled_from(["a", "b", "c-d
 texts = st.text("ab '\"\\\n#=[]{},.\té", max_size=8)
 leaves = st.booleans() | st.integers(-1000, 1000) | st.floats(-1e6, 1e6) | texts
 values: st.SearchStrategy[Value] = st.recursive(
-    leaves,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
-    max_leaves=8,
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3), max_leaves=8
 )
 
 

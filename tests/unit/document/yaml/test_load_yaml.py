@@ -172,9 +172,7 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
         ),
         pytest.param("a: !!int x", ["1:4-11 TC108 'x' is not a valid !!int"], id="wrong tag"),
         pytest.param(
-            "a: !b!c 1",
-            ["1:4-8 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"],
-            id="tag handle",
+            "a: !b!c 1", ["1:4-8 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"], id="tag handle"
         ),
         pytest.param("a: .inf", ["1:4-8 TC010 .inf is not a number that JSON has"], id="infinity"),
         pytest.param("a: -.INF", ["1:4-9 TC010 -.INF is not a number that JSON has"], id="minus infinity"),
@@ -192,9 +190,7 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
         ),
         pytest.param("a: &b .nan", ["1:7-11 TC010 .nan is not a number that JSON has"], id="with an anchor"),
         pytest.param(
-            "a: 1\n---\nb: 2\n",
-            ["3:1-5 TC008 a second YAML document starts here; a spec file is one"],
-            id="documents",
+            "a: 1\n---\nb: 2\n", ["3:1-5 TC008 a second YAML document starts here; a spec file is one"], id="documents"
         ),
         pytest.param(
             "a: b\n---", ["2:4-4 TC008 a second YAML document starts here; a spec file is one"], id="empty document"
@@ -216,14 +212,7 @@ def test_what_a_spec_must_not_hold(text: str, expected: list[str]) -> None:
 
 def test_all_problems_of_a_file_are_reported() -> None:
     text = "a: {b: 1, b: 2}\n1: no\nc: [.inf, {{ path }}]\n<<: x\n"
-    assert [finding.split()[1] for finding in findings(text)] == [
-        "TC002",
-        "TC007",
-        "TC003",
-        "TC010",
-        "TC110",
-        "TC005",
-    ]
+    assert [finding.split()[1] for finding in findings(text)] == ["TC002", "TC007", "TC003", "TC010", "TC110", "TC005"]
 
 
 def test_thousands_of_digits_are_a_finding() -> None:
@@ -299,9 +288,7 @@ def test_what_follows_from_missing_quotes_is_not_reported_again() -> None:
         pytest.param("a: [1, 2\nb: 3", "1:4-5 TC001 this '[' is never closed", id="bracket"),
         pytest.param("a: {b: 1\nc: 3", "1:4-5 TC001 this '{' is never closed", id="brace"),
         pytest.param("a: 1\nb", "2:1-2 TC001 a key without a ':'", id="no colon"),
-        pytest.param(
-            "a: 1\n- b", "2:1-2 TC001 this line does not belong to the map that starts on line 1", id="item"
-        ),
+        pytest.param("a: 1\n- b", "2:1-2 TC001 this line does not belong to the map that starts on line 1", id="item"),
         pytest.param(
             "a: 1 # {{ x }}\n- b",
             "2:1-2 TC001 this line does not belong to the map that starts on line 1",

@@ -43,8 +43,7 @@ def test_a_page_of_nothing_but_open_tags_is_read_in_one_go(piece: bytes) -> None
 
 
 @pytest.mark.parametrize(
-    ("header", "words"),
-    [("0", "try again now"), ("1", "try again in 1 second"), ("1.5", "try again in 2 seconds")],
+    ("header", "words"), [("0", "try again now"), ("1", "try again in 1 second"), ("1.5", "try again in 2 seconds")]
 )
 def test_a_limit_says_when_to_try_again(header: str, words: str) -> None:
     error = error_of(response(status=429, retry_after=header), None)

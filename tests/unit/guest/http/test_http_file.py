@@ -31,9 +31,7 @@ def test_a_name_is_what_the_server_says_and_no_way_to_another_folder(header: str
     assert file_of(response(b"\0", content_disposition=header), URL.partition("?")[0], URL).name == name
 
 
-@pytest.mark.parametrize(
-    "url", ["https://a.example", "https://a.example/", "https://a.example/..", "https://b/%2E%2F"]
-)
+@pytest.mark.parametrize("url", ["https://a.example", "https://a.example/", "https://a.example/..", "https://b/%2E%2F"])
 def test_a_url_without_a_name_gives_none(url: str) -> None:
     assert file_of(response(b"\0"), url, URL).name == "response"
 

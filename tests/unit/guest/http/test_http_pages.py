@@ -58,9 +58,7 @@ def test_a_cursor_that_is_the_last_item_where_there_is_more() -> None:
         "": page({"data": [{"id": "a"}, {"id": "b"}], "has_more": True}),
         "b": page({"data": [{"id": "c"}], "has_more": False}),
     }
-    found, has_more, asked = pages(
-        lambda ask: stripe[field(ask)], items="data[].id", next="has_more && data[-1].id"
-    )
+    found, has_more, asked = pages(lambda ask: stripe[field(ask)], items="data[].id", next="has_more && data[-1].id")
     assert (found, has_more, asked) == (["a", "b", "c"], False, [{}, {"query": {"after": "b"}}])
 
 
@@ -78,9 +76,7 @@ def test_a_cursor_that_is_neither_is_an_error(cursor: object) -> None:
 
 @pytest.mark.parametrize("cursor", ["a", 12, [1, "b"], {"a": None}])
 def test_a_cursor_in_a_body_is_any_json(cursor: object) -> None:
-    _, _, asked = pages(
-        lambda ask: page({"items": [1], "next": None if "cursor" in ask else cursor}), parameter=None
-    )
+    _, _, asked = pages(lambda ask: page({"items": [1], "next": None if "cursor" in ask else cursor}), parameter=None)
     assert asked == [{}, {"cursor": cursor}]
 
 
@@ -197,12 +193,7 @@ def test_what_was_not_asked_for_is_said_to_be_there(limit: Ask, items: list[int]
 
 
 @pytest.mark.parametrize(
-    ("answer", "items"),
-    [
-        (page({"other": 1}), []),
-        (page({"items": None}), []),
-        (response(status=204), []),
-    ],
+    ("answer", "items"), [(page({"other": 1}), []), (page({"items": None}), []), (response(status=204), [])]
 )
 def test_a_page_without_items_has_none(answer: Response, items: list[object]) -> None:
     assert pages(lambda _: answer)[0] == items

@@ -84,10 +84,7 @@ NOT_HTTP = "the server's response is not HTTP: "
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
             NOT_HTTP + "its transfer coding is 'gzip, chunked'",
         ),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
-            "the connection ended 3 bytes before the end of the body",
-        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", "the connection ended 3 bytes before the end of the body"),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
             "the connection ended 3 bytes before the end of the body",

@@ -70,9 +70,7 @@ def test_a_limit_that_is_not_used_up_says_nothing(status: int, headers: dict[str
 
 
 def test_retry_after_goes_before_the_limits() -> None:
-    assert (
-        retry_after(response(status=429, retry_after="0", x_ratelimit_remaining="0", x_ratelimit_reset="9")) == 0.0
-    )
+    assert retry_after(response(status=429, retry_after="0", x_ratelimit_remaining="0", x_ratelimit_reset="9")) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,7 @@ def test_a_url_becomes_a_request_to_its_server_for_one_answer() -> None:
     )
     assert found.message == {"host": "A.example", "port": 8080}
     assert found.answer == b""
-    assert found.first == (
-        b"GET /x?q=1 HTTP/1.1\r\nHost: A.example:8080\r\nConnection: close\r\nAccept: */*\r\n\r\n"
-    )
+    assert found.first == (b"GET /x?q=1 HTTP/1.1\r\nHost: A.example:8080\r\nConnection: close\r\nAccept: */*\r\n\r\n")
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,7 @@ def merged(schema: JsonObject) -> JsonObject:
         ({"allOf": [{"allOf": [{"minimum": 1}]}, {"maximum": 2}]}, {"minimum": 1, "maximum": 2}),
         ({"allOf": [{"description": "inner"}], "description": "outer"}, {"description": "outer"}),
         ({"allOf": [{"required": ["a", "b"]}], "required": ["b", "c"]}, {"required": ["b", "c", "a"]}),
-        (
-            {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]},
-            {"properties": {"a": {}, "b": {}}},
-        ),
+        ({"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}, {"properties": {"a": {}, "b": {}}}),
         (
             {"properties": {"a": {}}, "additionalProperties": False, "allOf": [{"properties": {"a": {}}}]},
             {"properties": {"a": {}}, "additionalProperties": False},

@@ -399,9 +399,7 @@ def objects(inner: st.SearchStrategy[JsonValue]) -> st.SearchStrategy[JsonValue]
 SCHEMAS = st.recursive(LEAVES, objects, max_leaves=6).filter(lambda schema: isinstance(schema, dict))
 KEYS = st.sampled_from(["a", "b", "c"])
 VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
-    max_leaves=5,
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=5
 )
 
 

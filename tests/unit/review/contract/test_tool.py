@@ -23,16 +23,10 @@ TOLD: Final = {
     ),
     "another backend": (
         PLAIN,
-        PLAIN.replace(
-            'shell:\n    argv: [echo, --, "{{ name }}"]', "python: {code: 'def look(name): return name'}"
-        ),
+        PLAIN.replace('shell:\n    argv: [echo, --, "{{ name }}"]', "python: {code: 'def look(name): return name'}"),
         "CON304 breaking: calls are made another way: shell before, python now",
     ),
-    "another format": (
-        PLAIN,
-        PLAIN + "result: {format: json}\n",
-        "CON305 breaking: results are json now, text before",
-    ),
+    "another format": (PLAIN, PLAIN + "result: {format: json}\n", "CON305 breaking: results are json now, text before"),
     "other failures": (
         SCRIPT,
         f"{SCRIPT}    errors: {{'2': invalid_args}}\n",
@@ -43,36 +37,20 @@ TOLD: Final = {
         f"{SCRIPT}    success_exit_codes: any\n",
         "CON306 breaking: failures are told by other kinds",
     ),
-    "less time": (
-        PLAIN,
-        PLAIN + "sandbox: {limits: {timeout: 5s}}\n",
-        "CON307 breaking: a call may take less time",
-    ),
+    "less time": (PLAIN, PLAIN + "sandbox: {limits: {timeout: 5s}}\n", "CON307 breaking: a call may take less time"),
     "a shorter answer": (
         PLAIN,
         PLAIN + "sandbox: {limits: {output: 1KiB}}\n",
         "CON308 breaking: a call may answer less",
     ),
-    "a hint": (
-        PLAIN,
-        PLAIN + "annotations: {read_only: true}\n",
-        "CON309 warning: the hint read_only is another",
-    ),
-    "an end in sight": (
-        PLAIN,
-        PLAIN + "deprecated: Use find instead.\n",
-        "CON310 warning: the tool is deprecated",
-    ),
+    "a hint": (PLAIN, PLAIN + "annotations: {read_only: true}\n", "CON309 warning: the hint read_only is another"),
+    "an end in sight": (PLAIN, PLAIN + "deprecated: Use find instead.\n", "CON310 warning: the tool is deprecated"),
     "no schema any more": (
         PLAIN + RESULT,
         PLAIN + "result: {format: json}\n",
         "CON311 breaking: results are no longer promised to fit a schema",
     ),
-    "a schema": (
-        PLAIN + "result: {format: json}\n",
-        PLAIN + RESULT,
-        "CON311 compatible: results now fit a schema",
-    ),
+    "a schema": (PLAIN + "result: {format: json}\n", PLAIN + RESULT, "CON311 compatible: results now fit a schema"),
 }
 
 

@@ -101,9 +101,7 @@ def test_what_is_judged_for_all_changes_of_one_schema_is_bounded() -> None:
     assert {each for each in found if isinstance(each, str)} == {TOO_MANY}
 
 
-def test_the_smallest_value_around_is_made_once_for_all_that_is_tried_in_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_smallest_value_around_is_made_once_for_all_that_is_tried_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def counted(node: Node, *depth: int) -> JsonObject | None:

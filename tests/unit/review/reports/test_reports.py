@@ -47,9 +47,7 @@ def test_as_it_is_printed(small: Difference, name: str, golden: bool) -> None:
 
 def test_json_has_every_change_with_its_fingerprint(small: Difference) -> None:
     value = json.loads(machine.json_report(small))
-    told = [
-        (each["name"], each["status"], [change["rule"] for change in each["changes"]]) for each in value["tools"]
-    ]
+    told = [(each["name"], each["status"], [change["rule"] for change in each["changes"]]) for each in value["tools"]]
     assert told == [
         ("look", "changed", ["CON105", "RSK01"]),
         ("put", "added", ["CON312"]),

@@ -44,10 +44,7 @@ CHANGES: Final[dict[str, tuple[dict[str, str], list[str]]]] = {
         ["look: RSK07 high: the program look.py is another"],
     ),
     "a file of a pattern": ({"specs/lib/a.py": "A = 2\n"}, ["look: RSK07 high: the program lib/a.py is another"]),
-    "one more file of a pattern": (
-        {"specs/lib/b.py": "B = 2\n"},
-        ["look: RSK07 high: the program lib/b.py is new"],
-    ),
+    "one more file of a pattern": ({"specs/lib/b.py": "B = 2\n"}, ["look: RSK07 high: the program lib/b.py is new"]),
     "the recipe of an image": (
         {"specs/image/Dockerfile": "FROM y\n"},
         ["built: RSK03 high: the image is built from other files: image/Dockerfile"],

@@ -214,9 +214,7 @@ SPELLINGS = {
 @pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
 def test_a_file_that_changes_is_seen_however_a_spec_names_it(repository: Repository, spelling: str) -> None:
     anchors = "owner: &key file\ntags: [&place lib/look.py]\nversion: '1'\n"
-    text = anchors * ("*" in spelling) + named(7, PLAIN).replace(
-        'shell:\n    argv: [echo, --, "{{ name }}"]', spelling
-    )
+    text = anchors * ("*" in spelling) + named(7, PLAIN).replace('shell:\n    argv: [echo, --, "{{ name }}"]', spelling)
     repository.commit({"specs/deep/7.yaml": text})
     repository.write(
         {"specs/deep/lib/look.py": "def look_7(name):\n    return name\n\n\ndef look_6(name):\n    pass\n"}

@@ -108,9 +108,7 @@ def test_a_failing_tool_is_data_and_its_call_has_a_name(speech: Speech, tmp_path
         result = ask_helper(model, tmp_path, script=script)
 
     assert not result.is_error
-    assert objects(told(result)["calls"]) == [
-        {"tool": "say", "turn": 1, "call_id": "c.1.1", "error": "exit_status"}
-    ]
+    assert objects(told(result)["calls"]) == [{"tool": "say", "turn": 1, "call_id": "c.1.1", "error": "exit_status"}]
     assert "exit" in speech.results(model.requests[1])[0][1]
 
 
@@ -177,9 +175,7 @@ def test_the_calls_of_one_answer_run_at_once(tmp_path: Path) -> None:
     assert [said for _, said in speech.results(model.requests[1])] == [str(each) for each in range(MAX_AT_ONCE)]
 
 
-def test_calls_that_are_not_parallel_run_in_their_order_and_one_failure_leaves_the_others_alone(
-    tmp_path: Path,
-) -> None:
+def test_calls_that_are_not_parallel_run_in_their_order_and_one_failure_leaves_the_others_alone(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     heard: list[Event] = []
     calls = speech.calls(saying("one"), ("say", {}), saying("three"))
@@ -248,10 +244,7 @@ def test_a_denied_tool_is_not_offered_and_calling_it_is_answered(speech: Speech,
         ({"n": {"type": "integer", "description": "n"}}, {"n": 3}, "3"),
         ({"a": {"type": "string", "description": "a"}}, {"a": '"quoted"'}, '"quoted"'),
         (
-            {
-                "a": {"type": "string", "description": "a"},
-                "b": {"type": "string", "description": "b", "default": "y"},
-            },
+            {"a": {"type": "string", "description": "a"}, "b": {"type": "string", "description": "b", "default": "y"}},
             {"a": "x"},
             '{"a":"x","b":"y"}',
         ),
@@ -280,18 +273,13 @@ SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}
 
 @both_formats
 def test_data_that_is_promised_is_asked_for_and_checked(speech: Speech, tmp_path: Path) -> None:
-    script: list[JsonObject] = [
-        speech.text("three"),
-        speech.text('{"n": "3"}'),
-        speech.text('```json\n{"n": 3}\n```'),
-    ]
+    script: list[JsonObject] = [speech.text("three"), speech.text('{"n": "3"}'), speech.text('```json\n{"n": 3}\n```')]
     with ScriptedModel(speech=speech, script=[*script]) as model:
         result = ask_helper(model, tmp_path, result={"schema": SCHEMA})
 
     assert (result.structured, result.text) == (({"n": 3},), '{"n":3}')
     assert speech.system(model.requests[0]).endswith(
-        "It must satisfy this JSON Schema:\n"
-        '{"properties":{"n":{"type":"integer"}},"required":["n"],"type":"object"}'
+        'It must satisfy this JSON Schema:\n{"properties":{"n":{"type":"integer"}},"required":["n"],"type":"object"}'
     )
     assert [str(messages(request)[-1]["content"]).partition("\n")[0] for request in model.requests[1:]] == [
         "the model's answer is not JSON (line 1 column 1: Expecting value)",
@@ -454,10 +442,7 @@ def test_thoughts_go_back_as_they_came_and_nothing_is_stored_there(tmp_path: Pat
     [
         (ResponsesSpeech().text("It was a dark", stop="max_output_tokens"), "output_limit"),
         (ResponsesSpeech().text("", stop="content_filter"), "denied"),
-        (
-            {"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]}]},
-            "denied",
-        ),
+        ({"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]}]}, "denied"),
         ({"output": [{"type": "reasoning", "summary": []}]}, "execution"),
     ],
     ids=["length", "filter", "refusal", "nothing"],

@@ -105,11 +105,9 @@ def test_who_wants_to_be_left_alone_for_too_long_is(seconds: str, tmp_path: Path
 def test_an_answer_that_is_none_of_the_api(speech: Speech, body: bytes, why: str, tmp_path: Path) -> None:
     with ScriptedModel(speech=speech, script=[reply(body, kind="application/json")]) as model:
         kind, message = failed(model, tmp_path)
-    what = {
-        "openai": "choices[0].message",
-        "anthropic": "list 'content'",
-        "openai_responses": "list 'output'",
-    }[speech.provider]
+    what = {"openai": "choices[0].message", "anthropic": "list 'content'", "openai_responses": "list 'output'"}[
+        speech.provider
+    ]
     assert (kind, message) == (
         "serialization",
         "the model's API gave an answer that cannot be read: " + why.replace("{what}", what),
@@ -211,10 +209,7 @@ def stalling(seen: threading.Event, said: bytes) -> Callable[[Asked, socket.sock
 @pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], ids=["nothing", "half"])
 def test_a_request_in_flight_ends_with_the_call(speech: Speech, said: bytes, tmp_path: Path) -> None:
     seen = threading.Event()
-    with (
-        ScriptedModel(speech=speech, script=[stalling(seen, said)]) as model,
-        Cancellation() as cancellation,
-    ):
+    with ScriptedModel(speech=speech, script=[stalling(seen, said)]) as model, Cancellation() as cancellation:
 
         def cancel() -> None:
             seen.wait(60)
@@ -319,16 +314,8 @@ def test_a_key_that_no_header_can_hold_is_wrong_usage(tmp_path: Path) -> None:
 
 
 @both_formats
-def test_nothing_of_the_environment_is_sent(
-    speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in (
-        "OPENAI_API_KEY",
-        "OPENAI_ORG_ID",
-        "OPENAI_PROJECT_ID",
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-    ):
+def test_nothing_of_the_environment_is_sent(speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.setenv(name, "of-the-environment")
     for name in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
         monkeypatch.setenv(name, "Authorization: of-the-environment\nHost: of-the-environment\nX-Own: 1")

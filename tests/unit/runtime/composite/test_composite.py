@@ -50,9 +50,7 @@ def spec(name: str, parameters: JsonObject | None = None) -> ToolSpec:
     return ToolSpec(name=name, description="", parameters=Schema(parameters or {"type": "object"}), backend=backend)
 
 
-def step(
-    name: str, tool: str, condition: str | None = None, *, goes_on: bool = False, **args: JsonTemplate
-) -> Step:
+def step(name: str, tool: str, condition: str | None = None, *, goes_on: bool = False, **args: JsonTemplate) -> Step:
     entries = tuple(JsonEntry(key=key, value=value) for key, value in sorted(args.items()))
     return Step(id=name, tool=tool, args=JsonMap(entries=entries), condition=condition, continue_on_error=goes_on)
 
@@ -383,10 +381,7 @@ def test_its_progress_is_told(strategy: Strategy) -> None:
     run(strategy, [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO), tell=told.append)
 
     updates = [event for event in told if isinstance(event, ToolUpdate)]
-    assert [(each.name, each.call_id, each.percent) for each in updates] == [
-        ("all", "c", 50.0),
-        ("all", "c", 100.0),
-    ]
+    assert [(each.name, each.call_id, each.percent) for each in updates] == [("all", "c", 50.0), ("all", "c", 100.0)]
     assert sorted(each.message for each in updates) == ["a: success", "b: failure"]
 
 

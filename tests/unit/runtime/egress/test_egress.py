@@ -73,10 +73,7 @@ def test_a_calls_own_request_is_made_before_its_guest_asks() -> None:
 
 
 def test_a_server_that_speaks_first_is_heard_before_the_client_says_anything() -> None:
-    with (
-        server(lambda connection: connection.sendall(b"SSH-2.0-x\r\n")) as port,
-        ByHand(f"localhost:{port}") as guest,
-    ):
+    with server(lambda connection: connection.sendall(b"SSH-2.0-x\r\n")) as port, ByHand(f"localhost:{port}") as guest:
         stream = guest.open("localhost", port)
         guest.until(lambda: guest.data(stream) == b"SSH-2.0-x\r\n")
 
@@ -103,10 +100,7 @@ def test_a_server_that_is_not_there_is_a_failure_and_no_refusal() -> None:
         port = closed.getsockname()[1]
     with ByHand(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
-        assert guest.closed(stream) == {
-            "reason": f"127.0.0.1, port {port}: connection refused",
-            "kind": "network",
-        }
+        assert guest.closed(stream) == {"reason": f"127.0.0.1, port {port}: connection refused", "kind": "network"}
         assert guest.told[0].allowed
 
 
@@ -148,9 +142,7 @@ def test_a_name_that_leads_inside_is_refused(address: str, monkeypatch: pytest.M
 
 
 def test_addresses_are_tried_in_their_order_until_one_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.9", "127.0.0.8", "127.0.0.1"))
-    )
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.9", "127.0.0.8", "127.0.0.1")))
     with server(echo) as port:
         allow = [f"{host}:{port}" for host in ("a.example", "127.0.0.9", "127.0.0.1")]
         with ByHand(*allow) as guest:
@@ -188,10 +180,7 @@ def test_tls_must_name_the_server_that_was_asked_for(monkeypatch: pytest.MonkeyP
 def test_tls_need_not_name_the_machine_that_toolc_runs_on() -> None:
     # A client that says 127.0.0.1 comes this way too, and Java names no host without a dot.
     heard: list[bytes] = []
-    with (
-        server(lambda connection: heard.append(connection.recv(65536))) as port,
-        ByHand(f"localhost:{port}") as guest,
-    ):
+    with server(lambda connection: heard.append(connection.recv(65536))) as port, ByHand(f"localhost:{port}") as guest:
         stream = guest.open("localhost", port)
         guest.until(lambda: frames.OPENED in guest.kinds(stream))
         guest.send(frames.DATA, stream, greeting := _greeting(None))
@@ -210,11 +199,7 @@ def _greeting(name: str | None) -> bytes:
 
 
 def test_one_stream_cannot_starve_another() -> None:
-    with (
-        server(flood) as endless,
-        server(echo) as port,
-        ByHand(f"127.0.0.1:{endless}", f"127.0.0.1:{port}") as guest,
-    ):
+    with server(flood) as endless, server(echo) as port, ByHand(f"127.0.0.1:{endless}", f"127.0.0.1:{port}") as guest:
         greedy = guest.open("127.0.0.1", endless)
         guest.until(lambda: len(guest.data(greedy)) == frames.FIRST_WINDOW)
         modest = guest.open("127.0.0.1", port)
@@ -431,10 +416,7 @@ def test_a_name_that_nobody_answers_for_is_given_up(monkeypatch: pytest.MonkeyPa
     with ByHand("api.example.com:443") as guest:
         stream = guest.open("api.example.com", 443)
         clock.now += broker.CONNECT_SECONDS + 2
-        assert guest.closed(stream) == {
-            "reason": "api.example.com, port 443: no answer in time",
-            "kind": "timeout",
-        }
+        assert guest.closed(stream) == {"reason": "api.example.com, port 443: no answer in time", "kind": "timeout"}
 
 
 def test_an_address_that_does_not_answer_makes_way_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

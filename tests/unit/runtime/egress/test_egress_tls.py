@@ -103,10 +103,7 @@ def test_neither_segments_nor_records_hide_a_name(cuts: list[int], record: int) 
         (named(b"evil.test"), "the client's TLS names evil.test, and the connection is to api.example.com"),
         (openssl_hello(None), "the client's TLS names no server, and must name api.example.com"),
         (records(hello()), "the client's TLS names no server, and must name api.example.com"),
-        (
-            records(hello((0, name_list(HOST.encode(), b"evil.test")))),
-            "the client's TLS names more than one server",
-        ),
+        (records(hello((0, name_list(HOST.encode(), b"evil.test")))), "the client's TLS names more than one server"),
         (
             records(hello((0, name_list(HOST.encode())), (0, name_list(b"evil.test")))),
             "the client's TLS greeting says something twice",
@@ -270,15 +267,9 @@ def test_a_server_hears_of_no_other_name(
 
 @pytest.mark.parametrize(
     ("version", "curve", "greetings"),
-    [
-        (ssl.TLSVersion.TLSv1_2, None, 1),
-        (ssl.TLSVersion.TLSv1_3, None, 1),
-        (ssl.TLSVersion.TLSv1_3, "prime256v1", 2),
-    ],
+    [(ssl.TLSVersion.TLSv1_2, None, 1), (ssl.TLSVersion.TLSv1_3, None, 1), (ssl.TLSVersion.TLSv1_3, "prime256v1", 2)],
 )
-def test_a_whole_handshake_passes(
-    tmp_path: Path, version: ssl.TLSVersion, curve: str | None, greetings: int
-) -> None:
+def test_a_whole_handshake_passes(tmp_path: Path, version: ssl.TLSVersion, curve: str | None, greetings: int) -> None:
     serving, _ = certificate(tmp_path)
     if curve is not None:
         serving.set_ecdh_curve(curve)

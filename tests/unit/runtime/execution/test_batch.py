@@ -39,13 +39,7 @@ def texts(results: Sequence[ToolResult]) -> list[str]:
 
 @pytest.mark.parametrize(
     "order",
-    [
-        Order(),
-        Order(size=3),
-        Order(mode="sequential"),
-        Order(mode="batched", size=3),
-        Order(mode="batched", size=99),
-    ],
+    [Order(), Order(size=3), Order(mode="sequential"), Order(mode="batched", size=3), Order(mode="batched", size=99)],
     ids=str,
 )
 @pytest.mark.parametrize("count", [0, 1, 7])
@@ -270,10 +264,7 @@ def test_ids_are_made_unique_and_missing_ones_are_given() -> None:
     ("order", "told"),
     [
         (lambda: Order(mode="both"), "there is no mode 'both'; choose one of: parallel, sequential, batched"),  # type: ignore[arg-type]
-        (
-            lambda: Order(mode="batched"),
-            "mode 'batched' needs the size of a group; for all at once: mode='parallel'",
-        ),
+        (lambda: Order(mode="batched"), "mode 'batched' needs the size of a group; for all at once: mode='parallel'"),
         (lambda: Order(mode="sequential", size=2), "mode 'sequential' has no size: one call runs at a time"),
         (lambda: Order(size=0), "a size of 0 calls is none; give 1 or more"),
         (

@@ -47,13 +47,11 @@ def in_sandbox(sandbox: SandboxSpec) -> ToolSpec:
         (
             replace(TOOL, backend=HTTP, sandbox=SandboxSpec(lifetime="session")),
             "'sandbox.lifetime: session' of 'backend.http'",
-        ),
+        )
     ],
 )
 def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, feature: str) -> None:
-    assert (
-        unsupported_features(tool) == f"tool 'ls': this version of toolc compiles {feature} but does not run it yet"
-    )
+    assert unsupported_features(tool) == f"tool 'ls': this version of toolc compiles {feature} but does not run it yet"
 
 
 def test_everything_else_is_ready() -> None:
@@ -73,9 +71,7 @@ def test_everything_else_is_ready() -> None:
         is None
     )
     secret = SecretSpec(name="A", hosts=("example.com",))
-    assert (
-        unsupported_features(in_sandbox(SandboxSpec(secrets=(secret, SecretSpec(name="B", expose="env"))))) is None
-    )
+    assert unsupported_features(in_sandbox(SandboxSpec(secrets=(secret, SecretSpec(name="B", expose="env"))))) is None
     assert unsupported_features(replace(TOOL, result_schema=Schema({}))) is None
     assert unsupported_features(replace(TOOL, result=ResultSpec(files=(Template(("a",)),)))) is None
     assert unsupported_features(replace(TOOL, backend=HTTP, result=ResultSpec(select="a", template="b"))) is None
@@ -85,10 +81,7 @@ def test_everything_else_is_ready() -> None:
     variable = SecretEnvVar(name="A", value=Template(()))
     plugin = PluginBackend(command=("x",))
     assert unsupported_features(replace(TOOL, backend=plugin, sandbox=SandboxSpec(secret_env=(variable,)))) is None
-    assert (
-        unsupported_features(in_sandbox(SandboxSpec(workspace="transaction", transaction=TransactionSpec())))
-        is None
-    )
+    assert unsupported_features(in_sandbox(SandboxSpec(workspace="transaction", transaction=TransactionSpec()))) is None
 
 
 def test_a_call_is_refused_before_an_engine_is_chosen() -> None:

@@ -52,9 +52,7 @@ def test_an_answer_that_can_have_no_end_is_given_up(piece: bytes, most: int) -> 
         HttpResponse(most).feed(piece)
 
 
-def test_the_price_of_an_answer_grows_with_its_length_and_not_with_its_pieces(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_price_of_an_answer_grows_with_its_length_and_not_with_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[int] = []
     begun = token._begun
 

@@ -314,9 +314,7 @@ def test_no_piece_of_a_secret_stands_in_what_is_said_of_a_redirect(lead: str) ->
 
 
 def test_a_guest_can_ask_for_a_token_a_few_times_only() -> None:
-    token = TokenRequest(
-        url="https://api.example.com/token", form=(), client_id=("me",), client_secret=(Slot("KEY"),)
-    )
+    token = TokenRequest(url="https://api.example.com/token", form=(), client_id=("me",), client_secret=(Slot("KEY"),))
     asked = broker(replace(CALL, token=token))
     with pytest.raises(RefusedError, match="there is no access token for this request"):
         asked.open(b"{}")

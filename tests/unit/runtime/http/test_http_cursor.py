@@ -17,13 +17,9 @@ from toolc.runtime.http.broker import set_json_pointer
     ("body", "pointer", "changed"),
     [
         pytest.param('{"a":1}', "/start_cursor", '{"a":1,"start_cursor":"next"}', id="Notion"),
-        pytest.param(
-            '{"query":"q"}', "/variables/after", '{"query":"q","variables":{"after":"next"}}', id="GraphQL"
-        ),
+        pytest.param('{"query":"q"}', "/variables/after", '{"query":"q","variables":{"after":"next"}}', id="GraphQL"),
         pytest.param('{"variables":{"after":null,"n":2}}', "/variables/after", None, id="in the place of null"),
-        pytest.param(
-            '{"variables":null}', "/variables/after", '{"variables":{"after":"next"}}', id="null on the way"
-        ),
+        pytest.param('{"variables":null}', "/variables/after", '{"variables":{"after":"next"}}', id="null on the way"),
         pytest.param("null", "/after", '{"after":"next"}', id="null"),
         pytest.param('[{"a":1},{"b":[0]}]', "/1/b/0", '[{"a":1},{"b":["next"]}]', id="lists"),
         pytest.param('{"a/b":{"~1":1}}', "/a~1b/~01", '{"a/b":{"~1":"next"}}', id="escapes"),

@@ -42,12 +42,7 @@ def test_where_nothing_can_be_kept_the_line_promises_nothing() -> None:
 def test_several_texts_share_the_limit_and_pictures_stay() -> None:
     picture = Image(b"png", "image/png")
     result = fit_to_limit(ToolResult(content=(Text("12345"), picture, Text(WORDS), Text("more"))), 10)
-    assert result.content == (
-        Text("12345"),
-        picture,
-        Text("ab\n[21 bytes cut]\nxyz"),
-        Text("\n[4 bytes cut]\n"),
-    )
+    assert result.content == (Text("12345"), picture, Text("ab\n[21 bytes cut]\nxyz"), Text("\n[4 bytes cut]\n"))
 
 
 def test_an_error_stays_one_and_what_a_tool_printed_is_cut_in_details_too() -> None:
@@ -83,7 +78,6 @@ def test_so_is_a_picture_a_recording_or_a_file() -> None:
     ):
         result = truncate_result(ToolResult(content=(block,)), 10)
         assert result.error == ToolFailure(
-            "output_limit",
-            f"the tool gave {name} of 11 bytes, more than its output limit of 10; ask for a smaller one",
+            "output_limit", f"the tool gave {name} of 11 bytes, more than its output limit of 10; ask for a smaller one"
         )
         assert truncate_result(ToolResult(content=(block,)), 11).error is None

@@ -18,9 +18,7 @@ def test_words_are_cut_and_content_is_without_secrets() -> None:
     told: Told = []
     shown: tuple[Content, ...] = (Text("correct-horse"), Image(b"GIF89a correct-horse", "image/gif"))
     reports(told).take(40, "x" * 2000, shown)
-    assert told == [
-        (40, "x" * 1000, (Text("[secret KEY]"), Image(b"GIF89a [secret KEY]", "image/gif"))),
-    ]
+    assert told == [(40, "x" * 1000, (Text("[secret KEY]"), Image(b"GIF89a [secret KEY]", "image/gif")))]
 
 
 def test_no_piece_of_a_secret_stands_where_words_are_cut() -> None:

@@ -77,9 +77,7 @@ def test_what_cannot_become_a_report_does_not_wait() -> None:
     assert lines.feed(b"::progress 40 " + b"x" * MAX_LINE) == b"::progress 40 " + b"x" * MAX_LINE
 
 
-@given(
-    st.lists(st.sampled_from([b"::progress 5 x\n", b"::progress x\n", b"a\n", b"\n", b"::", b"\xc3"])), st.data()
-)
+@given(st.lists(st.sampled_from([b"::progress 5 x\n", b"::progress x\n", b"a\n", b"\n", b"::", b"\xc3"])), st.data())
 def test_the_pieces_make_no_difference(lines: list[bytes], data: st.DataObject) -> None:
     text = b"".join(lines)
     cut = data.draw(st.integers(0, len(text)))

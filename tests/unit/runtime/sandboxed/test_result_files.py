@@ -103,9 +103,7 @@ def test_a_file_is_a_picture_a_recording_or_a_resource(
         ("nothing/*", []),
     ],
 )
-def test_a_pattern_finds_files_and_what_is_hidden_only_by_a_dot(
-    tmp_path: Path, pattern: str, found: list[str]
-) -> None:
+def test_a_pattern_finds_files_and_what_is_hidden_only_by_a_dot(tmp_path: Path, pattern: str, found: list[str]) -> None:
     act = making("a.txt", "d/b.txt", "d/e/c.txt", ".env", ".git/x", "d/.hidden/y.txt")
     assert names(left(tmp_path, act, pattern)) == found
 
@@ -125,9 +123,7 @@ def test_an_argument_is_a_path_and_no_pattern(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "", "a/./b", "a//b", "a\0", "d/.."])
 def test_an_argument_that_leads_out_is_refused_before_anything_starts(tmp_path: Path, path: str) -> None:
     engine = doing(lambda _: pytest.fail("it started"))
-    kind, message = problem(
-        call(engine, tool(Template((Placeholder("path"),))), tmp_path, arguments={"path": path})
-    )
+    kind, message = problem(call(engine, tool(Template((Placeholder("path"),))), tmp_path, arguments={"path": path}))
     assert (kind, message) == ("invalid_args", f"path: {path!r} is no path of a file in the workspace")
 
 

@@ -31,11 +31,7 @@ ECHO = ToolSpec(
     name="echo",
     description="d",
     parameters=Schema(
-        {
-            "type": "object",
-            "properties": {"word": {"type": "string", "default": "hi"}},
-            "additionalProperties": False,
-        }
+        {"type": "object", "properties": {"word": {"type": "string", "default": "hi"}}, "additionalProperties": False}
     ),
     backend=ShellBackend(command=Argv(elements=(Template(("echo",)), Template((Placeholder("word"),))))),
     sandbox=SandboxSpec(limits=Limits(timeout_ms=100_000, memory_bytes=64 * MIB)),
@@ -92,9 +88,7 @@ def run(
 ) -> ToolResult:
     registered = RegisteredTool(spec=tool, surface_digest="sha256:aa", effect_digest="sha256:bb")
     call = ToolCall(name=tool.name, arguments=arguments or {}, call_id="call_1")
-    setting = CallOptions(
-        choose=lambda _: EngineSelection(engine, notes), workspace=workspace, timeout_ms=timeout_ms
-    )
+    setting = CallOptions(choose=lambda _: EngineSelection(engine, notes), workspace=workspace, timeout_ms=timeout_ms)
     return execute(registered, call, setting, on_event=on_event, cancellation=cancellation)
 
 

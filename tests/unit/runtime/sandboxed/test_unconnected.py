@@ -15,9 +15,7 @@ DOWN = ConnectionAttempt(host="d.example", port=443, allowed=True, reason="d.exa
 
 
 def refused(host: str) -> ConnectionAttempt:
-    return ConnectionAttempt(
-        host=host, port=443, allowed=False, reason=f"no entry of network.allow covers {host}:443"
-    )
+    return ConnectionAttempt(host=host, port=443, allowed=False, reason=f"no entry of network.allow covers {host}:443")
 
 
 def test_the_reasons_are_named_once_each() -> None:
@@ -48,9 +46,7 @@ def test_a_reason_that_the_tool_has_told_itself_is_not_repeated() -> None:
     result = ToolResult(content=(Text(told),), error=FAILED)
     assert explain_blocked_connections(result, [refused("b.example")]) is result
     line = "[not connected: no entry of network.allow covers c.example:443]"
-    assert (
-        explain_blocked_connections(result, [refused("b.example"), refused("c.example")]).text == f"{told}\n{line}"
-    )
+    assert explain_blocked_connections(result, [refused("b.example"), refused("c.example")]).text == f"{told}\n{line}"
 
 
 def test_a_picture_or_nothing_at_all_may_come_before_them() -> None:
@@ -58,13 +54,8 @@ def test_a_picture_or_nothing_at_all_may_come_before_them() -> None:
     picture = Image(b"", "image/png")
     assert explain_blocked_connections(
         ToolResult(content=(picture,), error=FAILED), [refused("b.example")]
-    ).content == (
-        picture,
-        line,
-    )
-    assert explain_blocked_connections(ToolResult(content=(), error=FAILED), [refused("b.example")]).content == (
-        line,
-    )
+    ).content == (picture, line)
+    assert explain_blocked_connections(ToolResult(content=(), error=FAILED), [refused("b.example")]).content == (line,)
 
 
 @pytest.mark.parametrize(

@@ -96,9 +96,7 @@ def test_each_long_line_of_a_key_is_a_secret() -> None:
 
 
 def test_json_is_redacted_in_its_texts_and_keys() -> None:
-    assert REDACTOR.json({VALUE: [VALUE, 1, None, {"a": f"<{VALUE}>"}]}) == {
-        MARK: [MARK, 1, None, {"a": f"<{MARK}>"}]
-    }
+    assert REDACTOR.json({VALUE: [VALUE, 1, None, {"a": f"<{VALUE}>"}]}) == {MARK: [MARK, 1, None, {"a": f"<{MARK}>"}]}
 
 
 def test_a_secret_that_is_learnt_later_is_found_from_then_on() -> None:

@@ -114,11 +114,7 @@ def test_a_file_of_windows_is_utf_16(encoding: str, value: str) -> None:
 )
 @pytest.mark.parametrize(
     "encode",
-    [
-        base64.b64encode,
-        base64.urlsafe_b64encode,
-        lambda data: quote(base64.b64encode(data), safe="").encode(),
-    ],
+    [base64.b64encode, base64.urlsafe_b64encode, lambda data: quote(base64.b64encode(data), safe="").encode()],
     ids=["Base64", "base64url", "in a URL"],
 )
 def test_base64_of_what_holds_a_value_has_a_form_in_it(

@@ -417,9 +417,7 @@ def test_a_plugins_picture_and_number_can_be_secrets(tmp_path: Path) -> None:
     answer: JsonObject = {"content": [{"type": "image", "data": picture}], "details": {"pin": 48151623, KEY: 1}}
     own: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
     path = tmp_path / "spec.yaml"
-    path.write_text(
-        json.dumps(KEYED | {"sandbox": {"secrets": {"KEY": {"expose": "env"}, "PIN": {"expose": "env"}}}})
-    )
+    path.write_text(json.dumps(KEYED | {"sandbox": {"secrets": {"KEY": {"expose": "env"}, "PIN": {"expose": "env"}}}}))
     store = SecretStore({"KEY": GivenSource(KEY), "PIN": GivenSource("48151623")}, {})
     engine = FakeEngine(lambda plan: line(own if b"describe" in plan.stdin else answer))
     with Executor(Registry.load(path), engine=engine, secrets=store) as made:
@@ -471,18 +469,10 @@ def test_a_session_of_programs_runs_each_with_what_is_its_own(tmp_path: Path) ->
         results = [made.run("sh", {"code": code}, call_id=code, on_event=events.append) for code in ("one", "two")]
         assert started(made) == 1
     assert [plan.invocation for plan in plans] == [Exec(argv=("sh", "-c", code)) for code in ("one", "two")]
-    assert [next(each.value for each in plan.env if each.name == "TOOLC_CALL_ID") for plan in plans] == [
-        "one",
-        "two",
-    ]
+    assert [next(each.value for each in plan.env if each.name == "TOOLC_CALL_ID") for plan in plans] == ["one", "two"]
     assert [each.text for each in results] == ["one", "two\n[stderr]\ne\n[exit status 1]"]
     shown = [(each.call_id, each.stream, each.text) for each in events if isinstance(each, ToolUpdate)]
-    assert shown == [
-        ("one", "stdout", "one"),
-        ("one", "stderr", "e"),
-        ("two", "stdout", "two"),
-        ("two", "stderr", "e"),
-    ]
+    assert shown == [("one", "stdout", "one"), ("one", "stderr", "e"), ("two", "stdout", "two"), ("two", "stderr", "e")]
 
 
 def test_a_session_of_a_function_calls_it_in_one_interpreter(tmp_path: Path) -> None:
@@ -499,11 +489,7 @@ def test_a_session_of_a_function_calls_it_in_one_interpreter(tmp_path: Path) -> 
     def script(plan: Plan) -> Outcome:
         assert isinstance(plan.invocation, PythonCall)
         calls.append(plan.invocation)
-        reply: JsonObject = {
-            "content": [{"type": "text", "text": str(len(calls))}],
-            "structured": None,
-            "details": {},
-        }
+        reply: JsonObject = {"content": [{"type": "text", "text": str(len(calls))}], "structured": None, "details": {}}
         return Outcome(ending="exited", reply=said(json.dumps(reply).encode()))
 
     with executor(tmp_path, script, spec) as made:

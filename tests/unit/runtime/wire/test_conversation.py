@@ -271,9 +271,7 @@ def test_output_is_told_as_it_comes_and_in_order_with_progress() -> None:
     conversation = started(PYTHON, told)
     conversation.receive(encode(DATA, STDOUT, b"a") + encode(DATA, STDOUT, b"b") + encode(DATA, STDERR, b"c"))
     yielded = '{"text": "ü"}\n'.encode()
-    conversation.receive(
-        encode(DATA, YIELDED, yielded[:11]) + encode(PROGRESS, 0, b'{"percent": 1, "message": ""}')
-    )
+    conversation.receive(encode(DATA, YIELDED, yielded[:11]) + encode(PROGRESS, 0, b'{"percent": 1, "message": ""}'))
     conversation.receive(encode(DATA, YIELDED, yielded[11:]) + encode(DATA, REPLY, b"r") + encode(END, YIELDED))
     assert told == [("stdout", "ab"), ("stderr", "c"), (1, ""), ("content", "ü")]
 

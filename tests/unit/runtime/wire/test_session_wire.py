@@ -113,10 +113,7 @@ def test_output_that_comes_after_the_answer_is_still_that_calls() -> None:
         ("[]", "it said how the program ended in words that are not JSON"),
         ("{}", "it said how the program ended in words that make no sense"),
         (ENDED.replace('"exited"', '"cancelled"'), "it said how the program ended in words that make no sense"),
-        (
-            ENDED.replace('"status": 0', '"status": "0"'),
-            "it said how the program ended in words that make no sense",
-        ),
+        (ENDED.replace('"status": 0', '"status": "0"'), "it said how the program ended in words that make no sense"),
     ],
 )
 def test_an_answer_that_makes_no_sense_ends_the_session(said: str, reason: str) -> None:
@@ -143,9 +140,6 @@ def test_a_mark_that_never_comes_is_late() -> None:
     ],
 )
 def test_a_guest_that_breaks_the_wire_protocol_is_no_tools_failure(frame: bytes, message: str) -> None:
-    with (
-        session(lambda mark: [frame, reply(mark), *marks(mark)]) as wire,
-        pytest.raises(SandboxDiedError) as raised,
-    ):
+    with session(lambda mark: [frame, reply(mark), *marks(mark)]) as wire, pytest.raises(SandboxDiedError) as raised:
         run_program(wire, PLAN, Exec(argv=("true",)))
     assert str(raised.value).startswith(f"the sandbox broke the wire protocol: {message}")

@@ -161,9 +161,7 @@ def test_a_call_that_is_cancelled_while_its_guest_wakes_never_runs() -> None:
                 return super().write(data)
 
         with closing(Waking(PLAN.profile, lambda _: DONE)) as made:
-            outcome = converse(
-                made, PLAN, timeout_ms=100_000, cancellation=cancellation, on_progress=lambda *_: None
-            )
+            outcome = converse(made, PLAN, timeout_ms=100_000, cancellation=cancellation, on_progress=lambda *_: None)
     assert (outcome.ending, told_after) == ("cancelled", 0)
 
 
@@ -261,9 +259,7 @@ def test_a_guest_that_never_stops_talking_does_not_outlive_the_deadline(monkeypa
 
 
 @pytest.mark.parametrize("held", ["progress", "output"])
-def test_a_reader_who_takes_his_time_does_not_make_the_tool_late(
-    held: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_who_takes_his_time_does_not_make_the_tool_late(held: str, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 0.0
     monkeypatch.setattr(call_loop, "monotonic", lambda: clock)
     monkeypatch.setattr(call_loop, "GRACE_SECONDS", 0.0)

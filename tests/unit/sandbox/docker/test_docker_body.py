@@ -53,18 +53,10 @@ def test_who_the_tool_is(workspace: Mount | None, daemon: Daemon, user: User) ->
         (Profile(), DAEMON, None),
         (Profile(workspace=mount(1000, 100), nonroot=True), DAEMON, None),
         (Profile(workspace=mount(0, 0)), DAEMON, None),
-        (
-            Profile(workspace=mount(0, 0), nonroot=True),
-            DAEMON,
-            "/work belongs to root, so the tool would run as root",
-        ),
+        (Profile(workspace=mount(0, 0), nonroot=True), DAEMON, "/work belongs to root, so the tool would run as root"),
         (Profile(workspace=mount(os.geteuid(), 0), nonroot=True), ROOTLESS, None),
         (Profile(workspace=mount(4321, 0)), ROOTLESS, "/work belongs to user 4321, and a rootless Docker daemon"),
-        (
-            Profile(workspace=mount(1000, 0)),
-            replace(DAEMON, remaps_users=True),
-            "this Docker daemon maps every user",
-        ),
+        (Profile(workspace=mount(1000, 0)), replace(DAEMON, remaps_users=True), "this Docker daemon maps every user"),
         (Profile(min_isolation="gvisor"), DAEMON, "the tool demands min_isolation: gvisor, and this"),
         (Profile(min_isolation="gvisor"), WITH_GVISOR, None),
         (

@@ -89,9 +89,7 @@ def test_what_is_not_said_is_not_enforced() -> None:
 
 
 def test_no_socket_there(tmp_path: Path) -> None:
-    with pytest.raises(
-        NoHostError, match=f"there is no Docker daemon at {tmp_path}/s. Install Docker and start it"
-    ):
+    with pytest.raises(NoHostError, match=f"there is no Docker daemon at {tmp_path}/s. Install Docker and start it"):
         connect(f"{tmp_path}/s")
 
 

@@ -13,9 +13,7 @@ from toolc.sandbox.docker.daemon import Daemon, Runtime
 from toolc.sandbox.docker.limits import is_runtimes_own, recall, remember
 
 DAEMON = Daemon(client=Client("/run/docker.sock"), version="28.3.0", id="ABCD")
-NO_NETWORK = (
-    "OCI runtime start failed: setting up network: cannot run with network enabled in root network namespace"
-)
+NO_NETWORK = "OCI runtime start failed: setting up network: cannot run with network enabled in root network namespace"
 
 
 @pytest.fixture(autouse=True)
@@ -64,14 +62,8 @@ def test_another_registration_another_program_or_another_daemon_is_tried(tmp_pat
     ("message", "own"),
     [
         (NO_NETWORK, True),
-        (
-            "failed to create shim task: OCI runtime create failed: fork/exec /usr/bin/kata-runtime: no such file",
-            True,
-        ),
-        (
-            "OCI runtime create failed: creating container: write /sys/fs/cgroup/x/cgroup.procs: invalid argument",
-            False,
-        ),
+        ("failed to create shim task: OCI runtime create failed: fork/exec /usr/bin/kata-runtime: no such file", True),
+        ("OCI runtime create failed: creating container: write /sys/fs/cgroup/x/cgroup.procs: invalid argument", False),
         ("Unknown runtime specified runsc", True),
         ("unknown runtime name: runsc", True),
         ("No such image: toolc/base:0.1.0", False),

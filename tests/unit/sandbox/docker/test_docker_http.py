@@ -94,11 +94,7 @@ def test_no_content_is_none(path: Path) -> None:
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "what answered does not speak HTTP", 0),
         (b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n[1, 2]", "what answered does not speak HTTP", 0),
         (b"x" * 70_000, "what answered does not speak HTTP", 0),
-        (
-            b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000,
-            "the daemon's answer is not JSON: it is nested too deeply",
-            0,
-        ),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000, "the daemon's answer is not JSON: it is nested too deeply", 0),
         (b"HTTP/1.1 500 Oops\r\n\r\n" + b"[" * 100_000, "[" * 1000, 500),
         (b'HTTP/1.1 500 Oops\r\n\r\n{"message": "a\\u001b[2J\\nb"}', "a [2J b", 500),
     ],

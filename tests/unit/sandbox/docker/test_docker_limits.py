@@ -26,9 +26,7 @@ RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata",
     ],
     ids=["plain", "all", "gvisor by default", "kata by default"],
 )
-def test_one_for_each_kind_of_isolation_that_a_tool_can_get(
-    runtimes: tuple[Runtime, ...], kinds: list[str]
-) -> None:
+def test_one_for_each_kind_of_isolation_that_a_tool_can_get(runtimes: tuple[Runtime, ...], kinds: list[str]) -> None:
     assert [found.isolation for found in capabilities(replace(DAEMON, runtimes=runtimes))] == kinds
 
 
@@ -57,9 +55,7 @@ def test_gvisor_needs_no_controller_to_count_processes() -> None:
     namespace, gvisor = capabilities(replace(DAEMON, limits_pids=False, runtimes=(RUNC, RUNSC)))
     assert namespace.limit("pids").level == "approximate"
     assert gvisor.limit("pids").level == "enforced"
-    assert gvisor.notes == (
-        "Running out of memory ends the whole sandbox, not only the process that asked for more.",
-    )
+    assert gvisor.notes == ("Running out of memory ends the whole sandbox, not only the process that asked for more.",)
 
 
 def test_a_machine_that_the_filter_does_not_know() -> None:

@@ -19,10 +19,7 @@ DEBIAN_12: JsonObject = {
 DOCKER_28: JsonObject = {
     "DefaultRuntime": "runc",
     "Runtimes": {
-        "kata": {
-            "runtimeType": "io.containerd.kata.v2",
-            "status": {"org.opencontainers.runtime-spec.features": "{}"},
-        },
+        "kata": {"runtimeType": "io.containerd.kata.v2", "status": {"org.opencontainers.runtime-spec.features": "{}"}},
         "runc": {"path": "runc", "status": {"org.opencontainers.runtime-spec.features": "{}"}},
         "strong": {"runtimeType": "io.containerd.runsc.v1"},
     },

@@ -37,8 +37,7 @@ def test_any_stream_in_any_pieces(outputs: list[tuple[int, bytes]], steps: list[
 def test_of_stderr_only_the_beginning_is_kept() -> None:
     demultiplexer = Demultiplexer()
     assert (
-        demultiplexer.feed(piece(2, b"a" * 4000) + piece(2, b"b" * 4000) + piece(1, b"out") + piece(2, b"c"))
-        == b"out"
+        demultiplexer.feed(piece(2, b"a" * 4000) + piece(2, b"b" * 4000) + piece(1, b"out") + piece(2, b"c")) == b"out"
     )
     assert demultiplexer.complaint == b"a" * 4000 + b"b" * 96
 

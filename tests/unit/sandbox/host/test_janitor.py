@@ -93,14 +93,11 @@ while not janitor._is_broken(janitor._STATE.pipe):
 
 
 @pytest.mark.parametrize(
-    ("next_command", "said"),
-    [("sys.argv[1]", "swept\n"), ("sys.argv[1].replace('swept', 'other')", "swept\nother\n")],
+    ("next_command", "said"), [("sys.argv[1]", "swept\n"), ("sys.argv[1].replace('swept', 'other')", "swept\nother\n")]
 )
 def test_one_that_was_killed_is_replaced_by_the_next_start(tmp_path: Path, next_command: str, said: str) -> None:
     sign = tmp_path / "sign"
-    again = (
-        f'janitor.register([sys.executable, "-c", {next_command}, sys.argv[2]])\nprint(janitor._STATE.pid != pid)'
-    )
+    again = f'janitor.register([sys.executable, "-c", {next_command}, sys.argv[2]])\nprint(janitor._STATE.pid != pid)'
     with start_owner(sign, KILLED + again) as process:
         directory = Path(first_line(process))
         assert first_line(process) == "True"

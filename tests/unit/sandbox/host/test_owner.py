@@ -56,9 +56,7 @@ def test_any_other_word_names_none(text: str) -> None:
     assert owner is None or owner.label() == text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "a.b.c.d.e", "a.b.1.2", "a.b.1.2.3.4", "a.b.1.2.-3", "a.b.01.2.3", "a.b.1.2.³"]
-)
+@pytest.mark.parametrize("text", ["", "a.b.c.d.e", "a.b.1.2", "a.b.1.2.3.4", "a.b.1.2.-3", "a.b.01.2.3", "a.b.1.2.³"])
 def test_what_is_no_label(text: str) -> None:
     assert Owner.parse(text) is None
 
@@ -98,8 +96,7 @@ def test_what_cannot_be_seen_from_here_is_not_dead(foreign: dict[str, str]) -> N
 def test_a_forked_child_is_an_owner_of_its_own() -> None:
     parent = Owner.current().label()
     program = (
-        "import os; from toolc.sandbox.host.owner import Owner; "
-        "os.fork() or os._exit(0); print(Owner.current().pid)"
+        "import os; from toolc.sandbox.host.owner import Owner; os.fork() or os._exit(0); print(Owner.current().pid)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() not in parent

@@ -147,9 +147,7 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pyt
 def test_a_store_of_another_user_is_not_used(place: Path) -> None:
     place.mkdir()
     os.chown(place, 1234, 1234)
-    with pytest.raises(
-        InfrastructureError, match="belongs to another user; set TOOLC_STORE to a folder of your own"
-    ):
+    with pytest.raises(InfrastructureError, match="belongs to another user; set TOOLC_STORE to a folder of your own"):
         store.find("kind", "key")
 
 

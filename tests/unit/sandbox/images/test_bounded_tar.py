@@ -69,9 +69,7 @@ def test_a_header_of_megabytes_is_not_read(tmp_path: Path, first: bytes) -> None
     assert peak < 8 * 1024 * 1024
 
 
-@pytest.mark.parametrize(
-    "infos", [[one("n" * 5000)], [one("a"), one("n" * 5000)]], ids=["the first", "a later one"]
-)
+@pytest.mark.parametrize("infos", [[one("n" * 5000)], [one("a"), one("n" * 5000)]], ids=["the first", "a later one"])
 def test_a_name_that_no_file_can_have(tmp_path: Path, infos: list[tarfile.TarInfo]) -> None:
     (tmp_path / "x").write_bytes(members(*infos))
     with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):

@@ -26,12 +26,7 @@ def test_what_the_daemon_would_fetch(text: str, found: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "FROM x\nADD files.tar /\n",
-        "FROM x\nCOPY a /b\nRUN curl http://a.example\n",
-        "# ADD http://a /x\nFROM x\n",
-    ],
+    ["", "FROM x\nADD files.tar /\n", "FROM x\nCOPY a /b\nRUN curl http://a.example\n", "# ADD http://a /x\nFROM x\n"],
 )
 def test_what_comes_from_the_folder_or_is_run_in_a_container(text: str) -> None:
     assert fetched(text.encode()) is None

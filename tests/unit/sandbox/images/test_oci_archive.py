@@ -143,10 +143,7 @@ def test_an_image_for_another_machine_is_refused(tmp_path: Path) -> None:
         (saved(("a:1", CONFIG, [ONE, ONE])), "is damaged: the layer"),
         (saved(("a:1", CONFIG, [ONE])), "is damaged: it has 1 layers of 2"),
         (saved(("a:1", CONFIG, [ONE, b"\x1f\x8b" + TWO])), "is no image archive: "),
-        (
-            layout((None, MACHINE, CONFIG, [ONE])) | {"blobs/sha256/" + digest(CONFIG)[7:]: b"{}"},
-            "a blob of it is not",
-        ),
+        (layout((None, MACHINE, CONFIG, [ONE])) | {"blobs/sha256/" + digest(CONFIG)[7:]: b"{}"}, "a blob of it is not"),
         ({"manifest.json": b"[1]"}, "is no image archive: its description is not what one must be"),
         ({"manifest.json": b"{"}, "is no image archive: "),
         ({"manifest.json": b"[" * 100_000}, "is no image archive: "),
@@ -173,9 +170,7 @@ class Packed(io.BytesIO):
         super().__init__(data)
 
 
-def test_layers_packed_with_zstd_are_unpacked_where_python_can(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_layers_packed_with_zstd_are_unpacked_where_python_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zstd = SimpleNamespace(ZstdFile=Packed, ZstdError=ArithmeticError)
     monkeypatch.setitem(sys.modules, "compression", SimpleNamespace(zstd=zstd, __path__=[]))
     monkeypatch.setitem(sys.modules, "compression.zstd", zstd)
@@ -186,9 +181,7 @@ def test_layers_packed_with_zstd_are_unpacked_where_python_can(
         unpacked(broken, tmp_path / "broken")
 
 
-def test_where_python_cannot_unpack_zstd_it_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_python_cannot_unpack_zstd_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
     archive = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ONE, ZSTD + TWO])))
     with pytest.raises(InfrastructureError) as caught:

@@ -169,9 +169,7 @@ def test_a_file_in_the_place_of_a_link_replaces_the_link(root: Path, apply: Appl
 def test_there_is_a_bound_on_bytes_and_on_files(root: Path) -> None:
     data = packed(*(file(str(number), "x" * 100) for number in range(10)))
     for budget in (UnpackBudget(bytes_left=999), UnpackBudget(entries_left=9)):
-        with pytest.raises(
-            InfrastructureError, match="the image is larger than 16 GiB or has more than 1000000 files"
-        ):
+        with pytest.raises(InfrastructureError, match="the image is larger than 16 GiB or has more than 1000000 files"):
             unpack(LayerReader(io.BytesIO(data), len(data)), str(root), budget)
 
 

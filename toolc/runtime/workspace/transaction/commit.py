@@ -23,14 +23,7 @@ from typing import Final
 
 from toolc.model.call import FileChange
 from toolc.model.plan import Mount
-from toolc.runtime.workspace.dir_handle import (
-    FOLDER,
-    RENAME_EXCHANGE,
-    RENAME_NOREPLACE,
-    DirHandle,
-    rename,
-    write_all,
-)
+from toolc.runtime.workspace.dir_handle import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, DirHandle, rename, write_all
 from toolc.runtime.workspace.transaction.diff import Differences
 from toolc.runtime.workspace.transaction.journal import (
     ChmodStep,

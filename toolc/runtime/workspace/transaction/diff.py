@@ -115,11 +115,7 @@ def _compared(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Found]
         if error.errno != errno.EXDEV:
             raise
         reason = "something else is mounted there, which the tool did not see"
-        yield (
-            FileChange(path=entry.path.decode(*_RAW), action="changed", kind="special", refused=reason),
-            True,
-            None,
-        )
+        yield (FileChange(path=entry.path.decode(*_RAW), action="changed", kind="special", refused=reason), True, None)
 
 
 def _judged(view: View, change: FileChange, writes: tuple[str, ...], *, seen: bool) -> FileChange:

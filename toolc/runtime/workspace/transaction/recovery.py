@@ -213,9 +213,7 @@ def _take_out(staging: int, folder: int, name: bytes, move: RenameStep) -> None:
 def _is_new(folder: int, name: bytes, move: RenameStep) -> bool:
     """Return whether this is the file that the commit created; a folder must also be empty."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    return FileIdentity.of(status) == move.new and not (
-        stat.S_ISDIR(status.st_mode) and holds_anything(folder, name)
-    )
+    return FileIdentity.of(status) == move.new and not (stat.S_ISDIR(status.st_mode) and holds_anything(folder, name))
 
 
 def holds_anything(folder: int, name: bytes) -> bool:

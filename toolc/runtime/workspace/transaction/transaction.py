@@ -126,9 +126,7 @@ class _Overlaid:
         while path:
             path = path.rpartition(b"/")[0]
             entry = self._changed.get(path)
-            if entry is not None and (
-                entry.alone or entry.status is None or not stat.S_ISDIR(entry.status.st_mode)
-            ):
+            if entry is not None and (entry.alone or entry.status is None or not stat.S_ISDIR(entry.status.st_mode)):
                 return False
         return True
 
@@ -193,9 +191,7 @@ class Transaction:
         Raise ``InfrastructureError``.
         """
         overlay = replace(
-            self._mount,
-            scratch=str(self._scratch),
-            pinned=f"/proc/{os.getpid()}/fd/{self._real.descriptor}",
+            self._mount, scratch=str(self._scratch), pinned=f"/proc/{os.getpid()}/fd/{self._real.descriptor}"
         )
         obstacle = _obstacle(self._real) or engine.overlay_obstacle(replace(profile, workspace=overlay))
         if obstacle is None:
@@ -268,9 +264,7 @@ class Transaction:
         if self._terms.commit == "ask":
             if ask is None:
                 return _Kept("denied", NOBODY_TO_ASK)
-            proposal = Proposal(
-                tool=self._tool, call_id=self._call_id, workspace=self._mount.source, changes=changes
-            )
+            proposal = Proposal(tool=self._tool, call_id=self._call_id, workspace=self._mount.source, changes=changes)
             if not ask(proposal):
                 return _Kept("denied", "whoever was asked said no")
         return self._commit(found)

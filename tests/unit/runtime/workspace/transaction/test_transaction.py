@@ -90,9 +90,7 @@ def test_nothing_is_left_of_the_view_nor_of_the_commit(workspace: Path) -> None:
         ("ask", FAILED, False, "exit_status"),
     ],
 )
-def test_commit_decides(
-    workspace: Path, commit: Commit, outcome: Outcome, committed: bool, kind: str | None
-) -> None:
+def test_commit_decides(workspace: Path, commit: Commit, outcome: Outcome, committed: bool, kind: str | None) -> None:
     result = call(doing(edit, outcome), tool(commit=commit), workspace)
     assert tree(workspace) == (AFTER if committed else BEFORE)
     assert told(result)["committed"] is committed
@@ -290,9 +288,7 @@ def test_a_hard_link_to_a_file_elsewhere_is_broken_not_written_through(workspace
     assert ((workspace / "hard").read_text(), outside.read_text()) == ("mine\n", "theirs\n")
 
 
-@pytest.mark.parametrize(
-    "name", [b"a b", b"line\nfeed", b"quo'te\"", b"co:lon,com\\ma", "ü€".encode(), b"\xff\xfe"]
-)
+@pytest.mark.parametrize("name", [b"a b", b"line\nfeed", b"quo'te\"", b"co:lon,com\\ma", "ü€".encode(), b"\xff\xfe"])
 def test_any_name_works(workspace: Path, name: bytes) -> None:
     def act(view: Path) -> None:
         (view / os.fsdecode(name)).mkdir()

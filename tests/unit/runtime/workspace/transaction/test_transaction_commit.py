@@ -47,9 +47,7 @@ def test_a_file_that_is_changed_in_the_very_last_moment_is_put_back(
 
 
 @pytest.mark.parametrize("step", range(9))
-def test_an_error_at_any_step_undoes_all_before_it(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch, step: int
-) -> None:
+def test_an_error_at_any_step_undoes_all_before_it(workspace: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     steps = iter(range(100))
 
     def rename(*arguments: object) -> None:
@@ -128,11 +126,7 @@ call(doing(edit), tool(), Path({workspace!r}))
 @pytest.mark.parametrize("function", ["_stage", "_set_mode", "forget_plan", "remove_staging"])
 def test_the_janitor_finishes_what_a_killed_commit_began(workspace: Path, function: str) -> None:
     """``test_transaction_recovery`` walks through all of its steps."""
-    program = KILLED.format(
-        path=[str(SUPPORT)],
-        function=function,
-        workspace=str(workspace),
-    )
+    program = KILLED.format(path=[str(SUPPORT)], function=function, workspace=str(workspace))
     with subprocess.Popen([sys.executable, "-c", program]) as process:
         assert process.wait(60) == -signal.SIGKILL
     deadline = time.monotonic() + 60
@@ -196,10 +190,7 @@ def test_what_cannot_be_undone_is_told_with_the_place_of_the_old_files(
         f"files: a (the old one is new.0), b (the old one is old.1), in {staging.name}; take what you need from "
         "there, and remove that folder"
     )
-    assert sorted(path.read_text() for path in staging.iterdir() if path.name in {"new.0", "old.1"}) == [
-        "a\n",
-        "b\n",
-    ]
+    assert sorted(path.read_text() for path in staging.iterdir() if path.name in {"new.0", "old.1"}) == ["a\n", "b\n"]
     (mine,) = [each for each in scratches() if (each / PLAN).exists()]
     shutil.rmtree(staging)
     scratch_sweep.discard(mine)

@@ -62,8 +62,7 @@ def test_nothing_in_what_would_be_a_repository_is_changed(
 
 
 @pytest.mark.parametrize(
-    "made",
-    [("HEAD", "refs"), ("objects", "refs"), ("head/x.py", "objects", "refs"), ("HEAD", "a/objects", "a/refs")],
+    "made", [("HEAD", "refs"), ("objects", "refs"), ("head/x.py", "objects", "refs"), ("HEAD", "a/objects", "a/refs")]
 )
 def test_what_only_looks_like_a_part_of_one_is_an_ordinary_file(tmp_path: Path, made: tuple[str, ...]) -> None:
     work = tmp_path / "work"

@@ -74,9 +74,7 @@ def staging(workspace: Path) -> Path:
     return found
 
 
-def test_a_whole_commit_that_nobody_could_be_told_of_is_undone(
-    workspace: Path, cut_short: Callable[[], Path]
-) -> None:
+def test_a_whole_commit_that_nobody_could_be_told_of_is_undone(workspace: Path, cut_short: Callable[[], Path]) -> None:
     left = cut_short()
     assert {**tree(workspace), **AFTER} == tree(workspace)
     assert scratch_sweep.discard(left) is None
@@ -134,11 +132,7 @@ def test_a_file_that_was_changed_since_is_left_and_the_old_one_is_named(
     ids=["written in what was added", "added to a new folder", "in a deleted file's place", "in a folder's place"],
 )
 def test_whatever_they_did_there_stays(
-    workspace: Path,
-    cut_short: Callable[[], Path],
-    change: Callable[[Path], object],
-    named: str,
-    after: dict[str, str],
+    workspace: Path, cut_short: Callable[[], Path], change: Callable[[Path], object], named: str, after: dict[str, str]
 ) -> None:
     left = cut_short()
     change(workspace)
@@ -184,9 +178,7 @@ def test_the_garbage_collector_names_what_could_not_be_undone(
     monkeypatch.setattr("toolc.runtime.execution.leftovers.ENGINES", ())
     left = cut_short()
     (workspace / "a").write_text("theirs\n")
-    dead = owner.Owner(
-        machine="", boot=owner.Owner.current().boot, pidns=owner.Owner.current().pidns, pid=0, start=0
-    )
+    dead = owner.Owner(machine="", boot=owner.Owner.current().boot, pidns=owner.Owner.current().pidns, pid=0, start=0)
     monkeypatch.setattr(owner.Owner, "why_kept", lambda _: "")
     left.parent.rename(scratch._base() / dead.label())
     (found,) = leftovers.survey().leftovers

@@ -62,17 +62,7 @@ def test_no_link_leads_to_what_is_protected(target: bytes) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "Makefile",
-        "package.json",
-        "notes~",
-        "a:b",
-        "readme~1.txt",
-        "src/git/x",
-        ".gitignore",
-        ".env",
-        "docs/.github.md",
-    ],
+    ["Makefile", "package.json", "notes~", "a:b", "readme~1.txt", "src/git/x", ".gitignore", ".env", "docs/.github.md"],
 )
 def test_ordinary_files_are_not_protected(path: str) -> None:
     assert refusal(FileChange(path=path, action="added"), (), None) == ""
