@@ -130,7 +130,7 @@ def _lacks(engine: Engine, min_isolation: MinIsolation) -> str | None:
     found = engine.probe()
     if not found.available:
         return f"{found.reason} {found.remedy}"
-    return engine.refusal(Profile(min_isolation=min_isolation))
+    return engine.unsupported_reason(Profile(min_isolation=min_isolation))
 
 
 CONFIGURATIONS: Final = {

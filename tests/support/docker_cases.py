@@ -30,7 +30,7 @@ def engine() -> Iterator[DockerEngine]:
     found = engine.probe()
     if not found.available:
         pytest.skip(f"{found.reason}. {found.remedy}")
-    if reason := engine.refusal(Profile()):
+    if reason := engine.unsupported_reason(Profile()):
         pytest.skip(reason)
     yield engine
     engine.close()
@@ -63,7 +63,7 @@ def line(sandbox: DockerSandbox, patience: float = PATIENCE) -> str:
     deadline = time.monotonic() + patience
     while not collected.endswith(b"\n"):
         data = sandbox.read()
-        assert data != b"", collected + sandbox.complaint().encode()
+        assert data != b"", collected + sandbox.error_output().encode()
         collected += data or b""
         if data is None:
             assert select.select([sandbox], [], [], deadline - time.monotonic())[0], collected

@@ -94,7 +94,7 @@ def usable(engine: str) -> None:
     found = load(engine).probe()
     if not found.available:
         pytest.skip(found.reason)
-    if reason := load(engine).refusal(Profile()):
+    if reason := load(engine).unsupported_reason(Profile()):
         pytest.skip(reason)
 
 

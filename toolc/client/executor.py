@@ -99,7 +99,7 @@ class Executor:
             raise UsageError(f"registry is a toolc.Registry, and not {registry!r:.60}")
         if isinstance(engine, str) and engine not in engine_names():
             raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
-        if not (engine is None or isinstance(engine, str) or callable(getattr(engine, "refusal", None))):
+        if not (engine is None or isinstance(engine, str) or callable(getattr(engine, "unsupported_reason", None))):
             raise UsageError(f"engine is a name or an Engine, and not {engine!r:.60}; or leave it out")
         if session_idle != math.inf:
             argument_checks.seconds("a session_idle", session_idle)
@@ -324,7 +324,7 @@ class Executor:
     def _choose(self, profile: Profile) -> EngineSelection:
         if isinstance(self._engine, str):
             return select(self._engine, profile)
-        if reason := self._engine.refusal(profile):
+        if reason := self._engine.unsupported_reason(profile):
             raise NoEngineError(reason)
         return selection(self._engine, profile)
 

@@ -117,7 +117,7 @@ def _isolation(engine: Engine, capabilities: Sequence[Capabilities]) -> list[Rec
     """Return the next stronger kind of isolation, and why it is not available."""
     best = max((ISOLATION.index(offered.isolation) for offered in capabilities), default=0)
     for wanted in ISOLATION[best + 1 :]:
-        reason = engine.refusal(Profile(min_isolation=wanted))
+        reason = engine.unsupported_reason(Profile(min_isolation=wanted))
         return (
             [Recommendation(lacks=f"min_isolation: {wanted} cannot be had.", remedy=_sentence(reason))]
             if reason

@@ -8,7 +8,7 @@ May import: ``toolc.guest``, ``toolc.data`` and ``toolc.model``. The order of th
 ``pyproject.toml``.
 
 Public names: ``Capabilities``, ``ContentDigests``, ``Engine``, ``EngineSandbox``, ``EngineStatus``, ``ImageUsed``,
-``Leftover``, ``told_limits``, ``unenforced``, ``ISOLATION`` (``base``); ``guest_limits``, ``tmpfs_bounds``,
+``Leftover``, ``format_limits``, ``unenforced``, ``ISOLATION`` (``base``); ``guest_limits``, ``tmpfs_bounds``,
 ``FILES``, ``HOSTNAME``, ``LOOPBACK``, ``MASKED_PATHS``, ``READONLY_PATHS`` (``isolation``); ``close_unused``,
 ``EngineSelection``, ``in_use``, ``load``, ``probe``, ``select``, ``selection`` (``selection``).
 """

@@ -20,7 +20,7 @@ __all__ = [
     "EngineStatus",
     "ImageUsed",
     "Leftover",
-    "told_limits",
+    "format_limits",
     "unenforced",
 ]
 
@@ -92,7 +92,7 @@ def unenforced(capabilities: Capabilities) -> tuple[LimitName, ...]:
     return tuple(name for name in LIMITS if capabilities.limit(name).level != "enforced")
 
 
-def limits_refusal(capabilities: Capabilities, accepted: Sequence[str]) -> str | None:
+def unenforced_reason(capabilities: Capabilities, accepted: Sequence[str]) -> str | None:
     """Return why the limits of a profile cannot be enforced, with the remedies.
 
     ``accepted`` are the limits that the user has accepted as unenforced. Return None if no other one is missing.
@@ -105,18 +105,18 @@ def limits_refusal(capabilities: Capabilities, accepted: Sequence[str]) -> str |
     reasons = " ".join(dict.fromkeys(each.reason for each in found))
     remedies = " ".join(dict.fromkeys(each.remedy for each in found))
     return (
-        f"it cannot enforce {told_limits(missing)} here. {reasons} {remedies} Or accept in your own configuration "
-        f"(~/.config/toolc/config.yaml) what is then limited instead ({told_instead(capabilities, missing)}): "
+        f"it cannot enforce {format_limits(missing)} here. {reasons} {remedies} Or accept in your own configuration "
+        f"(~/.config/toolc/config.yaml) what is then limited instead ({format_fallbacks(capabilities, missing)}): "
         f"accept_unenforced: [{', '.join(missing)}]"
     )
 
 
-def told_instead(capabilities: Capabilities, names: Sequence[LimitName]) -> str:
+def format_fallbacks(capabilities: Capabilities, names: Sequence[LimitName]) -> str:
     """Format what is limited in place of each of ``names``, for the user."""
     return "; ".join(f"{name}: {capabilities.limit(name).instead}" for name in names)
 
 
-def told_limits(names: Sequence[str]) -> str:
+def format_limits(names: Sequence[str]) -> str:
     """Format at least one limit name for the user: ``limits.memory, limits.cpus and limits.pids``."""
     *others, last = (f"limits.{name}" for name in names)
     return f"{', '.join(others)} and {last}" if others else last
@@ -202,7 +202,7 @@ class EngineSandbox(Protocol):
         The source is counters or events. Call it while the sandbox is alive, or after ``close``.
         """
 
-    def complaint(self) -> str:
+    def error_output(self) -> str:
         """Return the error output of the engine or the guest, at most 4 KiB: the cause if the sandbox died."""
 
     def close(self) -> None:
@@ -225,13 +225,13 @@ class Engine(Protocol):
     def capabilities(self) -> tuple[Capabilities, ...]:
         """Return what it enforces on this host for each kind of isolation, weakest first; empty if unavailable."""
 
-    def refusal(self, profile: Profile) -> str | None:
+    def unsupported_reason(self, profile: Profile) -> str | None:
         """Return why this engine cannot meet the demands of ``profile`` here, with the remedy; None if it can."""
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
         """Return why it cannot mount the workspace of ``profile`` as an overlay; None if it may be tried."""
 
-    def pins(self, profile: Profile) -> ContentDigests:
+    def content_digests(self, profile: Profile) -> ContentDigests:
         """Return the content digests for sandboxes of ``profile``; create what does not exist yet.
 
         Raises ``InfrastructureError``.

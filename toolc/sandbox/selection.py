@@ -12,7 +12,7 @@ from typing import Final
 
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.plan import AUTO, ENGINES, LimitName, Profile, engine_names
-from toolc.sandbox.base import Engine, EngineStatus, offer, told_instead, unenforced
+from toolc.sandbox.base import Engine, EngineStatus, format_fallbacks, offer, unenforced
 
 __all__ = ["EngineSelection", "close_unused", "in_use", "load", "probe", "select", "selection"]
 
@@ -35,7 +35,7 @@ def selection(engine: Engine, profile: Profile, notes: tuple[str, ...] = ()) -> 
     """Return the selection of an engine that does not refuse ``profile``, with the limits it does not enforce."""
     offered = offer(engine.capabilities(), profile.min_isolation)
     weak = unenforced(offered)
-    return EngineSelection(engine, notes, weak, told_instead(offered, weak))
+    return EngineSelection(engine, notes, weak, format_fallbacks(offered, weak))
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ def _objection(name: str, profile: Profile) -> _Objection | None:
     found = probe(name)
     if not found.available:
         return _Objection(found.reason, found.remedy)
-    refusal = load(name).refusal(profile)
+    refusal = load(name).unsupported_reason(profile)
     return None if refusal is None else _Objection(refusal)
 
 

@@ -61,7 +61,7 @@ class FakeEngine:
         """Everything, as far as nothing can exceed a limit."""
         return (Capabilities(),)
 
-    def refusal(self, profile: Profile) -> str | None:  # it can keep anything, for it does nothing
+    def unsupported_reason(self, profile: Profile) -> str | None:  # it can keep anything, for it does nothing
         """Never refuses."""
         return None
 
@@ -69,7 +69,7 @@ class FakeEngine:
         """Never an overlay: a script finds a copy of the workspace at ``plan.profile.workspace.source``."""
         return "the fake engine mounts nothing"
 
-    def pins(self, profile: Profile) -> ContentDigests:
+    def content_digests(self, profile: Profile) -> ContentDigests:
         """An image whose digest is made of its name."""
         if profile.image is None:
             return ContentDigests()
@@ -135,9 +135,9 @@ class FakeSandbox:
         """Whether the script's outcome said so."""
         return self._guest.out_of_memory
 
-    def complaint(self) -> str:
+    def error_output(self) -> str:
         """The exception that the script raised, if it did."""
-        return self._guest.complaint
+        return self._guest.error_output
 
     def close(self) -> None:
         """End the stream and wait for the thread, though not for ever."""
@@ -152,7 +152,7 @@ class _Guest:
 
     def __init__(self, wire: socket.socket, profile: Profile, script: Script) -> None:
         self.out_of_memory = False
-        self.complaint = ""
+        self.error_output = ""
         self._wire = wire
         self._profile = profile
         self._script = script
@@ -166,9 +166,9 @@ class _Guest:
             except _HostGoneError:
                 return
             except OSError as error:
-                self.complaint = str(error)
+                self.error_output = str(error)
             except Exception as error:  # noqa: BLE001  the script is anybody's; its error is this sandbox's death
-                self.complaint = f"{type(error).__name__}: {error}"
+                self.error_output = f"{type(error).__name__}: {error}"
 
     def _serve(self) -> None:
         (size,) = frames.LENGTH.unpack(self._take(frames.LENGTH.size))

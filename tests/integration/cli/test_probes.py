@@ -182,7 +182,7 @@ def test_a_sandbox_without_its_walls_is_found_out(monkeypatch: pytest.MonkeyPatc
         return body | {"User": "0:0", "HostConfig": own | {"SecurityOpt": ["seccomp=unconfined"]}}
 
     engine = DockerEngine()
-    if reason := engine.refusal(Profile()):
+    if reason := engine.unsupported_reason(Profile()):
         pytest.skip(reason)
     monkeypatch.setattr(container_config, "create_config", weak)
     with Executor(load_tools("namespace"), engine=engine, configuration=Configuration()) as executor:

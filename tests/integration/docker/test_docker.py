@@ -158,7 +158,7 @@ def test_the_stream_carries_bytes_both_ways_and_stderr_apart(engine: DockerEngin
             collected += piece or b""
             wait.wait(0.001)
         assert collected == data[::-1]
-        assert sandbox.complaint() == "E" * 4096
+        assert sandbox.error_output() == "E" * 4096
         assert sandbox.write(b"to nobody") == len(b"to nobody")
     finally:
         sandbox.close()
@@ -323,7 +323,7 @@ def test_two_engines_and_several_threads_at_once(engine: DockerEngine) -> None:
 
 def test_a_closed_engine_lets_its_sandboxes_live_and_starts_again() -> None:
     engine = DockerEngine()
-    if not engine.probe().available or engine.refusal(Profile()):
+    if not engine.probe().available or engine.unsupported_reason(Profile()):
         pytest.skip("no daemon with the base image")
     sandbox = engine.start(Profile(), python("import sys; print('up', flush=True); sys.stdin.read()"))
     engine.close()
@@ -357,7 +357,7 @@ def test_an_image_without_python_gets_one_for_the_guest(
 
 def test_an_image_that_vanished_is_an_error(engine: DockerEngine, client: Client, image_without_python: str) -> None:
     profile = Profile(image=image_without_python)
-    assert engine.refusal(profile) is None
+    assert engine.unsupported_reason(profile) is None
     client.call("DELETE", f"/images/{image_without_python}?force=1", timeout=60)
     with pytest.raises(InfrastructureError, match=r"not on this host; get it with: docker pull toolc-test/empty"):
         engine.start(profile, python("pass"))

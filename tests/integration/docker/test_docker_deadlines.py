@@ -106,11 +106,11 @@ def test_a_daemon_that_does_not_answer_lets_another_engine_have_the_next_call(
     monkeypatch.setattr(container, "OPEN_SECONDS", SHORT)
     monkeypatch.setattr(docker_daemon, "ASK_SECONDS", SHORT)
     monkeypatch.setattr(container, "REMOVE_SECONDS", SHORT)
-    assert behind.refusal(Profile()) is None
+    assert behind.unsupported_reason(Profile()) is None
     silent.swallow = "."
     with pytest.raises(InfrastructureError):
         behind.start(Profile(), python("pass"))
-    reason = behind.refusal(Profile())
+    reason = behind.unsupported_reason(Profile())
     assert reason is not None
     assert "did not answer in time" in reason
 

@@ -243,8 +243,8 @@ def test_a_runtime_that_cannot_start_is_tried_once(
         with pytest.raises(InfrastructureError, match="the Docker runtime 'no-such-runtime' does not work: Unknown"):
             broken.start(PROFILE, python("pass"))
     assert len(list(tmp_path.iterdir())) == 1
-    assert "does not work" in str(broken.refusal(PROFILE))
-    assert broken.refusal(Profile(limits=LIMITS)) is None
+    assert "does not work" in str(broken.unsupported_reason(PROFILE))
+    assert broken.unsupported_reason(Profile(limits=LIMITS)) is None
     broken.close()
 
 

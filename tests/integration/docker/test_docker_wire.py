@@ -112,7 +112,7 @@ def test_what_it_said_of_its_death_is_heard(engine: DockerEngine) -> None:
     sandbox = engine.start(Profile(), CONNECTING)
     assert said(sandbox, b"raise SystemExit('that is ' + 'why ' * 2000)") == ""
     sandbox.close()
-    assert sandbox.complaint() == ("that is " + "why " * 2000)[:4096]
+    assert sandbox.error_output() == ("that is " + "why " * 2000)[:4096]
 
 
 def before_it_comes(engine: DockerEngine, program: str) -> DockerSandbox:
@@ -140,7 +140,7 @@ def test_a_guest_that_dies_before_it_comes_is_heard(engine: DockerEngine) -> Non
     sandbox = before_it_comes(engine, "raise SystemExit('not today')")
     with closing(sandbox):
         assert output(sandbox) == ""
-    assert sandbox.complaint() == "not today\n"
+    assert sandbox.error_output() == "not today\n"
 
 
 @pytest.mark.timeout(20)
@@ -149,7 +149,7 @@ def test_a_flood_of_errors_that_nobody_reads_does_not_keep_it(engine: DockerEngi
     with closing(before_it_comes(engine, flood)) as sandbox:
         assert said(sandbox, b"import time; time.sleep(1); os.close(0); os.close(1)") == ""
     assert own_containers(client) == []
-    assert sandbox.complaint().startswith("FFFF")
+    assert sandbox.error_output().startswith("FFFF")
 
 
 @pytest.mark.parametrize("exists", [False, True], ids=["no such folder there", "another folder there"])

@@ -419,7 +419,7 @@ def test_an_approved_image_and_approved_packages_are_what_is_used(engine: str, t
     wheel(index, "greeting", "2.0", "WORD = 'hello'\n")
     spec = textwrap.dedent(REQUIRES).replace("1.0", "2.0") + f"sandbox: {{image: '{BUSYBOX}'}}\n"
     usable(engine)
-    pins = load(engine).pins(Profile(image=BUSYBOX, requirements=("greeting==2.0",)))
+    pins = load(engine).content_digests(Profile(image=BUSYBOX, requirements=("greeting==2.0",)))
     assert pins.image is not None
     image = pins.image.digest
     digest = hashlib.sha256((index / "greeting-2.0-py3-none-any.whl").read_bytes()).hexdigest()

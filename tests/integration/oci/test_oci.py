@@ -225,7 +225,7 @@ def test_the_workspace_is_its_owners(engine: OciEngine, tmp_path: Path, owner: i
 def test_a_file_system_without_mapped_mounts_is_refused_with_the_remedy(engine: OciEngine) -> None:
     # proc cannot do it anywhere; it stands here for network file systems.
     profile = Profile(workspace=Mount(source="/proc/sys", mode="ro", owner=0, group=0))
-    refusal = engine.refusal(profile)
+    refusal = engine.unsupported_reason(profile)
     assert refusal is not None
     assert refusal.startswith("/proc/sys belongs to root and cannot be shown to the tool as another user's")
     assert "give the folder to an ordinary user with chown" in refusal
@@ -244,7 +244,7 @@ def test_a_file_system_without_mapped_mounts_is_refused_with_the_remedy(engine: 
     ],
 )
 def test_what_it_cannot_keep_is_refused(engine: OciEngine, profile: Profile, words: str) -> None:
-    assert words in str(engine.refusal(profile))
+    assert words in str(engine.unsupported_reason(profile))
     with pytest.raises(InfrastructureError, match=re.escape(words)):
         engine.start(profile, [])
 
@@ -310,7 +310,7 @@ def test_the_streams_carry_both_directions_and_any_bytes(engine: OciEngine) -> N
 def test_what_it_says_on_its_error_stream_is_kept_to_4_kib(engine: OciEngine) -> None:
     sandbox = start(engine, "import os; os.write(2, b'why' + b'!' * 10_000)")
     assert read_all(sandbox) == ""
-    assert sandbox.complaint() == "why" + "!" * 4093
+    assert sandbox.error_output() == "why" + "!" * 4093
     sandbox.close()
 
 
@@ -380,5 +380,5 @@ def test_a_probe_leaves_nothing(engine: OciEngine) -> None:
 
 
 def test_the_defaults_of_format_1_can_be_enforced(engine: OciEngine) -> None:
-    assert engine.refusal(Profile(limits=Limits())) is None
+    assert engine.unsupported_reason(Profile(limits=Limits())) is None
     assert run(engine, "print(1)", Profile()) == "1\n"

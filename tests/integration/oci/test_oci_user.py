@@ -70,13 +70,20 @@ def test_with_groups_of_his_own_every_limit_is_enforced() -> None:
         hog = read_line(sandbox)
         oom = sandbox.out_of_memory()
         sandbox.close()
-        return [[*offered.weak], [*offered.users], engine.refusal(profile), run(engine, FORK, profile), hog, oom]
+        return [
+            [*offered.weak],
+            [*offered.users],
+            engine.unsupported_reason(profile),
+            run(engine, FORK, profile),
+            hog,
+            oom,
+        ]
 
     assert CONFIGURATIONS["oci user"].run(work) == [[], ["owner"], None, "20\n", "9", True]
 
 
 def test_without_any_he_is_told_why_and_what_to_do() -> None:
-    assert engine_as_user(lambda engine: engine.refusal(Profile()), groups=False) == (
+    assert engine_as_user(lambda engine: engine.unsupported_reason(Profile()), groups=False) == (
         "it cannot enforce limits.memory, limits.cpus and limits.pids here. "
         "No control group with memory, pids, cpu is delegated to this user. "
         "Run it as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes toolc run TOOL. "
@@ -248,5 +255,5 @@ def as_list(value: JsonValue) -> list[JsonValue]:
 
 
 def test_nothing_is_left_of_the_delegated_groups() -> None:
-    CONFIGURATIONS["oci user"].run(lambda engine: engine.refusal(Profile()))
+    CONFIGURATIONS["oci user"].run(lambda engine: engine.unsupported_reason(Profile()))
     assert groups_with(f"toolc-test-{os.getpid()}-") == []

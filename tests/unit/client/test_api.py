@@ -286,7 +286,7 @@ def test_a_stream_of_an_unknown_tool_fails_before_it_is_read(specs: Path) -> Non
 
 def test_an_executor_refuses_what_it_cannot_do(specs: Path) -> None:
     class Refusing(FakeEngine):
-        def refusal(self, profile: Profile) -> str | None:
+        def unsupported_reason(self, profile: Profile) -> str | None:
             return f"not with {profile.limits.pids} processes"
 
     registry = Registry.load(specs)

@@ -165,7 +165,7 @@ class Engine(FakeEngine):
     def capabilities(self) -> tuple[Capabilities, ...]:
         return self._offered
 
-    def refusal(self, profile: Profile) -> str | None:
+    def unsupported_reason(self, profile: Profile) -> str | None:
         return f"it has no {profile.min_isolation}; install it, then restart"
 
 

@@ -78,7 +78,7 @@ class NamespaceSandbox:
     def out_of_memory(self) -> bool:
         return False
 
-    def complaint(self) -> str:
+    def error_output(self) -> str:
         if self._stderr.closed:
             return self._said
         size = os.fstat(self._stderr.fileno()).st_size
@@ -93,5 +93,5 @@ class NamespaceSandbox:
             self.process.wait(60)
         finally:
             self.process.kill()
-            self._said = self.complaint()
+            self._said = self.error_output()
             self._stderr.close()

@@ -62,7 +62,7 @@ class Guest:
             )
         finally:
             sandbox.close()
-        assert sandbox.complaint() == ""
+        assert sandbox.error_output() == ""
         return outcome
 
     def _report(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:

@@ -55,7 +55,7 @@ class Host:
         while not (found := [each for each in self.said if each[0] == kind]):
             assert monotonic() < end, self.said
             data = self._sandbox.socket.recv(65536)
-            assert data, self._sandbox.complaint()
+            assert data, self._sandbox.error_output()
             heard = [*self._reader.feed(data)]
             self.said += heard
             self.last = [kind for kind, _, _ in heard]

@@ -232,7 +232,7 @@ def test_closing_the_stream_ends_everything(guest: Guest, when: str) -> None:
             assert sandbox.socket.recv(1000).endswith(b"go\n")
     finally:
         sandbox.close()
-    assert sandbox.complaint() == ""
+    assert sandbox.error_output() == ""
 
 
 def test_a_host_that_breaks_the_protocol_is_left(guest: Guest) -> None:
@@ -244,7 +244,7 @@ def test_a_host_that_breaks_the_protocol_is_left(guest: Guest) -> None:
             pass
     finally:
         sandbox.close()
-    assert "frame of type 1 on stream 0" in sandbox.complaint()
+    assert "frame of type 1 on stream 0" in sandbox.error_output()
 
 
 @pytest.mark.slow

@@ -139,7 +139,7 @@ def test_an_executor_with_a_lock_calls_only_what_it_approves(tmp_path: Path) -> 
         assert not executor.run("one", {}).is_error
         with pytest.raises(LockError, match=r"the image example/two:1 of two is not the one that toolc\.lock"):
             executor.run("two", {})
-    image = engine.pins(Profile(image="example/two:1")).image
+    image = engine.content_digests(Profile(image="example/two:1")).image
     assert image is not None
     right = replace(lock.tools["two"], image=image.digest)
     with Executor(found, engine=engine, lock=Lock("toolc.lock", {**lock.tools, "two": right})) as executor:

@@ -21,8 +21,8 @@ from toolc.sandbox.base import (
     EngineSandbox,
     EngineStatus,
     Leftover,
-    limits_refusal,
     offer,
+    unenforced_reason,
 )
 
 
@@ -46,10 +46,10 @@ class Stub:
     def overlay_obstacle(self, profile: Profile) -> str | None:
         return None
 
-    def refusal(self, profile: Profile) -> str | None:
+    def unsupported_reason(self, profile: Profile) -> str | None:
         return self.reason if profile.image is None else "no images"
 
-    def pins(self, profile: Profile) -> ContentDigests:
+    def content_digests(self, profile: Profile) -> ContentDigests:
         return ContentDigests()
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
@@ -168,14 +168,14 @@ def test_what_the_chosen_engine_does_not_enforce_is_said(engines: dict[str, Stub
     [((), "limits.memory and limits.cpus"), (("memory",), "limits.cpus"), (("cpus", "timeout"), "limits.memory")],
 )
 def test_a_limit_that_is_not_accepted_is_refused(accepted: tuple[str, ...], missing: str) -> None:
-    reason = limits_refusal(Capabilities(weak={"cpus": WEAK["cpus"], "memory": WEAK["memory"]}), accepted)
+    reason = unenforced_reason(Capabilities(weak={"cpus": WEAK["cpus"], "memory": WEAK["memory"]}), accepted)
     assert str(reason).startswith(f"it cannot enforce {missing} here. No groups. Be root. Or accept in your own ")
 
 
 def test_accepting_is_no_refusal_and_needs_nothing_to_accept() -> None:
     weak = Capabilities(weak={"cpus": WEAK["cpus"]})
-    assert limits_refusal(weak, ("cpus",)) is None
-    assert limits_refusal(Capabilities(), ()) is None
+    assert unenforced_reason(weak, ("cpus",)) is None
+    assert unenforced_reason(Capabilities(), ()) is None
 
 
 @pytest.mark.parametrize(("wanted", "got"), [("namespace", "namespace"), ("gvisor", "vm"), ("vm", "vm")])

@@ -13,7 +13,7 @@ def test_it_is_an_engine_that_refuses_nothing() -> None:
     engine: Engine = fake
     assert engine.name == "fake"
     assert engine.probe().available
-    assert engine.refusal(Profile(nonroot=True)) is None
+    assert engine.unsupported_reason(Profile(nonroot=True)) is None
     sandbox: EngineSandbox = engine.start(Profile(nonroot=True), ())
     sandbox.close()
     sandbox.close()

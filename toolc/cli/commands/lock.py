@@ -62,7 +62,7 @@ def _pin(engine: str | None) -> Pin:
             requirements=packages,
             accept_unenforced=configuration.accept_unenforced,
         )
-        found = select(engine or configuration.engine, profile).engine.pins(profile)
+        found = select(engine or configuration.engine, profile).engine.content_digests(profile)
         return chosen(found.image.names, found.image.name) if found.image else None, found.packages
 
     configuration = user_configuration()

@@ -78,4 +78,4 @@ def _folder(whose: Owner, folder: Path, removed_by: Callable[[], object]) -> Lef
         if folder.exists():
             raise InfrastructureError("it cannot be emptied: something is mounted in it, or is another user's")
 
-    return Leftover(kind="folder", name=str(folder), owner=whose.label(), kept=whose.why_kept(), remove=remove)
+    return Leftover(kind="folder", name=str(folder), owner=whose.label(), kept=whose.reason_kept(), remove=remove)

@@ -52,7 +52,7 @@ from toolc.runtime.sandboxed.plugin_description import ENDINGS, NOT_STARTED, int
 from toolc.runtime.secrets.redaction import Redactor, exposed, redacted, secrets_of
 from toolc.runtime.validation import as_promised
 from toolc.runtime.wire.call_loop import converse
-from toolc.sandbox.base import Engine, EngineSandbox, told_limits
+from toolc.sandbox.base import Engine, EngineSandbox, format_limits
 from toolc.sandbox.selection import EngineSelection
 
 if TYPE_CHECKING:
@@ -384,7 +384,7 @@ def _warn(tool: str, selection: EngineSelection) -> None:
         "tool %r runs without %s: the engine %r cannot enforce that here, and your configuration accepts it; "
         "limited instead: %s",
         tool,
-        told_limits(selection.unenforced),
+        format_limits(selection.unenforced),
         selection.engine.name,
         selection.instead,
     )

@@ -93,7 +93,7 @@ def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) 
     """Raise ``LockError`` if the image of ``profile`` is not the approved one."""
     if profile.image is None:
         return
-    approved, found = lock.tools[tool.name].image, engine.pins(profile).image
+    approved, found = lock.tools[tool.name].image, engine.content_digests(profile).image
     names = (*found.names, found.digest) if found else ()
     if approved in names:
         return

@@ -298,8 +298,8 @@ def outcome_of(conversation: Conversation, ending: Ending, duration_ms: float = 
 def died(sandbox: EngineSandbox, what: str) -> SandboxDiedError:
     """Close a failed sandbox, which completes its log, and return an error with that log."""
     sandbox.close()
-    complaint = _printable(sandbox.complaint())
-    return SandboxDiedError(f"{what}; it said:\n{complaint}" if complaint else what)
+    error_output = _printable(sandbox.error_output())
+    return SandboxDiedError(f"{what}; it said:\n{error_output}" if error_output else what)
 
 
 def _printable(text: str) -> str:

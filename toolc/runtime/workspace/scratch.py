@@ -67,7 +67,7 @@ def _ready(directory: Path) -> tuple[Path, ...]:
     exited.
     """
     janitor.register_folders(scratch_sweep.command(directory))
-    return tuple(entry for owner, entry in directories() if entry != directory and owner.is_dead())
+    return tuple(entry for owner, entry in directories() if entry != directory and owner.is_stale())
 
 
 def _base() -> Path:

@@ -13,7 +13,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
-from toolc.sandbox.base import limits_refusal, unenforced
+from toolc.sandbox.base import unenforced, unenforced_reason
 from toolc.sandbox.docker import daemon as docker_daemon
 from toolc.sandbox.docker import limits as docker_limits
 from toolc.sandbox.docker.daemon import OWNER_LABEL, Daemon, Runtime, choose
@@ -103,13 +103,13 @@ def user_of(profile: Profile, daemon: Daemon) -> User:
     return User(user, user)
 
 
-def refusal(profile: Profile, daemon: Daemon) -> str | None:
+def unsupported_reason(profile: Profile, daemon: Daemon) -> str | None:
     """Return why this daemon cannot meet the demands of ``profile``, with the remedy; None if it can."""
     if runtime_of(profile, daemon) is None:
         return docker_daemon.no_runtime(profile) if daemon.podman else _NO_RUNTIME[profile.min_isolation]
     if not daemon.has_seccomp:
         return "this Docker daemon filters no system calls; run one whose kernel and configuration have seccomp"
-    if reason := limits_refusal(docker_limits.for_profile(profile, daemon), profile.accept_unenforced):
+    if reason := unenforced_reason(docker_limits.for_profile(profile, daemon), profile.accept_unenforced):
         return reason
     if profile.limits.memory_bytes < docker_limits.LEAST_MEMORY:
         return "Docker limits memory to no less than 6MiB; raise limits.memory in the spec"

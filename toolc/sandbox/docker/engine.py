@@ -73,12 +73,12 @@ class DockerEngine:
         except NoHostError:
             return ()
 
-    def refusal(self, profile: Profile) -> str | None:
+    def unsupported_reason(self, profile: Profile) -> str | None:
         """Return why the daemon cannot meet the demands of ``profile``, or lacks its image; None if it can."""
         try:
             daemon = self._connect()
             return (
-                container_config.refusal(profile, daemon)
+                container_config.unsupported_reason(profile, daemon)
                 or _broken(profile, daemon)
                 or self._images.missing(profile, daemon.client)
             )
@@ -96,13 +96,13 @@ class DockerEngine:
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> DockerSandbox:
         """Start a container in which ``python3 ARGUMENTS...`` is process 1. Raises ``InfrastructureError``."""
-        if reason := self.refusal(profile):
+        if reason := self.unsupported_reason(profile):
             raise InfrastructureError(reason)
         with self._daemon_for(profile) as daemon:
             ready = self._images.ready(profile, daemon.client, self._start_plain)
             return self._start(daemon, profile, arguments, ready)
 
-    def pins(self, profile: Profile) -> ContentDigests:
+    def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
         from toolc.sandbox.python.packages import packages_of  # most calls have no lock file
 

@@ -107,9 +107,9 @@ class DockerSandbox:
             self._about.guarded and self._killed_by_nobody() and oom_kill_possible(self._about.kernel_kills)
         )
 
-    def complaint(self) -> str:
+    def error_output(self) -> str:
         """Return the beginning of the guest's stderr, and that it was killed."""
-        said = self._attached.complaint()
+        said = self._attached.error_output()
         if self._watch.killed and not self._killed:
             said = f"{said}\n{KILLED_BY_DAEMON}"
         elif not self._about.guarded and self._killed_by_nobody():

@@ -34,7 +34,7 @@ _HEADER: Final = struct.Struct(">BxxxI")
 
 _STDOUT: Final = 1
 _STDERR: Final = 2
-_COMPLAINT_BYTES: Final = 4096
+_ERROR_BYTES: Final = 4096
 _RECEIVES: Final = 16
 """The maximum number of receives in one read: a guest that floods its stderr must not block its caller."""
 
@@ -43,7 +43,7 @@ class Demultiplexer:
     """Split the daemon's stream into stdout, which is returned, and the beginning of stderr, which is kept."""
 
     def __init__(self) -> None:
-        self.complaint = bytearray()
+        self.error_output = bytearray()
         self._header = bytearray()
         self._output = 0
         self._left = 0
@@ -78,7 +78,7 @@ class Demultiplexer:
         if self._output == _STDOUT:
             stdout += piece
         else:
-            self.complaint += piece[: _COMPLAINT_BYTES - len(self.complaint)]
+            self.error_output += piece[: _ERROR_BYTES - len(self.error_output)]
 
 
 class AttachedStream(SocketStream):
@@ -113,9 +113,9 @@ class AttachedStream(SocketStream):
         while self.read() != b"" and (left := deadline - time.monotonic()) > 0:
             poll.poll(left * 1000)
 
-    def complaint(self) -> str:
+    def error_output(self) -> str:
         """Return the beginning of the guest's stderr, at most 4 KiB."""
-        return self._demultiplexer.complaint.decode("utf-8", "replace")
+        return self._demultiplexer.error_output.decode("utf-8", "replace")
 
 
 FOLDER: Final = "/.toolc-wire"

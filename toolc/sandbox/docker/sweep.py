@@ -55,7 +55,7 @@ def main() -> None:
 def belongs_to_dead(label: str) -> bool:
     """Return whether the owner in a label is known to be dead."""
     owner = Owner.parse(label)
-    return owner is not None and owner.is_dead()
+    return owner is not None and owner.is_stale()
 
 
 def sweep(client: Client, is_ours: Callable[[str], bool]) -> int:
@@ -112,7 +112,7 @@ def _leftover(kind: str, name: str, label: str, removed_by: Callable[[], object]
         except ApiError as error:
             raise InfrastructureError(str(error)) from error
 
-    return Leftover(kind=kind, name=name[:SHOWN], owner=label, kept=owner.why_kept(), remove=remove)
+    return Leftover(kind=kind, name=name[:SHOWN], owner=label, kept=owner.reason_kept(), remove=remove)
 
 
 def _containers(client: Client) -> Iterator[tuple[str, str]]:

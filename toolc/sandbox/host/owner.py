@@ -59,11 +59,11 @@ class Owner:
                 return owner if owner.label() == label else None
         return None
 
-    def is_dead(self) -> bool:
+    def is_stale(self) -> bool:
         """Return whether the process is known to have ended; False if that cannot be determined from here."""
-        return not self.why_kept()
+        return not self.reason_kept()
 
-    def why_kept(self) -> str:
+    def reason_kept(self) -> str:
         """Return why its objects must be kept, for the user; empty if the process is known to have ended."""
         machine, boot, pidns = _here()
         if self.boot != boot:
@@ -112,7 +112,7 @@ def directories() -> Iterator[tuple[Owner, Path]]:
 
 def dead_directories() -> Iterator[tuple[Owner, Path]]:
     """Return the runtime folders of this user's owners that are known to be dead."""
-    return ((owner, entry) for owner, entry in directories() if owner.is_dead())
+    return ((owner, entry) for owner, entry in directories() if owner.is_stale())
 
 
 @dataclass(frozen=True, slots=True)

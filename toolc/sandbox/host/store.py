@@ -120,7 +120,7 @@ def scratch() -> Iterator[Path]:
 
 def leftovers() -> list[Path]:
     """Return the scratch folders of owners that are known to be dead. Raises ``InfrastructureError``."""
-    return [left for owner, left in scratch_folders() if owner.is_dead()]
+    return [left for owner, left in scratch_folders() if owner.is_stale()]
 
 
 def scratch_folders() -> Iterator[tuple[Owner, Path]]:

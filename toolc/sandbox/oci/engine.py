@@ -16,7 +16,7 @@ from typing import Final
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import Build
-from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, Leftover, limits_refusal, unenforced
+from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, Leftover, unenforced, unenforced_reason
 from toolc.sandbox.host.kernel import retry_transient
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.isolation import guest_limits
@@ -64,14 +64,14 @@ class OciEngine:
         known = self._enforcing
         return (known or self._ability(),) if known or self.probe().available else ()
 
-    def refusal(self, profile: Profile) -> str | None:
+    def unsupported_reason(self, profile: Profile) -> str | None:
         """Return which demand of ``profile`` cannot be met here, and the remedy; None if all can."""
         if profile.min_isolation != "namespace":
             return (
                 f"the oci engine isolates by namespaces, the tool demands min_isolation: {profile.min_isolation}; "
                 "use the docker engine with a runtime that offers it"
             )
-        if reason := limits_refusal(self._ability(), profile.accept_unenforced):
+        if reason := unenforced_reason(self._ability(), profile.accept_unenforced):
             return reason
         try:
             _close(self._open_workspace(profile, _identity(profile)))
@@ -83,7 +83,7 @@ class OciEngine:
         """Return None: no obstacle is known before an overlay is tried."""
         return None
 
-    def pins(self, profile: Profile) -> ContentDigests:
+    def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
         from toolc.sandbox.python.packages import packages_of  # most calls have no lock file
 
@@ -113,8 +113,8 @@ class OciEngine:
 
     def _start(self, profile: Profile, arguments: Sequence[str], fitting: RootSpec) -> OciSandbox:
         if profile.min_isolation != "namespace":
-            raise InfrastructureError(str(self.refusal(profile)))
-        if reason := limits_refusal(self._ability(), profile.accept_unenforced):
+            raise InfrastructureError(str(self.unsupported_reason(profile)))
+        if reason := unenforced_reason(self._ability(), profile.accept_unenforced):
             raise InfrastructureError(reason)
         runtime = oci_probe.runtime()
         if runtime is None:
@@ -205,7 +205,7 @@ def _leftover(owner: Owner, name: str) -> Leftover:
         if not sweep.sweep_until_gone(name, bundles.SWEEP_SECONDS):
             raise InfrastructureError("its processes cannot be killed: they hang in the kernel")
 
-    return Leftover(kind="control group", name=name, owner=owner.label(), kept=owner.why_kept(), remove=remove)
+    return Leftover(kind="control group", name=name, owner=owner.label(), kept=owner.reason_kept(), remove=remove)
 
 
 def _missing_image(profile: Profile) -> str | None:

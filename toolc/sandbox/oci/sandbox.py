@@ -103,7 +103,7 @@ GIVE_UP_SECONDS: Final = 10.0
 
 POLL_MS: Final = 2
 
-COMPLAINT_BYTES: Final = 4096
+ERROR_BYTES: Final = 4096
 KILLED: Final = 128 + signal.SIGKILL
 
 
@@ -183,7 +183,7 @@ class OciSandbox(SocketStream):
         with self._lock:
             return self._out_of_memory if self._closed else self._ran_out_of_memory()
 
-    def complaint(self) -> str:
+    def error_output(self) -> str:
         """Return the runtime's own error if there was one, else the guest's error output."""
         self._errors.drain()
         said = _message(self._errors.text())
@@ -212,9 +212,9 @@ class OciSandbox(SocketStream):
             return
         late = self._runtime.returncode is None
         self.close()
-        if not late and re.search(NO_PYTHON, self.complaint()):
+        if not late and re.search(NO_PYTHON, self.error_output()):
             raise NoPythonError("the image has no python3 that starts")
-        reason = f"nothing happened for {START_SECONDS:.0f} s" if late else self.complaint() or "no reason given"
+        reason = f"nothing happened for {START_SECONDS:.0f} s" if late else self.error_output() or "no reason given"
         raise InfrastructureError(f"the oci engine could not start a sandbox: {reason}")
 
     def _ran_out_of_memory(self) -> bool:
@@ -294,7 +294,7 @@ class _BoundedPipe:
         with contextlib.suppress(BlockingIOError):
             # At most one pipe buffer per call: a process that never stops writing must not block this one.
             data = os.read(self.fd, 64 * 1024)
-            self._kept = (self._kept + data)[:COMPLAINT_BYTES]
+            self._kept = (self._kept + data)[:ERROR_BYTES]
             return data != b""
         return True
 

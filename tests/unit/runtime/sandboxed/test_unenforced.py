@@ -11,7 +11,7 @@ from toolc import Executor, NoEngineError, Registry
 from toolc.config.user_config import Configuration
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome
-from toolc.sandbox.base import Capabilities, Enforcement, limits_refusal
+from toolc.sandbox.base import Capabilities, Enforcement, unenforced_reason
 from toolc.testing.fake_engine import FakeEngine
 
 SPEC = """\
@@ -32,8 +32,8 @@ class Weak(FakeEngine):
             ),
         )
 
-    def refusal(self, profile: Profile) -> str | None:
-        return limits_refusal(self.capabilities()[0], profile.accept_unenforced)
+    def unsupported_reason(self, profile: Profile) -> str | None:
+        return unenforced_reason(self.capabilities()[0], profile.accept_unenforced)
 
 
 def nothing(_: Plan) -> Outcome:

@@ -66,7 +66,7 @@ class ScriptedSandbox:
     def out_of_memory(self) -> bool:
         return False
 
-    def complaint(self) -> str:
+    def error_output(self) -> str:
         return ""
 
     def close(self) -> None:

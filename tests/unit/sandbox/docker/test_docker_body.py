@@ -13,7 +13,7 @@ from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
 from toolc.sandbox.docker.api_client import Client
-from toolc.sandbox.docker.container_config import LocalImage, User, create_config, refusal, user_of
+from toolc.sandbox.docker.container_config import LocalImage, User, create_config, unsupported_reason, user_of
 from toolc.sandbox.docker.daemon import Daemon, Runtime
 from toolc.sandbox.isolation import MASKED_PATHS, READONLY_PATHS
 
@@ -91,7 +91,7 @@ def test_who_the_tool_is(workspace: Mount | None, daemon: Daemon, user: User) ->
     ],
 )
 def test_what_cannot_be_kept_is_refused(profile: Profile, daemon: Daemon, reason: str | None) -> None:
-    found = refusal(profile, daemon)
+    found = unsupported_reason(profile, daemon)
     assert found is None if reason is None else found is not None and reason in found
 
 
@@ -208,5 +208,5 @@ def test_gvisor_that_is_the_default_gets_every_tool_and_is_not_named() -> None:
 def test_what_the_daemon_cannot_limit_and_the_user_accepts_is_left_to_the_guest() -> None:
     daemon = replace(DAEMON, limits_memory=False, limits_swap=False, limits_cpu=False, limits_pids=False)
     profile = Profile(limits=Limits(memory_bytes=64 * MIB, pids=9), accept_unenforced=("memory", "cpus", "pids"))
-    assert refusal(profile, daemon) is None
+    assert unsupported_reason(profile, daemon) is None
     assert body_of(profile, daemon) == (["memory=67108864", "pids=9"], {})

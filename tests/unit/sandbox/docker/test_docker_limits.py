@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from toolc.sandbox.base import Enforcement, limits_refusal
+from toolc.sandbox.base import Enforcement, unenforced_reason
 from toolc.sandbox.docker import limits
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.daemon import Daemon, Runtime
@@ -75,7 +75,7 @@ def test_users_that_are_remapped_cannot_use_a_workspace() -> None:
 
 def test_the_refusal_in_full() -> None:
     (found,) = capabilities(replace(DAEMON, limits_cpu=False, limits_pids=False))
-    assert limits_refusal(found, ()) == (
+    assert unenforced_reason(found, ()) == (
         "it cannot enforce limits.cpus and limits.pids here. This Docker daemon cannot limit cpus. "
         f"This Docker daemon cannot limit pids. {REMEDY} "
         "Or accept in your own configuration (~/.config/toolc/config.yaml) what is then "

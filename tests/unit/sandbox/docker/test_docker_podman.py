@@ -12,7 +12,7 @@ from toolc.model.plan import Profile
 from toolc.sandbox import seccomp
 from toolc.sandbox.docker import daemon
 from toolc.sandbox.docker.api_client import Client
-from toolc.sandbox.docker.container_config import LocalImage, create_config, refusal
+from toolc.sandbox.docker.container_config import LocalImage, create_config, unsupported_reason
 from toolc.sandbox.docker.daemon import Daemon, filter_file, tmpfs_options
 
 DAEMON = Daemon(client=Client("/run/podman/podman.sock"), cpus=2, architecture="x86_64", podman=True)
@@ -52,8 +52,8 @@ def test_options_of_a_tmpfs_that_it_would_refuse_are_left_out() -> None:
 
 
 def test_it_isolates_only_by_its_default_runtime() -> None:
-    assert refusal(Profile(min_isolation="gvisor"), DAEMON) == (
+    assert unsupported_reason(Profile(min_isolation="gvisor"), DAEMON) == (
         "the tool demands min_isolation: gvisor, and Podman starts every container with its default runtime, which "
         "does not isolate so; set runtime in containers.conf to one that does, or use Docker"
     )
-    assert refusal(Profile(), replace(DAEMON, rootless=True)) is None
+    assert unsupported_reason(Profile(), replace(DAEMON, rootless=True)) is None

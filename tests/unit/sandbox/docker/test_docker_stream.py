@@ -31,7 +31,7 @@ def test_any_stream_in_any_pieces(outputs: list[tuple[int, bytes]], steps: list[
         stdout += demultiplexer.feed(stream[position : position + step])
         position, turn = position + step, turn + 1
     assert stdout == b"".join(data for output, data in outputs if output == 1)
-    assert demultiplexer.complaint == b"".join(data for output, data in outputs if output == 2)
+    assert demultiplexer.error_output == b"".join(data for output, data in outputs if output == 2)
 
 
 def test_of_stderr_only_the_beginning_is_kept() -> None:
@@ -39,7 +39,7 @@ def test_of_stderr_only_the_beginning_is_kept() -> None:
     assert (
         demultiplexer.feed(piece(2, b"a" * 4000) + piece(2, b"b" * 4000) + piece(1, b"out") + piece(2, b"c")) == b"out"
     )
-    assert demultiplexer.complaint == b"a" * 4000 + b"b" * 96
+    assert demultiplexer.error_output == b"a" * 4000 + b"b" * 96
 
 
 @pytest.mark.parametrize("stream", [piece(0, b"stdin"), piece(3, b"x"), b"plain text of a terminal"])
@@ -60,7 +60,7 @@ def test_what_is_still_to_be_said_is_waited_for() -> None:
     with closing(AttachedStream(ours)) as stream:
         stream.read_out(60)
     speaking.join()
-    assert stream.complaint() == "at last"
+    assert stream.error_output() == "at last"
 
 
 @pytest.mark.timeout(20)

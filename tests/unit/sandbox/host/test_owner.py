@@ -35,7 +35,7 @@ def test_this_process_is_alive_and_has_one_label() -> None:
     owner = Owner.current()
     assert owner == Owner.current()
     assert owner.pid == os.getpid()
-    assert not owner.is_dead()
+    assert not owner.is_stale()
     assert Owner.parse(owner.label()) == owner
 
 
@@ -62,35 +62,35 @@ def test_what_is_no_label(text: str) -> None:
 
 
 def test_a_process_that_ended_is_dead() -> None:
-    assert dead_owner().is_dead()
+    assert dead_owner().is_stale()
 
 
 def test_a_process_that_ended_and_was_not_waited_for_is_dead() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         owner = owner_of(process.pid)
-        assert not owner.is_dead()
+        assert not owner.is_stale()
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert owner.is_dead()
+        assert owner.is_stale()
 
 
 def test_an_id_that_was_given_to_another_process_is_dead() -> None:
     owner = Owner.current()
-    assert dataclasses.replace(owner, start=owner.start - 1).is_dead()
+    assert dataclasses.replace(owner, start=owner.start - 1).is_stale()
 
 
 def test_another_boot_of_this_machine_is_dead() -> None:
     owner = dataclasses.replace(Owner.current(), machine="m", boot="before")
     here = Owner.current()
-    assert not owner.is_dead()
-    assert dataclasses.replace(owner, machine=here.machine).is_dead() is bool(here.machine)
+    assert not owner.is_stale()
+    assert dataclasses.replace(owner, machine=here.machine).is_stale() is bool(here.machine)
 
 
 @pytest.mark.parametrize(
     "foreign", [{"pidns": 1}, {"machine": "other", "boot": "other"}, {"machine": "", "boot": "other"}]
 )
 def test_what_cannot_be_seen_from_here_is_not_dead(foreign: dict[str, str]) -> None:
-    assert not dataclasses.replace(dead_owner(), **foreign).is_dead()  # type: ignore[arg-type]
+    assert not dataclasses.replace(dead_owner(), **foreign).is_stale()  # type: ignore[arg-type]
 
 
 def test_a_forked_child_is_an_owner_of_its_own() -> None:

@@ -83,7 +83,7 @@ class Knowing(FakeEngine):
         super().__init__(_never)
         self._used = ImageUsed("redis:7", str(answer["Id"]), names_of(answer))
 
-    def pins(self, profile: Profile) -> ContentDigests:
+    def content_digests(self, profile: Profile) -> ContentDigests:
         """The image."""
         return ContentDigests(self._used)
 
@@ -93,7 +93,7 @@ LOOK: Final = ToolSpec(
 )
 
 
-def refusal(approved: str, store: str) -> str:
+def pin_error(approved: str, store: str) -> str:
     """Why an image is not called that is approved by this name; empty where it is."""
     digest = f"sha256:{'0' * 64}"
     text = f"# toolc.lock 1\nlook surface={digest} effect={digest} image={approved}\n"
@@ -107,23 +107,23 @@ def refusal(approved: str, store: str) -> str:
 
 @pytest.mark.parametrize("store", ["the classic store, pulled", "the containerd store, pulled", "Podman, pulled"])
 def test_a_lock_of_one_store_holds_in_the_other(store: str) -> None:
-    assert refusal(f"manifest:{INDEX}", store) == ""
-    assert f"approved was manifest:{OTHER}; review what changed" in refusal(f"manifest:{OTHER}", store)
+    assert pin_error(f"manifest:{INDEX}", store) == ""
+    assert f"approved was manifest:{OTHER}; review what changed" in pin_error(f"manifest:{OTHER}", store)
 
 
 def test_where_the_two_cannot_be_compared_it_says_why_and_what_to_do() -> None:
-    assert refusal(f"config:{CONFIG}", "the classic store, pulled") == ""
-    assert refusal(f"config:{CONFIG}", "the containerd store, pulled") == (
+    assert pin_error(f"config:{CONFIG}", "the classic store, pulled") == ""
+    assert pin_error(f"config:{CONFIG}", "the containerd store, pulled") == (
         f"the image redis:7 of look is not the one that toolc.lock approves: it is manifest:{INDEX}, approved was "
         f"config:{CONFIG}; this engine knows images by their manifests alone, so nothing can be compared; push the "
         "image to a registry, pull it from there, and run: toolc lock"
     )
-    assert refusal(f"manifest:{INDEX}", "the classic store, built here").endswith(
+    assert pin_error(f"manifest:{INDEX}", "the classic store, built here").endswith(
         "an image that was built or loaded here has no manifest to compare, so pull it from the registry that has "
         "it, or run toolc lock here"
     )
 
 
 def test_a_lock_that_holds_a_digest_alone_means_the_one_that_its_engine_shows() -> None:
-    assert refusal(CONFIG, "the classic store, pulled") == ""
-    assert refusal(INDEX, "the classic store, pulled") != ""
+    assert pin_error(CONFIG, "the classic store, pulled") == ""
+    assert pin_error(INDEX, "the classic store, pulled") != ""

@@ -179,7 +179,7 @@ def test_the_garbage_collector_names_what_could_not_be_undone(
     left = cut_short()
     (workspace / "a").write_text("theirs\n")
     dead = owner.Owner(machine="", boot=owner.Owner.current().boot, pidns=owner.Owner.current().pidns, pid=0, start=0)
-    monkeypatch.setattr(owner.Owner, "why_kept", lambda _: "")
+    monkeypatch.setattr(owner.Owner, "reason_kept", lambda _: "")
     left.parent.rename(scratch._base() / dead.label())
     (found,) = leftovers.survey().leftovers
     assert found.kept == ""
