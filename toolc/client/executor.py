@@ -34,7 +34,8 @@ from toolc.runtime.execution.admission import DenyList
 from toolc.runtime.execution.async_calls import WholeBatch, stream_events
 from toolc.runtime.execution.batch import Mode, Order, Steer, new_call_id, with_ids
 from toolc.runtime.execution.executor import CallPipeline, execute
-from toolc.runtime.output.truncation import READ_RESULT, ResultStore
+from toolc.runtime.output.result_store import ResultStore
+from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.sandbox.base import Engine

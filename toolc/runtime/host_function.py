@@ -36,7 +36,7 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.result import Audio, Capture, Content, Image, Outcome, Resource, Text, ToolResult
 from toolc.model.spec.code_backends import HostFunction, PythonBackend
 from toolc.runtime.caller import CallContext, Caller
-from toolc.runtime.output.progress import LiveText, Reports, UpdateSink, update
+from toolc.runtime.output.progress import LiveText, ProgressReporter, UpdateSink, update_event
 from toolc.runtime.output.truncation import truncate_result
 from toolc.runtime.secrets.redaction import Redactor
 
@@ -155,7 +155,7 @@ class RunningFunction:
         # Limit reports before they are queued, because the listener may be slower than the function.
         limit = call.tool.sandbox.limits.output_bytes
         self._text = LiveText(limit)
-        self._reports = Reports(limit, Redactor(), lambda *said: self._put(said))
+        self._reports = ProgressReporter(limit, Redactor(), lambda *said: self._put(said))
         self._saying = Lock()
         self._name, self._call_id = call.tool.name, call.call_id
         run = contextvars.copy_context().run
@@ -200,7 +200,7 @@ class RunningFunction:
     def _update(self, said: _Said) -> ToolUpdate:
         if isinstance(said, str):
             return ToolUpdate(name=self._name, call_id=self._call_id, stream="content", text=said)
-        return update(self._name, self._call_id, *said)
+        return update_event(self._name, self._call_id, *said)
 
     def _say(self, words: str) -> None:
         # A function whose call has ended may continue to write.
@@ -211,7 +211,7 @@ class RunningFunction:
     def _report(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:
         with self._saying:
             if not self._over:
-                self._reports.take(percent, message, content)
+                self._reports.report(percent, message, content)
 
     def _put(self, said: _Said | None) -> None:
         self._said.put(said)

@@ -81,5 +81,5 @@ class ComposedCall:
         details = result.details | identity(self.tool, self.bound.call_id)
         details["duration_ms"] = round((monotonic() - began) * 1000, 3)
         result = redacted(replace(result, details=details), redactor)
-        keep = self.setting.shelf.keep if self.setting.shelf else None
+        keep = self.setting.shelf.add if self.setting.shelf else None
         return fit_to_limit(result, spec.sandbox.limits.output_bytes, keep)

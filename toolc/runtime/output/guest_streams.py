@@ -1,4 +1,4 @@
-"""The output streams that a guest may send: their flow control, and what is kept of each."""
+"""The output streams that a guest may send: their flow control, and what is captured of each."""
 
 from __future__ import annotations
 
@@ -11,83 +11,12 @@ from toolc.guest import frames
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, PluginCall
 from toolc.model.result import Capture
-from toolc.runtime.output.capture import HeadTailBuffer
-from toolc.runtime.output.progress import ProgressLines, Reports, UpdateSink
+from toolc.runtime.output.progress import ProgressLines, ProgressReporter, UpdateSink
+from toolc.runtime.output.truncation import HeadTailBuffer
 from toolc.runtime.secrets.redaction import RedactedStream, Redactor
 
 TextSink: TypeAlias = Callable[[bytes], None]
 """Receives the next piece of a tool's text, in UTF-8."""
-
-
-class UpdateLines:
-    """A stream of JSON lines with text or content; see ``Output``.
-
-    ``longest`` is the maximum length of a line, in bytes.
-    """
-
-    def __init__(self, limit: int, longest: int, redactor: Redactor, text: TextSink, update: UpdateSink) -> None:
-        self.window = frames.WINDOW_BYTES
-        self.ended = False
-        self._longest = longest
-        self._reports = Reports(limit, redactor, update)
-        self._stream = RedactedStream(redactor)
-        self._text = text
-        self._rest = bytearray()
-        self._is_too_long = False
-
-    def add(self, payload: bytes) -> bytes:
-        """Pass on the updates in ``payload``. Nothing of it is captured."""
-        *ends, rest = payload.split(b"\n")
-        for end in ends:
-            self._append(end)
-            line, too_long = bytes(self._rest), self._is_too_long
-            self._rest.clear()
-            self._is_too_long = False
-            if not too_long:
-                self._take(line)
-        self._append(rest)
-        return b""
-
-    def finish(self) -> bytes:
-        """Pass on held back text and the last report. Further calls have no effect."""
-        if held := self._stream.finish():
-            self._text(held)
-        self._reports.finish()
-        return b""
-
-    def capture(self) -> Capture:
-        """Return an empty capture: the answer contains everything."""
-        return Capture()
-
-    def _append(self, piece: bytes) -> None:
-        self._is_too_long = self._is_too_long or len(self._rest) + len(piece) > self._longest
-        if not self._is_too_long:
-            self._rest += piece
-
-    def _take(self, line: bytes) -> None:
-        try:
-            value = parse_json(line)
-        except ValueError:
-            return
-        if not isinstance(value, dict):
-            return
-        if isinstance(words := value.get("text"), str):
-            if told := self._stream.feed(words.encode("utf-8", "replace")):
-                self._text(told)
-        elif "content" in value:
-            self._take_content(value)
-
-    def _take_content(self, value: JsonObject) -> None:
-        try:
-            blocks = read_content(value["content"])
-        except MalformedError:
-            return
-        percent, message = value.get("percent"), value.get("message")
-        if not isinstance(percent, int | float) or isinstance(percent, bool) or not 0 <= percent <= 100:
-            percent = None
-        words = message if isinstance(message, str) else ""
-        if blocks or words or percent is not None:
-            self._reports.take(percent, words, blocks)
 
 
 REPLY_SLACK: Final = 64 * 1024
@@ -111,12 +40,12 @@ class Output(Protocol):
 
 
 class ByteOutput:
-    """A stream whose beginning and end are kept, up to ``limit`` bytes."""
+    """A stream whose beginning and end are captured, up to ``limit`` bytes."""
 
     def __init__(self, limit: int, redactor: Redactor, lines: ProgressLines | None = None) -> None:
         self.window = frames.WINDOW_BYTES
         self.ended = False
-        self._kept = HeadTailBuffer(limit)
+        self._buffer = HeadTailBuffer(limit)
         self._stream = RedactedStream(redactor)
         self._lines = lines
 
@@ -124,33 +53,33 @@ class ByteOutput:
         """Store the next bytes. See ``Output``."""
         data = self._stream.feed(payload)
         data = self._lines.feed(data) if self._lines else data
-        self._kept.add(data)
+        self._buffer.add(data)
         return data
 
     def finish(self) -> bytes:
         """Store what was held back. See ``Output``."""
         data = self._stream.finish()
         data = self._lines.feed(data) + self._lines.finish() if self._lines else data
-        self._kept.add(data)
+        self._buffer.add(data)
         return data
 
     def capture(self) -> Capture:
         """Return what was captured. See ``Output``."""
-        return self._kept.capture()
+        return self._buffer.capture()
 
 
 class DelimitedOutput:
-    """One call's part of a session's stream, up to a mark. ``rest`` belongs to the next call.
+    """One call's part of a session's stream, up to a delimiter. ``rest`` belongs to the next call.
 
     ``output`` captures the call's part.
     """
 
-    def __init__(self, mark: bytes, output: Output) -> None:
+    def __init__(self, delimiter: bytes, output: Output) -> None:
         self.window = frames.WINDOW_BYTES
         self.ended = False
         self.is_done = False
         self.rest = b""
-        self._mark = mark
+        self._delimiter = delimiter
         self._output = output
 
     def add(self, payload: bytes) -> bytes:
@@ -160,14 +89,14 @@ class DelimitedOutput:
             # Output of processes that the call left running is unlimited. The next call receives its beginning.
             self.rest = data[: frames.WINDOW_BYTES]
             return b""
-        before, mark, after = data.partition(self._mark)
-        if mark:
+        before, delimiter, after = data.partition(self._delimiter)
+        if delimiter:
             self.is_done = True
             self.rest = after
             return self._output.add(before) + self._output.finish()
-        keep = _beginning(data, self._mark)
-        self.rest = data[len(data) - keep :]
-        return self._output.add(data[: len(data) - keep])
+        end = len(data) - _partial_delimiter(data, self._delimiter)
+        self.rest = data[end:]
+        return self._output.add(data[:end])
 
     def finish(self) -> bytes:
         """Store what was held back. See ``Output``."""
@@ -186,46 +115,46 @@ class LineOutput:
         self.ended = False
         self.is_too_long = False
         self._limit = limit
-        self._whole: deque[bytes] = deque()
+        self._complete: deque[bytes] = deque()
         self._rest = bytearray()
-        self._waiting = 0
+        self._size = 0
 
     def add(self, payload: bytes) -> bytes:
         """Store the next bytes; none of them are output of the tool. See ``Output``."""
-        if self._waiting + len(payload) > self._limit:
+        if self._size + len(payload) > self._limit:
             self.is_too_long = True
             return b""
-        self._waiting += len(payload)
-        *lines, rest = payload.split(b"\n")
-        for end in lines:
+        self._size += len(payload)
+        *ends, rest = payload.split(b"\n")
+        for end in ends:
             line = bytes(self._rest) + end + b"\n"
             self._rest.clear()
             if line.isspace():
-                self._waiting -= len(line)
+                self._size -= len(line)
             else:
-                self._whole.append(line)
+                self._complete.append(line)
         self._rest += rest
         return b""
 
     @property
-    def beginning(self) -> bytes:
-        """The beginning of an incomplete line."""
+    def partial_line(self) -> bytes:
+        """The beginning of a line that is still incomplete."""
         return bytes(self._rest)
 
     @property
     def has_line(self) -> bool:
         """Whether there is a complete line."""
-        return bool(self._whole)
+        return bool(self._complete)
 
     @property
-    def waiting(self) -> bytes:
+    def next_line(self) -> bytes:
         """The next line or the beginning of it; empty if that is only whitespace."""
-        return self._whole[0] if self._whole else bytes(self._rest).strip()
+        return self._complete[0] if self._complete else bytes(self._rest).strip()
 
-    def take(self) -> bytes:
+    def pop_line(self) -> bytes:
         """Remove and return the next complete line, with its newline."""
-        line = self._whole.popleft()
-        self._waiting -= len(line)
+        line = self._complete.popleft()
+        self._size -= len(line)
         return line
 
     def finish(self) -> bytes:
@@ -233,60 +162,132 @@ class LineOutput:
         return b""
 
     def capture(self) -> Capture:
-        """Return an empty capture: lines are not kept. See ``Output``."""
+        """Return an empty capture: lines are not captured. See ``Output``."""
         return Capture()
 
 
-def call_outputs(plan: Plan, redactor: Redactor, update: UpdateSink, text: TextSink) -> dict[int, Output]:
+class UpdateLines:
+    """A stream of JSON lines with text or content, of which nothing is captured; see ``Output``.
+
+    ``max_line`` is the maximum length of a line, in bytes.
+    """
+
+    def __init__(self, limit: int, max_line: int, redactor: Redactor, on_text: TextSink, on_update: UpdateSink) -> None:
+        self.window = frames.WINDOW_BYTES
+        self.ended = False
+        self._max_line = max_line
+        self._reporter = ProgressReporter(limit, redactor, on_update)
+        self._stream = RedactedStream(redactor)
+        self._on_text = on_text
+        self._line = bytearray()
+        self._is_too_long = False
+
+    def add(self, payload: bytes) -> bytes:
+        """Pass on the updates in ``payload``."""
+        *ends, rest = payload.split(b"\n")
+        for end in ends:
+            self._append(end)
+            line, is_too_long = bytes(self._line), self._is_too_long
+            self._line.clear()
+            self._is_too_long = False
+            if not is_too_long:
+                self._handle(line)
+        self._append(rest)
+        return b""
+
+    def finish(self) -> bytes:
+        """Pass on held back text and the last report. Further calls have no effect."""
+        if text := self._stream.finish():
+            self._on_text(text)
+        self._reporter.finish()
+        return b""
+
+    def capture(self) -> Capture:
+        """Return an empty capture: the response contains everything."""
+        return Capture()
+
+    def _append(self, piece: bytes) -> None:
+        self._is_too_long = self._is_too_long or len(self._line) + len(piece) > self._max_line
+        if not self._is_too_long:
+            self._line += piece
+
+    def _handle(self, line: bytes) -> None:
+        try:
+            value = parse_json(line)
+        except ValueError:
+            return
+        if not isinstance(value, dict):
+            return
+        if isinstance(text := value.get("text"), str):
+            if final := self._stream.feed(text.encode("utf-8", "replace")):
+                self._on_text(final)
+        elif "content" in value:
+            self._report(value)
+
+    def _report(self, value: JsonObject) -> None:
+        try:
+            blocks = read_content(value["content"])
+        except MalformedError:
+            return
+        percent, message = value.get("percent"), value.get("message")
+        if not isinstance(percent, int | float) or isinstance(percent, bool) or not 0 <= percent <= 100:
+            percent = None
+        if not isinstance(message, str):
+            message = ""
+        if blocks or message or percent is not None:
+            self._reporter.report(percent, message, blocks)
+
+
+def call_outputs(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text: TextSink) -> dict[int, Output]:
     """Return the streams that the guest of one call may send.
 
-    ``update`` and ``text`` receive progress reports and what a function yields.
+    ``on_update`` and ``on_text`` receive progress reports and what a function yields.
     """
     limit = plan.stream_bytes
     outputs: dict[int, Output] = {
         frames.STDOUT: ByteOutput(limit, redactor),
-        frames.STDERR: ByteOutput(limit, redactor, _reports(plan, update)),
+        frames.STDERR: ByteOutput(limit, redactor, _progress_lines(plan, on_update)),
     }
     if not isinstance(plan.invocation, Exec):
         # Redacted after parsing: replacing a number, or part of the Base64 of an image, would make the JSON
         # invalid.
         outputs[frames.REPLY] = ByteOutput(2 * limit + REPLY_SLACK, Redactor())
-        outputs[frames.YIELDED] = _updates(plan, redactor, update, text)
+        outputs[frames.YIELDED] = _updates(plan, redactor, on_update, on_text)
     return outputs
 
 
 def session_outputs(
-    plan: Plan, mark: bytes, redactor: Redactor, update: UpdateSink, text: TextSink
+    plan: Plan, delimiter: bytes, redactor: Redactor, on_update: UpdateSink, on_text: TextSink
 ) -> dict[int, Output]:
     """Return the streams that the guest of a session may send during one call; see ``call_outputs``."""
     limit = plan.stream_bytes
-    answers = LineOutput(2 * limit + REPLY_SLACK)
+    replies = LineOutput(2 * limit + REPLY_SLACK)
     if isinstance(plan.invocation, PluginCall):
-        return {frames.STDOUT: answers, frames.STDERR: ByteOutput(limit, redactor)}
+        return {frames.STDOUT: replies, frames.STDERR: ByteOutput(limit, redactor)}
     outputs: dict[int, Output] = {
-        frames.STDOUT: DelimitedOutput(mark, ByteOutput(limit, redactor)),
-        frames.STDERR: DelimitedOutput(mark, ByteOutput(limit, redactor, _reports(plan, update))),
-        frames.REPLY: answers,
+        frames.STDOUT: DelimitedOutput(delimiter, ByteOutput(limit, redactor)),
+        frames.STDERR: DelimitedOutput(delimiter, ByteOutput(limit, redactor, _progress_lines(plan, on_update))),
+        frames.REPLY: replies,
     }
     if not isinstance(plan.invocation, Exec):
-        outputs[frames.YIELDED] = DelimitedOutput(mark, _updates(plan, redactor, update, text))
+        outputs[frames.YIELDED] = DelimitedOutput(delimiter, _updates(plan, redactor, on_update, on_text))
     return outputs
 
 
-def _reports(plan: Plan, update: UpdateSink) -> ProgressLines | None:
+def _progress_lines(plan: Plan, on_update: UpdateSink) -> ProgressLines | None:
     if not (isinstance(plan.invocation, Exec) and plan.invocation.progress):
         return None
-    return ProgressLines(lambda percent, message: update(percent, message, ()))
+    return ProgressLines(lambda percent, message: on_update(percent, message, ()))
 
 
-def _updates(plan: Plan, redactor: Redactor, update: UpdateSink, text: TextSink) -> UpdateLines:
+def _updates(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text: TextSink) -> UpdateLines:
     limit = plan.profile.limits.output_bytes
-    return UpdateLines(limit, 2 * limit + REPLY_SLACK, redactor, text, update)
+    return UpdateLines(limit, 2 * limit + REPLY_SLACK, redactor, on_text, on_update)
 
 
-def _beginning(data: bytes, mark: bytes) -> int:
-    """Return how many bytes at the end of ``data`` may be the beginning of ``mark``."""
-    at = data.find(mark[:1], max(0, len(data) - len(mark) + 1))
-    while at >= 0 and not mark.startswith(data[at:]):
-        at = data.find(mark[:1], at + 1)
+def _partial_delimiter(data: bytes, delimiter: bytes) -> int:
+    """Return how many bytes at the end of ``data`` may be the beginning of ``delimiter``."""
+    at = data.find(delimiter[:1], max(0, len(data) - len(delimiter) + 1))
+    while at >= 0 and not delimiter.startswith(data[at:]):
+        at = data.find(delimiter[:1], at + 1)
     return len(data) - at if at >= 0 else 0

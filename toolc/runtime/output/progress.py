@@ -53,21 +53,21 @@ class ProgressLines:
                 return text
         last = text.rfind(b"\n", start) + 1 or start
         line = text[last:]
-        self._held = line if _may_become_one(line) else b""
+        self._held = line if _may_become_report(line) else b""
         self._at_line_start = not line or bool(self._held)
         whole = text[: len(text) - len(self._held)]
-        return whole[:start] + _LINE.sub(self._take, whole[start:])
+        return whole[:start] + _LINE.sub(self._report, whole[start:])
 
     def finish(self) -> bytes:
         """Emit the last report, and return what was held back and is not a report."""
         held, self._held = self._held, b""
-        is_report = bool(held) and not _LINE.sub(self._take, held + b"\n")
+        is_report = bool(held) and not _LINE.sub(self._report, held + b"\n")
         if self._withheld is not None:
             self._sink(*self._withheld)
             self._withheld = None
         return b"" if is_report else held
 
-    def _take(self, match: re.Match[bytes]) -> bytes:
+    def _report(self, match: re.Match[bytes]) -> bytes:
         percent = None if match[1] == b"-" else float(match[1])
         if percent is not None and percent > 100:
             return match[0]
@@ -80,19 +80,19 @@ class ProgressLines:
         return b""
 
 
-def _may_become_one(line: bytes) -> bool:
+def _may_become_report(line: bytes) -> bool:
     return _PREFIX.startswith(line) or (line.startswith(_PREFIX) and len(line) <= MAX_LINE)
 
 
 UpdateSink: TypeAlias = Callable[[float | None, str, tuple[Content, ...]], None]
 """Receives percent (0 to 100, or None if unknown), a message, and content to show."""
 
-LEAST: Final = 64
+MIN_BLOCK_BYTES: Final = 64
 """The minimum size that a block counts for, in bytes, because empty blocks have a cost too."""
 
 
-class Reports:
-    """The progress reports of one call. ``limit`` is how much of their content is passed on, in bytes.
+class ProgressReporter:
+    """Pass on the progress reports of one call, with up to ``limit`` bytes of content in total.
 
     Reports that follow too soon after others are dropped, except for the last one.
     """
@@ -104,15 +104,15 @@ class Reports:
         self._pace = RateLimiter()
         self._withheld: tuple[float | None, str] | None = None
 
-    def take(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:
-        """Pass a report on: immediately if it has content to show, else if the rate limit allows it."""
+    def report(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:
+        """Pass on a report: immediately if it has content to show, else if the rate limit allows it."""
         blocks = (redacted_block(block, self._redactor) for block in content)
-        shown = tuple(block for block in blocks if self._takes(max(LEAST, _size(block))))
-        says_something = bool(message) or percent is not None or not content
-        if shown or (says_something and self._pace.admits(monotonic())):
+        accepted = tuple(block for block in blocks if self._accept(max(MIN_BLOCK_BYTES, _size(block))))
+        has_report = bool(message) or percent is not None or not content
+        if accepted or (has_report and self._pace.admits(monotonic())):
             self._withheld = None
-            self._sink(percent, self._redactor.head(message, MAX_MESSAGE), shown)
-        elif says_something:
+            self._sink(percent, self._redactor.head(message, MAX_MESSAGE), accepted)
+        elif has_report:
             self._withheld = percent, self._redactor.head(message, MAX_MESSAGE)
 
     def finish(self) -> None:
@@ -121,7 +121,7 @@ class Reports:
             self._sink(*self._withheld, ())
             self._withheld = None
 
-    def _takes(self, size: int) -> bool:
+    def _accept(self, size: int) -> bool:
         if size > self._left:
             return False
         self._left -= size
@@ -172,7 +172,7 @@ class LiveTextStream:
         """Mark a stream as ended."""
         self._append(stream, self._texts[stream].finish())
 
-    def tell(self) -> None:
+    def flush(self) -> None:
         """Pass on the pending text."""
         text, self._pending = self._pending, ""
         if text:
@@ -180,36 +180,38 @@ class LiveTextStream:
 
     def _append(self, stream: Stream, text: str) -> None:
         if text and stream != self._stream:
-            self.tell()
+            self.flush()
             self._stream = stream
         self._pending += text
 
 
 @dataclass(frozen=True, slots=True)
 class EventEmitter:
-    """Emits the events of one call to ``tell``, with secrets redacted."""
+    """Emits the events of one call to ``on_event``, with secrets redacted."""
 
     name: str
     call_id: str
-    tell: Listener
+    on_event: Listener
     redactor: Redactor
 
     def progress(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:
         """Emit progress, or content that a function yielded."""
-        self.tell(update(self.name, self.call_id, percent, message, content))
+        self.on_event(update_event(self.name, self.call_id, percent, message, content))
 
     def attempt(self, attempt: ConnectionAttempt) -> None:
         """Emit a connection attempt."""
         host, reason, remedy = map(self.redactor.text, (attempt.host, attempt.reason, attempt.remedy))
         attempt = replace(attempt, host=host, reason=reason, remedy=remedy)
-        self.tell(ToolConnect(name=self.name, call_id=self.call_id, attempt=attempt))
+        self.on_event(ToolConnect(name=self.name, call_id=self.call_id, attempt=attempt))
 
     def output(self, stream: Stream, text: str) -> None:
         """Emit the next piece of a stream."""
-        self.tell(ToolUpdate(name=self.name, call_id=self.call_id, stream=stream, text=text))
+        self.on_event(ToolUpdate(name=self.name, call_id=self.call_id, stream=stream, text=text))
 
 
-def update(name: str, call_id: str, percent: float | None, message: str, blocks: tuple[Content, ...]) -> ToolUpdate:
+def update_event(
+    name: str, call_id: str, percent: float | None, message: str, blocks: tuple[Content, ...]
+) -> ToolUpdate:
     """Return an update event. Content without percent and message belongs to the stream ``content``."""
     is_report = percent is not None or bool(message) or not blocks
     stream: Stream | None = None if is_report else "content"

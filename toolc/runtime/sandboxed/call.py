@@ -46,7 +46,7 @@ from toolc.runtime.egress.broker import Egress
 from toolc.runtime.http.call import prepare_http_call
 from toolc.runtime.http.message import libraries
 from toolc.runtime.output.progress import EventEmitter
-from toolc.runtime.output.truncation import KEPT_BYTES, fit_to_limit, truncate_result
+from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
 from toolc.runtime.sandboxed.options import CallOptions, approve_image, profile_of
 from toolc.runtime.sandboxed.plugin_description import ENDINGS, NOT_STARTED, interrupted
 from toolc.runtime.secrets.redaction import Redactor, exposed, redacted, secrets_of
@@ -220,7 +220,7 @@ class SandboxedCall:
         # limit.
         if shelf is None and result.details["truncated"] is True:
             return result
-        return fit_to_limit(result, self.tool.spec.sandbox.limits.output_bytes, shelf.keep if shelf else None)
+        return fit_to_limit(result, self.tool.spec.sandbox.limits.output_bytes, shelf.add if shelf else None)
 
     def _run(self, start: Start, context: CallContext, timeout_ms: int) -> tuple[Outcome, JsonObject]:
         heard, egress = None, self.egress
@@ -290,7 +290,7 @@ def _with_secrets(plan: Plan, tool: ToolSpec, setting: CallOptions) -> tuple[Pla
     secrets = secrets_of(tool, setting.reveal)
     plan = exposed(replace(plan, allow=plan.allow or tool.sandbox.network.allow), tool, secrets)
     plan, requests = prepare_http_call(plan, secrets, tool.sandbox.secrets)
-    plan = replace(plan, keep_bytes=KEPT_BYTES if setting.shelf else 0)
+    plan = replace(plan, keep_bytes=STORED_STREAM_BYTES if setting.shelf else 0)
     return plan, Egress(requests=requests, redactor=secrets.redactor)
 
 
@@ -358,7 +358,7 @@ def _judged(
         if words.ending in ENDINGS:
             return interrupted(words, limits, allowed.own_ms)
         result = shaped(result, words)
-    return as_promised(truncate_result(result, limits.output_bytes, keeps=plan.keep_bytes > 0), spec)
+    return as_promised(truncate_result(result, limits.output_bytes, is_stored=plan.keep_bytes > 0), spec)
 
 
 def _arguments(plan: Plan) -> Sequence[str]:

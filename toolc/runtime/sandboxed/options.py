@@ -14,7 +14,7 @@ from toolc.model.plan import LoopbackProxy, Mount, Profile, loopback
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
-from toolc.runtime.output.truncation import ResultStore
+from toolc.runtime.output.result_store import ResultStore
 from toolc.runtime.secrets.redaction import Reveal, no_secrets
 from toolc.runtime.sessions.pool import Sessions
 from toolc.runtime.workspace.mount import mount

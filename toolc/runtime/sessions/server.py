@@ -165,7 +165,7 @@ def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
         if message.call_id not in {None, call_id}:
             said = wire.redactor.text(message.call_id or "")
             raise wire.broken(f"its update is of the call {said!r:.80}, and {call_id!r:.80} was open")
-        updates.take(message.percent, message.message, message.content)
+        updates.report(message.percent, message.message, message.content)
         wire.insist_on_time()
 
 

@@ -186,7 +186,7 @@ class Conversation:
         except frames.FrameError as error:
             raise ProtocolError(f"it sent bytes that are not the protocol ({error})") from None
         if self._live:
-            self._live.tell()
+            self._live.flush()
 
     def capture(self, stream: int) -> Capture | None:
         """Return the captured part of an output stream, or None if the plan has no such stream."""
@@ -200,7 +200,7 @@ class Conversation:
         """Report the progress of the tool and content to show."""
         # Output that the tool wrote before the report comes first.
         if self._live:
-            self._live.tell()
+            self._live.flush()
         self._on_progress(percent, self._redactor.head(message, MAX_MESSAGE), content)
 
     def about(self) -> JsonObject:

@@ -19,7 +19,7 @@ from toolc.model.plan import Plan
 from toolc.model.result import Capture, ConnectionAttempt, Content, Ending, Outcome
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Broker, Egress
-from toolc.runtime.output.progress import OutputSink, Reports, UpdateSink
+from toolc.runtime.output.progress import OutputSink, ProgressReporter, UpdateSink
 from toolc.runtime.wire.call_loop import (
     DELIVERY_SECONDS,
     START_SECONDS,
@@ -111,17 +111,17 @@ class SessionWire:
         answers = self._conversation.answers
         self.wait(lambda: answers.has_line or answers.is_too_long or answers.ended)
         if answers.has_line:
-            return answers.take()
+            return answers.pop_line()
         if answers.is_too_long:
-            beginning = answers.beginning
+            beginning = answers.partial_line
             raise EndedError(replace(self.outcome("answered"), reply=Capture(beginning, b"", len(beginning) + 1)))
         self._end_soon()
         raise self.broken("it closed its stdout")
 
-    def updates(self) -> Reports:
+    def updates(self) -> ProgressReporter:
         """Return the reporter for a plugin's progress in this call."""
         limit = self._plan.profile.limits.output_bytes
-        return Reports(limit, self.redactor, self._conversation.report)
+        return ProgressReporter(limit, self.redactor, self._conversation.report)
 
     def insist_on_time(self) -> None:
         """Raise ``EndedError`` if the call was cancelled or timed out.
@@ -145,7 +145,7 @@ class SessionWire:
     @property
     def surplus(self) -> bytes:
         """Output of the process that was not read: a line or the beginning of one. Empty if there is none."""
-        waiting = self._conversation.answers.waiting
+        waiting = self._conversation.answers.next_line
         # Hide what may be the beginning of a secret.
         return self.redactor.settled(waiting)[0] or (waiting and b"...")
 

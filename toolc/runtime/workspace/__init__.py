@@ -8,6 +8,6 @@ May import: ``toolc.sandbox.host``, ``toolc.sandbox.base`` and ``toolc.model``.
 
 Public names: ``DirHandle``, ``openat2_beneath``, ``rename``, ``write_all``, ``FOLDER``, ``READ``,
 ``RENAME_EXCHANGE``, ``RENAME_NOREPLACE`` (``dir_handle``); ``mount`` (``mount``); ``FinalFolder``, ``FolderError``,
-``read_beneath``, ``RealFolder``, ``ResultFolder``, ``shown`` (``result_folder``); ``make_scratch``, ``remove_dead``
+``read_beneath``, ``RealFolder``, ``ResultFolder``, ``shown`` (``result_folder``); ``make_scratch``, ``remove_stale``
 (``scratch``); ``discard`` (``scratch_sweep``).
 """

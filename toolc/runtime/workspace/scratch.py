@@ -43,7 +43,7 @@ def make_scratch(workspace: str) -> Path:
     return scratch
 
 
-def remove_dead() -> None:
+def remove_stale() -> None:
     """Remove the folders of owners that had exited before the first transaction of this process.
 
     Call it after starting a sandbox, which ends the sandboxes of those owners: their folders must not be removed

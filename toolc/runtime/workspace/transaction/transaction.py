@@ -31,7 +31,7 @@ from toolc.model.spec.sandbox import TransactionSpec as Terms
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.result_folder import FolderError, RealFolder, ResultFolder, read_beneath
-from toolc.runtime.workspace.scratch import make_scratch, remove_dead
+from toolc.runtime.workspace.scratch import make_scratch, remove_stale
 from toolc.runtime.workspace.scratch_sweep import discard
 from toolc.runtime.workspace.transaction.commit import ConflictError, RollbackFailedError, commit
 from toolc.runtime.workspace.transaction.diff import Differences, differences
@@ -175,7 +175,7 @@ class Transaction:
             self._view.root.close()
         self._real.close()
         discard(self._scratch)
-        remove_dead()
+        remove_stale()
 
     def __enter__(self) -> Self:
         return self
