@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from toolc.model.errors import NoEngineError
-from toolc.model.plan import AUTO, Profile
+from toolc.model.names import AUTO
+from toolc.model.plan import Profile
 from toolc.sandbox.selection import select
 
 # Shared machines stall: a slow example is no failure, and a failing one must come back on the next run.

@@ -29,7 +29,7 @@ from toolc.compiler.cache.build_cache import BuildCache
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.settings import NO_SETTINGS
-from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES
 
 COUNT = 2_000
 ROUNDS = 3

@@ -19,7 +19,7 @@ import pytest
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.model.plan import ENGINES
+from toolc.model.names import ENGINES
 from toolc.sandbox.selection import probe
 
 ROUNDS = 300

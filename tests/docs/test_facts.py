@@ -20,8 +20,8 @@ from toolc.guest.http.errors import STATUS_KINDS
 from toolc.guest.http.request import MAX_BODY
 from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.destinations import parse_destination, show_destination
+from toolc.model.names import PROVIDER_NAMES
 from toolc.model.plan import loopback, proxy_environment
-from toolc.model.provider_names import PROVIDER_NAMES
 from toolc.model.spec.sandbox import Limits
 from toolc.model.spec.tool import Expect
 from toolc.model.template import FILTERS

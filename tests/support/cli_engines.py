@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.errors import NoEngineError
-from toolc.model.plan import AUTO, Profile, engine_names
+from toolc.model.names import AUTO, engine_names
+from toolc.model.plan import Profile
 from toolc.sandbox.selection import select
 
 

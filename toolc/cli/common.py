@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TextIO, TypeVar
 
 import click
 
-from toolc.model.plan import engine_names
+from toolc.model.names import engine_names
 from toolc.model.version import __version__
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Page, Report

@@ -22,7 +22,8 @@ from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.events import BatchEvent, Event, Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.lock_file import Lock
-from toolc.model.plan import Profile, engine_names
+from toolc.model.names import engine_names
+from toolc.model.plan import Profile
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Text, ToolResult
 from toolc.model.spec.tool import ToolSpec

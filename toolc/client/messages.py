@@ -17,7 +17,7 @@ from toolc.model import argument_checks
 from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
-from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES
 from toolc.model.result import ToolResult
 from toolc.providers import load_provider
 from toolc.providers.base import CallMessage, Provider

@@ -23,7 +23,7 @@ from typing import Final
 from toolc.model.call_graph import by_name, called
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
-from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_file import canonical, register, registry_frame
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers import load_provider

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.config.secret_sources import SecretSource, read_sources
 from toolc.model.errors import UsageError
-from toolc.model.plan import AUTO, LIMITS, engine_names
+from toolc.model.names import AUTO, engine_names
+from toolc.model.plan import LIMITS
 
 if TYPE_CHECKING:
     from toolc.document.map_reader import Findings

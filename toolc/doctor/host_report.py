@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from toolc.doctor.advisories import AdvisoryMatch, Component, concerning, load
-from toolc.model.plan import ENGINES, Profile
+from toolc.model.names import ENGINES
+from toolc.model.plan import Profile
 from toolc.sandbox.base import ISOLATION, Capabilities, Engine, EngineStatus, unenforced
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.oci import probe as oci_probe

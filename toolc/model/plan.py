@@ -14,8 +14,6 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build, Destination, EnvVar, Limits, MinIsolation
 
 __all__ = [
-    "AUTO",
-    "ENGINES",
     "LIMITS",
     "LOCALHOST",
     "PROXY_PORT",
@@ -28,7 +26,6 @@ __all__ = [
     "Profile",
     "PythonCall",
     "SecretFile",
-    "engine_names",
     "loopback",
     "proxy_environment",
 ]
@@ -246,18 +243,6 @@ class Plan:
     def working_directory(self) -> str:
         """The directory in which the call starts: the workspace if it has one, otherwise ``/tmp``."""
         return "/workspace" if self.profile.workspace else "/tmp"  # the /tmp of the sandbox
-
-
-ENGINES: Final = ("docker", "oci")
-"""All engines, best first. Each is a module of this name with a function ``engine()``."""
-
-AUTO: Final = "auto"
-"""Selects the first engine that can run the call."""
-
-
-def engine_names() -> tuple[str, ...]:
-    """Return the values that ``--engine`` accepts."""
-    return (AUTO, *ENGINES)
 
 
 LimitName: TypeAlias = Literal["timeout", "memory", "cpus", "pids", "output", "tmp", "files", "file_size"]

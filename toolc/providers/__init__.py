@@ -3,7 +3,7 @@
 Start reading in ``base``. One module per provider; ``toolc.providers.json_schema`` lowers JSON Schema to what
 providers accept.
 
-A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``toolc.model.provider_names``.
+A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``toolc.model.names``.
 
 May import: ``toolc.model`` and ``toolc.validation``.
 

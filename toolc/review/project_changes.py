@@ -16,7 +16,7 @@ from toolc.compiler.project.suppressions import Suppression, suppressions
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Severity
-from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.comparison import Relaxation, relaxations

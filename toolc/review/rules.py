@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange, grade, rule
 from toolc.review.model.change import GRADES, Grade, Kind, Side
 

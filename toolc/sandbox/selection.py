@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolc.model.errors import NoEngineError, UsageError
-from toolc.model.plan import AUTO, ENGINES, LimitName, Profile, engine_names
+from toolc.model.names import AUTO, ENGINES, engine_names
+from toolc.model.plan import LimitName, Profile
 from toolc.sandbox.base import Engine, EngineStatus, format_fallbacks, offer, unenforced
 
 __all__ = ["EngineSelection", "close_unused", "in_use", "load", "probe", "select", "selection"]

@@ -9,7 +9,8 @@ import pytest
 from toolc.backends.base import BASE
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.events import Stream
-from toolc.model.plan import ENGINES, Exec, Plan, Profile
+from toolc.model.names import ENGINES
+from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.wire.call_loop import converse

@@ -22,7 +22,7 @@ from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.plan import ENGINES
+from toolc.model.names import ENGINES
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.base import Engine

@@ -17,7 +17,8 @@ from cli_engines import engines
 
 from toolc.cli.main import main
 from toolc.model.errors import NoEngineError
-from toolc.model.plan import Profile, engine_names
+from toolc.model.names import engine_names
+from toolc.model.plan import Profile
 from toolc.sandbox.selection import select
 
 TOOLC = (sys.executable, "-m", "toolc")

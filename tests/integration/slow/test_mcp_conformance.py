@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
 from paths import ROOT
 
-from toolc.model.plan import ENGINES
+from toolc.model.names import ENGINES
 from toolc.sandbox.selection import probe
 
 NAMES = (

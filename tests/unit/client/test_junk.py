@@ -33,7 +33,7 @@ from toolc import (
 )
 from toolc.functions.define import AgentKeys
 from toolc.functions.tool import Traits
-from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES
 
 PLAIN = [None, True, 0, -1, 1.5, 2.0**53, math.nan, math.inf, "", "x", "\ud800", "a\0b", b"x", object(), {1}, int]
 JUNK = st.recursive(

@@ -19,7 +19,8 @@ from toolc.doctor.host_report import (
     strongest,
 )
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import ENGINES, Profile
+from toolc.model.names import ENGINES
+from toolc.model.plan import Profile
 from toolc.model.result import Outcome
 from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus
 from toolc.sandbox.oci import probe as oci_probe

@@ -13,7 +13,7 @@ from schema_strategies import schemas
 from strict_cases import as_a_model_writes, check_anthropic, check_openai, strict_schemas, values_for
 
 from toolc.model.json_schema import JsonObject, JsonValue, map_subschemas
-from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.tool import ProviderChoice
 from toolc.providers import load_provider
 from toolc.providers.anthropic import MODE as ANTHROPIC

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from toolc.model import plan
+from toolc.model import names
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.plan import LimitName, Profile
 from toolc.model.spec.sandbox import MinIsolation
@@ -67,7 +67,7 @@ WORKS = EngineStatus(available=True, version="1")
 
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, Stub]:
-    stubs = {name: Stub(name, WORKS) for name in plan.ENGINES}
+    stubs = {name: Stub(name, WORKS) for name in names.ENGINES}
     loaded: dict[str, Engine] = dict(stubs.items())
     monkeypatch.setattr(selection, "_LOADED", selection._Loaded(engines=loaded))
     return stubs
@@ -78,11 +78,11 @@ def absent(reason: str, remedy: str) -> EngineStatus:
 
 
 def test_the_words_of_the_option() -> None:
-    assert plan.engine_names() == ("auto", "docker", "oci")
+    assert names.engine_names() == ("auto", "docker", "oci")
 
 
 def test_every_engine_is_its_module() -> None:
-    for name in plan.ENGINES:
+    for name in names.ENGINES:
         assert selection.load(name).name == name
         assert selection.load(name) is selection.load(name)
 

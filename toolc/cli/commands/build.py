@@ -51,7 +51,7 @@ def command(
         _report(done.out, done.tools, done.providers, done.losses, said)
         return
     from toolc.compiler.build_output import write_output  # a valid build needs no compiler
-    from toolc.model.provider_names import PROVIDER_NAMES
+    from toolc.model.names import PROVIDER_NAMES
 
     output = cache.build()
     print_findings(output.diagnostics, findings, format_name)

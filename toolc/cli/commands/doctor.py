@@ -12,7 +12,7 @@ import click
 
 from toolc.cli.common import note
 from toolc.model.errors import ToolcError
-from toolc.model.plan import ENGINES
+from toolc.model.names import ENGINES
 
 if TYPE_CHECKING:
     from toolc.config.user_config import Configuration

@@ -9,11 +9,12 @@ from typing import Final, Literal, get_args
 
 from toolc.compiler.decode.http_pages import read_http_errors, read_pagination
 from toolc.compiler.decode.http_url import read_constant_url, read_url
-from toolc.compiler.decode.retry import read_http_retry
+from toolc.compiler.decode.retry import attempts
 from toolc.compiler.templates.expressions import read_json_template
 from toolc.compiler.templates.parse import Scope, read_template
-from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, list_of, listed, mapping, text
+from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, integer, list_of, listed, mapping, text
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
+from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.http_backend import (
@@ -25,6 +26,7 @@ from toolc.model.spec.http_backend import (
     Field,
     FormBody,
     HttpBackend,
+    HttpRetry,
     JsonBody,
     Method,
     MultipartBody,
@@ -234,7 +236,7 @@ def decode_http(node: Node, what: str, findings: Findings, parameters: Schema | 
         headers=reader.default("headers", partial(read_headers, scope=secret), ()),
         body=read_body(body, "'body'", findings, secret) if body is not None else None,
         auth=read_auth(auth, "'auth'", findings, secret) if auth is not None else None,
-        retry=reader.optional("retry", read_http_retry),
+        retry=reader.optional("retry", _decode_retry),
         pagination=reader.optional("pagination", read_pagination),
         errors=reader.default("errors", read_http_errors, ()),
     )
@@ -262,3 +264,20 @@ def _method(node: Node, what: str, findings: Findings) -> Method | None:
         findings.add(codes.BAD_VALUE, f"{what} is written in capitals", node.span, f"write {value.upper()}")
         return None
     return _METHOD(node, what, findings)
+
+
+def _decode_retry(node: Node, what: str, findings: Findings) -> HttpRetry | None:
+    """Decode ``retry`` of an HTTP tool, which depends on status codes."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "backend.http.retry", findings)
+    standard = HttpRetry()
+    statuses = reader.default("statuses", list_of(integer(400, 599)), standard.statuses)
+    retry = HttpRetry(
+        statuses=tuple(sorted(set(statuses))),
+        attempts=reader.default("attempts", attempts, standard.attempts),
+        backoff_ms=reader.default("backoff", duration, standard.backoff_ms),
+    )
+    reader.close()
+    return retry

@@ -7,7 +7,7 @@ from typing import Final
 from toolc.document.map_reader import Findings, Reader, boolean, listed, mapping, suggestion
 from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model import codes
-from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.tool import ProviderChoice
 
 STRICT: Final = ("anthropic", "openai_chat", "openai_responses")

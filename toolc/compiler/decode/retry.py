@@ -10,7 +10,6 @@ from toolc.document.nodes import Node
 from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.spec.code_backends import ErrorKind
-from toolc.model.spec.http_backend import HttpRetry
 from toolc.model.spec.tool import Retry
 
 _FINAL: Final = ("invalid_args", "denied", "cancelled")
@@ -43,20 +42,3 @@ def _kind(node: Node, what: str, findings: Findings) -> ErrorKind | None:
         findings.add(codes.BAD_VALUE, message, node.span, "leave it out of 'kinds'")
         return None
     return kind
-
-
-def read_http_retry(node: Node, what: str, findings: Findings) -> HttpRetry | None:
-    """Decode ``retry`` of an HTTP tool, which depends on status codes."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "backend.http.retry", findings)
-    standard = HttpRetry()
-    statuses = reader.default("statuses", list_of(integer(400, 599)), standard.statuses)
-    retry = HttpRetry(
-        statuses=tuple(sorted(set(statuses))),
-        attempts=reader.default("attempts", attempts, standard.attempts),
-        backoff_ms=reader.default("backoff", duration, standard.backoff_ms),
-    )
-    reader.close()
-    return retry

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.checks import check_each
 from toolc.compiler.checks.base import TOOL_CHECKS, ToolCheck
@@ -28,8 +28,10 @@ from toolc.model.call_graph import NO_TOOLS, ToolLookup, by_name, called
 from toolc.model.destinations import HostError, parse_destination
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
 from toolc.model.source import SourceText, Span
-from toolc.policy.policy import Key, Policy
-from toolc.policy.rules import Violation, violations
+
+if TYPE_CHECKING:
+    from toolc.policy.policy import Key, Policy
+    from toolc.policy.rules import Violation
 
 __all__ = ["CODES", "FileCompiler", "Piece"]
 
@@ -159,7 +161,12 @@ def check_callers(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Itera
 def _findings(tool: LocatedTool, tools: ToolLookup, more: Sequence[Policy]) -> Iterator[Diagnostic]:
     if tool.damaged:  # unreadable parts are unknown here, and are already reported as errors
         return
-    for each in violations(tool.spec, tools, (*tool.policies, *more)):
+    policies = (*tool.policies, *more)
+    if not policies:
+        return
+    from toolc.policy.rules import violations  # lazy: the rules import all backends, 20 ms
+
+    for each in violations(tool.spec, tools, policies):
         yield Diagnostic(CODES[each.key], f"'{tool.spec.name}': {each.message}", _place(tool, each), each.hint)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from toolc.model.errors import InfrastructureError
-from toolc.model.plan import ENGINES
+from toolc.model.names import ENGINES
 from toolc.runtime.workspace import scratch, scratch_sweep
 from toolc.sandbox import selection
 from toolc.sandbox.base import Leftover

@@ -8,7 +8,7 @@ import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
 from toolc.compiler.decode.providers import PROVIDERS as NAMED_PROVIDERS
-from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.code_backends import File, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.composed_backends import CompositeBackend, Step
 from toolc.model.spec.sandbox import Build, Destination, EnvVar, SecretEnvVar, TransactionSpec
