@@ -21,7 +21,7 @@ from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.comparison import Relaxation, relaxations
 from toolc.policy.policy import Policy
-from toolc.review.model.change import Grade, ToolChange
+from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.pairing import ToolPair
 from toolc.review.model.state import Reviewed, State, inside
 
@@ -165,20 +165,23 @@ class _SettingSource:
 
 
 def _of_project(old: Project, new: Project, said: _SettingSource, place: str) -> Iterator[ToolChange]:
+    route: Route
     whose = "all specs" if place == "." else f"the specs in {place}"
     levels = [(each, severity_of(each, [old.lint]), severity_of(each, [new.lint])) for each in codes.ALL]
     lowered = [each for each in levels if _LEVELS[each[2]] < _LEVELS[each[1]]]
     for code, was, now in lowered:
         words = f"the finding {code.number} is {_NAMES[now]} for {whose}, and was {_NAMES[was]}"
-        yield _relaxation_change(
-            _grade(code.number), words, ("lint", code.number), _NAMES[was], _NAMES[now], said.about(code)
-        )
+        route, names = ("lint", code.number), (_NAMES[was], _NAMES[now])
+        yield _relaxation_change(_grade(code.number), words, route, *names, said.about(code), place)
     for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
         words = f"descriptions may name the host {host}"
-        yield _relaxation_change("medium", words, ("lint", "hosts", host), None, host, said.at("lint", "hosts", host))
+        yield _relaxation_change(
+            "medium", words, ("lint", "hosts", host), None, host, said.at("lint", "hosts", host), place
+        )
     for pattern in sorted(set(new.exclude) - set(old.exclude)):
         words = f"files are no longer looked at: {pattern}"
-        yield _relaxation_change("high", words, ("exclude", pattern), None, pattern, said.at("exclude", pattern))
+        route = ("exclude", pattern)
+        yield _relaxation_change("high", words, route, None, pattern, said.at(*route), place)
 
 
 def _comments(old: State, new: State) -> Iterator[ToolChange]:
@@ -226,11 +229,12 @@ def _grade(number: str) -> Grade:
 
 
 def _relaxation_change(
-    grade: Grade, message: str, route: tuple[str, ...], before: str | None, after: str | None, span: Span
+    grade: Grade, message: str, route: Route, before: str | None, after: str | None, span: Span, subject: str = ""
 ) -> ToolChange:
     return ToolChange(
-        kind="risk", rule=RULE, grade=grade, message=message, path=route, before=before, after=after, new=span
-    )
+        kind="risk", rule=RULE, grade=grade, message=message, path=route, before=before, after=after, new=span,
+        subject=subject,
+    )  # fmt: skip
 
 
 _FIELDS: Final = ("parameters", "result_schema", "providers", "examples", "annotations")
@@ -248,25 +252,26 @@ def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
     for number, name in enumerate(PROVIDER_NAMES, 1):
         provider = load_provider(name)
         before, after = _losses(provider, old.spec), _losses(provider, new.spec)
-        lost = [words for words in after if words not in before]
+        lost = {words: pointer for words, pointer in after.items() if words not in before}
         if lost:
             yield ToolChange(
                 kind="provider",
                 rule=f"PRV{number:02}",
                 grade="warning",
-                message=f"{name} cannot say {len(lost)} more detail{'s' * (len(lost) > 1)}: {lost[0]}",
+                message=f"{name} cannot say {len(lost)} more detail{'s' * (len(lost) > 1)}: {next(iter(lost))}",
                 path=("parameters",),
                 before="\n".join(before) or None,
                 after="\n".join(after),
+                subject=" ".join(lost.values()),
                 old=old.span("parameters"),
                 new=new.span("parameters"),
             )
 
 
-def _losses(provider: Provider, tool: ToolSpec) -> list[str]:
-    """Return the losses, each with its place, except those that the provider has for every tool."""
-    return [
-        f"{loss.message} ({loss.pointer or 'the whole'})"
+def _losses(provider: Provider, tool: ToolSpec) -> dict[str, str]:
+    """Return the losses as text, each with its JSON Pointer, except those that the provider has for every tool."""
+    return {
+        f"{loss.message} ({loss.pointer or 'the whole'})": loss.pointer
         for loss in provider.lower([tool]).losses
         if loss.pointer not in _NEVER_SAID
-    ]
+    }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from reviewing import PLAIN, difference
 
 from toolc.model.errors import UsageError
 from toolc.review.accepted import read, remaining
-from toolc.review.model.change import fingerprint
+from toolc.review.model.change import ToolChange, fingerprint
 
 TODAY = datetime.date(2026, 6, 1)
 WIDER = PLAIN + "sandbox: {network: {allow: [b.example.com:443]}}\n"
@@ -74,6 +76,69 @@ def test_an_acceptance_expires_and_one_of_nothing_can_go(tmp_path: Path) -> None
         f"toolc.accepted.yaml:2:5: the acceptance of {known} expired on 2026-05-31",
         "toolc.accepted.yaml:3:5: nothing here has the fingerprint 000000000000: it can go",
     ]
+
+
+def test_a_fingerprint_does_not_depend_on_the_message_the_grade_or_the_lines(tmp_path: Path) -> None:
+    (tool,) = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": WIDER}).tools
+    for change in tool.changes:
+        reworded = replace(change, message="reworded", grade="low", old=None, new=None)
+        assert fingerprint("look", reworded) == fingerprint("look", change)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"rule": "CON104"},
+        {"path": ("parameters", "properties", "age", "enum")},
+        {"before": '["a", "c"]'},
+        {"after": '["c"]'},
+        {"after": None},
+        {"direction": "wider"},
+        {"subject": "age"},
+    ],
+    ids=str,
+)
+def test_a_fingerprint_depends_on_rule_path_values_and_direction(other: dict[str, Any]) -> None:
+    change = ToolChange(
+        kind="contract", rule="CON103", grade="breaking", message="'name' no longer allows \"a\"",
+        path=("parameters", "properties", "name", "enum"), before='["a", "b"]', after='["b"]', direction="narrower",
+    )  # fmt: skip
+    assert fingerprint("look", replace(change, **other)) != fingerprint("look", change)
+    assert fingerprint("find", change) != fingerprint("look", change)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("required: []", "required: [name, size]"),
+        ("required: [name, size]", "required: []"),
+        ("allOf: [{required: [name]}]", "allOf: [{required: [size]}]"),
+        ("not: {maxProperties: 3}", "not: {minProperties: 2}"),
+    ],
+    ids=["required", "optional", "allOf", "not"],
+)
+def test_changes_of_one_keyword_have_different_fingerprints(tmp_path: Path, old: str, new: str) -> None:
+    schema = PLAIN + "result: {format: json, schema: {type: object, properties: {name: {}, size: {}}, %s}}\n"
+    before, after = (schema % each for each in (old, new))
+    changes = difference(tmp_path, {"a.yaml": before}, {"a.yaml": after}).tools[0].changes
+    assert len({fingerprint("look", each) for each in changes}) == len(changes) > 1
+
+
+def test_two_files_with_the_same_new_content_have_different_fingerprints(tmp_path: Path) -> None:
+    spec = PLAIN.split("backend:")[0] + "backend: {python: {file: main.py, files: [%s], function: main}}\n"
+    files = {"main.py": "def main(name: str) -> str:\n    return name\n", "x.py": "import os\n", "y.py": "import os\n"}
+    old, new = (files | {"a.yaml": spec % names} for names in ("", "x.py, y.py"))
+    (tool,) = difference(tmp_path, old, new).tools
+    added = [fingerprint("look", each) for each in tool.changes if each.rule == "RSK07"]
+    assert len(set(added)) == len(added) == 2
+
+
+def test_the_fingerprint_of_a_provider_change_does_not_depend_on_the_text_of_the_losses() -> None:
+    change = ToolChange(
+        kind="provider", rule="PRV03", grade="warning", message="m", after="cannot say x", subject="/parameters/x"
+    )
+    assert fingerprint("look", replace(change, after="x has no place")) == fingerprint("look", change)
+    assert fingerprint("look", replace(change, subject="/parameters/y")) != fingerprint("look", change)
 
 
 @pytest.mark.parametrize(

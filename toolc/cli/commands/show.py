@@ -42,4 +42,4 @@ def command(target: str, paths: tuple[str, ...], registry: str | None, effective
         print(tool_text(shown, granted), end="")
         return
     digests = {"surface": shown.surface_digest, "effect": shown.effect_digest}
-    print(json.dumps(tool_to_json(shown.spec) | {"digests": digests, "authority": granted.to_json()}, indent=2))
+    print(json.dumps(tool_to_json(shown.spec) | {"digests": digests, "permissions": granted.to_json()}, indent=2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from toolc.compiler.schema.parameters import is_full_schema
@@ -53,7 +54,9 @@ def _kept(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
         words = f"probably renamed from {old.name} ({pair.why}); " + (
             "the old name still works" if has_alias else f"a call of {old.name} is refused: add it to aliases"
         )
-        yield _change(pair, RENAMED, "compatible" if has_alias else "breaking", words, ("name",), old.name, new.name)
+        grade: Grade = "compatible" if has_alias else "breaking"
+        renamed = _change(pair, RENAMED, grade, words, ("name",), old.name, new.name)
+        yield replace(renamed, direction="" if has_alias else "narrower")
     for alias in old.aliases:
         if alias not in new.aliases and alias != new.name:
             words = f"the alias {alias} is gone: a call by it is refused"
@@ -189,6 +192,8 @@ def _schema_change(
         path=(*top, *movement.route),
         before=whole(movement.before),
         after=whole(movement.after),
+        direction=movement.direction.value,
+        subject=movement.subject,
         old=old.span(*_written(old, top, movement.route)),
         new=new.span(*_written(new, top, movement.route)),
         witness=None if isinstance(found, str) else found,

@@ -60,7 +60,7 @@ class SchemaChange:
     """One keyword that changed at ``route`` (from the schema's root), with a message and both values.
 
     ``is_sure`` means that there is a value which one of the two allows and the other does not, if the rest of the
-    schema does not reject that value first.
+    schema does not reject that value first. ``subject`` is the property that a change of ``required`` is about.
     """
 
     aspect: Aspect
@@ -70,6 +70,7 @@ class SchemaChange:
     before: JsonValue = None
     after: JsonValue = None
     is_sure: bool = True
+    subject: str = ""
 
 
 def doubts(moved: Sequence[SchemaChange], aspect: Aspect, route: Route, message: str) -> Iterator[SchemaChange]:

@@ -59,11 +59,17 @@ def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Schema
         if name not in before:
             where = (*route, "properties", name)
             words = f"{place(where)} is now required" if name in had else f"{place(where)} is new and required"
-            yield SchemaChange(Aspect.REQUIRED, Direction.NARROWER, (*route, "required"), words, [*before], [*after])
+            yield _requirement(Direction.NARROWER, name, route, words, before, after)
     for name in before:
         if name not in after:
             words = f"{place((*route, 'properties', name))} may now be left out"
-            yield SchemaChange(Aspect.REQUIRED, Direction.WIDER, (*route, "required"), words, [*before], [*after])
+            yield _requirement(Direction.WIDER, name, route, words, before, after)
+
+
+def _requirement(
+    direction: Direction, name: str, route: Route, message: str, before: list[str], after: list[str]
+) -> SchemaChange:
+    return SchemaChange(Aspect.REQUIRED, direction, (*route, "required"), message, [*before], [*after], subject=name)
 
 
 def _others(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:

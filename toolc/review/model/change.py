@@ -39,7 +39,9 @@ class ToolChange:
     """One change of one tool.
 
     ``rule`` is stable and never reused (``RSK01``, ``CON101``). ``path`` is the place in the tool, as in the spec.
-    ``before`` and ``after`` are the values there as short text, None where there is no value. ``old`` and ``new``
+    ``before`` and ``after`` are the values there as text, None where there is no value. ``direction`` distinguishes
+    changes that have the same values (``narrower``, ``wider``, ``added``), and ``subject`` those that have the same
+    path too: it names the property, file, secret or tool. They are part of the fingerprint. ``old`` and ``new``
     are the lines of the specs, None where a state has none (a registry file). ``cause`` names the other file that
     caused the change, if it is not in the spec itself. A breaking change has a ``witness``, or ``no_witness`` gives
     the reason why there is none. ``approvers`` are those that a policy names for the change.
@@ -52,6 +54,8 @@ class ToolChange:
     path: Route = ()
     before: str | None = None
     after: str | None = None
+    direction: str = ""
+    subject: str = ""
     old: Span | None = None
     new: Span | None = None
     cause: str = ""
@@ -65,9 +69,13 @@ _LENGTH: Final = 12
 
 
 def fingerprint(tool: str, change: ToolChange) -> str:
-    """Return the fingerprint of a change of the tool called ``tool``."""
-    known = [change.rule, tool, [*change.path], change.grade, change.message, change.before, change.after]
-    return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:_LENGTH]
+    """Return the fingerprint of a change of the tool called ``tool``. It does not depend on the message.
+
+    The values of a provider change are messages too: its subject has the places of the losses.
+    """
+    values = () if change.kind == "provider" else (change.before, change.after)
+    parts = [change.rule, tool, [*change.path], values, change.direction, change.subject]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_LENGTH]
 
 
 Side: TypeAlias = Literal["input", "output"]

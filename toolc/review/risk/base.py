@@ -47,7 +47,15 @@ class Sides:
         return permissions_of(self.new.spec, self.state_after.by_name)
 
     def risk(
-        self, rule: str, grade: Grade, message: str, route: Route, before: str | None = None, after: str | None = None
+        self,
+        rule: str,
+        grade: Grade,
+        message: str,
+        route: Route,
+        before: str | None = None,
+        after: str | None = None,
+        *,
+        subject: str = "",
     ) -> ToolChange:
         """Return a change at ``route``. A new tool has one grade less, because a reviewer reads all of it."""
         if self.old is None:
@@ -60,6 +68,8 @@ class Sides:
             path=route,
             before=before,
             after=after,
+            direction="" if self.old else "added",
+            subject=subject,
             old=self.old.span(*route) if self.old else None,
             new=self.new.span(*route),
         )

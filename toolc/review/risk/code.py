@@ -38,7 +38,7 @@ def _files(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolChange]:
         grade: Grade = "low" if _is_same_program(path, old, new) else "high"
         verb = "is new" if old is None else "is gone" if new is None else "is another"
         words = f"the program {path} {verb}" + (" in its comments and layout only" if grade == "low" else "")
-        yield sides.risk("RSK07", grade, words, ("backend", now.backend.tag), old, new)
+        yield sides.risk("RSK07", grade, words, ("backend", now.backend.tag), old, new, subject=path)
 
 
 def programs(tool: ToolSpec) -> dict[str, str]:
@@ -85,10 +85,12 @@ def _calls(sides: Sides) -> Iterator[ToolChange]:
         route = ("backend", sides.after.backend.tag)
         was, now = before.name if before else None, after.name if after else None
         if was != now and sides.before and name in called(sides.before):
-            yield sides.risk("RSK07", "high", f"it calls another tool by the name {name}", route, was, now)
+            words = f"it calls another tool by the name {name}"
+            yield sides.risk("RSK07", "high", words, route, was, now, subject=name)
         elif before and after and _digests(sides.state_before, before) != _digests(sides.state_after, after):
             both = _digests(sides.state_before, before), _digests(sides.state_after, after)
-            yield sides.risk("RSK07", "low", f"the tool {name}, which it calls, is another", route, *both)
+            words = f"the tool {name}, which it calls, is another"
+            yield sides.risk("RSK07", "low", words, route, *both, subject=name)
 
 
 def _digests(state: State, tool: ToolSpec) -> str:

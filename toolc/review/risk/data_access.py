@@ -36,8 +36,8 @@ def check_workspace(sides: Sides) -> Iterator[ToolChange]:
             )
 
 
-def _mode(authority: Permissions) -> str:
-    return max((each.value for each in authority.workspaces), key=_POWER.__getitem__, default="none")
+def _mode(permissions: Permissions) -> str:
+    return max((each.value for each in permissions.workspaces), key=_POWER.__getitem__, default="none")
 
 
 def _covers(wide: TransactionSpec, narrow: TransactionSpec) -> bool:
@@ -71,7 +71,7 @@ def check_secrets(sides: Sides) -> Iterator[ToolChange]:
         for name, place in sorted(after - before):
             if any(name == other for other, _ in before):
                 words = f"the secret {name} now stands in {place} too"
-                yield sides.risk("RSK06", "high", words, ("backend",), None, place)
+                yield sides.risk("RSK06", "high", words, ("backend",), None, place, subject=name)
 
 
 def _is_nearer(was: SecretSpec, now: SecretSpec) -> bool:

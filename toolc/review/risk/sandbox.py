@@ -87,12 +87,12 @@ def check_isolation(sides: Sides) -> Iterator[ToolChange]:
         yield sides.risk("RSK04", "critical", words, ("sandbox", "run_as"), "nonroot", "any user")
 
 
-def _weakest(authority: Permissions) -> int:
-    return min((_STRENGTH[each.value] for each in authority.isolation), default=max(_STRENGTH.values()))
+def _weakest(permissions: Permissions) -> int:
+    return min((_STRENGTH[each.value] for each in permissions.isolation), default=max(_STRENGTH.values()))
 
 
-def _may_be_root(authority: Permissions) -> bool:
-    return any(each.value == "any" for each in authority.users)
+def _may_be_root(permissions: Permissions) -> bool:
+    return any(each.value == "any" for each in permissions.users)
 
 
 _KEYS: Final = {each.name: each.name.removesuffix("_ms").removesuffix("_bytes") for each in fields(Limits)}

@@ -113,7 +113,7 @@ def test_json_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     shown = json.loads(show(capsys, "mirror", "--registry", "build/registry.json", "--json"))
     stored = {tool["name"]: tool for tool in json.loads(Path("build/registry.json").read_bytes())["tools"]}
 
-    granted = shown.pop("authority")
+    granted = shown.pop("permissions")
     assert shown == stored["mirror"]
     assert granted["hosts"] == [{"value": "api.example.com:443", "by": ["get"]}]
     assert granted["transactions"] == [{"value": "commit: ask, writes: a", "by": ["put"]}]
