@@ -1,44 +1,58 @@
-"""What came of the cases in each configuration. A configuration runs all of them when it is first asked."""
+"""The outcomes of the cases in each configuration, and the two checks that the tests make of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping
 from typing import cast
 
 import pytest
 from configurations import CONFIGURATIONS
 from conformance_batch import run_batch
-from conformance_case import Case
+from conformance_case import Case, mismatches
 
 from toolc.model.json_schema import JsonObject
 
 
 class Outcomes:
-    """Envelopes by configuration and case."""
+    """Envelopes by configuration and case. The first test of a configuration runs all cases in it."""
 
-    def __init__(self, cases: Sequence[Case]) -> None:
+    def __init__(self, cases: Mapping[str, Case]) -> None:
         self._cases = cases
         self._found: dict[str, dict[str, JsonObject] | str] = {}
 
-    def of(self, configuration: str) -> dict[str, JsonObject]:
-        """The envelope of each case by name; skips the test where the configuration is not to be had here."""
-        if configuration not in self._found:
-            self._found[configuration] = f"{configuration}: it failed before"
-            self._found[configuration] = CONFIGURATIONS[configuration].lacks() or self._run(configuration)
-        found = self._found[configuration]
+    def check(self, configuration: str, name: str) -> None:
+        """Fail unless the case has the expected envelope. Skip if the configuration is not available."""
+        found = self._of(configuration)
         if isinstance(found, str):
             pytest.skip(found)
-        return found
+        wrong = mismatches(found[name], {**self._cases[name].expected(configuration), "survivors": []})
+        if wrong:
+            pytest.fail("\n".join([*wrong, f"in: {json.dumps(found[name])[:2000]}"]), pytrace=False)
 
-    def is_ready(self, configuration: str) -> bool:
-        """Whether it is to be had here."""
-        try:
-            self.of(configuration)
-        except pytest.skip.Exception:
-            return False
-        return True
+    def check_agreement(self, name: str) -> None:
+        """Fail unless the case has the same envelope in all available configurations without a named difference."""
+        case = self._cases[name]
+        by_configuration = {each: self._of(each) for each in CONFIGURATIONS if each not in case.differs}
+        envelopes = {key: found[name] for key, found in by_configuration.items() if not isinstance(found, str)}
+        if not envelopes:
+            pytest.skip("no configuration is available")
+        (first, expected), *others = envelopes.items()
+        # Other cases test the user of a tool. The usage of a sandbox that died is unknown.
+        left_out = {"user", *case.varies} | ({"usage"} if expected.get("outcome") != "exited" else set())
+        expected = {key: value for key, value in expected.items() if key not in left_out}
+        wrong = [f"{other}, compared with {first}: {line}" for other, found in others for line in mismatches(found, expected)]
+        if wrong:
+            pytest.fail("\n".join(wrong), pytrace=False)
+
+    def _of(self, configuration: str) -> dict[str, JsonObject] | str:
+        """Return the envelope of each case by name, or why the configuration is not available."""
+        if configuration not in self._found:
+            self._found[configuration] = f"{configuration}: its cases could not run"
+            self._found[configuration] = CONFIGURATIONS[configuration].lacks() or self._run(configuration)
+        return self._found[configuration]
 
     def _run(self, configuration: str) -> dict[str, JsonObject]:
         chosen = CONFIGURATIONS[configuration]
-        found = chosen.run(lambda engine: {**run_batch(engine, self._cases, chosen.sandbox)})
+        found = chosen.run(lambda engine: {**run_batch(engine, self._cases.values(), chosen.sandbox)})
         return cast("dict[str, JsonObject]", found)
