@@ -41,7 +41,9 @@ class Outcomes:
         # Other cases test the user of a tool. The usage of a sandbox that died is unknown.
         left_out = {"user", *case.varies} | ({"usage"} if expected.get("outcome") != "exited" else set())
         expected = {key: value for key, value in expected.items() if key not in left_out}
-        wrong = [f"{other}, compared with {first}: {line}" for other, found in others for line in mismatches(found, expected)]
+        wrong = [
+            f"{other}, compared with {first}: {line}" for other, found in others for line in mismatches(found, expected)
+        ]
         if wrong:
             pytest.fail("\n".join(wrong), pytrace=False)
 

@@ -28,4 +28,10 @@ CHAPTERS: Final[Mapping[str, tuple[Case, ...]]] = {
     "Hostile tools": hostile_cases.CASES,
 }
 
-BY_NAME: Final = {case.name: case for cases in CHAPTERS.values() for case in cases}
+
+def cases_of(*chapters: str) -> dict[str, Case]:
+    """Return the cases of these chapters by name."""
+    return {case.name: case for chapter in chapters for case in CHAPTERS[chapter]}
+
+
+BY_NAME: Final = cases_of(*CHAPTERS)

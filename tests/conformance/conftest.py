@@ -1,4 +1,4 @@
-"""The servers that sandboxed programs reach, and the ``call`` that lets a program try."""
+"""Fixtures: the outcomes of the conformance cases, and calls that connect to local servers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conformance_outcomes import Outcomes
+from conformance_suite import BY_NAME
 from egress_calls import Call, look_up
 from local_servers import Servers, servers
 
 from toolc.runtime.egress import polling
+
+
+@pytest.fixture(scope="module")
+def outcomes(request: pytest.FixtureRequest) -> Outcomes:
+    """Return the outcomes of the cases for which tests of this module are selected."""
+    items = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    own = [item for item in items if item.module is request.module and hasattr(item, "callspec")]
+    return Outcomes({name: BY_NAME[name] for item in own if isinstance(name := item.callspec.params.get("name"), str)})
 
 
 @pytest.fixture(scope="module")

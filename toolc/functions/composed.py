@@ -1,7 +1,7 @@
-"""Composites and sub-agents that a program defines: what a spec says, said in Python, and read by the same rules.
+"""Composites and sub-agents defined in Python, with the same rules and findings as in a spec.
 
-The values become a document as a spec's text does, each with the line of the program that gave it. So what is wrong
-has the code, the words and the place that it would have in a spec.
+The values are converted to a document, as if they were the text of a spec. The position of each value is the line of
+the program that passed it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ __all__ = ["check_calls", "step"]
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """A line of a program: its file, and the number of the line, from 1."""
+    """A line of a program: its file and its number, from 1."""
 
     path: str
     line: int
 
     @classmethod
     def of_caller(cls) -> SourceLocation:
-        """Where the function that asks was called from."""
+        """Return the line that called the calling function."""
         here = currentframe()
         caller = here.f_back.f_back if here and here.f_back else None
         return cls(caller.f_code.co_filename, caller.f_lineno) if caller else cls("<unknown>", 1)
@@ -51,9 +51,9 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinedStep:
-    """What ``step`` was given, and ``place``, where that was. Nothing of it is read until its composite is."""
+    """The arguments of ``step``, and the line that called it. They are decoded together with their composite."""
 
-    place: SourceLocation
+    location: SourceLocation
     id: str
     tool: str
     args: Mapping[str, object]
@@ -61,8 +61,8 @@ class DefinedStep:
     continue_on_error: bool
     timeout: float | None
 
-    def said(self) -> dict[str, object]:
-        """The step as a spec says it."""
+    def to_spec(self) -> dict[str, object]:
+        """Return the step as a spec represents it."""
         step: dict[str, object] = {"id": self.id, "tool": self.tool, "args": self.args}
         if self.condition is not None:
             step["if"] = self.condition
@@ -74,7 +74,7 @@ class DefinedStep:
 
 
 def step(
-    id: str,  # noqa: A002  the word in a spec
+    id: str,  # noqa: A002  the key in a spec
     tool: str,
     args: Mapping[str, object] | None = None,
     *,
@@ -82,16 +82,16 @@ def step(
     continue_on_error: bool = False,
     timeout: float | None = None,
 ) -> DefinedStep:
-    """One step for ``define(...).composite``: a call of the tool of this name (or alias), under the name ``id``.
+    """Return a step for ``define(...).composite``: a call of the tool with the name or alias ``tool``.
 
-    ``args`` are its arguments: each text is a template of the composite's parameters and of steps before
-    (``"{{ word }}"``, ``"{{ steps.find.outputs }}"``). ``condition`` is what a spec calls ``if``; ``timeout`` is in
-    seconds. Raises ``UsageError`` for a timeout that is none; all else is read with the composite.
+    Each string in ``args`` is a template that can use the composite's parameters and the previous steps
+    (``"{{ word }}"``, ``"{{ steps.find.outputs }}"``). ``condition`` is the key ``if`` of a spec. ``timeout`` is in
+    seconds. Raise ``UsageError`` if it is invalid; the other arguments are checked with the composite.
     """
     if timeout is not None:
         argument_checks.seconds("step: a timeout", timeout)
     return DefinedStep(
-        place=SourceLocation.of_caller(),
+        location=SourceLocation.of_caller(),
         id=id,
         tool=tool,
         args={} if args is None else args,
@@ -106,40 +106,40 @@ _PLAIN: Final = ("label", "aliases", "tags", "examples", "confirm")
 
 
 def compose(
-    about: JsonObject, backend: Mapping[str, object], traits: Traits, secrets: object, place: SourceLocation
+    interface: JsonObject, backend: Mapping[str, object], traits: Traits, secrets: object, location: SourceLocation
 ) -> ComposedTool:
-    """Make the tool of this ``backend`` (a kind, and its keys); ``about`` is its name, description and parameters.
+    """Return the tool with this ``backend``, as in a spec.
 
-    ``secrets`` are those of ``sandbox.secrets``, None for none. Raises ``UsageError`` for what is no JSON, and
-    ``SpecError`` with all that a check of the same spec would call an error.
+    ``interface`` has its name, description and parameters. ``secrets`` is the value of ``sandbox.secrets`` or None.
+    Raise ``UsageError`` for a value that is not JSON, and ``SpecError`` if the same spec would have errors.
     """
-    name = str(about["name"])
+    name = str(interface["name"])
     check_traits(name, traits)
     given: dict[str, object] = {key: value for key, value in traits.items() if value is not None}
     sandbox: dict[str, object] = {} if secrets is None else {"secrets": secrets}
     if "timeout" in traits:
         sandbox["limits"] = {"timeout": f"{max(1, round(traits['timeout'] * 1000))}ms"}
-    said: dict[str, object] = {
-        **about,
+    spec: dict[str, object] = {
+        **interface,
         **{key: given[key] for key in _PLAIN if key in given},
         "annotations": {key: given[key] for key in _HINTS if key in given},
         "backend": backend,
         **({"sandbox": sandbox} if sandbox else {}),
         **({"result": {"schema": given["result_schema"]}} if "result_schema" in given else {}),
     }
-    source = SourceText(place.path, "".join(linecache.getlines(place.path)))
+    source = SourceText(location.path, "".join(linecache.getlines(location.path)))
     diagnostics = Diagnostics()
-    node = _Nodes(name, source).node(said, place)
+    node = _Nodes(name, source).node(spec, location)
     assert isinstance(node, MappingNode)
     tool = decode_tool(node, Findings(source, diagnostics), SpecFolder(Path(), ""))
     for each in check_each([tool]):
         diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
-    refuse(name, diagnostics.sorted())
+    _raise_errors(name, diagnostics.sorted())
     return ComposedTool(tool.spec, tool)
 
 
-def refuse(name: str, found: Sequence[Diagnostic]) -> None:
-    """Raise ``SpecError`` where one of ``found`` is an error of the tool ``name``."""
+def _raise_errors(name: str, found: Sequence[Diagnostic]) -> None:
+    """Raise ``SpecError`` if ``found``, the findings about the tool ``name``, contains an error."""
     errors = [each for each in found if each.is_error]
     if errors:
         lines = (f"{each.span}: {each.code.number} {each.message}{_hint(each)}" for each in errors)
@@ -148,70 +148,67 @@ def refuse(name: str, found: Sequence[Diagnostic]) -> None:
 
 
 def _hint(found: Diagnostic) -> str:
-    """What to do. How a value is put in quotes in a spec's text says nothing of a program."""
+    """Return the hint of a finding. Hints about quotes in spec files do not apply to programs."""
     return f"; {found.hint}" if found.hint and "quotes" not in found.hint else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """Makes nodes of values that a program gave for the tool ``name``; ``source`` is where it was defined."""
+    """Converts the values that define the tool ``name`` to nodes; ``source`` is the file that defines it."""
 
     name: str
     source: SourceText
 
-    def node(self, value: object, place: SourceLocation, what: str = "", depth: int = 0) -> Node:
-        """The node of a value that stands at ``place``. Raises ``UsageError`` for what is no JSON."""
-        span = self._span(place)
+    def node(self, value: object, location: SourceLocation, what: str = "", depth: int = 0) -> Node:
+        """Return the node of a value. Raise ``UsageError`` if it is not JSON; ``what`` names it."""
+        span = self._span(location)
         if depth > argument_checks.MAX_DEPTH:
-            raise UsageError(f"tool {self.name!r}: {what} is nested too deep, or holds itself")
+            raise UsageError(f"tool {self.name!r}: {what} is nested too deep, or contains itself")
         if isinstance(value, DefinedStep):
-            return self.node(value.said(), value.place, what, depth + 1)
+            return self.node(value.to_spec(), value.location, what, depth + 1)
         if isinstance(value, Mapping):
-            return MappingNode.of(self._entries(value, place, what, depth), span)
+            return MappingNode.of(self._entries(value, location, what, depth), span)
         if isinstance(value, list | tuple):
-            items = (self.node(each, place, f"{what}[{at}]", depth + 1) for at, each in enumerate(value))
+            items = (self.node(each, location, f"{what}[{at}]", depth + 1) for at, each in enumerate(value))
             return SequenceNode(tuple(items), span)
         argument_checks.json_value(f"tool {self.name!r}: {what}", value)
         assert value is None or isinstance(value, bool | int | float | str)
         return Scalar(value, span)
 
     def _entries(
-        self, value: Mapping[object, object], place: SourceLocation, what: str, depth: int
+        self, value: Mapping[object, object], location: SourceLocation, what: str, depth: int
     ) -> Iterator[MappingEntry]:
-        span = self._span(place)
+        span = self._span(location)
         for key, each in value.items():
             name = argument_checks.text(f"tool {self.name!r}: a key of {what or 'it'}", key)
-            yield MappingEntry(name, span, self.node(each, place, f"{what}.{name}".lstrip("."), depth + 1))
+            yield MappingEntry(name, span, self.node(each, location, f"{what}.{name}".lstrip("."), depth + 1))
 
-    def _span(self, place: SourceLocation) -> Span:
-        """The line of the program, without the blanks around it; its beginning where it cannot be read."""
-        line = self.source.line(place.line) if place.path == self.source.path else ""
+    def _span(self, location: SourceLocation) -> Span:
+        """Return the span of a line without surrounding whitespace; of its start if it cannot be read."""
+        line = self.source.line(location.line) if location.path == self.source.path else ""
         start = len(line) - len(line.lstrip()) + 1
-        return Span(place.path, Position(place.line, start), Position(place.line, max(start, len(line.rstrip())) + 1))
-
-
-_NOT_THERE: Final = "add that tool to the registry first, or in the same call of add"
+        end = max(start, len(line.rstrip())) + 1
+        return Span(location.path, Position(location.line, start), Position(location.line, end))
 
 
 def check_calls(new: Iterable[ComposedTool], tools: Iterable[ToolSpec]) -> None:
-    """Raise ``SpecError`` where one of ``new`` cannot do its work with ``tools``, of which it is one."""
+    """Raise ``SpecError`` if a tool of ``new`` cannot call what it needs; ``tools`` are all tools with these."""
     known = by_name(tools)
     for tool in new:
-        refuse(tool.name, [*_findings(tool, known)])
+        _raise_errors(tool.name, [*_findings(tool, known)])
 
 
 def _findings(tool: ComposedTool, known: Mapping[str, ToolSpec]) -> Iterator[Diagnostic]:
-    missing = [(name, span) for name, span in tool_references(tool.located) if name not in known]
-    for name, span in missing:
-        yield Diagnostic(
-            codes.DANGLING, f"there is no tool {name[:80]!r} here", span, suggestion(name, known) or _NOT_THERE
-        )
+    for name, span in tool_references(tool.located):
+        if name not in known:
+            hint = suggestion(name, known) or "add that tool to the registry first, or in the same call of add"
+            yield Diagnostic(codes.DANGLING, f"there is no tool {name[:80]!r} in this registry", span, hint)
     span = tool.located.key_span("backend")
     if names := circle(tool.spec, known):
-        yield Diagnostic(codes.CALL_CIRCLE, f"it would call itself: {' -> '.join(names)}", span, "break the circle")
+        yield Diagnostic(codes.CALL_CIRCLE, f"it would call itself: {' -> '.join(names)}", span, "break the cycle")
     elif (deep := depth(tool.spec, known)) > MAX_DEPTH:
-        message = f"calls stand {deep} deep in each other here, and {MAX_DEPTH} is the most"
-        yield Diagnostic(codes.CALL_DEPTH, message, span, "let it call what does the work more directly")
+        message = f"calls are nested {deep} levels deep; the maximum is {MAX_DEPTH}"
+        yield Diagnostic(codes.CALL_DEPTH, message, span, "call the tool that does the work more directly")
     backend = tool.spec.backend
     if backend.tag == "composite":
         for index, step in enumerate(backend.steps):

@@ -1,4 +1,4 @@
-"""Two ways to define a tool: by decorator, from a function's own words, or by builder, parameter by parameter."""
+"""Define a tool in Python: with the decorator ``tool``, or with the builder ``define``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict, Unpack, get_type_hints, overload
 
-from toolc.functions.composed import DefinedStep, SourceLocation
+from toolc.functions.composed import DefinedStep, SourceLocation, compose
 from toolc.functions.tool import ComposedTool, FunctionTool, Traits, check_description, check_parameters, make_tool
-from toolc.functions.type_hints import Hint, HintError, json_default, read_docstring, read_hint
+from toolc.functions.type_hints import Hint, HintError, json_default, object_schema, read_docstring, read_hint
 from toolc.model import argument_checks
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
@@ -19,7 +19,7 @@ from toolc.model.spec.composed_backends import AgentProvider, Strategy
 __all__ = ["Definition", "define", "tool"]
 
 CONTEXT: Final = "ctx"
-"""The function's parameter that is no tool parameter: it gets the call's context."""
+"""The name of the function parameter that receives the context of the call instead of an argument."""
 
 _TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
 _NAMED: Final = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY})
@@ -41,12 +41,10 @@ def tool(
     description: str | None = None,
     **traits: Unpack[Traits],
 ) -> FunctionTool | Callable[[Function], FunctionTool]:
-    """Make a tool of a function: ``@tool``, or ``@tool(name="...", timeout=5)``.
+    """Define a tool from a function: ``@tool``, or ``@tool(name="...", timeout=5)``.
 
-    Its name, description and parameters are the function's: type hints give the schema (see
-    ``toolc.functions.type_hints``), the docstring the words. A parameter ``ctx`` is no parameter of the tool.
-    Raises
-    ``UsageError`` for what cannot be said to a model.
+    The schema comes from the type hints (see ``toolc.functions.type_hints``), the descriptions from the docstring. A
+    parameter ``ctx`` receives the context of the call. Raise ``UsageError`` if a part is missing or has no JSON form.
     """
     if function is None:
         return lambda each: _from_function(each, name, description, traits)
@@ -56,25 +54,25 @@ def tool(
 def define(
     name: str, description: str, *, parameters: JsonObject | None = None, **traits: Unpack[Traits]
 ) -> Definition:
-    """Begin to define a tool; ``handler``, ``composite`` or ``agent`` makes it.
+    """Start the definition of a tool; ``handler``, ``composite`` or ``agent`` completes it.
 
-    ``parameters`` may be a whole JSON Schema of type object. Raises ``UsageError`` for what is none, and for a
-    description that says nothing.
+    ``parameters`` is a JSON Schema of type object, instead of calls of ``param``. Raise ``UsageError`` if it or the
+    description is invalid.
     """
     argument_checks.text("a tool's name", name)
     check_description(name, description)
     if parameters is not None:
         if not isinstance(parameters, dict):
             raise UsageError(
-                f"tool {name!r}: its parameters are a JSON Schema of type object, and not {parameters!r:.60}; "
-                "write a dict, or leave it out and say them with .param(...)"
+                f"tool {name!r}: parameters must be a JSON Schema of type object, not {parameters!r:.60}; "
+                "pass a dict, or omit it and use .param(...)"
             )
         check_parameters(name, parameters)
     return Definition(name=name, description=description, schema=parameters, traits=traits)
 
 
 class AgentKeys(TypedDict, total=False):
-    """What a sub-agent may be told beside what it must be: keys of ``backend.agent``, as a spec has them."""
+    """Optional keys of ``backend.agent``, as in a spec."""
 
     base_url: str
     api_key: str
@@ -86,9 +84,9 @@ class AgentKeys(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A tool that is being defined: each method returns a new one.
+    """An incomplete tool. Definitions are immutable: each method returns a new one, or the tool.
 
-    ``handler`` makes a function of it, ``composite`` steps that are calls of other tools, and ``agent`` a model.
+    ``handler`` completes it with a function, ``composite`` with calls of other tools, ``agent`` with a model.
     """
 
     name: str
@@ -101,9 +99,9 @@ class Definition:
     def param(
         self, name: str, kind: object, description: str = "", *, enum: list[JsonValue] | None = None
     ) -> Definition:
-        """A parameter that every call must give.
+        """Add a required parameter.
 
-        ``kind`` is a type of JSON Schema (``"string"``) or a type hint. Raises ``UsageError``.
+        ``kind`` is a JSON Schema type (``"string"``) or a type hint. Raise ``UsageError`` if an argument is invalid.
         """
         return replace(self._with(name, kind, description, enum), required=(*self.required, name))
 
@@ -116,31 +114,29 @@ class Definition:
         enum: list[JsonValue] | None = None,
         default: JsonValue = None,
     ) -> Definition:
-        """A parameter that a call may leave out: the handler then gets ``default``, or nothing where it is None."""
+        """Add an optional parameter. If a call omits it, the handler receives ``default`` unless that is None."""
         keywords: JsonObject = {} if default is None else {"default": default}
         return self._with(name, kind, description, enum, keywords)
 
     def handler(self, function: Function) -> FunctionTool:
-        """The tool that calls ``function`` with the arguments as keywords. Raises ``UsageError``."""
+        """Return a tool that calls ``function`` with keyword arguments. Raise ``UsageError`` if it rejects them."""
         argument_checks.function(f"tool {self.name!r}: its handler", function)
         schema = self._parameters()
         properties = schema.get("properties")
         taken = properties if isinstance(properties, dict) else {}
         given = [name for name in taken if not Schema(schema).may_be_absent(name)]
-        wants_context = _check_takes(self.name, function, [*taken], given)
-        loads = {name: hint.load for name, hint in self.hints if hint.load}
-        backend = HostFunction(function=function, loads=loads, context=CONTEXT if wants_context else None)
+        wants_context = _check_signature(self.name, function, [*taken], given)
+        backend = _backend(function, dict(self.hints), wants_context=wants_context)
         return make_tool(self.name, self.description, schema, backend, self.traits)
 
     def composite(self, strategy: Strategy, *steps: DefinedStep) -> ComposedTool:
-        """The composite that calls other tools of its registry: compiled ones, functions, and other such tools.
+        """Return a composite that calls other tools of its registry, as in a spec.
 
-        ``strategy`` and what a ``step`` says mean what they mean in a spec. Raises ``SpecError`` with what a check
-        of the same spec finds, and ``UsageError`` for what is no JSON. What the steps call is looked for when the
-        tool is added to a registry.
+        The called tools are looked up when the composite is added to a registry. Raise ``SpecError`` if the same
+        spec would have errors, and ``UsageError`` for values that are not JSON.
         """
         for each in steps:
-            argument_checks.of_type(f"tool {self.name!r}: each step", each, DefinedStep, "what step(...) made")
+            argument_checks.of_type(f"tool {self.name!r}: each step", each, DefinedStep, "a return value of step(...)")
         backend = {"composite": {"strategy": strategy, "steps": steps}}
         return self._composed(backend, None, SourceLocation.of_caller())
 
@@ -154,22 +150,24 @@ class Definition:
         secrets: Mapping[str, object] | None = None,
         **keys: Unpack[AgentKeys],
     ) -> ComposedTool:
-        """The sub-agent that answers with the help of ``tools`` of its registry, whatever they are made of.
+        """Return a sub-agent that can call ``tools`` of its registry.
 
-        The keywords are the keys of ``backend.agent`` in a spec, and ``secrets`` is ``sandbox.secrets`` there.
-        Raises what ``composite`` raises.
+        The other arguments are the keys of ``backend.agent`` in a spec, and ``secrets`` is ``sandbox.secrets``. Raise
+        the same errors as ``composite``.
         """
-        said = {"provider": provider, "model": model, "instructions": instructions, "tools": tools, **keys}
-        return self._composed({"agent": said}, secrets, SourceLocation.of_caller())
+        agent = {"provider": provider, "model": model, "instructions": instructions, "tools": tools, **keys}
+        return self._composed({"agent": agent}, secrets, SourceLocation.of_caller())
 
-    def _composed(self, backend: Mapping[str, object], secrets: object, place: SourceLocation) -> ComposedTool:
-        from toolc.functions.composed import compose  # which needs the compiler, and functions do not
-
-        about: JsonObject = {"name": self.name, "description": self.description, "parameters": self._parameters()}
-        return compose(about, backend, self.traits, secrets, place)
+    def _composed(self, backend: Mapping[str, object], secrets: object, location: SourceLocation) -> ComposedTool:
+        interface: JsonObject = {"name": self.name, "description": self.description, "parameters": self._parameters()}
+        return compose(interface, backend, self.traits, secrets, location)
 
     def _parameters(self) -> JsonObject:
-        return _closed(self.schema) if self.schema is not None else _object(dict(self.hints), self.required)
+        if self.schema is None:
+            return object_schema(dict(self.hints), self.required)
+        # A schema accepts only the properties it names, unless it states otherwise.
+        is_open = {"additionalProperties", "unevaluatedProperties"} & self.schema.keys()
+        return dict(self.schema) if is_open else {**self.schema, "additionalProperties": False}
 
     def _with(
         self,
@@ -185,31 +183,35 @@ class Definition:
         argument_checks.json_value(f"{where} enum", [*argument_checks.sequence(f"{where} enum", enum or [], "values")])
         argument_checks.json_value(f"{where} default", (keywords or {}).get("default"))
         if self.schema is not None:
-            raise UsageError(f"tool {self.name!r} has a whole schema already; put the parameter {name!r} in there")
+            raise UsageError(f"tool {self.name!r} already has a schema; add the parameter {name!r} to it")
         if any(name == each for each, _ in self.hints):
-            raise UsageError(f"tool {self.name!r} has a parameter {name!r} already")
-        said: JsonObject = {"description": description} if description else {}
+            raise UsageError(f"tool {self.name!r} already has a parameter {name!r}")
+        described: JsonObject = {"description": description} if description else {}
         choices: JsonObject = {"enum": enum} if enum is not None else {}
         hint = _kind(self.name, name, kind)
-        hint = Hint(hint.schema | said | choices | (keywords or {}), hint.load)
+        hint = Hint(hint.schema | described | choices | (keywords or {}), hint.load)
         return replace(self, hints=(*self.hints, (name, hint)))
 
 
 def _from_function(function: Function, name: str | None, description: str | None, traits: Traits) -> FunctionTool:
-    argument_checks.function("a tool that is made with @tool", function)
-    words = read_docstring(inspect.getdoc(function))
+    argument_checks.function("the argument of @tool", function)
+    docstring = read_docstring(inspect.getdoc(function))
     name = name or _name(function)
     hints, required, wants_context = {}, [], False
     for each, hint in _hints(function).items():
         if each.name == CONTEXT:
             wants_context = True
             continue
-        hints[each.name] = _parameter(function, each, hint, words.arguments.get(each.name))
+        hints[each.name] = _parameter(function, each, hint, docstring.arguments.get(each.name))
         if each.default is each.empty:
             required.append(each.name)
-    loads = {each: hint.load for each, hint in hints.items() if hint.load}
-    backend = HostFunction(function=function, loads=loads, context=CONTEXT if wants_context else None)
-    return make_tool(name, description or words.description, _object(hints, required), backend, traits)
+    backend = _backend(function, hints, wants_context=wants_context)
+    return make_tool(name, description or docstring.description, object_schema(hints, required), backend, traits)
+
+
+def _backend(function: Function, hints: Mapping[str, Hint], *, wants_context: bool) -> HostFunction:
+    loads = {name: hint.load for name, hint in hints.items() if hint.load}
+    return HostFunction(function=function, loads=loads, context=CONTEXT if wants_context else None)
 
 
 def _hints(function: Function) -> dict[inspect.Parameter, object]:
@@ -217,31 +219,31 @@ def _hints(function: Function) -> dict[inspect.Parameter, object]:
         hints = get_type_hints(function, include_extras=True)
         parameters = inspect.signature(function).parameters.values()
     except (NameError, TypeError, ValueError) as error:
-        raise UsageError(f"{_place(function)}: its type hints cannot be read: {error}") from None
+        raise UsageError(f"{_location(function)}: its type hints cannot be read: {error}") from None
     return {each: hints.get(each.name, each.empty) for each in parameters}
 
 
-def _parameter(function: Function, each: inspect.Parameter, hint: object, words: str | None) -> Hint:
-    where = f"{_place(function)}: the parameter {each.name!r}"
+def _parameter(function: Function, each: inspect.Parameter, hint: object, description: str | None) -> Hint:
+    where = f"{_location(function)}: the parameter {each.name!r}"
     if each.kind not in _NAMED:
-        raise UsageError(f"{where} is not passed by name; a tool's parameters have names and are listed one by one")
+        raise UsageError(f"{where} cannot be passed by name; a tool needs named parameters, listed individually")
     if hint is each.empty:
-        raise UsageError(f"{where} has no type hint, which the model needs; write e.g. {each.name}: str")
+        raise UsageError(f"{where} has no type hint; write for example {each.name}: str")
     try:
         read = read_hint(hint)
     except HintError as error:
         raise UsageError(f"{where}: {error}") from None
-    said: JsonObject = {"description": words} if words and "description" not in read.schema else {}
+    described: JsonObject = {"description": description} if description and "description" not in read.schema else {}
     default = json_default(each.default)
     keywords: JsonObject = {"default": default[0]} if default else {}
-    return Hint(read.schema | said | keywords, read.load)
+    return Hint(read.schema | described | keywords, read.load)
 
 
 def _kind(tool_name: str, name: str, kind: object) -> Hint:
     where = f"tool {tool_name!r}, parameter {name!r}"
     if isinstance(kind, str):
         if kind not in _TYPES:
-            raise UsageError(f"{where}: {kind!r} is no type of JSON Schema; use one of: {', '.join(_TYPES)}")
+            raise UsageError(f"{where}: {kind!r} is not a JSON Schema type; use one of: {', '.join(_TYPES)}")
         return Hint({"type": kind})
     try:
         return read_hint(kind)
@@ -249,44 +251,29 @@ def _kind(tool_name: str, name: str, kind: object) -> Hint:
         raise UsageError(f"{where}: {error}") from None
 
 
-def _check_takes(name: str, function: Function, parameters: list[str], given: list[str]) -> bool:
-    """Whether the function wants the context too.
+def _check_signature(name: str, function: Function, parameters: list[str], given: list[str]) -> bool:
+    """Return whether the function has a parameter for the context.
 
-    Raises ``UsageError`` where it does not take the parameters, or needs more than those that are always given.
+    Raise ``UsageError`` if it does not accept ``parameters``, or requires more than ``given``, the required ones.
     """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return False  # a built-in one, which does not say
+        return False  # a built-in function without a signature
     wants_context = CONTEXT in signature.parameters and CONTEXT not in parameters
     for names in (parameters, given):
         try:
             signature.bind(**dict.fromkeys([*names, CONTEXT] if wants_context else names))
         except TypeError as error:
-            remedy = "; give what a call may leave out a default, in param_opt(default=...) or in the handler"
+            remedy = "; give optional parameters a default, in param_opt(default=...) or in the handler"
             raise UsageError(
-                f"tool {name!r}: its handler at {_place(function)} cannot be called with the keywords "
-                f"{', '.join(names) or 'of no parameter'}: {error}{remedy if names is given else ''}"
+                f"tool {name!r}: its handler at {_location(function)} cannot be called with the keywords "
+                f"{', '.join(names) or '(none)'}: {error}{remedy if names is given else ''}"
             ) from None
     return wants_context
 
 
-def _object(hints: Mapping[str, Hint], required: list[str] | tuple[str, ...]) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": {name: hint.schema for name, hint in hints.items()},
-        "required": [*required],
-        "additionalProperties": False,
-    }
-
-
-def _closed(schema: JsonObject) -> JsonObject:
-    """A whole schema, which takes nothing that it does not name unless it says otherwise."""
-    is_open = {"additionalProperties", "unevaluatedProperties"} & schema.keys()
-    return dict(schema) if is_open else {**schema, "additionalProperties": False}
-
-
-def _place(function: Function) -> str:
+def _location(function: Function) -> str:
     code = getattr(inspect.unwrap(function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}: {_name(function)}" if code else _name(function)
 

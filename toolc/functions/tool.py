@@ -1,9 +1,9 @@
-"""A function as a tool: what the model sees of it, made sure of when it is defined."""
+"""Functions, composites and sub-agents of a program as tools. Their definitions are checked when they are created."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypedDict
@@ -27,17 +27,17 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 DEFAULT_TIMEOUT: Final = 30.0
-"""How long a call may take, in seconds, where nothing else is said: as long as a compiled tool's."""
+"""The default timeout of a call in seconds, the same as for compiled tools."""
 
 _NO_BACKEND: Final = ShellBackend(command=Argv(elements=()))
-"""Stands in for the backend where a digest is made, which has nothing of a backend."""
+"""Replaces the backend when the surface digest is computed, which does not cover the backend."""
 
 
 class Traits(TypedDict, total=False):
-    """What a tool may have beside its name, description and parameters.
+    """The options of a tool in addition to its name, description and parameters.
 
-    ``timeout`` is in seconds, 30 by default. ``read_only`` to ``open_world`` are MCP's hints; ``confirm`` has a
-    person asked before each call; ``result_schema`` is what the tool's data must satisfy.
+    ``timeout`` is in seconds, 30 by default. ``read_only`` to ``open_world`` are the hints of MCP. ``confirm``
+    requires a user's approval of each call. ``result_schema`` is the JSON Schema of the tool's structured data.
     """
 
     label: str
@@ -57,24 +57,30 @@ _OPTIONS: Final = ("name", "description", *Traits.__annotations__)
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionTool:
-    """A function of this program as a tool, for ``Registry.add``; still to be called as the function it is."""
+class _ProgramTool:
+    """A tool that a program defines, for ``Registry.add``."""
 
     spec: ToolSpec
-    function: Callable[..., object]
 
     @property
     def name(self) -> str:
-        """The name that the model calls it by."""
+        """The name that the model uses in calls."""
         return self.spec.name
 
     def registered(self) -> RegisteredTool:
-        """The tool as a registry has it. Its effect has no digest: nobody can review a running program."""
+        """Return the tool as stored in a registry, without effect digest: a running program cannot be reviewed."""
         surface = digests(replace(self.spec, backend=_NO_BACKEND)).surface
         return RegisteredTool(spec=self.spec, surface_digest=surface, effect_digest="")
 
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool(_ProgramTool):
+    """A function of this program as a tool, for ``Registry.add``. It can still be called like the function."""
+
+    function: Callable[..., object]
+
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """What the function returns, called as if it were no tool."""
+        """Call the function without the checks of a tool call."""
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -82,24 +88,13 @@ class FunctionTool:
 
 
 @dataclass(frozen=True, slots=True)
-class ComposedTool:
-    """A composite or a sub-agent of this program, for ``Registry.add``; it calls tools of the registry it is in.
+class ComposedTool(_ProgramTool):
+    """A composite or a sub-agent of this program, for ``Registry.add``. It calls tools of its registry.
 
-    ``located`` says which line of the program says what.
+    ``located`` has the line of the program for each value.
     """
 
-    spec: ToolSpec
     located: LocatedTool
-
-    @property
-    def name(self) -> str:
-        """The name that the model calls it by."""
-        return self.spec.name
-
-    def registered(self) -> RegisteredTool:
-        """The tool as a registry has it. Its effect has no digest: it is whatever the tools are that it calls."""
-        surface = digests(replace(self.spec, backend=_NO_BACKEND)).surface
-        return RegisteredTool(spec=self.spec, surface_digest=surface, effect_digest="")
 
     def __repr__(self) -> str:
         kind = {"agent": "sub-agent"}.get(self.spec.backend.tag, self.spec.backend.tag)
@@ -109,21 +104,26 @@ class ComposedTool:
 def make_tool(
     name: str, description: str, parameters: JsonObject, backend: HostFunction, traits: Traits
 ) -> FunctionTool:
-    """Check what a spec's checks would, and make the tool. Raises ``UsageError``."""
+    """Check the definition and return the tool. Raise ``UsageError``."""
     check_traits(name, traits)
-    _check_names((name, *traits.get("aliases", ())))
+    for each in (name, *traits.get("aliases", ())):
+        if not (isinstance(each, str) and _NAME.fullmatch(each)):
+            raise UsageError(
+                f"{each!r} is not a valid tool name: use 1 to 64 of the characters A-Z a-z 0-9 _ -, and do not start "
+                "with a digit or -"
+            )
     check_parameters(name, parameters)
     check_description(name, description)
     for what, schema in (("parameters", parameters), ("result_schema", traits.get("result_schema"))):
         if schema is not None and (problem := _problem(schema)):
-            raise UsageError(f"tool {name!r}: its {what} are no JSON Schema: {problem}")
+            raise UsageError(f"tool {name!r}: its {what} are not a valid JSON Schema: {problem}")
     return FunctionTool(_spec(name, description.strip(), parameters, backend, traits), backend.function)
 
 
 def check_traits(name: str, traits: Traits) -> None:
-    """Raise ``UsageError`` for an option that there is not, and for a value that an option cannot have."""
+    """Raise ``UsageError`` for an unknown option or an invalid value."""
     if unknown := sorted(traits.keys() - Traits.__annotations__.keys()):
-        raise UsageError(f"tool {name!r}: there is no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}")
+        raise UsageError(f"tool {name!r}: there is no option {unknown[0]!r}; the options are: {', '.join(_OPTIONS)}")
     for option, value in traits.items():
         _CHECKS[option](f"tool {name!r}: {option}", value)
 
@@ -154,7 +154,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], object]]] = {
     "open_world": _optional(argument_checks.boolean),
     "result_schema": _optional(argument_checks.json_object),
 }
-"""What may stand in each option."""
+"""The check of the value of each option."""
 
 
 def _spec(name: str, description: str, parameters: JsonObject, backend: HostFunction, traits: Traits) -> ToolSpec:
@@ -181,27 +181,15 @@ def _spec(name: str, description: str, parameters: JsonObject, backend: HostFunc
     )
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and _NAME.fullmatch(value) is not None
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for each in names:
-        if not _is_name(each):
-            raise UsageError(
-                f"{each!r} is no name of a tool: 1 to 64 of A-Z a-z 0-9 _ - that do not start with a digit or -"
-            )
-
-
 def check_description(name: str, description: object) -> None:
-    """Raise ``UsageError`` for what tells a model nothing."""
+    """Raise ``UsageError`` unless ``description`` is a string that is not blank."""
     if not (isinstance(description, str) and description.strip()):
-        raise UsageError(f"tool {name!r} has no description, by which a model decides when to call it; write one")
+        raise UsageError(f"tool {name!r} has no description; write one: a model uses it to decide when to call")
     argument_checks.text(f"tool {name!r}: its description", description)
 
 
 def check_parameters(name: str, parameters: object) -> None:
-    """Raise ``UsageError`` for what is no schema of an object with properties that a call can name."""
+    """Raise ``UsageError`` unless ``parameters`` is the schema of an object whose property names are valid."""
     parameters = argument_checks.json_object(f"tool {name!r}: its parameters", parameters)
     properties = parameters.get("properties")
     if parameters.get("type") != "object" or not isinstance(properties, dict):
@@ -209,16 +197,16 @@ def check_parameters(name: str, parameters: object) -> None:
     for each in properties:
         if not _PARAMETER.fullmatch(each):
             raise UsageError(
-                f"tool {name!r}: {each!r} is no name of a parameter: "
-                "1 to 64 of A-Z a-z 0-9 _ that do not start with a digit"
+                f"tool {name!r}: {each!r} is not a valid parameter name: use 1 to 64 of the characters A-Z a-z 0-9 _, "
+                "and do not start with a digit"
             )
 
 
 def _problem(schema: JsonObject) -> str:
-    """What is wrong with a schema; empty where nothing is."""
+    """Return why a schema is invalid; an empty string if it is valid."""
     if is_plain_schema(schema):
         return ""
-    from jsonschema import Draft202012Validator, SchemaError  # a tenth of a second that plain schemas need not cost
+    from jsonschema import Draft202012Validator, SchemaError  # lazy: 98 ms, and plain schemas do not need it
 
     try:
         Draft202012Validator.check_schema(schema)

@@ -1,8 +1,8 @@
-"""From a type hint to the JSON Schema that a model sees, and from JSON back to what the hint says.
+"""Convert type hints to JSON Schema, and JSON values to the types of the hints; read docstrings.
 
-The subset: ``str int float bool None``, ``list[T]``, ``tuple[T, ...]``, ``dict[str, T]``, ``Literal``, ``Enum``,
-unions, dataclasses, ``TypedDict``, ``object`` or ``Any`` for any JSON, and ``Annotated[T, "words for the model"]``
-or ``Annotated[T, {"minimum": 1}]``. All else is refused when a tool is defined.
+Supported hints: ``str int float bool None``, ``list[T]``, ``tuple[T, ...]``, ``dict[str, T]``, ``Literal``, ``Enum``,
+unions, dataclasses, ``TypedDict``, ``object`` or ``Any`` for any JSON value, and ``Annotated[T, "description"]`` or
+``Annotated[T, {"minimum": 1}]``. Others are rejected when a tool is defined.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import Load
 
 MAX_DEPTH: Final = 32
-"""How deep hints may nest; a dataclass that holds itself nests for ever."""
+"""The maximum nesting depth of hints. A dataclass that contains itself would be infinitely deep."""
 
 _PLAIN: Final[Mapping[object, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 class HintError(ValueError):
-    """A type hint that no JSON Schema of a tool says; ``str(error)`` has the reason and what to write."""
+    """Raised for a type hint without a JSON form; ``str(error)`` is the reason and what to use instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What a type hint means: ``load`` is None where JSON's own value is passed on."""
+    """The schema of a type hint. ``load`` converts a JSON value to the type; None if no conversion is needed."""
 
     schema: JsonObject
     load: Load | None = None
 
 
 def read_hint(hint: object, depth: int = 0) -> Hint:
-    """Read one type hint, resolved and with its ``Annotated``. Raises ``HintError``."""
+    """Return the meaning of a resolved type hint. Raise ``HintError``."""
     if depth > MAX_DEPTH:
-        raise HintError(f"it is nested deeper than {MAX_DEPTH} levels, or holds itself")
+        raise HintError(f"it is nested deeper than {MAX_DEPTH} levels, or contains itself")
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _annotated(read_hint(arguments[0], depth), arguments[1:])
@@ -62,7 +62,7 @@ def read_hint(hint: object, depth: int = 0) -> Hint:
         return _choices(arguments)
     if origin in {Union, types.UnionType}:
         return _union([read_hint(each, depth + 1) for each in arguments])
-    # By identity: a hint need not have a hash, as one does not whose Annotated holds a schema.
+    # By identity: not all hints have a hash, for example an Annotated with a schema.
     if hint is Any or hint is object:
         return Hint({})
     if hint is None or hint is type(None):
@@ -81,7 +81,7 @@ def _container(hint: object, origin: object, arguments: tuple[object, ...], dept
         return Hint(items.schema, lambda value: tuple(_items(items.load(value) if items.load else value)))
     if kind is dict or kind is Mapping:
         if arguments and arguments[0] is not str:
-            raise HintError(f"the keys of a JSON object are strings, and not {_named(arguments[0])}")
+            raise HintError(f"the keys of a JSON object are strings, not {_type_name(arguments[0])}")
         return _map(read_hint(arguments[1], depth) if arguments else Hint({}))
     if isinstance(hint, type):
         if issubclass(hint, Enum):
@@ -91,7 +91,7 @@ def _container(hint: object, origin: object, arguments: tuple[object, ...], dept
         if is_typeddict(hint):
             return _typed_dict(hint, depth)
     raise HintError(
-        f"{_named(hint)} has no JSON form; use str, int, float, bool, list[...], dict[str, ...], Literal, Enum, "
+        f"{_type_name(hint)} has no JSON form; use str, int, float, bool, list[...], dict[str, ...], Literal, Enum, "
         "a dataclass or a TypedDict"
     )
 
@@ -107,12 +107,12 @@ def _annotated(hint: Hint, notes: tuple[object, ...]) -> Hint:
 
 
 def _choices(values: Sequence[object]) -> Hint:
-    """``enum`` of these values, with their type where they share one, as every provider wants it."""
+    """Return an ``enum`` of these values, with their type if all have the same one: providers require it."""
     plain: list[JsonValue] = [each for each in values if each is None or isinstance(each, str | int | float | bool)]
     if not plain or len(plain) != len(values):
         raise HintError("its values must be one or more strings, numbers, booleans or None")
-    names = {_PLAIN.get(type(each), "") for each in plain}
-    kind: JsonObject = {"type": names.pop()} if len(names) == 1 and "" not in names else {}
+    types_of = {_PLAIN.get(type(each), "") for each in plain}
+    kind: JsonObject = {"type": types_of.pop()} if len(types_of) == 1 and "" not in types_of else {}
     return Hint(kind | {"enum": plain})
 
 
@@ -123,11 +123,11 @@ def _enum(cls: type[Enum]) -> Hint:
 def _union(members: Sequence[Hint]) -> Hint:
     loads = [each.load for each in members if each.load not in {None, *_NUMBERS.values()}]
     if len(loads) > 1:
-        raise HintError("a union may have one enum, tuple or class at most: JSON does not say which one is meant")
+        raise HintError("a union may contain only one enum, tuple or class: JSON does not identify the type")
     special = next(iter(loads), None)
     others = [each for each in members if each.load is not special or special is None]
     if special is not None and any(each.schema.get("type") != "null" for each in others):
-        raise HintError("an enum, tuple or class stands in a union with None only: JSON does not say what is meant")
+        raise HintError("an enum, tuple or class may be in a union only with None: JSON does not identify the type")
     load = None if special is None else lambda value: None if value is None else special(value)
     types_of = [each.schema.get("type") for each in members]
     if all(len(each.schema) == 1 for each in members) and all(isinstance(each, str) for each in types_of):
@@ -159,22 +159,25 @@ def _dataclass(cls: type, depth: int) -> Hint:
             read[each.name] = Hint(read[each.name].schema | {"default": default[0]}, read[each.name].load)
     missing = dataclasses.MISSING
     required = [each.name for each in fields if each.default is missing and each.default_factory is missing]
-    return Hint(_object(read, required), lambda value: cls(**_loaded(read, value)))
+    return Hint(object_schema(read, required), lambda value: cls(**_loaded(read, value)))
 
 
 def _typed_dict(cls: type, depth: int) -> Hint:
     hints = get_type_hints(cls, include_extras=True)
     read = {name: read_hint(hint, depth) for name, hint in hints.items()}
-    # Where annotations are postponed, as here, the class has not seen Required and NotRequired.
+    # If annotations are postponed, the class has not evaluated Required and NotRequired.
     total: frozenset[str] = getattr(cls, "__required_keys__", frozenset())
-    said = {name: get_origin(hint) for name, hint in hints.items()}
-    required = [name for name, each in said.items() if each is Required or (each is not NotRequired and name in total)]
+    origins = {name: get_origin(hint) for name, hint in hints.items()}
+    required = [
+        name for name, each in origins.items() if each is Required or (each is not NotRequired and name in total)
+    ]
     plain = {None, *_NUMBERS.values()}
     load = None if all(each.load in plain for each in read.values()) else lambda value: _loaded(read, value)
-    return Hint(_object(read, required), load)
+    return Hint(object_schema(read, required), load)
 
 
-def _object(read: Mapping[str, Hint], required: Sequence[str]) -> JsonObject:
+def object_schema(read: Mapping[str, Hint], required: Sequence[str]) -> JsonObject:
+    """Return the schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": {name: each.schema for name, each in read.items()},
@@ -189,7 +192,7 @@ def _loaded(read: Mapping[str, Hint], value: JsonValue) -> dict[str, object]:
 
 
 def json_default(value: object) -> tuple[JsonValue] | None:
-    """A default as JSON, in a list of one; None for one that only Python knows, None among them."""
+    """Return a default as a tuple of one JSON value; None if it is None or has no JSON form."""
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, str | int | float | bool):
@@ -199,7 +202,7 @@ def json_default(value: object) -> tuple[JsonValue] | None:
 
 
 def _whole(value: JsonValue) -> object:
-    # To JSON Schema 2.0 is an integer as well.
+    # JSON Schema counts 2.0 as an integer.
     return int(value) if isinstance(value, float) else value
 
 
@@ -220,7 +223,7 @@ def _members(value: JsonValue) -> JsonObject:
     return value
 
 
-def _named(hint: object) -> str:
+def _type_name(hint: object) -> str:
     return hint.__name__ if isinstance(hint, type) else str(hint).removeprefix("typing.")
 
 
@@ -231,40 +234,40 @@ _FIELD: Final = re.compile(r":(\w+)(?:\s+[^:]*?(\w+))?:\s*(.*)")
 
 
 @dataclass(slots=True)
-class Words:
-    """``description`` is all before the first section; ``arguments`` are described by name."""
+class Docstring:
+    """The text before the first section of a docstring, and the descriptions of arguments by name."""
 
     description: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
 
 
-def read_docstring(text: str | None) -> Words:
-    """Read a docstring; one that follows neither convention is all description."""
-    words = Words()
-    told: list[str] = []
-    current, indent, in_arguments, told_all = "", 0, False, False
+def read_docstring(text: str | None) -> Docstring:
+    """Read a docstring in Google or Sphinx style; in any other style, all of it is the description."""
+    found = Docstring()
+    description: list[str] = []
+    current, indent, in_arguments, in_sections = "", 0, False, False
     for line in inspect.cleandoc(text or "").splitlines():
         if _SECTION.match(line):
-            in_arguments, told_all, current = bool(_ARGUMENTS.match(line)), True, ""
-        elif found := _FIELD.match(line):
-            told_all, in_arguments = True, False
-            current = (found[2] or "") if found[1] in {"param", "parameter", "arg"} else ""
-            _say(words, current, found[3])
+            in_arguments, in_sections, current = bool(_ARGUMENTS.match(line)), True, ""
+        elif match := _FIELD.match(line):
+            in_sections, in_arguments = True, False
+            current = (match[2] or "") if match[1] in {"param", "parameter", "arg"} else ""
+            _append(found, current, match[3])
             indent = 0
-        elif in_arguments and (found := _ARGUMENT.match(line)) and (not current or _indent(line) <= indent):
-            current, indent = found[1], _indent(line)
-            _say(words, current, found[2])
+        elif in_arguments and (match := _ARGUMENT.match(line)) and (not current or _indent(line) <= indent):
+            current, indent = match[1], _indent(line)
+            _append(found, current, match[2])
         elif current and line.strip():
-            _say(words, current, line)
-        elif not told_all:
-            told.append(line)
-    words.description = re.sub(r"(?<!\n)\n(?!\n)", " ", "\n".join(told).strip())
-    return words
+            _append(found, current, line)
+        elif not in_sections:
+            description.append(line)
+    found.description = re.sub(r"(?<!\n)\n(?!\n)", " ", "\n".join(description).strip())
+    return found
 
 
-def _say(words: Words, name: str, text: str) -> None:
+def _append(docstring: Docstring, name: str, text: str) -> None:
     if name:
-        words.arguments[name] = f"{words.arguments.get(name, '')} {text.strip()}".strip()
+        docstring.arguments[name] = f"{docstring.arguments.get(name, '')} {text.strip()}".strip()
 
 
 def _indent(line: str) -> int:

@@ -1,4 +1,4 @@
-"""Composites and sub-agents that a program defines: what a spec says, by a spec's rules, over a live registry."""
+"""Composites and sub-agents defined in Python: the same specs, rules and findings as in spec files."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def compiled(tmp_path: Path) -> Registry:
     return Registry.load(tmp_path / "tools.yaml")
 
 
-def test_a_composite_is_what_the_same_spec_is(compiled: Registry) -> None:
+def test_composite_equals_the_same_spec(compiled: Registry) -> None:
     made = (
         define(
             "report",
@@ -144,7 +144,7 @@ def test_a_composite_is_what_the_same_spec_is(compiled: Registry) -> None:
     assert made.registered().effect_digest == ""
 
 
-def test_a_sub_agent_is_what_the_same_spec_is(compiled: Registry) -> None:
+def test_sub_agent_equals_the_same_spec(compiled: Registry) -> None:
     made = (
         define("helper", "Answer a question. Use it for all that takes some thought.", result_schema={"type": "object"})
         .param("question", str, "The question")
@@ -161,7 +161,7 @@ def test_a_sub_agent_is_what_the_same_spec_is(compiled: Registry) -> None:
     assert made.spec == compiled.get("helper")
 
 
-def test_its_steps_are_functions_of_the_program() -> None:
+def test_steps_call_functions() -> None:
     registry, heard = registry_of(counting()), list[Event]()
     with Executor(registry) as executor:
         result = executor.run("report", {"word": "moon"}, call_id="c", on_event=heard.append)
@@ -171,7 +171,7 @@ def test_its_steps_are_functions_of_the_program() -> None:
     assert ends == [("c.find", "c"), ("c.count", "c"), ("c", None)]
 
 
-def test_its_steps_are_tools_wherever_they_came_from(compiled: Registry) -> None:
+def test_steps_call_compiled_and_composed_tools(compiled: Registry) -> None:
     others, registry = Registry(), Registry.builtin("none")
     others.add(count)
     inner = define("inner", "Count what is said.").composite("sequential", step("n", "count", {"text": "a\nb"}))
@@ -186,7 +186,7 @@ def test_its_steps_are_tools_wherever_they_came_from(compiled: Registry) -> None
     assert result.data == {"say": "one", "all": {"n": {"lines": 2}}}
 
 
-def test_it_calls_what_the_registry_has_now() -> None:
+def test_called_tools_are_looked_up_for_each_call() -> None:
     registry = registry_of(counting())
     registry.remove("count")
     gone = registry.execute("report", {"word": "x"})
@@ -196,14 +196,14 @@ def test_it_calls_what_the_registry_has_now() -> None:
     assert registry.execute("report", {"word": "x"}).data == {"find": "1: x in a.txt", "count": "1: X IN A.TXT"}
 
 
-def test_a_registry_of_it_alone_takes_along_what_it_calls() -> None:
+def test_registry_of_one_composite_includes_called_tools() -> None:
     registry = registry_of(counting()).only("report")
     assert registry.names == ("report",)
     assert registry.execute("report", {"word": "x"}).data == {"find": "1: x in a.txt", "count": {"lines": 1}}
 
 
 @pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
-def test_a_sub_agent_calls_functions_and_compiled_tools(speech: Speech, compiled: Registry) -> None:
+def test_sub_agent_calls_functions_and_compiled_tools(speech: Speech, compiled: Registry) -> None:
     script = [speech.calls(("say", {"words": "one"}), ("count", {"text": "a\nb"})), speech.text("two lines")]
     with ScriptedModel(speech=speech, script=[*script]) as model:
         asker = (
@@ -227,7 +227,7 @@ def test_a_sub_agent_calls_functions_and_compiled_tools(speech: Speech, compiled
     assert speech.results(model.requests[1]) == [("id_1", "one"), ("id_2", '{"lines":2}')]
 
 
-def test_a_compiled_composite_still_calls_no_function(compiled: Registry) -> None:
+def test_compiled_composite_does_not_call_functions(compiled: Registry) -> None:
     compiled.remove("say")
     compiled.add(define("say", "Say it.").param("words", "string").handler(lambda words: words))
     outer = define("outer", "Call a tool that was compiled.").composite(
@@ -238,7 +238,7 @@ def test_a_compiled_composite_still_calls_no_function(compiled: Registry) -> Non
         executor.run("outer", {})
 
 
-def test_deny_lists_and_confirmation_hold_for_its_steps() -> None:
+def test_deny_list_and_confirmation_apply_to_steps() -> None:
     registry, heard = registry_of(counting()), list[Event]()
     registry.remove("count")
     asking = define("count", "Count.", confirm=True).param("text", "string").handler(lambda text: text)
@@ -254,7 +254,7 @@ def test_deny_lists_and_confirmation_hold_for_its_steps() -> None:
     assert [each.name for each in heard if isinstance(each, ToolDenied)] == ["find"]
 
 
-def test_a_lock_does_not_approve_it() -> None:
+def test_lock_does_not_approve_a_composite() -> None:
     with (
         Executor(registry_of(counting()), lock=Lock("toolc.lock", {})) as executor,
         pytest.raises(LockError, match="does not approve the tool report"),
@@ -262,15 +262,15 @@ def test_a_lock_does_not_approve_it() -> None:
         executor.run("report", {"word": "x"})
 
 
-def test_a_server_of_the_program_offers_it() -> None:
+def test_server_offers_a_composite() -> None:
     registry = registry_of(counting())
     with Executor(registry) as executor:
         assert [each.name for each in executor.tools] == ["count", "find", "report"]
         assert make_server(executor, version="1") is not None
 
 
-def refused(make: Callable[[], object]) -> list[str]:
-    """What is wrong with it: each the line, counted from that of ``make``, the column and the words."""
+def errors_of(make: Callable[[], object]) -> list[str]:
+    """Return each error with its line relative to ``make``, column, number and message."""
     with pytest.raises(SpecError) as caught:
         make()
     first = make.__code__.co_firstlineno
@@ -287,7 +287,7 @@ def one() -> Definition:
     return define("one", "Do one thing after another.").param("word", "string", "The word").param_opt("n", "integer")
 
 
-def test_what_is_wrong_is_told_with_its_line() -> None:
+def test_errors_have_lines() -> None:
     def make() -> None:
         one().composite(
             1,  # type: ignore[arg-type]
@@ -296,7 +296,7 @@ def test_what_is_wrong_is_told_with_its_line() -> None:
             step("1st", "count", {"text": "{{ steps.find.outputs }}"}, continue_on_error="no"),  # type: ignore[arg-type]
         )
 
-    assert refused(make) == [
+    assert errors_of(make) == [
         (
             "1:9 TC108 'strategy' must be one of 'sequential', 'parallel', 'conditional', 'pipeline', "
             "but is the number 1"
@@ -308,14 +308,14 @@ def test_what_is_wrong_is_told_with_its_line() -> None:
     ]
 
 
-def test_the_checks_of_one_tool_run_too() -> None:
+def test_checks_of_one_tool_run() -> None:
     def make() -> None:
         one().composite("sequential", step("a", "find"), step("b", "find", condition="steps.c.text"))
 
-    assert refused(make) == ["1:87 TC413 there is no step 'c'"]
+    assert errors_of(make) == ["1:87 TC413 there is no step 'c'"]
 
 
-def test_what_it_calls_is_looked_at_when_it_is_added() -> None:
+def test_called_tools_are_checked_when_it_is_added() -> None:
     registry = registry_of()
 
     def make() -> None:
@@ -327,8 +327,8 @@ def test_what_it_calls_is_looked_at_when_it_is_added() -> None:
         )
         registry.add(made)
 
-    assert refused(make) == [
-        "3:13 TC105 there is no tool 'fnd' here",
+    assert errors_of(make) == [
+        "3:13 TC105 there is no tool 'fnd' in this registry",
         "4:41 TC412 find.path is a string, and '{{ n }}' is a whole number",
         "4:41 TC412 'find' needs 'path', and the parameter 'n' may be absent",
         "4:13 TC412 find.word: 3 is not a string",
@@ -338,29 +338,28 @@ def test_what_it_calls_is_looked_at_when_it_is_added() -> None:
     assert registry.names == ("count", "find")
 
 
-def test_the_words_of_an_error_say_what_to_do() -> None:
+def test_error_has_a_hint() -> None:
     made = one().agent(provider="openai", model="m", instructions="Help.", tools=["nobody"])
     with pytest.raises(SpecError) as caught:
         Registry().add(made)
     first, second = str(caught.value).splitlines()
     assert first == "1 error in the tool 'one':"
-    assert second.endswith(
-        "TC105 there is no tool 'nobody' here; add that tool to the registry first, or in the same call of add"
-    )
+    hint = "add that tool to the registry first, or in the same call of add"
+    assert second.endswith(f"TC105 there is no tool 'nobody' in this registry; {hint}")
 
 
-def test_a_circle_and_calls_too_deep_are_refused() -> None:
+def test_call_cycles_and_deep_calls_are_rejected() -> None:
     def calling(name: str, other: str) -> ComposedTool:
         return define(name, f"Call the tool {other}.").composite("sequential", step("s", other))
 
     registry = Registry()
-    with pytest.raises(SpecError, match="it would call itself: a -> b -> a; break the circle"):
+    with pytest.raises(SpecError, match="it would call itself: a -> b -> a; break the cycle"):
         registry.add(calling("a", "b"), calling("b", "a"))
     registry.add(define("d0", "Do it.").handler(lambda: "done"))
     for depth in range(1, MAX_DEPTH):
         registry.add(calling(f"d{depth}", f"d{depth - 1}"))
     assert not registry.execute(f"d{MAX_DEPTH - 1}", {}).is_error
-    with pytest.raises(SpecError, match=f"calls stand {MAX_DEPTH + 1} deep in each other here"):
+    with pytest.raises(SpecError, match=f"calls are nested {MAX_DEPTH + 1} levels deep; the maximum is {MAX_DEPTH}"):
         registry.add(calling("deepest", f"d{MAX_DEPTH - 1}"))
     registry.remove("d0")
     with pytest.raises(SpecError, match="it would call itself: d0 -> d1 -> d0"):
@@ -377,19 +376,19 @@ def test_a_circle_and_calls_too_deep_are_refused() -> None:
         (lambda: define("x", "d", **NO_OPTION).composite("sequential"), "there is no option 'colour'"),
     ],
 )  # fmt: skip
-def test_what_is_no_json_is_a_usage_error(make: Callable[[], object], message: str) -> None:
+def test_invalid_value_is_a_usage_error(make: Callable[[], object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make()
 
 
-def test_it_says_what_it_is() -> None:
+def test_repr() -> None:
     assert repr(counting()) == "<ComposedTool: report, a composite of this program>"
     assert repr(registry_of(counting())) == (
         "<Registry: count (in this process), find (in this process), report (of this program)>"
     )
 
 
-def test_a_program_whose_source_is_gone_is_told_its_line() -> None:
+def test_missing_source_file() -> None:
     source = compile(
         "define('x', 'Do it.').composite('sequential', step('a', 'b', {'c': '{{ d }}'}))", "<gone>", "exec"
     )

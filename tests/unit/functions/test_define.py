@@ -1,8 +1,9 @@
-"""Tools made of functions: what is read from them, what is refused, and how they are still functions."""
+"""Tools defined from functions: the specs, the rejected definitions, and that the functions still work."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -39,7 +40,7 @@ WEATHER: JsonObject = {
 }
 
 
-def test_a_decorated_function_says_it_all() -> None:
+def test_decorated_function() -> None:
     assert isinstance(weather, FunctionTool)
     assert weather.name == "weather"
     assert weather.spec.description == "Get the weather of a city."
@@ -47,11 +48,11 @@ def test_a_decorated_function_says_it_all() -> None:
     assert repr(weather) == "<FunctionTool: weather, which runs in this process>"
 
 
-def test_it_is_still_a_function() -> None:
+def test_function_tool_can_be_called() -> None:
     assert weather("Rome", units="imperial") == "Rome: imperial"
 
 
-def test_the_builder_says_the_same() -> None:
+def test_builder_gives_the_same_spec() -> None:
     built = (
         define("weather", "Get the weather of a city.")
         .param("city", "string", "City name")
@@ -63,14 +64,14 @@ def test_the_builder_says_the_same() -> None:
     assert built.registered().effect_digest == ""
 
 
-def test_a_definition_can_be_used_twice() -> None:
+def test_definitions_are_immutable() -> None:
     base = define("base", "A base.").param("a", "string")
     one, two = base.param("b", "integer"), base.param("c", "integer")
     assert [name for name, _ in one.hints] == ["a", "b"]
     assert [name for name, _ in two.hints] == ["a", "c"]
 
 
-def test_a_whole_schema_is_taken_as_it_is_and_closed() -> None:
+def test_parameters_schema_is_copied_and_closed() -> None:
     schema: JsonObject = {"type": "object", "properties": {"host": {"type": "string", "format": "hostname"}}}
     made = define("ping", "Ping a host.", parameters=schema).handler(lambda host="": host)
     assert made.spec.parameters.value == {**schema, "additionalProperties": False}
@@ -78,7 +79,7 @@ def test_a_whole_schema_is_taken_as_it_is_and_closed() -> None:
     assert "host" in made.spec.parameters.properties
 
 
-def test_the_context_is_no_parameter() -> None:
+def test_context_is_not_a_tool_parameter() -> None:
     @tool(name="wait", description="Wait.", timeout=1.5, label="Wait a bit", tags=["slow"], read_only=True)
     async def other(seconds: float, ctx: object) -> None:
         await asyncio.sleep(seconds)
@@ -114,22 +115,25 @@ def unknown(city: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (unhinted, r"test_define\.py:\d+: unhinted: the parameter 'city' has no type hint, .* write e.g. city: str"),
-        (several, r"several: the parameter 'cities' is not passed by name"),
-        (silent, r"tool 'silent' has no description, by which a model decides when to call it; write one"),
+        (
+            unhinted,
+            r"test_define\.py:\d+: unhinted: the parameter 'city' has no type hint; write for example city: str",
+        ),
+        (several, r"several: the parameter 'cities' cannot be passed by name"),
+        (silent, r"tool 'silent' has no description; write one: a model uses it to decide when to call"),
         (odd, r"odd: the parameter 'when': complex has no JSON form"),
         (unknown, r"unknown: its type hints cannot be read: name 'Nowhere' is not defined"),
-        (lambda: 1, r"'<lambda>' is no name of a tool: 1 to 64 of A-Z a-z 0-9 _ -"),
+        (lambda: 1, r"'<lambda>' is not a valid tool name: use 1 to 64 of the characters A-Z a-z 0-9 _ -"),
     ],
 )
-def test_a_function_that_says_too_little_is_refused(function: object, message: str) -> None:
+def test_incomplete_function_is_rejected(function: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         tool(function)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("option", ["tags", "aliases"])
 @pytest.mark.parametrize("given", ["bcd", 3, [3]])
-def test_what_is_no_list_of_texts_is_not_taken_letter_by_letter(option: str, given: object) -> None:
+def test_string_instead_of_list_is_rejected(option: str, given: object) -> None:
     traits: Any = {option: given}
     with pytest.raises(UsageError) as raised:
         define("a", "A.", **traits).handler(lambda: 1)
@@ -138,43 +142,58 @@ def test_what_is_no_list_of_texts_is_not_taken_letter_by_letter(option: str, giv
     )
 
 
-def test_what_is_of_the_wrong_type_is_told_and_not_raised_as_something_else() -> None:
+def test_wrong_types_are_usage_errors() -> None:
     nothing: Any = []
-    with pytest.raises(UsageError, match=r"tool 'bad': its parameters are a JSON Schema of .*, and not \[\];"):
+    with pytest.raises(UsageError, match=r"tool 'bad': parameters must be a JSON Schema of type object, not \[\];"):
         define("bad", "B.", parameters=nothing)
     with pytest.raises(UsageError, match=r"^a tool's name is a text, and not \[\]"):
         define(nothing, "B.").handler(lambda: 1)
     with pytest.raises(UsageError, match="tool 'bad' has no description"):
         define("bad", nothing)
-    with pytest.raises(UsageError, match=r"^tool 'bad': each step is what step\(...\) made, and not \[\]"):
+    with pytest.raises(UsageError, match=r"^tool 'bad': each step is a return value of step\(...\), and not \[\]"):
         define("bad", "B.").composite("sequential", nothing)
 
 
-def test_a_builder_refuses_what_makes_no_sense() -> None:
-    ping = define("ping", "Ping a host.").param("host", "string")
-    with pytest.raises(UsageError, match="tool 'ping', parameter 'n': 'int' is no type of JSON Schema; use one of"):
-        ping.param("n", "int")
-    with pytest.raises(UsageError, match="tool 'ping' has a parameter 'host' already"):
-        ping.param_opt("host", str)
-    with pytest.raises(UsageError, match="tool 'ping': 'a b' is no name of a parameter"):
-        ping.param("a b", "string").handler(lambda **all: all)
-    with pytest.raises(UsageError, match=r"with the keywords host: missing a required argument: 'port'$"):
-        ping.handler(lambda host, port: (host, port))
-    with pytest.raises(
-        UsageError,
-        match="cannot be called with the keywords host: missing a required argument: 'n'; give what a call may "
-        r"leave out a default, in param_opt\(default=...\) or in the handler$",
-    ):
-        ping.param_opt("n", "integer").handler(lambda host, n: (host, n))
-    with pytest.raises(UsageError, match="cannot be called with the keywords host: got an unexpected keyword"):
-        ping.handler(lambda: None)
-    with pytest.raises(UsageError, match="tool 'x': its parameters are no JSON Schema: 'text' is not valid under"):
-        define("x", "X.", parameters={"type": "object", "properties": {"a": {"type": "text"}}}).handler(lambda a="": a)
-    with pytest.raises(UsageError, match="tool 'x' has a whole schema already; put the parameter 'a' in there"):
-        define("x", "X.", parameters={"type": "object", "properties": {}}).param("a", "string")
-    with pytest.raises(UsageError, match="its parameters must be a schema of type object with properties"):
-        define("x", "X.", parameters={"type": "string"})
-    with pytest.raises(UsageError, match="tool 'x': a timeout of 0 seconds is none"):
-        define("x", "X.", timeout=0).handler(lambda: None)
-    with pytest.raises(UsageError, match="tool 'x': there is no option 'retries'; there are: name, description, label"):
-        define("x", "X.", retries=3).handler(lambda: None)  # type: ignore[call-arg]
+PING = define("ping", "Ping a host.").param("host", "string")
+NO_OBJECT: JsonObject = {"type": "object", "properties": {}}
+BAD_TYPE: JsonObject = {"type": "object", "properties": {"a": {"type": "text"}}}
+UNKNOWN: Any = {"retries": 3}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PING.param("n", "int"), "tool 'ping', parameter 'n': 'int' is not a JSON Schema type; use one of"),
+        (lambda: PING.param_opt("host", str), "tool 'ping' already has a parameter 'host'"),
+        (lambda: PING.param("a b", "string").handler(lambda **all: all), "'a b' is not a valid parameter name"),
+        (
+            lambda: PING.handler(lambda host, port: (host, port)),
+            r"with the keywords host: missing a required argument: 'port'$",
+        ),
+        (
+            lambda: PING.param_opt("n", "integer").handler(lambda host, n: (host, n)),
+            r"required argument: 'n'; give optional parameters a default, in param_opt\(default=...\) or in the handler$",
+        ),
+        (lambda: PING.handler(lambda: None), "cannot be called with the keywords host: got an unexpected keyword"),
+        (
+            lambda: define("x", "X.", parameters=BAD_TYPE).handler(lambda a="": a),
+            "tool 'x': its parameters are not a valid JSON Schema: 'text' is not valid under",
+        ),
+        (
+            lambda: define("x", "X.", parameters=NO_OBJECT).param("a", "string"),
+            "tool 'x' already has a schema; add the parameter 'a' to it",
+        ),
+        (
+            lambda: define("x", "X.", parameters={"type": "string"}),
+            "its parameters must be a schema of type object with properties",
+        ),
+        (lambda: define("x", "X.", timeout=0).handler(lambda: None), "tool 'x': a timeout of 0 seconds is none"),
+        (
+            lambda: define("x", "X.", **UNKNOWN).handler(lambda: None),
+            "tool 'x': there is no option 'retries'; the options are: name, description, label",
+        ),
+    ],
+)
+def test_invalid_definition_is_rejected(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make()

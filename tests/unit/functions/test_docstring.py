@@ -25,17 +25,17 @@ SPHINX = """Look for pages.
 
 
 def test_google_style() -> None:
-    words = read_docstring(GOOGLE)
-    assert words.description == "Look for pages.\n\nUse it for news. Do not use it for arithmetic."
-    assert words.arguments == {"query": "What to look for, in plain words.", "limit": "How many pages."}
+    found = read_docstring(GOOGLE)
+    assert found.description == "Look for pages.\n\nUse it for news. Do not use it for arithmetic."
+    assert found.arguments == {"query": "What to look for, in plain words.", "limit": "How many pages."}
 
 
 def test_sphinx_style() -> None:
-    words = read_docstring(SPHINX)
-    assert words.description == "Look for pages."
-    assert words.arguments == {"query": "What to look for, in plain words.", "limit": "How many pages."}
+    found = read_docstring(SPHINX)
+    assert found.description == "Look for pages."
+    assert found.arguments == {"query": "What to look for, in plain words.", "limit": "How many pages."}
 
 
-def test_neither_is_all_description() -> None:
+def test_other_styles_are_all_description() -> None:
     assert read_docstring("One: two.\nThree.").description == "One: two. Three."
     assert read_docstring(None).description == ""

@@ -1,4 +1,4 @@
-"""Type hints: the schema a model sees, and what the function gets of JSON that satisfies it."""
+"""Type hints as JSON Schema, and the conversion of JSON values to the types of the hints."""
 
 from __future__ import annotations
 
@@ -46,16 +46,18 @@ class Loop:
     inner: Loop | None = None
 
 
-PLACE: JsonObject = {
-    "type": "object",
-    "properties": {
+def closed(properties: JsonObject, *required: str) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
+
+
+PLACE = closed(
+    {
         "city": {"type": "string"},
         "unit": {"type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius"},
         "tags": {"type": "array", "items": {"type": "string"}},
     },
-    "required": ["city"],
-    "additionalProperties": False,
-}
+    "city",
+)
 
 
 @pytest.mark.parametrize(
@@ -81,30 +83,16 @@ PLACE: JsonObject = {
         (list[int] | str, {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}),
         (Annotated[str, "City", {"maxLength": 9}], {"type": "string", "description": "City", "maxLength": 9}),
         (Place, PLACE),
-        (
-            Loose,
-            {
-                "type": "object",
-                "properties": {"text": {"type": "string"}, "limit": {"type": "integer"}},
-                "required": ["text"],
-                "additionalProperties": False,
-            },
-        ),
+        (Loose, closed({"text": {"type": "string"}, "limit": {"type": "integer"}}, "text")),
         (
             Query,
-            {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string", "description": "What to look for"},
-                    "limit": {"type": "integer"},
-                },
-                "required": ["text"],
-                "additionalProperties": False,
-            },
+            closed(
+                {"text": {"type": "string", "description": "What to look for"}, "limit": {"type": "integer"}}, "text"
+            ),
         ),
     ],
 )
-def test_what_the_model_sees(hint: object, schema: JsonObject) -> None:
+def test_schema_of_hint(hint: object, schema: JsonObject) -> None:
     assert read_hint(hint).schema == schema
 
 
@@ -123,7 +111,7 @@ def test_what_the_model_sees(hint: object, schema: JsonObject) -> None:
         (Annotated[Level, "how much"], 1, Level.LOW),
     ],
 )
-def test_what_the_function_gets(hint: object, value: JsonValue, given: object) -> None:
+def test_converted_value(hint: object, value: JsonValue, given: object) -> None:
     load = read_hint(hint).load
     assert load is not None
     assert load(value) == given
@@ -131,7 +119,7 @@ def test_what_the_function_gets(hint: object, value: JsonValue, given: object) -
 
 
 @pytest.mark.parametrize("hint", [str, bool, list[str], dict[str, object], Literal["a"], Query, str | None])
-def test_what_json_has_already_is_passed_on_as_it_is(hint: object) -> None:
+def test_json_types_are_not_converted(hint: object) -> None:
     assert read_hint(hint).load is None
 
 
@@ -141,13 +129,13 @@ def test_what_json_has_already_is_passed_on_as_it_is(hint: object) -> None:
         (date, "date has no JSON form; use str, int, "),
         (set[str], "set.* has no JSON form"),
         (tuple[int, str], r"tuple.* has no JSON form"),
-        (dict[int, str], "the keys of a JSON object are strings, and not int"),
-        (Unit | Level, "a union may have one enum, tuple or class at most"),
-        (Unit | str, "stands in a union with None only"),
+        (dict[int, str], "the keys of a JSON object are strings, not int"),
+        (Unit | Level, "a union may contain only one enum, tuple or class"),
+        (Unit | str, "may be in a union only with None"),
         (Literal[b"x"], "its values must be one or more strings, numbers, booleans or None"),
-        (Loop, "nested deeper than 32 levels, or holds itself"),
+        (Loop, "nested deeper than 32 levels, or contains itself"),
     ],
 )
-def test_what_cannot_be_said_is_refused(hint: object, message: str) -> None:
+def test_hint_without_json_form_is_rejected(hint: object, message: str) -> None:
     with pytest.raises(HintError, match=message):
         read_hint(hint)
