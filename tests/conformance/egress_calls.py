@@ -1,4 +1,4 @@
-"""Calls that connect to local servers: the spec, the sandbox, and what came of it."""
+"""Calls that connect to local servers: the spec, the sandbox, and the result."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.client.serialization import result_to_json
 from toolc.config.user_config import Configuration as UserConfiguration
+from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.polling import ResolvedHost
 from toolc.sandbox.base import Engine
 
 CA: Final = 'printf %s "$CA" >/tmp/ca.pem\n'
-"""The line of a script that leaves the servers' authority in a file."""
+"""The line of a script that writes the certificate of the servers' authority to a file."""
 
 everywhere = pytest.mark.parametrize("name", list(CONFIGURATIONS))
-"""For a test that takes the ``name`` of a configuration: on each."""
+"""Runs a test with the argument ``name`` in each configuration."""
 
 
 class Call:
-    """Runs a script in a sandbox that may connect to ``allow``, and the servers' own addresses by name."""
+    """Runs a script in a sandbox that may connect to ``allow``, and to the addresses of the servers."""
 
     def __init__(self, folder: Path, there: Servers) -> None:
         self.folder = folder
@@ -38,38 +40,44 @@ class Call:
         ports = (self.there.http, self.there.https, self.there.database, self.there.banner)
         named = [f"127.0.0.1:{port}" for port in ports] if literals else []
         image = clients_image(name)
-        sandbox: JsonObject = {
-            "network": {"allow": [*allow, *named]},
-            "env": {"CA": self.there.authority},
-            **configuration.sandbox,
-            **({"image": image} if image else {}),
-        }
-        spec: JsonObject = {
-            "toolc": 1,
-            "name": "client",
-            "description": "Reach a server, to show how. Use it in the conformance suite and nowhere else.",
-            "parameters": {},
-            "backend": {"shell": {"script": script}},
-            "sandbox": sandbox,
-        }
-        return run(configuration, spec, self.folder)
+        sandbox: JsonObject = {"network": {"allow": [*allow, *named]}, "env": {"CA": self.there.authority}}
+        image_key: JsonObject = {"image": image} if image else {}
+        return run(configuration, {"shell": {"script": script}}, sandbox | image_key, self.folder)
 
 
 def available(name: str) -> Configuration:
+    """Return the configuration. Skip the test if it is not available."""
     configuration = CONFIGURATIONS[name]
     if reason := configuration.lacks():
         pytest.skip(reason)
     return configuration
 
 
-def run(configuration: Configuration, spec: JsonObject, folder: Path) -> JsonObject:
+def run(
+    configuration: Configuration, backend: JsonObject, sandbox: JsonObject, folder: Path, *, cancel_at: str = ""
+) -> JsonObject:
+    """Return the result of a call of this backend, cancelled when its output contains ``cancel_at``."""
+    spec: JsonObject = {
+        "toolc": 1,
+        "name": "client",
+        "description": "Connect to a server. Use it only in the conformance suite, as an example.",
+        "parameters": {},
+        "backend": backend,
+        "sandbox": {**sandbox, **configuration.sandbox},
+    }
     path = folder / "spec.yaml"
     path.write_text(json.dumps(spec), encoding="utf-8")
     registry = Registry.load(path)
 
     def work(engine: Engine) -> JsonValue:
         executor = Executor(registry, engine=engine, configuration=UserConfiguration())
-        return result_to_json(executor.run("client", {}))
+        with Cancellation() as cancellation:
+
+            def on_event(event: Event) -> None:
+                if cancel_at and isinstance(event, ToolUpdate) and cancel_at in event.text:
+                    cancellation.cancel()
+
+            return result_to_json(executor.run("client", {}, on_event=on_event, cancellation=cancellation))
 
     found = configuration.run(work)
     assert isinstance(found, dict)
@@ -77,7 +85,7 @@ def run(configuration: Configuration, spec: JsonObject, folder: Path) -> JsonObj
 
 
 def look_up(host: str) -> ResolvedHost:
-    """In place of the resolver: names below ``toolc.test`` lead to this machine, and others nowhere."""
+    """Resolve names below ``toolc.test`` to this machine and no others; replaces the system's resolver."""
     return (
         ResolvedHost(host, ("127.0.0.1",))
         if host.endswith(".toolc.test")
@@ -86,13 +94,12 @@ def look_up(host: str) -> ResolvedHost:
 
 
 def text(result: JsonObject) -> str:
-    """What a tool said that did not fail."""
+    """Return the output of a tool that succeeded."""
     assert not result["is_error"], result["content"]
-    return said(result)
+    return output(result)
 
 
-def said(result: JsonObject) -> str:
-    """What a tool said."""
+def output(result: JsonObject) -> str:
     content = result["content"]
     assert isinstance(content, list)
     return "".join(str(block["text"]) for block in content if isinstance(block, dict))

@@ -1,4 +1,4 @@
-"""What programs do with their connections, through the broker on every engine, beside reaching a server at all."""
+"""Connections of programs through the broker, on every engine: half-closed, large, many, refused or cancelled."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import socket
 from typing import Final
 
 import pytest
-from egress_calls import CA, Call, everywhere, said, text
+from egress_calls import CA, Call, available, everywhere, network, output, run, text
 from local_servers import tcp
 
-pytestmark = pytest.mark.timeout(300)  # whoever comes first waits until the image of the clients is built
+from toolc.model.json_schema import JsonObject
+
+pytestmark = pytest.mark.timeout(300)  # the first test builds the image of the clients
 
 
 @everywhere
-def test_localhost_is_reached_by_its_name_and_by_its_address(name: str, call: Call) -> None:
+def test_localhost_by_name_and_address(name: str, call: Call) -> None:
     # Node 18 tries the first address of a name alone; curl names no address in TLS.
     there = call.there
     result = call(
@@ -28,7 +30,7 @@ def test_localhost_is_reached_by_its_name_and_by_its_address(name: str, call: Ca
     assert text(result) == "hello from the server\n" * 3 + "\n"
 
 
-SAYS_ALL_FIRST: Final = """\
+HALF_CLOSE: Final = """\
 import select, socket
 with socket.create_connection(("127.0.0.1", {port})) as connection:
     connection.sendall(bytes(100_000))
@@ -39,7 +41,7 @@ with socket.create_connection(("127.0.0.1", {port})) as connection:
 
 
 @everywhere
-def test_a_program_that_ends_its_side_and_waits_by_select_hears_the_answer(name: str, call: Call) -> None:
+def test_response_after_a_half_close(name: str, call: Call) -> None:
     def count(connection: socket.socket) -> None:
         total = 0
         while data := connection.recv(65536):
@@ -47,13 +49,13 @@ def test_a_program_that_ends_its_side_and_waits_by_select_hears_the_answer(name:
         connection.sendall(b"%d bytes" % total)
 
     with tcp(count) as port:
-        code = SAYS_ALL_FIRST.format(port=port)
+        code = HALF_CLOSE.format(port=port)
         result = call(name, f"cat >/tmp/t.py <<'END'\n{code}END\npython3 /tmp/t.py\n", f"127.0.0.1:{port}")
     assert text(result) == "b'100000 bytes'\n"
 
 
 @everywhere
-def test_large_uploads_arrive_whole_straight_and_through_the_proxy(name: str, call: Call) -> None:
+def test_large_uploads_direct_and_through_the_proxy(name: str, call: Call) -> None:
     received: list[int] = []
 
     def swallow(connection: socket.socket) -> None:
@@ -80,7 +82,7 @@ def test_large_uploads_arrive_whole_straight_and_through_the_proxy(name: str, ca
 
 
 @everywhere
-def test_the_text_of_a_tool_that_failed_ends_with_why_it_was_not_connected(name: str, call: Call) -> None:
+def test_error_text_explains_refused_connections(name: str, call: Call) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
@@ -91,7 +93,77 @@ def test_the_text_of_a_tool_that_failed_ends_with_why_it_was_not_connected(name:
             f"127.0.0.1:{port}",
         )
     assert result["is_error"]
-    assert said(result).endswith(
+    assert output(result).endswith(
         f"403\n[exit status 56]\n[not connected: api.toolc.test at 127.0.0.1, port {port}: connection refused; "
         "no entry of network.allow covers other.toolc.test:443]"
     )
+
+
+@everywhere
+def test_ipv6_loopback_is_listened_on(name: str, call: Call) -> None:
+    with tcp(lambda each: each.sendall(b"six"), "::1") as port:
+        script = f"python3 -c 'import socket; print(socket.create_connection((\"::1\", {port})).recv(10))'\n"
+        assert text(call(name, script, f"[::1]:{port}")) == "b'six'\n"
+
+
+MANY: Final = """\
+import socket
+there = ("127.0.0.1", {port})
+connections = [socket.create_connection(there) for _ in range(200)]
+for number, connection in enumerate(connections):
+    connection.sendall(b"GET /hello HTTP/1.0\\r\\n\\r\\n")
+whole = 0
+for connection in connections:
+    answer = b""
+    while data := connection.recv(65536):
+        answer += data
+    whole += answer.endswith(b"hello from the server\\n")
+print(whole)
+"""
+
+
+@everywhere
+def test_two_hundred_concurrent_connections(name: str, call: Call) -> None:
+    code = MANY.format(port=call.there.http)
+    result = call(name, f"cat >/tmp/t.py <<'END'\n{code}END\npython3 /tmp/t.py\n")
+    assert text(result) == "200\n"
+
+
+@everywhere
+def test_data_sent_before_the_tool_exits_arrives(name: str, call: Call) -> None:
+    there = call.there
+    result = call(
+        name,
+        "python3 -c 'import socket, os\n"
+        f's = socket.create_connection(("127.0.0.1", {there.http}))\n'
+        's.sendall(b"GET /hello HTTP/1.0\\r\\n\\r\\n")\nos._exit(0)\'\n',
+    )
+    (attempt,) = network(result)
+    assert attempt["bytes_out"] == 23
+
+
+FLOOD: Final = """\
+import socket, sys, time
+def client():
+    connections = [socket.create_connection(("127.0.0.1", {port})) for _ in range(20)]
+    for connection in connections:
+        connection.sendall(b"x")
+    print("begun", flush=True)
+    time.sleep(1000)
+"""
+
+
+@everywhere
+def test_cancellation_does_not_wait_for_unread_data(name: str, call: Call) -> None:
+    def endless(connection: socket.socket) -> None:
+        while True:
+            connection.sendall(bytes(65536))
+
+    with tcp(endless) as port:
+        backend: JsonObject = {"python": {"code": FLOOD.format(port=port)}}
+        sandbox: JsonObject = {"network": {"allow": [f"127.0.0.1:{port}"]}, "limits": {"timeout": "60s"}}
+        result = run(available(name), backend, sandbox, call.folder, cancel_at="begun")
+    details = result["details"]
+    assert isinstance(details, dict)
+    assert details["outcome"] == "cancelled"
+    assert len(network(result)) == 20

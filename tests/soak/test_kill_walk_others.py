@@ -1,4 +1,4 @@
-"""Kill a process with six callers at the steps that differ of a call, with gVisor and as an ordinary user: nothing is left."""
+"""Kill a process with six callers at some steps of a call, with gVisor and as an ordinary user."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ UNKNOWN: Any = {"retries": 3}
         ),
         (
             lambda: PING.param_opt("n", "integer").handler(lambda host, n: (host, n)),
-            r"required argument: 'n'; give optional parameters a default, in param_opt\(default=...\) or in the handler$",
+            r"argument: 'n'; give optional parameters a default, in param_opt\(default=...\) or in the handler$",
         ),
         (lambda: PING.handler(lambda: None), "cannot be called with the keywords host: got an unexpected keyword"),
         (
