@@ -106,7 +106,8 @@ def make_tool(
 ) -> FunctionTool:
     """Check the definition and return the tool. Raise ``UsageError``."""
     check_traits(name, traits)
-    for each in (name, *traits.get("aliases", ())):
+    names: tuple[object, ...] = (name, *traits.get("aliases", ()))
+    for each in names:
         if not (isinstance(each, str) and _NAME.fullmatch(each)):
             raise UsageError(
                 f"{each!r} is not a valid tool name: use 1 to 64 of the characters A-Z a-z 0-9 _ -, and do not start "
