@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolc.functions.composed import step
     from toolc.functions.define import define, tool
     from toolc.functions.tool import ComposedTool, FunctionTool
-    from toolc.model.call import Allow, Ask, Confirm, Deny, FileChange, Proposal, ToolCall
+    from toolc.model.call import Allow, ApproveChanges, Confirm, Deny, FileChange, Proposal, ToolCall
     from toolc.model.errors import (
         InfrastructureError,
         MissingExtraError,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Allow",
-    "Ask",
+    "ApproveChanges",
     "Audio",
     "BatchEnd",
     "BatchError",
@@ -109,7 +109,7 @@ __all__ = [
 # Imported on first use: `import toolc` and `toolc --version` load none of these modules.
 _DEFINITIONS: Final = {
     "Allow": "toolc.model.call.Allow",
-    "Ask": "toolc.model.call.Ask",
+    "ApproveChanges": "toolc.model.call.ApproveChanges",
     "Audio": "toolc.model.result.Audio",
     "BatchEnd": "toolc.model.events.BatchEnd",
     "BatchError": "toolc.model.result.BatchError",

@@ -202,7 +202,7 @@ def main(arguments: Sequence[str]) -> None:
         surface_digest="sha256:aa",
         effect_digest="sha256:bb",
     )
-    setting = CallOptions(choose=lambda _: EngineSelection(engine), workspace=Path(workspace))
+    options = CallOptions(select_engine=lambda _: EngineSelection(engine), workspace=Path(workspace))
 
     def listen(event: Event) -> None:
         if isinstance(event, ToolUpdate) and "begun" in event.text:
@@ -210,7 +210,7 @@ def main(arguments: Sequence[str]) -> None:
 
     def again() -> None:
         while True:
-            execute(registered, ToolCall(name="edit", arguments={}, call_id="c"), setting, on_event=listen)
+            execute(registered, ToolCall(name="edit", arguments={}, call_id="c"), options, on_event=listen)
 
     callers = [threading.Thread(target=again, daemon=True) for _ in range(CALLERS)]
     for caller in callers:

@@ -84,14 +84,14 @@ class Scripted:
         self.engine = FakeEngine(self._run)
         self._lock = threading.Lock()
 
-    def setting(self) -> CallOptions:
+    def options(self) -> CallOptions:
         """Runs on this engine."""
-        return CallOptions(choose=lambda _: EngineSelection(self.engine))
+        return CallOptions(select_engine=lambda _: EngineSelection(self.engine))
 
-    def run(self, spec: ToolSpec, arguments: JsonObject, setting: CallOptions | None = None) -> ToolResult:
+    def run(self, spec: ToolSpec, arguments: JsonObject, options: CallOptions | None = None) -> ToolResult:
         """One call of ``spec``, with the id ``c``."""
         call = ToolCall(name=spec.name, arguments=arguments, call_id="c")
-        return execute(registered(spec), call, setting or self.setting(), on_event=self.events.append)
+        return execute(registered(spec), call, options or self.options(), on_event=self.events.append)
 
     @property
     def told(self) -> list[str]:

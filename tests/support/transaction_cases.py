@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from toolc.model.call import Ask, ToolCall
+from toolc.model.call import ApproveChanges, ToolCall
 from toolc.model.events import Listener
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.plan import Plan
@@ -55,15 +55,17 @@ def call(
     engine: Engine,
     spec: ToolSpec,
     workspace: Path,
-    ask: Ask | None = None,
+    approve_changes: ApproveChanges | None = None,
     arguments: JsonObject | None = None,
     on_event: Listener | None = None,
     cancellation: Cancellation | None = None,
 ) -> ToolResult:
     registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
-    setting = CallOptions(choose=lambda _: EngineSelection(engine), workspace=workspace, ask=ask)
+    options = CallOptions(
+        select_engine=lambda _: EngineSelection(engine), workspace=workspace, approve_changes=approve_changes
+    )
     asked = ToolCall(name=spec.name, arguments=arguments or {}, call_id="c")
-    return execute(registered, asked, setting, on_event=on_event, cancellation=cancellation)
+    return execute(registered, asked, options, on_event=on_event, cancellation=cancellation)
 
 
 def doing(act: Callable[[Path], object], outcome: Outcome = DONE) -> FakeEngine:

@@ -1,9 +1,9 @@
-"""What runs a registry's tools."""
+"""Call the tools of a registry: one call or a batch, blocking, as an iterator of events, or with ``asyncio``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
@@ -17,7 +17,7 @@ from toolc.config.secret_sources import SecretStore
 from toolc.config.user_config import Configuration, load_configuration
 from toolc.functions.define import define
 from toolc.model import argument_checks
-from toolc.model.call import Ask, Confirm, ToolCall
+from toolc.model.call import ApproveChanges, Confirm, ToolCall
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.events import BatchEvent, Event, Listener
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -64,21 +64,23 @@ class CallableTools(Protocol):
 
 
 class Executor:
-    """Runs a registry's tools, each call in a sandbox of its own. Safe to use from several threads.
+    """Call a registry's tools, each call in a separate sandbox. Safe to use from several threads.
 
-    ``workspace`` is the folder that tools with a workspace work on; ``engine`` one of the names of
-    ``toolc run --engine``, ``auto`` for the first that can run a call, or an engine object of your own; None is
-    the one of the user's own ``configuration`` (by default what ``load_configuration`` finds), else ``auto``;
-    ``timeout`` is in seconds and can only lower what a spec allows. ``ask`` is given what a tool would change
-    in its workspace where the spec says ``commit: ask``, and says whether it may; without it, it may not.
-    ``confirm`` is given each call of a tool whose spec says ``confirm: true`` and answers ``Allow()``, ``Deny()``
-    or ``Allow(other arguments)``; without it such a call is denied. Both are asked on the thread of the call.
-    A tool whose spec says ``lifetime: session`` has one sandbox for all its calls, one after another, until
-    ``close``, or until nobody has called it for ``session_idle`` seconds.
-    With ``keep_results``, what is cut out of long results is kept until ``close``, and one more tool is offered by
-    which the model can read it: ``read_result``. With a ``lock``, what it does not approve is not called: then
-    ``LockError`` is raised. With a ``policy`` (see ``read_policy``), what it does not allow is not
-    called either, whoever compiled it: ``PolicyError``.
+    - ``workspace``: the folder for tools that have a workspace.
+    - ``engine``: a name as for ``toolc run --engine``, or an ``Engine`` object. ``auto`` selects the first engine
+      that can run a call. None means the engine of ``configuration``, or else ``auto``.
+    - ``timeout``: in seconds; it can only lower the limit of a spec.
+    - ``approve_changes``: called with the proposed workspace changes if the spec has ``commit: ask``, and returns
+      whether to apply them. Without it they are discarded.
+    - ``confirm``: called before each call of a tool whose spec has ``confirm: true``, and returns ``Allow()``,
+      ``Deny()`` or ``Allow(other_arguments)``. Without it these calls are denied. Both functions run on the thread of
+      the call.
+    - ``configuration``: the user's configuration; by default the result of ``load_configuration``.
+    - ``session_idle``: seconds without a call after which the sandbox of a tool with ``lifetime: session`` is closed.
+    - ``keep_results``: store what is removed from long results until ``close``, and offer the tool ``read_result``,
+      which reads it.
+    - ``lock``: a tool that it does not approve raises ``LockError``.
+    - ``policy``: a tool that it does not allow raises ``PolicyError``. See ``read_policy``.
     """
 
     def __init__(  # noqa: PLR0913  one parameter per option
@@ -88,7 +90,7 @@ class Executor:
         workspace: str | Path | None = None,
         engine: str | Engine | None = None,
         timeout: float | None = None,
-        ask: Ask | None = None,
+        approve_changes: ApproveChanges | None = None,
         confirm: Confirm | None = None,
         configuration: Configuration | None = None,
         secrets: SecretStore | None = None,
@@ -98,14 +100,14 @@ class Executor:
         policy: Policy | None = None,
     ) -> None:
         if not isinstance(registry, CallableTools):
-            raise UsageError(f"registry is a toolc.Registry, and not {registry!r:.60}")
+            raise UsageError(f"registry must be a toolc.Registry, not {registry!r:.60}")
         if isinstance(engine, str) and engine not in engine_names():
             raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
         if not (engine is None or isinstance(engine, str) or callable(getattr(engine, "unsupported_reason", None))):
-            raise UsageError(f"engine is a name or an Engine, and not {engine!r:.60}; or leave it out")
+            raise UsageError(f"engine must be the name of an engine or an Engine object, not {engine!r:.60}")
         if session_idle != math.inf:
             argument_checks.seconds("a session_idle", session_idle)
-        argument_checks.hook("ask", ask)
+        argument_checks.hook("approve_changes", approve_changes)
         argument_checks.hook("confirm", confirm)
         argument_checks.optional("configuration", configuration, Configuration, "a toolc.Configuration")
         argument_checks.optional("secrets", secrets, SecretStore, "a SecretStore")
@@ -115,50 +117,50 @@ class Executor:
         self.registry = registry
         self._denials = DenyList()
         self._engine = configuration.engine if engine is None else engine
-        self._setting = CallOptions(
-            choose=self._choose,
+        self._options = CallOptions(
+            select_engine=self._select_engine,
             accept_unenforced=configuration.accept_unenforced,
             workspace=argument_checks.path("workspace", workspace) if workspace is not None else None,
             timeout_ms=_milliseconds(timeout) if timeout is not None else None,
-            ask=ask,
+            approve_changes=approve_changes,
             confirm=confirm,
             denied=self._denials.reason,
             reveal=(secrets or SecretStore(configuration.secrets)).reveal,
             sessions=Sessions(session_idle),
-            shelf=ResultStore() if keep_results else None,
+            result_store=ResultStore() if keep_results else None,
             lock=lock,
             policy=policy,
         )
-        self._own = _own_tools(self._setting.shelf)
-        # An executor that nobody closed must not keep sandboxes for nobody.
-        finalize(self, self._setting.sessions.close)
-        if self._setting.shelf:
-            finalize(self, self._setting.shelf.close)
+        # An executor that is dropped without close must not keep its sandboxes.
+        finalize(self, self._options.sessions.close)
+        self._read_result: RegisteredTool | None = None
+        if self._options.result_store:
+            self._read_result = read_result_tool(self._options.result_store)
+            finalize(self, self._options.result_store.close)
 
     @property
     def confirm(self) -> Confirm | None:
-        """Who is asked where a spec says ``confirm: true``."""
-        return self._setting.confirm
+        """The function that decides about calls of tools whose spec has ``confirm: true``."""
+        return self._options.confirm
 
     def deny(self, *names: str, tags: Iterable[str] = ()) -> None:
-        """Call the tools of these names (or aliases), and all that have one of these tags, no more.
+        """Deny further calls of the tools with these names or aliases, and of all tools with one of these tags.
 
-        They are not in ``definitions``, and a call of one is a ``ToolDenied`` and a result of kind ``denied``, also
-        where another tool makes it. At any time, from any thread; what has started goes on. Raises ``UsageError``
-        for a name that no tool has, since a list with a slip of the pen denies nothing, and for tags
-        that are no list of texts.
+        Denied tools are not in ``definitions``. A call of one, also by another tool, emits ``ToolDenied`` and returns
+        a result of kind ``denied``. Running calls continue. Raises ``UsageError`` if a name is unknown or ``tags`` is
+        not a list of strings.
         """
         self._denials.deny(map(self._name, names), tags)
 
     def allow(self, *names: str, tags: Iterable[str] = ()) -> None:
-        """Take these names and tags off the list again. A tool whose tag is still on it stays denied.
+        """Remove names and tags from the deny list. A tool with another denied tag stays denied.
 
-        Raises ``UsageError`` for a name that no tool has, and for tags that are no list.
+        Raises what ``deny`` raises.
         """
         self._denials.allow(map(self._name, names), tags)
 
     def definitions(self, provider: str) -> list[JsonValue]:
-        """The value of that provider's SDK's ``tools`` argument, without tools that are denied.
+        """Return the value of the ``tools`` argument of this provider's SDK, without denied tools.
 
         Raises ``UsageError`` for an unknown provider.
         """
@@ -166,9 +168,10 @@ class Executor:
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """What ``definitions`` defines, sorted by name."""
-        own = {tool.spec.name: tool.spec for tool in self._own}
-        offered = {tool.name: tool for tool in self.registry} | own
+        """The tools in ``definitions``, sorted by name."""
+        offered = {tool.name: tool for tool in self.registry}
+        if self._read_result:
+            offered[READ_RESULT] = self._read_result.spec
         return tuple(tool for _, tool in sorted(offered.items()) if not self._denials.reason(tool))
 
     def run(
@@ -181,21 +184,21 @@ class Executor:
         confirm: Confirm | None = None,
         cancellation: Cancellation | None = None,
     ) -> ToolResult:
-        """Call a tool and wait for its result, which says ``is_error`` where the tool or its arguments failed.
+        """Call a tool and return its result. ``is_error`` is set if the tool failed or its arguments are invalid.
 
-        ``on_event`` is told of the start, of output and progress, and of the end, on this thread. ``confirm``
-        answers for this call in the executor's place. ``cancellation`` can end the call from another thread.
-        Raises ``UsageError`` for an unknown tool or a refused workspace, and ``InfrastructureError`` where the
-        sandbox could not do its work.
+        ``on_event`` receives the start, output, progress and end of the call, on this thread. ``confirm`` replaces the
+        executor's function for this call. ``cancellation`` ends the call from another thread.
+        Raises ``UsageError`` for an unknown tool or a refused workspace, and ``InfrastructureError`` if the sandbox
+        failed.
         """
         tool = self._registered(name)
         call = ToolCall(name=name, arguments=arguments, call_id=argument_checks.call_id(call_id or new_call_id()))
         argument_checks.listener("on_event", on_event)
         argument_checks.hook("confirm", confirm)
         _check_open(cancellation)
-        setting = self._setting if confirm is None else replace(self._setting, confirm=confirm)
+        options = self._options if confirm is None else replace(self._options, confirm=confirm)
         with in_use():
-            return execute(tool, call, setting, on_event=on_event, cancellation=cancellation, find=self._called)
+            return execute(tool, call, options, on_event=on_event, cancellation=cancellation, find=self._called)
 
     async def arun(
         self,
@@ -206,27 +209,27 @@ class Executor:
         on_event: Listener | None = None,
         confirm: Confirm | None = None,
     ) -> ToolResult:
-        """``run`` for ``asyncio``. To cancel the task cancels the call, and waits until its sandbox is gone.
+        """Do the same as ``run`` for ``asyncio``. Cancelling the task cancels the call and waits for its sandbox.
 
-        ``on_event`` is told on the event loop's thread, ``confirm`` asked on one of the call's own.
+        ``on_event`` is called on the thread of the event loop, ``confirm`` on the thread of the call.
         """
-        return await async_calls.result(self._told(name, arguments, call_id, confirm), on_event)
+        return await async_calls.result(self._runner(name, arguments, call_id, confirm), on_event)
 
     def stream(
         self, name: str, arguments: JsonObject, *, call_id: str | None = None
     ) -> Generator[Event, None, ToolResult]:
-        """Call a tool and get its events as they come; the last is a ``ToolEnd`` and holds the result.
+        """Call a tool and yield its events; the last one is a ``ToolEnd`` with the result.
 
-        The call starts with the first ``next``. To leave early, close the iterator (``contextlib.closing``):
-        that cancels the call and waits until its sandbox is gone. Raises what ``run`` raises.
+        The call starts with the first ``next``. Closing the iterator (``contextlib.closing``) cancels the call and
+        waits until its sandbox is closed. Raises what ``run`` raises.
         """
         self._registered(name)
-        return stream_events(self._told(name, arguments, call_id))
+        return stream_events(self._runner(name, arguments, call_id))
 
     def astream(self, name: str, arguments: JsonObject, *, call_id: str | None = None) -> AsyncGenerator[Event, None]:
-        """``stream`` for ``asyncio``; to leave early, use ``contextlib.aclosing``."""
+        """Do the same as ``stream`` for ``asyncio``; to stop early, use ``contextlib.aclosing``."""
         self._registered(name)
-        return async_calls.async_events(self._told(name, arguments, call_id))
+        return async_calls.async_events(self._runner(name, arguments, call_id))
 
     def run_batch(
         self,
@@ -239,17 +242,19 @@ class Executor:
         on_event: Listener | None = None,
         cancellation: Cancellation | None = None,
     ) -> list[ToolResult]:
-        """Make several calls, and get their results in the order of the calls, whatever order they end in.
+        """Run several calls and return their results in the order of the calls.
 
-        ``mode`` is ``parallel`` (``size`` at once), ``sequential``, or ``batched`` (groups of ``size``, one after
-        the other). Between calls or groups ``steer`` is given the results so far; if it returns a reason, the rest
-        is skipped and each such result says why. A call that fails leaves the others alone; an unknown tool is a
-        result of kind ``not_found``. After ``timeout`` seconds, and once ``cancellation`` is cancelled, calls that
-        are under way end and the rest does not start: each of them has a result that says so. ``on_event`` is told
-        of all calls, one at a time, from several threads.
+        - ``mode``: ``parallel`` (``size`` calls at a time), ``sequential``, or ``batched`` (groups of ``size`` calls,
+          one group after the other).
+        - ``steer``: called between calls or groups with the results so far. If it returns a reason, the remaining
+          calls are skipped, and their results have that reason.
+        - ``timeout``: in seconds for the whole batch. After it, or once ``cancellation`` is cancelled, running calls
+          end and no further call starts; their results say so.
+        - ``on_event``: receives the events of all calls, one at a time, from several threads.
 
-        Raises ``UsageError`` for an order that makes no sense, before anything starts, and ``BatchError``, which
-        holds every result, once all is over and calls could not be made.
+        A call that fails does not affect the others; an unknown tool gives a result of kind ``not_found``.
+        Raises ``UsageError`` for contradictory options, before any call starts. Raises ``BatchError``, which has all
+        results, after the last call if calls could not be made.
         """
         argument_checks.listener("on_event", on_event)
         _check_open(cancellation)
@@ -267,9 +272,9 @@ class Executor:
         timeout: float | None = None,
         on_event: Listener | None = None,
     ) -> list[ToolResult]:
-        """``run_batch`` for ``asyncio``. To cancel the task cancels all calls, and waits until they are over.
+        """Do the same as ``run_batch`` for ``asyncio``. Cancelling the task cancels all calls and waits for them.
 
-        ``on_event`` is told on the event loop's thread; ``steer`` is asked on one of the batch's own.
+        ``on_event`` is called on the thread of the event loop, ``steer`` on a thread of the batch.
         """
         batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
         return await async_calls.result(batch.run, on_event)
@@ -283,12 +288,10 @@ class Executor:
         steer: Steer | None = None,
         timeout: float | None = None,
     ) -> Generator[BatchEvent, None, None]:
-        """Make several calls and get the events of all as they come; the last is a ``BatchEnd`` with the results.
+        """Run several calls and yield all their events; the last event is a ``BatchEnd`` with the results.
 
-        What is given is as for ``run_batch``. Each event says by ``call_id`` whose it is. The calls start with the
-        first ``next``. To leave early, close the iterator (``contextlib.closing``): calls under way end, the rest
-        does not start, and it returns when all sandboxes are gone. Raises what ``run_batch`` raises, a
-        ``BatchError`` after the last event.
+        See ``run_batch`` for the options and errors, and ``stream`` for the start and for stopping early. The
+        ``call_id`` of an event identifies its call.
         """
         return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).events()
 
@@ -301,18 +304,18 @@ class Executor:
         steer: Steer | None = None,
         timeout: float | None = None,
     ) -> AsyncGenerator[BatchEvent, None]:
-        """``stream_batch`` for ``asyncio``; to leave early, use ``contextlib.aclosing``."""
+        """Do the same as ``stream_batch`` for ``asyncio``; to stop early, use ``contextlib.aclosing``."""
         return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).aevents()
 
     def close(self) -> None:
-        """End sessions, and if no call is under way give up all else that is held: connections, threads, folders.
+        """Close sessions. If no call is running, also close the connections, threads and folders of the engines.
 
-        A session that is being called ends with that call. One small process stays until this one ends: it
-        removes what would be left if this one were killed.
+        A session with a running call is closed after that call. One small process runs until this process exits,
+        to clean up if this one is killed.
         """
-        self._setting.sessions.close()
-        if self._setting.shelf:
-            self._setting.shelf.close()
+        self._options.sessions.close()
+        if self._options.result_store:
+            self._options.result_store.close()
         close_unused()
 
     def __enter__(self) -> Self:
@@ -323,53 +326,42 @@ class Executor:
     ) -> None:
         self.close()
 
-    def _choose(self, profile: Profile) -> EngineSelection:
+    def _select_engine(self, profile: Profile) -> EngineSelection:
         if isinstance(self._engine, str):
             return select(self._engine, profile)
         if reason := self._engine.unsupported_reason(profile):
             raise NoEngineError(reason)
         return selection(self._engine, profile)
 
-    def _told(
+    def _runner(
         self, name: str, arguments: JsonObject, call_id: str | None, confirm: Confirm | None = None
-    ) -> Callable[[Listener, Cancellation], ToolResult]:
-        """A call that waits to be given who hears of it, and what cancels it."""
-
-        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
-            return self.run(name, arguments, call_id=call_id, on_event=tell, confirm=confirm, cancellation=cancellation)
-
-        return call
+    ) -> async_calls.CallRunner[ToolResult]:
+        return lambda on_event, cancellation: self.run(
+            name, arguments, call_id=call_id, on_event=on_event, confirm=confirm, cancellation=cancellation
+        )
 
     def _batch(self, calls: Iterable[ToolCall], order: Order, timeout: float | None) -> WholeBatch:
         argument_checks.hook("steer", order.steer)
         seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
-        return WholeBatch(
-            calls=with_ids(calls), order=order, timeout=seconds, made=CallPipeline(self._setting, self._called)
-        )
+        pipeline = CallPipeline(self._options, self._called)
+        return WholeBatch(calls=with_ids(calls), order=order, timeout=seconds, pipeline=pipeline)
 
     def _registered(self, name: str) -> RegisteredTool:
-        """A tool that a caller may name. Raises ``UsageError``."""
-        return next((tool for tool in self._own if tool.spec.name == name), None) or self.registry.registered(name)
+        """Return a tool that a caller may name. Raises ``UsageError``."""
+        return self._read_result if self._read_result and name == READ_RESULT else self.registry.registered(name)
 
     def _called(self, name: str) -> RegisteredTool:
-        """The same, or a tool that one of these calls. Raises ``UsageError``."""
-        return next((tool for tool in self._own if tool.spec.name == name), None) or self.registry.called(name)
+        """Return a tool that a caller may name, or that one of these tools calls. Raises ``UsageError``."""
+        return self._read_result if self._read_result and name == READ_RESULT else self.registry.called(name)
 
     def _name(self, name: str) -> str:
         return self._called(name).spec.name
 
 
-def _own_tools(shelf: ResultStore | None) -> tuple[RegisteredTool, ...]:
-    if shelf is None:
-        return ()
-
-    return (read_result_tool(shelf),)
-
-
 def _check_open(cancellation: Cancellation | None) -> None:
     given = argument_checks.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
     if given and not given.is_cancelled and given.fileno() < 0:
-        raise UsageError("cancellation is closed, and could end no call any more; make the call inside its with")
+        raise UsageError("cancellation is closed and cannot cancel a call; make the call inside its with block")
 
 
 def _milliseconds(timeout: float) -> int:
@@ -378,53 +370,50 @@ def _milliseconds(timeout: float) -> int:
 
 PAGE_BYTES: Final = 32 * 1024
 MAX_PAGE_BYTES: Final = 128 * 1024
-"""How much one call reads if it says nothing, and at most: less than a tool's default output limit."""
+"""The default and the maximum size of a page, in bytes: less than a tool's default output limit."""
 
 
-def read_result_tool(shelf: ResultStore) -> RegisteredTool:
-    """The tool for one session's ``shelf``; it reads nothing else."""
+def read_result_tool(result_store: ResultStore) -> RegisteredTool:
+    """Return the tool that reads results in ``result_store``."""
 
     def read_result(id: str, offset: int, limit: int) -> ToolResult:  # noqa: A002  the word in details.full_result
-        page = shelf.read(id, offset, limit)
+        page = result_store.read(id, offset, limit)
         if page is None:
-            message = f"there is no result {id!r} to read on: only this session's are kept, and the oldest go first"
+            message = f"there is no stored result {id!r}: results of other sessions and old ones are not available"
             return ToolResult.failure(message, kind="not_found")
         if page.offset >= page.total_bytes:
-            message = f"the result has {page.total_bytes} bytes, and offset {offset} is beyond them"
+            message = f"offset {offset} is beyond the end of the result, which has {page.total_bytes} bytes"
             return ToolResult.failure(message, kind="invalid_args")
         left = page.total_bytes - page.next_offset
-        more = f"{left} more: go on at offset {page.next_offset}" if left else "this is the end"
+        more = f"{left} more: continue at offset {page.next_offset}" if left else "end of the result"
         note = f"[bytes {page.offset} to {page.next_offset} of {page.total_bytes}; {more}]"
         return ToolResult(content=(Text(page.text), Text(note)))
 
     tool = define(
         READ_RESULT,
-        "Read on in a result of another tool that was too long and was cut in the middle. "
-        "The line at the cut says with which id and offset.",
+        "Read more of a result of another tool that was too long and was truncated in the middle. "
+        "The note at that place has the id and the offset to use.",
         parameters={
             "type": "object",
             "properties": {
-                "id": {
-                    "type": "string",
-                    "description": "The id in the line at the cut, e.g. 'result_0a1b2c3d4e5f6789'",
-                },
+                "id": {"type": "string", "description": "The id in the note, e.g. 'result_0a1b2c3d4e5f6789'"},
                 "offset": {
                     "type": "integer",
                     "minimum": 0,
                     "default": 0,
-                    "description": "Where to begin, in bytes from the start of the whole result",
+                    "description": "Where to start, in bytes from the start of the whole result",
                 },
                 "limit": {
                     "type": "integer",
                     "minimum": 256,
                     "maximum": MAX_PAGE_BYTES,
                     "default": PAGE_BYTES,
-                    "description": "How many bytes to read at most",
+                    "description": "The maximum number of bytes to read",
                 },
             },
             "required": ["id"],
         },
-        label="Read on in a long result",
+        label="Read more of a long result",
         read_only=True,
         idempotent=True,
         open_world=False,

@@ -7,8 +7,8 @@ exceptions are in ``errors``; ``permissions`` lists what a tool may do.
 May import: nothing of toolc, and no third-party package except ``rfc8785``.
 
 Public names: one function per type of argument, such as ``seconds`` and ``path`` (``argument_checks``); ``Action``,
-``Allow``, ``Ask``, ``BoundCall``, ``changes_to_json``, ``Confirm``, ``Deny``, ``FileChange``, ``Kind``, ``Proposal``,
-``ToolCall``, ``NOBODY_TO_ASK`` (``call``); ``by_name``, ``called``, ``circle``, ``depth``, ``reachable``,
+``Allow``, ``ApproveChanges``, ``BoundCall``, ``changes_to_json``, ``Confirm``, ``Deny``, ``FileChange``, ``Kind``,
+``Proposal``, ``ToolCall``, ``NOBODY_TO_ASK`` (``call``); ``by_name``, ``called``, ``circle``, ``depth``, ``reachable``,
 ``ToolLookup``, ``MAX_DEPTH``, ``NO_TOOLS`` (``call_graph``); one constant per finding code (``codes``);
 ``canonical_host``, ``covers``, ``HostError``, ``is_loopback``, ``parse_destination``, ``show_destination``,
 ``show_host`` (``destinations``); ``Code``, ``Diagnostic``, ``Diagnostics``, ``Edit``, ``Fix``, ``Severity``

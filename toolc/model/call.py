@@ -16,7 +16,7 @@ __all__ = [
     "NOBODY_TO_ASK",
     "Action",
     "Allow",
-    "Ask",
+    "ApproveChanges",
     "BoundCall",
     "Confirm",
     "Deny",
@@ -118,7 +118,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """The changes that a call proposes for the real files, passed to an ``Ask`` function."""
+    """The changes that a call proposes for the real files, passed to an ``ApproveChanges`` function."""
 
     tool: str
     call_id: str
@@ -126,7 +126,7 @@ class Proposal:
     changes: tuple[FileChange, ...]
 
 
-Ask: TypeAlias = Callable[[Proposal], bool]
+ApproveChanges: TypeAlias = Callable[[Proposal], bool]
 """Returns whether to commit changes, for specs with ``commit: ask``. An exception from it ends the call."""
 
 

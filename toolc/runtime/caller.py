@@ -26,13 +26,13 @@ __all__ = ["no_caller"]
 class CallContext:
     """The state of a running call.
 
-    ``tell`` is ``no_caller`` if there is no listener. ``deadline`` is when the call must end, in seconds of
+    ``on_event`` is ``no_caller`` if there is no listener. ``deadline`` is when the call must end, in seconds of
     ``time.monotonic``, or ``math.inf`` if only the tool's own limit applies. ``depth`` is 0 for a call that is not
     nested in another. ``secrets`` are the secrets of the call's tool; their values may be sent only to their hosts.
     """
 
     call_id: str
-    tell: Listener
+    on_event: Listener
     cancellation: Cancellation
     deadline: float
     depth: int = 0
@@ -78,25 +78,25 @@ def no_caller(_: Event) -> None:
 
 
 def as_part(context: CallContext) -> Listener:
-    """Return a listener that passes events of a part of ``context`` to ``context.tell``.
+    """Return a listener that passes events of a part of ``context`` to ``context.on_event``.
 
     Sets ``parent_call_id``, except on events of deeper parts, which already have one.
     """
-    if context.tell is no_caller:
+    if context.on_event is no_caller:
         return no_caller
 
-    def tell(event: Event) -> None:
-        context.tell(event if event.parent_call_id else replace(event, parent_call_id=context.call_id))
+    def on_event(event: Event) -> None:
+        context.on_event(event if event.parent_call_id else replace(event, parent_call_id=context.call_id))
 
-    return tell
+    return on_event
 
 
-def one_at_a_time(tell: Listener) -> Listener:
-    """Return ``tell`` for calls on several threads: it receives one event at a time."""
+def one_at_a_time(on_event: Listener) -> Listener:
+    """Return ``on_event`` for calls on several threads: it receives one event at a time."""
     lock = threading.Lock()
 
     def locked(event: Event) -> None:
         with lock:
-            tell(event)
+            on_event(event)
 
     return locked

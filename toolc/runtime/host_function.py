@@ -194,7 +194,7 @@ class RunningFunction:
             while not self._said.empty() and monotonic() < context.deadline:
                 if (said := self._said.get_nowait()) is None:
                     return True
-                context.tell(self._update(said))
+                context.on_event(self._update(said))
         return False
 
     def _update(self, said: _Said) -> ToolUpdate:

@@ -74,7 +74,7 @@ def hurried(executor: Executor, how: str) -> ToolResult:
 
 def listen(executor: Executor) -> None:
     """Wait until what the plugin does after its answer has come, for the next call to find."""
-    (session,) = executor._setting.sessions._sessions.values()
+    (session,) = executor._options.sessions._sessions.values()
     assert session.served is not None
     wire = session.served._wire
     wire.begin(SessionCall(timeout_ms=60_000))

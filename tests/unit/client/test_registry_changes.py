@@ -189,9 +189,9 @@ def test_no_compiled_tool_reaches_a_function_of_the_process(compiled: Registry) 
     compiled.add(greet)
     with pytest.raises(RegistryError, match="tool 'sneak' calls tools of this registry that are not those it was rev"):
         Executor(compiled).run("sneak", {})
-    calls = CallPipeline(CallOptions(choose=never), compiled.called)
+    calls = CallPipeline(CallOptions(select_engine=never), compiled.called)
     with Cancellation() as cancellation:
-        context = CallContext(call_id="c", tell=no_caller, cancellation=cancellation, deadline=math.inf)
+        context = CallContext(call_id="c", on_event=no_caller, cancellation=cancellation, deadline=math.inf)
         result = calls.call("greet", {"name": "x"}, context, step="one")
     assert result.text == "'greet' is a function of the host's process, which no compiled tool may call"
     assert calls.tools(["greet"]) == ()

@@ -30,16 +30,16 @@ ECHO = tool("echo")
 @pytest.fixture
 def outer() -> Iterator[CallContext]:
     with Cancellation() as cancellation:
-        yield CallContext(call_id="outer", tell=no_caller, cancellation=cancellation, deadline=math.inf)
+        yield CallContext(call_id="outer", on_event=no_caller, cancellation=cancellation, deadline=math.inf)
 
 
 def calls(scripted: Scripted) -> CallPipeline:
-    return CallPipeline(scripted.setting(), finding(ECHO, tool("wipe", confirm=True)))
+    return CallPipeline(scripted.options(), finding(ECHO, tool("wipe", confirm=True)))
 
 
 def test_a_part_has_an_id_of_its_own_and_its_events_say_whose_part_it_is(outer: CallContext) -> None:
     scripted = Scripted()
-    outer = replace(outer, tell=scripted.events.append)
+    outer = replace(outer, on_event=scripted.events.append)
     result = calls(scripted).call("echo_too", WORD, outer, step="first")
     assert (result.text, result.details["call_id"]) == ("echo -- a", "outer.first")
     assert scripted.told == ["ToolStart", "ToolUpdate", "ToolEnd"]
@@ -59,15 +59,15 @@ def test_a_part_of_a_part_keeps_its_own_parent(outer: CallContext) -> None:
             inner.append(context)
             return caller.call("echo", call.arguments, context, step="b")
 
-    setting, spec = scripted.setting(), tool("around")
-    made = CallPipeline(setting, finding(ECHO))
+    options, spec = scripted.options(), tool("around")
+    made = CallPipeline(options, finding(ECHO))
 
-    def tell(event: Event) -> None:
+    def on_event(event: Event) -> None:
         scripted.events.append(event)
 
-    middle = replace(outer, call_id="outer.a", tell=as_part(replace(outer, tell=tell)), depth=1)
+    middle = replace(outer, call_id="outer.a", on_event=as_part(replace(outer, on_event=on_event)), depth=1)
     bound = BoundCall(tool=spec, arguments=WORD, call_id="outer.a")
-    ready = ComposedCall.prepare(registered(spec), bound, setting, Composed(), made)
+    ready = ComposedCall.prepare(registered(spec), bound, options, Composed(), made)
     before = monotonic()
     result = ready.run(middle, 5_000)
     assert {(each.call_id, each.parent_call_id) for each in scripted.events} == {("outer.a.b", "outer.a")}
@@ -78,7 +78,7 @@ def test_a_part_of_a_part_keeps_its_own_parent(outer: CallContext) -> None:
 
 def test_a_tool_that_does_not_exist_is_an_answer_and_no_exception(outer: CallContext) -> None:
     scripted = Scripted()
-    result = calls(scripted).call("nope", WORD, replace(outer, tell=scripted.events.append), step="x")
+    result = calls(scripted).call("nope", WORD, replace(outer, on_event=scripted.events.append), step="x")
     assert result.error == ToolFailure("not_found", "there is no tool 'nope'")
     assert scripted.events == [ToolEnd(name="nope", call_id="outer.x", parent_call_id="outer", result=result)]
 
@@ -140,8 +140,8 @@ def test_deny_lists_confirmation_and_retries_hold_for_a_part(outer: CallContext)
     left = [1, 0]
     scripted = Scripted(lambda _: exited(left.pop(0)))
     flaky = tool("flaky", retry=Retry(kinds=("exit_status",), attempts=2, backoff_ms=1))
-    setting = replace(scripted.setting(), denied=denials.reason)
-    made = CallPipeline(setting, finding(ECHO, tool("wipe", confirm=True), flaky))
+    options = replace(scripted.options(), denied=denials.reason)
+    made = CallPipeline(options, finding(ECHO, tool("wipe", confirm=True), flaky))
     denials.deny(["echo"], [])
     kinds = [
         result.error and result.error.kind
@@ -157,5 +157,5 @@ def test_nobody_who_listens_costs_no_events(outer: CallContext) -> None:
 
 def test_the_first_event_of_a_part_is_its_start(outer: CallContext) -> None:
     scripted = Scripted()
-    calls(scripted).call("echo", WORD, replace(outer, tell=scripted.events.append), step="x")
+    calls(scripted).call("echo", WORD, replace(outer, on_event=scripted.events.append), step="x")
     assert scripted.events[0] == ToolStart(name="echo", call_id="outer.x", parent_call_id="outer")

@@ -128,14 +128,14 @@ def _ask(tool: ToolSpec, timeout: float | None, engine: str | None) -> Offer:
     from toolc.sandbox.selection import close_unused, in_use, select  # start-up time
 
     configuration = user_configuration()
-    setting = CallOptions(
-        choose=partial(select, engine or configuration.engine),
+    options = CallOptions(
+        select_engine=partial(select, engine or configuration.engine),
         timeout_ms=round(timeout * 1000) if timeout is not None else None,
         accept_unenforced=configuration.accept_unenforced,
     )
     try:
         with in_use():
-            return describe(tool, setting)
+            return describe(tool, options)
     finally:
         close_unused()
 

@@ -111,7 +111,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
         timeout=timeout,
         configuration=configuration,
         secrets=secret_store(secrets, configuration),
-        ask=question.ask(),
+        approve_changes=question.ask(),
         confirm=confirmation(questions, yes=yes),
         lock=lock,
         policy=policy,

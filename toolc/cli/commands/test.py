@@ -111,7 +111,7 @@ def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Make:
             workspace=workspace,
             engine=engine,
             configuration=configuration,
-            ask=lambda _: True,
+            approve_changes=lambda _: True,
             confirm=lambda _: Allow(),
             secrets=store,
             lock=bounds.lock,

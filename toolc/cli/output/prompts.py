@@ -16,7 +16,7 @@ from toolc.model.call import NOBODY_TO_ASK
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
-    from toolc.model.call import Action, Ask, BoundCall, Confirm, FileChange, Proposal
+    from toolc.model.call import Action, ApproveChanges, BoundCall, Confirm, FileChange, Proposal
     from toolc.model.events import Event, Listener
     from toolc.model.json_schema import JsonObject
     from toolc.model.result import ToolResult
@@ -99,7 +99,7 @@ class Question:
         self._yes = yes
         self.was_asked = False
 
-    def ask(self) -> Ask | None:
+    def ask(self) -> ApproveChanges | None:
         """Return the callback that decides; None if no user can be asked."""
         if self._yes:
             return lambda _: True

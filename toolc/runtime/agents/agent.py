@@ -94,7 +94,7 @@ def answered(
     to run concurrently. Raises what ``caller.call`` raises, after all of them have ended.
     """
     with context.cancellation.child() as own:
-        context = replace(context, cancellation=own, tell=one_at_a_time(context.tell))
+        context = replace(context, cancellation=own, on_event=one_at_a_time(context.on_event))
 
         def make(number: int) -> ToolResult:
             if number > MAX_CALLS:

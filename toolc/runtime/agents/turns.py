@@ -124,18 +124,18 @@ class AgentEvents:
 
     def attempt(self, attempt: ConnectionAttempt) -> None:
         """Emit a connection to the API that was made or failed."""
-        self._context.tell(ToolConnect(name=self._name, call_id=self._context.call_id, attempt=attempt))
+        self._context.on_event(ToolConnect(name=self._name, call_id=self._context.call_id, attempt=attempt))
 
     def turn(self, number: int, turn: ModelResponse) -> None:
         """Emit an answer of the model."""
         update = ToolUpdate(name=self._name, call_id=self._context.call_id)
         words = f"{turn.text}\n" if turn.text and turn.calls else turn.text
         if text := self._text.add(words.encode("utf-8", "replace")):
-            self._context.tell(replace(update, stream="content", text=text))
+            self._context.on_event(replace(update, stream="content", text=text))
         if turn.calls:
             names = ", ".join(dict.fromkeys(each.name for each in turn.calls))[:200]
             shown = "".join(each if each.isprintable() else REPLACEMENT for each in names)
-            self._context.tell(replace(update, message=f"turn {number}: {shown}"))
+            self._context.on_event(replace(update, message=f"turn {number}: {shown}"))
 
 
 @dataclass(slots=True)

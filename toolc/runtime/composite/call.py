@@ -23,7 +23,7 @@ from toolc.runtime.validation import as_promised
 
 
 def in_words(
-    tool: RegisteredTool, call: BoundCall, result: ToolResult, setting: CallOptions, context: CallContext
+    tool: RegisteredTool, call: BoundCall, result: ToolResult, options: CallOptions, context: CallContext
 ) -> ToolResult:
     """Return ``result`` shaped as the spec requires. Errors, and results without a shape, are unchanged.
 
@@ -42,8 +42,8 @@ def in_words(
         sandbox=SandboxSpec(limits=limits),
     )
     told = replace(call, tool=spec, arguments=arguments(call, result, limits.output_bytes))
-    shaper = SandboxedCall.prepare(replace(tool, spec=spec), told, setting, Timing())
-    made = shaper.run(replace(context, tell=no_caller), limits.timeout_ms)
+    shaper = SandboxedCall.prepare(replace(tool, spec=spec), told, options, Timing())
+    made = shaper.run(replace(context, on_event=no_caller), limits.timeout_ms)
     if made.error is not None:
         return replace(made, details=result.details)
     others = tuple(block for block in result.content if not isinstance(block, Text))
@@ -59,15 +59,15 @@ class ComposedCall:
     backend: ComposedBackend[Any]  # for the kind of the tool
     secrets: CallSecrets
     caller: Caller
-    setting: CallOptions
+    options: CallOptions
 
     @classmethod
     def prepare(
-        cls, tool: RegisteredTool, bound: BoundCall, setting: CallOptions, backend: ComposedBackend[Any], caller: Caller
+        cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, backend: ComposedBackend[Any], caller: Caller
     ) -> ComposedCall:
         """Resolve the tool's secrets. Nothing starts. Raises ``UsageError`` that names those without a value."""
-        secrets = secrets_of(tool.spec, setting.reveal)
-        return cls(tool=tool, bound=bound, backend=backend, secrets=secrets, caller=caller, setting=setting)
+        secrets = secrets_of(tool.spec, options.reveal)
+        return cls(tool=tool, bound=bound, backend=backend, secrets=secrets, caller=caller, options=options)
 
     def run(self, context: CallContext, timeout_ms: int) -> ToolResult:
         """Run the call and return its result after all parts have ended. Raises what its parts raise."""
@@ -76,10 +76,10 @@ class ComposedCall:
         own = replace(context, deadline=deadline, secrets=self.secrets)
         with redactor.errors():
             result = self.backend.run(spec.backend, self.bound, own, self.caller)
-            result = in_words(self.tool, self.bound, result, self.setting, own)
+            result = in_words(self.tool, self.bound, result, self.options, own)
         result = as_promised(result, spec)
         details = result.details | identity(self.tool, self.bound.call_id)
         details["duration_ms"] = round((monotonic() - began) * 1000, 3)
         result = redacted(replace(result, details=details), redactor)
-        keep = self.setting.shelf.add if self.setting.shelf else None
+        keep = self.options.result_store.add if self.options.result_store else None
         return fit_to_limit(result, spec.sandbox.limits.output_bytes, keep)

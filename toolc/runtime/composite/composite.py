@@ -91,7 +91,7 @@ class _Run:
         """Run all steps in parallel. A failure without ``continue_on_error`` cancels the others."""
         ran: dict[str, StepResult] = {}
         with self._context.cancellation.child() as together:
-            context = replace(self._context, cancellation=together, tell=_one_at_a_time(self._context.tell))
+            context = replace(self._context, cancellation=together, on_event=_one_at_a_time(self._context.on_event))
             with ThreadPoolExecutor(min(len(self._steps), MOST_AT_ONCE), "toolc step") as threads:
                 try:
                     # Inside the try block, because Ctrl-C may also arrive while a thread starts.
@@ -99,7 +99,7 @@ class _Run:
                     for done in as_completed(waiting):
                         each = done.result()
                         ran[each.step.id] = each
-                        self._report(each, len(ran), context.tell)
+                        self._report(each, len(ran), context.on_event)
                         if each.stops:
                             together.cancel()
                 except BaseException:
@@ -141,10 +141,10 @@ class _Run:
 
     def _note(self, ran: StepResult) -> None:
         self._seen[ran.step.id] = ran
-        self._report(ran, len(self._seen), self._context.tell)
+        self._report(ran, len(self._seen), self._context.on_event)
 
-    def _report(self, ran: StepResult, done: int, tell: Listener) -> None:
-        tell(
+    def _report(self, ran: StepResult, done: int, on_event: Listener) -> None:
+        on_event(
             ToolUpdate(
                 name=self._call.tool.name,
                 call_id=self._context.call_id,
@@ -160,15 +160,15 @@ def _outcome(result: ToolResult) -> StepOutcome:
     return "cancelled" if result.error.kind == "cancelled" else "failure"
 
 
-def _one_at_a_time(tell: Listener) -> Listener:
+def _one_at_a_time(on_event: Listener) -> Listener:
     """Return a listener that receives one event at a time, also from several threads."""
-    if tell is no_caller:
+    if on_event is no_caller:
         return no_caller
     lock = Lock()
 
     def locked(event: Event) -> None:
         with lock:
-            tell(event)
+            on_event(event)
 
     return locked
 

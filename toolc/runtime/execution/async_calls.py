@@ -189,19 +189,19 @@ class WholeBatch:
     calls: Sequence[ToolCall]
     order: Order
     timeout: float | None
-    made: CallPipeline
+    pipeline: CallPipeline
 
-    def run(self, tell: Listener, cancellation: Cancellation) -> list[ToolResult]:
+    def run(self, on_event: Listener, cancellation: Cancellation) -> list[ToolResult]:
         """Return all results in the order of the calls. Raises ``BatchError`` if calls could not be made."""
         deadline = math.inf if self.timeout is None else monotonic() + self.timeout
-        tell = tell if tell is no_caller else one_at_a_time(tell)
+        on_event = on_event if on_event is no_caller else one_at_a_time(on_event)
         with in_use(), cancellation.child() as own:
 
             def context(call: ToolCall) -> CallContext:
-                return CallContext(call_id=call.call_id, tell=tell, cancellation=own, deadline=deadline)
+                return CallContext(call_id=call.call_id, on_event=on_event, cancellation=own, deadline=deadline)
 
             def make(call: ToolCall) -> ToolResult:
-                return self.made.named(call, context(call))
+                return self.pipeline.named(call, context(call))
 
             def skip(call: ToolCall, reason: str) -> ToolResult:
                 return ignore_events(call, context(call), "cancelled", f"the call was skipped: {reason}")

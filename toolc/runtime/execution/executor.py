@@ -44,15 +44,15 @@ def no_tools(name: str) -> RegisteredTool:
 class CallPipeline:
     """Calls the tools that ``find`` returns. Serves as the ``Caller`` of ``owner`` if that tool calls others."""
 
-    def __init__(self, setting: CallOptions, find: Find = no_tools, owner: RegisteredTool | None = None) -> None:
-        self._setting = setting
+    def __init__(self, options: CallOptions, find: Find = no_tools, owner: RegisteredTool | None = None) -> None:
+        self._options = options
         self._find = find
         self._owner = owner
 
     def run(
         self, tool: RegisteredTool, call: ToolCall, context: CallContext, *, timeout_ms: int | None = None
     ) -> ToolResult:
-        """Run ``call``. Its events go to ``context.tell``; the last one is its ``ToolEnd``.
+        """Run ``call``. Its events go to ``context.on_event``; the last one is its ``ToolEnd``.
 
         Raises ``UsageError`` (a workspace is missing or refused, or this version cannot run the tool),
         ``RegistryError`` (the tool calls other tools than it was reviewed with), ``LockError`` (the tool is not the
@@ -65,13 +65,13 @@ class CallPipeline:
         one = Call(
             tool=tool,
             call=call,
-            setting=self._setting,
+            options=self._options,
             context=context,
-            caller=CallPipeline(self._setting, self._find, tool),
+            caller=CallPipeline(self._options, self._find, tool),
             timeout_ms=timeout_ms,
         )
         result = one.result()
-        context.tell(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
+        context.on_event(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
         return result
 
     def named(self, call: ToolCall, context: CallContext, *, timeout_ms: int | None = None) -> ToolResult:
@@ -89,7 +89,7 @@ class CallPipeline:
         call = ToolCall(name=name, arguments=arguments, call_id=f"{context.call_id}.{step}")
         part = CallContext(
             call_id=call.call_id,
-            tell=as_part(context),
+            on_event=as_part(context),
             cancellation=context.cancellation,
             deadline=context.deadline,
             depth=context.depth + 1,
@@ -108,11 +108,11 @@ class CallPipeline:
     def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         """Return the tools that may be called. See ``toolc.runtime.caller.Caller``."""
         found = (self._found(name) for name in names)
-        return tuple(tool for tool in found if tool and self._may_call(tool) and not self._setting.denied(tool))
+        return tuple(tool for tool in found if tool and self._may_call(tool) and not self._options.denied(tool))
 
     def _check_approved(self, tool: RegisteredTool) -> None:
         """Raise ``LockError`` or ``PolicyError`` if the caller's lock or policy does not allow ``tool``."""
-        lock, policy = self._setting.lock, self._setting.policy
+        lock, policy = self._options.lock, self._options.policy
         if lock is not None:
             lock.check(tool)
         if policy is not None:
@@ -128,7 +128,7 @@ class CallPipeline:
 
     def _is_own(self, tool: ToolSpec) -> bool:
         """Return whether ``tool`` is toolc's own tool that reads stored results."""
-        is_named = self._setting.shelf is not None and tool.name == READ_RESULT
+        is_named = self._options.result_store is not None and tool.name == READ_RESULT
         return is_named and isinstance(tool.backend, HostFunction)
 
     def _found(self, name: str) -> ToolSpec | None:
@@ -141,7 +141,7 @@ class CallPipeline:
 def execute(
     tool: RegisteredTool,
     call: ToolCall,
-    setting: CallOptions,
+    options: CallOptions,
     *,
     on_event: Listener | None = None,
     cancellation: Cancellation | None = None,
@@ -149,12 +149,14 @@ def execute(
 ) -> ToolResult:
     """Run a top-level ``call``. Raises what ``CallPipeline.run`` raises."""
     with nullcontext(cancellation) if cancellation else Cancellation() as given:
-        context = CallContext(call_id=call.call_id, tell=on_event or no_caller, cancellation=given, deadline=math.inf)
-        return CallPipeline(setting, find).run(tool, call, context)
+        context = CallContext(
+            call_id=call.call_id, on_event=on_event or no_caller, cancellation=given, deadline=math.inf
+        )
+        return CallPipeline(options, find).run(tool, call, context)
 
 
 def ignore_events(call: ToolCall, context: CallContext, kind: ErrorKind, message: str) -> ToolResult:
     """Return an error result for a call that does not reach a tool, and emit its ``ToolEnd``."""
     result = failure(kind, message, {"call_id": call.call_id})
-    context.tell(ToolEnd(name=call.name, call_id=call.call_id, result=result))
+    context.on_event(ToolEnd(name=call.name, call_id=call.call_id, result=result))
     return result

@@ -41,7 +41,7 @@ from toolc.runtime.validation import BindError, bind
 _OUTCOMES: Final[dict[ErrorKind, str]] = {"cancelled": "cancelled", "timeout": "timed_out"}
 """The value of ``details.outcome`` for a call that ended before it started."""
 
-NOBODY_TO_CONFIRM: Final = (
+NO_CONFIRM_HOOK: Final = (
     "a person must allow each call of it, and nobody can be asked here; toolc run asks on a terminal or "
     "takes --yes, toolc serve asks a client that offers elicitation, a program gives Executor(confirm=...)"
 )
@@ -53,7 +53,7 @@ class Call:
 
     tool: RegisteredTool
     call: ToolCall
-    setting: CallOptions
+    options: CallOptions
     context: CallContext
     caller: Caller
     timeout_ms: int | None = None
@@ -79,7 +79,7 @@ class Call:
                     return refused
         except (BindError, PlanError) as error:
             return self._failure("invalid_args", str(error))
-        self.context.tell(ToolStart(name=self.tool.spec.name, call_id=self.call.call_id))
+        self.context.on_event(ToolStart(name=self.tool.spec.name, call_id=self.call.call_id))
         return self._attempts(ready)
 
     def _prepared(self, arguments: JsonValue, timing: Timing) -> SandboxedCall | ComposedCall:
@@ -87,11 +87,11 @@ class Call:
         bound = bind(spec, arguments, self.call.call_id)
         timing.lap("bind")
         if backend := composed(spec.backend.tag):
-            return ComposedCall.prepare(self.tool, bound, self.setting, backend, self.caller)
-        return SandboxedCall.prepare(self.tool, bound, self.setting, timing)
+            return ComposedCall.prepare(self.tool, bound, self.options, backend, self.caller)
+        return SandboxedCall.prepare(self.tool, bound, self.options, timing)
 
     def _attempts(self, ready: SandboxedCall | ComposedCall) -> ToolResult:
-        limit = limit_ms(self.tool.spec, self.setting)
+        limit = limit_ms(self.tool.spec, self.options)
         limit = limit if self.timeout_ms is None else min(limit, self.timeout_ms)
         retry = retry_of(self.tool.spec)
         if retry is None:
@@ -116,19 +116,19 @@ class Call:
 
     def _until(self) -> float:
         """Return when the last attempt must end. The caller's timeouts apply to all attempts together."""
-        allowed = [each for each in (self.setting.timeout_ms, self.timeout_ms) if each is not None]
+        allowed = [each for each in (self.options.timeout_ms, self.timeout_ms) if each is not None]
         return min([self.context.deadline, *(monotonic() + each / 1000 for each in allowed)])
 
     def _tell_retry(self, attempt: int, error: ToolFailure, wait: int) -> None:
-        self.context.tell(
+        self.context.on_event(
             ToolRetry(name=self.tool.spec.name, call_id=self.call.call_id, attempt=attempt, error=error, wait_ms=wait)
         )
 
     def _answer(self, bound: BoundCall) -> Allow | str:
         """Return ``Allow``, or a message that says why the call may not run."""
-        if self.setting.confirm is None:
-            return f"the tool {bound.tool.name!r} was not called: {NOBODY_TO_CONFIRM}"
-        answer = self.setting.confirm(bound)
+        if self.options.confirm is None:
+            return f"the tool {bound.tool.name!r} was not called: {NO_CONFIRM_HOOK}"
+        answer = self.options.confirm(bound)
         if isinstance(answer, Allow):
             return answer
         reason = getattr(answer, "reason", "")
@@ -137,7 +137,7 @@ class Call:
 
     def _refused(self) -> ToolResult | None:
         """Return an error result if the call may not go on: denied, cancelled, or out of time."""
-        if reason := self.setting.denied(self.tool.spec):
+        if reason := self.options.denied(self.tool.spec):
             return self._denied(reason)
         if self.context.cancellation.is_cancelled:
             return self._failure("cancelled", "the call was cancelled before it was done")
@@ -146,7 +146,7 @@ class Call:
         return None
 
     def _denied(self, reason: str) -> ToolResult:
-        self.context.tell(ToolDenied(name=self.tool.spec.name, call_id=self.call.call_id, reason=reason))
+        self.context.on_event(ToolDenied(name=self.tool.spec.name, call_id=self.call.call_id, reason=reason))
         return self._failure("denied", reason)
 
     def _failure(self, kind: ErrorKind, message: str) -> ToolResult:

@@ -157,7 +157,7 @@ class SandboxedCall:
 
     tool: RegisteredTool
     bound: BoundCall
-    setting: CallOptions
+    options: CallOptions
     timing: Timing
     plan: Plan
     egress: Egress
@@ -165,25 +165,25 @@ class SandboxedCall:
     patterns: tuple[str, ...] = ()
 
     @classmethod
-    def prepare(cls, tool: RegisteredTool, bound: BoundCall, setting: CallOptions, timing: Timing) -> SandboxedCall:
+    def prepare(cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, timing: Timing) -> SandboxedCall:
         """Plan ``bound`` and choose its engine. Nothing starts.
 
         Raises ``PlanError``, ``UsageError`` (a workspace that is missing or refused, or secrets without a value)
         and ``NoEngineError``.
         """
         spec = tool.spec
-        profile = profile_of(spec, setting)
+        profile = profile_of(spec, options)
         backend = load_backend(spec.backend.tag)
-        plan, egress = _with_secrets(backend.plan(spec.backend, bound, profile), spec, setting)
+        plan, egress = _with_secrets(backend.plan(spec.backend, bound, profile), spec, options)
         timing.lap("plan")
-        selection = setting.choose(profile)
+        selection = options.select_engine(profile)
         timing.lap("choose")
-        if setting.lock is not None:
-            approve_image(spec, profile, selection.engine, setting.lock)
+        if options.lock is not None:
+            approve_image(spec, profile, selection.engine, options.lock)
         return cls(
             tool=tool,
             bound=bound,
-            setting=setting,
+            options=options,
             timing=timing,
             plan=plan,
             egress=egress,
@@ -212,20 +212,22 @@ class SandboxedCall:
             result = self._with_files(result, transaction)
             self.timing.lap("read")
             if transaction:
-                result = transaction.settle(result, outcome.ending, self.setting.ask)
+                result = transaction.settle(result, outcome.ending, self.options.approve_changes)
                 self.timing.lap("commit")
         result = redacted(replace(result, details=self._details(result, outcome, sandboxed)), redactor)
-        shelf = self.setting.shelf
+        result_store = self.options.result_store
         # Output that was truncated while it arrived already has a note, which makes it slightly longer than the
         # limit.
-        if shelf is None and result.details["truncated"] is True:
+        if result_store is None and result.details["truncated"] is True:
             return result
-        return fit_to_limit(result, self.tool.spec.sandbox.limits.output_bytes, shelf.add if shelf else None)
+        return fit_to_limit(
+            result, self.tool.spec.sandbox.limits.output_bytes, result_store.add if result_store else None
+        )
 
     def _run(self, start: Start, context: CallContext, timeout_ms: int) -> tuple[Outcome, JsonObject]:
         heard, egress = None, self.egress
-        if context.tell is not no_caller:
-            heard = EventEmitter(self.tool.spec.name, self.bound.call_id, context.tell, egress.redactor)
+        if context.on_event is not no_caller:
+            heard = EventEmitter(self.tool.spec.name, self.bound.call_id, context.on_event, egress.redactor)
             egress = replace(egress, on_attempt=heard.attempt)
         if self.tool.spec.sandbox.lifetime == "session" or isinstance(self.plan.invocation, PluginCall):
             from toolc.runtime.wire.session import SessionCall  # lazy import: most tools have no session
@@ -247,7 +249,7 @@ class SandboxedCall:
             from toolc.runtime.sessions.server import call_once  # as above
 
             return call_once(self.plan, start, turn, egress, self.timing)
-        sessions = self.setting.sessions
+        sessions = self.options.sessions
         return sessions.call(self.tool.effect_digest, self.plan, start, turn, egress, self.timing)
 
     def _with_files(self, result: ToolResult, transaction: Transaction | None) -> ToolResult:
@@ -282,15 +284,15 @@ def _patterns(call: BoundCall, profile: Profile) -> tuple[str, ...]:
     return wanted_files(call)
 
 
-def _with_secrets(plan: Plan, tool: ToolSpec, setting: CallOptions) -> tuple[Plan, Egress]:
+def _with_secrets(plan: Plan, tool: ToolSpec, options: CallOptions) -> tuple[Plan, Egress]:
     """Return ``plan`` with its allow-list and environment, and the requests and secrets that may leave the call.
 
     Raises ``UsageError`` that names every secret without a value, and ``PlanError``.
     """
-    secrets = secrets_of(tool, setting.reveal)
+    secrets = secrets_of(tool, options.reveal)
     plan = exposed(replace(plan, allow=plan.allow or tool.sandbox.network.allow), tool, secrets)
     plan, requests = prepare_http_call(plan, secrets, tool.sandbox.secrets)
-    plan = replace(plan, keep_bytes=STORED_STREAM_BYTES if setting.shelf else 0)
+    plan = replace(plan, keep_bytes=STORED_STREAM_BYTES if options.result_store else 0)
     return plan, Egress(requests=requests, redactor=secrets.redactor)
 
 

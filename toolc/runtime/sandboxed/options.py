@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from toolc.model.call import Ask, Confirm
+from toolc.model.call import ApproveChanges, Confirm
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import Lock, LockError
 from toolc.model.plan import LoopbackProxy, Mount, Profile, loopback
@@ -35,45 +35,45 @@ def _denies_nothing(_: ToolSpec) -> None:
 class CallOptions:
     """Options chosen by the caller rather than by the tool spec, such as the workspace, engine and timeout.
 
-    ``accept_unenforced`` names limits that the user accepts to run without. ``ask`` decides for specs with
-    ``commit: ask``; without it such changes are discarded. ``confirm`` decides for specs with ``confirm: true``;
+    ``accept_unenforced`` names limits that the user accepts to run without. ``approve_changes`` decides for specs
+    with ``commit: ask``; without it such changes are discarded. ``confirm`` decides for specs with ``confirm: true``;
     without it such tools are not called. ``denied`` returns why a tool may not be called. ``sessions`` holds the
-    sandboxes that live for several calls, and ``shelf`` stores long results for later reading; the creator of the
-    options closes both. A ``lock`` restricts calls to approved tools, and a ``policy`` to those it allows.
+    sandboxes that live for several calls, and ``result_store`` the long results; the creator of the options closes
+    both. A ``lock`` restricts calls to approved tools, and a ``policy`` to those it allows.
     """
 
-    choose: EngineSelector
+    select_engine: EngineSelector
     workspace: Path | None = None
     timeout_ms: int | None = None
     accept_unenforced: tuple[str, ...] = ()
-    ask: Ask | None = None
+    approve_changes: ApproveChanges | None = None
     reveal: Reveal = no_secrets
     confirm: Confirm | None = None
     denied: Callable[[ToolSpec], str | None] = _denies_nothing
     sessions: Sessions = field(default_factory=Sessions)
-    shelf: ResultStore | None = None
+    result_store: ResultStore | None = None
     lock: Lock | None = None
     policy: Policy | None = None
 
 
-def limit_ms(tool: ToolSpec, setting: CallOptions) -> int:
+def limit_ms(tool: ToolSpec, options: CallOptions) -> int:
     """Return the time limit of one attempt in milliseconds: the reviewed one, or less if the caller wants it."""
     reviewed = tool.sandbox.limits.timeout_ms
-    return reviewed if setting.timeout_ms is None else min(reviewed, setting.timeout_ms)
+    return reviewed if options.timeout_ms is None else min(reviewed, options.timeout_ms)
 
 
-def profile_of(tool: ToolSpec, setting: CallOptions) -> Profile:
+def profile_of(tool: ToolSpec, options: CallOptions) -> Profile:
     """Return the sandbox profile for ``tool``. Raises ``UsageError`` if a workspace is missing or refused."""
     wanted = tool.sandbox
     return Profile(
         image=wanted.image,
-        workspace=_mount(tool, setting.workspace),
+        workspace=_mount(tool, options.workspace),
         limits=wanted.limits,
         min_isolation=wanted.min_isolation,
         nonroot=wanted.run_as == "nonroot",
-        accept_unenforced=setting.accept_unenforced,
+        accept_unenforced=options.accept_unenforced,
         build=wanted.build,
-        requirements=_requirements(tool, setting.lock),
+        requirements=_requirements(tool, options.lock),
         loopback=_loopback(tool),
     )
 

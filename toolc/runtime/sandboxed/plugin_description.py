@@ -78,7 +78,7 @@ def _mebibytes(size_bytes: int) -> str:
     return f"{size_bytes / MIB:g} MiB"
 
 
-def describe(tool: ToolSpec, setting: CallOptions) -> Offer:
+def describe(tool: ToolSpec, options: CallOptions) -> Offer:
     """Start the plugin of ``tool`` without a network and request its description.
 
     Raises ``UsageError`` if the description cannot be read, and ``InfrastructureError``.
@@ -87,9 +87,9 @@ def describe(tool: ToolSpec, setting: CallOptions) -> Offer:
     if not isinstance(backend, PluginBackend):
         raise TypeError(f"{tool.name} is no plugin's")
     call = BoundCall(tool=tool, arguments={}, call_id="describe")
-    plan = Plugin().plan(backend, call, profile_of(tool, setting))
-    timeout_ms = limit_ms(tool, setting)
-    sandbox = setting.choose(plan.profile).engine.start(plan.profile, BOOTSTRAP_ARGUMENTS)
+    plan = Plugin().plan(backend, call, profile_of(tool, options))
+    timeout_ms = limit_ms(tool, options)
+    sandbox = options.select_engine(plan.profile).engine.start(plan.profile, BOOTSTRAP_ARGUMENTS)
     try:
         return _ask(sandbox, plan, timeout_ms)
     except EndedError as error:

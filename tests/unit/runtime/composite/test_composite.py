@@ -65,11 +65,11 @@ def run(
     steps: Sequence[Step],
     caller: Caller,
     arguments: JsonObject | None = None,
-    tell: Callable[[Event], None] = no_caller,
+    on_event: Callable[[Event], None] = no_caller,
     cancellation: Cancellation | None = None,
 ) -> ToolResult:
     with cancellation or Cancellation() as own:
-        context = CallContext(call_id="c", tell=tell, cancellation=own, deadline=math.inf)
+        context = CallContext(call_id="c", on_event=on_event, cancellation=own, deadline=math.inf)
         call = BoundCall(tool=spec("all"), arguments=arguments or {}, call_id="c")
         return Composite().run(CompositeBackend(strategy=strategy, steps=tuple(steps)), call, context, caller)
 
@@ -378,7 +378,7 @@ def test_a_failure_of_ours_is_raised_once_nothing_runs(strategy: Strategy) -> No
 @pytest.mark.parametrize("strategy", ["sequential", "parallel"])
 def test_its_progress_is_told(strategy: Strategy) -> None:
     told: list[Event] = []
-    run(strategy, [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO), tell=told.append)
+    run(strategy, [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO), on_event=told.append)
 
     updates = [event for event in told if isinstance(event, ToolUpdate)]
     assert [(each.name, each.call_id, each.percent) for each in updates] == [("all", "c", 50.0), ("all", "c", 100.0)]
@@ -395,10 +395,10 @@ def test_whoever_listens_hears_one_event_after_the_other() -> None:
 
     def talks(_: JsonObject, context: CallContext) -> ToolResult:
         for _n in range(50):
-            context.tell(ToolUpdate(name="t", call_id="t"))
+            context.on_event(ToolUpdate(name="t", call_id="t"))
         return ToolResult(content=())
 
-    assert not run("parallel", [step("a", "t"), step("b", "t")], Caller({"t": talks}), tell=hears).is_error
+    assert not run("parallel", [step("a", "t"), step("b", "t")], Caller({"t": talks}), on_event=hears).is_error
 
 
 def test_what_a_listener_raises_ends_it() -> None:
@@ -406,8 +406,8 @@ def test_what_a_listener_raises_ends_it() -> None:
         raise KeyboardInterrupt
 
     def talks(_: JsonObject, context: CallContext) -> ToolResult:
-        context.tell(ToolUpdate(name="t", call_id="t"))
+        context.on_event(ToolUpdate(name="t", call_id="t"))
         return ToolResult(content=())
 
     with pytest.raises(KeyboardInterrupt):
-        run("parallel", [step("a", "talk"), step("b", "wait")], Caller(HELLO | {"talk": talks}), tell=hears)
+        run("parallel", [step("a", "talk"), step("b", "wait")], Caller(HELLO | {"talk": talks}), on_event=hears)

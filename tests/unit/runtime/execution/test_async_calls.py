@@ -31,10 +31,10 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def test_the_result_is_what_the_call_returned_and_events_come_on_the_loops_thread() -> None:
-    def call(tell: Listener, _: Cancellation) -> int:
+    def call(on_event: Listener, _: Cancellation) -> int:
         assert threading.current_thread() is not threading.main_thread()
         for number in range(200):
-            tell(update(str(number)))
+            on_event(update(str(number)))
         return 7
 
     told: list[tuple[Event, threading.Thread]] = []
@@ -43,12 +43,12 @@ def test_the_result_is_what_the_call_returned_and_events_come_on_the_loops_threa
 
 
 def test_who_does_not_listen_is_told_nothing() -> None:
-    assert run(async_calls.result(lambda tell, _: tell is no_caller, None))
+    assert run(async_calls.result(lambda on_event, _: on_event is no_caller, None))
 
 
 def test_what_the_call_raises_is_raised_where_it_is_awaited_after_its_events() -> None:
-    def call(tell: Listener, _: Cancellation) -> None:
-        tell(update("a"))
+    def call(on_event: Listener, _: Cancellation) -> None:
+        on_event(update("a"))
         raise ValueError("the call")
 
     told: list[Event] = []
@@ -60,8 +60,8 @@ def test_what_the_call_raises_is_raised_where_it_is_awaited_after_its_events() -
 def test_what_a_listener_raises_cancels_the_call() -> None:
     ended: list[bool] = []
 
-    def call(tell: Listener, cancellation: Cancellation) -> None:
-        tell(update("a"))
+    def call(on_event: Listener, cancellation: Cancellation) -> None:
+        on_event(update("a"))
         ended.append(cancellation.wait(60))
 
     def listener(_: Event) -> None:
@@ -98,9 +98,9 @@ def test_a_task_that_is_cancelled_however_often_waits_until_its_call_is_over(tim
 
 
 def test_events_are_an_asynchronous_iterator() -> None:
-    def call(tell: Listener, _: Cancellation) -> None:
-        tell(update("a"))
-        tell(update("b"))
+    def call(on_event: Listener, _: Cancellation) -> None:
+        on_event(update("a"))
+        on_event(update("b"))
 
     async def main() -> list[Event]:
         return [event async for event in async_calls.async_events(call)]
@@ -109,8 +109,8 @@ def test_events_are_an_asynchronous_iterator() -> None:
 
 
 def test_what_the_call_raises_the_iterator_raises_after_the_events() -> None:
-    def call(tell: Listener, _: Cancellation) -> None:
-        tell(update("a"))
+    def call(on_event: Listener, _: Cancellation) -> None:
+        on_event(update("a"))
         raise ValueError("the call")
 
     told: list[Event] = []
@@ -127,9 +127,9 @@ def test_what_the_call_raises_the_iterator_raises_after_the_events() -> None:
 def test_to_close_the_iterator_cancels_a_call_that_has_much_to_say() -> None:
     ended: list[bool] = []
 
-    def call(tell: Listener, cancellation: Cancellation) -> None:
+    def call(on_event: Listener, cancellation: Cancellation) -> None:
         while not cancellation.is_cancelled:
-            tell(update("more"))
+            on_event(update("more"))
         ended.append(True)
 
     async def main() -> None:
@@ -144,9 +144,9 @@ def test_to_close_the_iterator_cancels_a_call_that_has_much_to_say() -> None:
 def test_a_reader_who_takes_his_time_holds_the_call_up() -> None:
     said: list[int] = []
 
-    def call(tell: Listener, _: Cancellation) -> None:
+    def call(on_event: Listener, _: Cancellation) -> None:
         for number in range(MAX_AHEAD * 3):
-            tell(update("x"))
+            on_event(update("x"))
             said.append(number)
 
     async def main() -> None:
@@ -164,8 +164,8 @@ def test_a_reader_who_takes_his_time_holds_the_call_up() -> None:
 def test_an_iterator_that_is_left_behind_ends_its_call_with_the_loop() -> None:
     ended = threading.Event()
 
-    def call(tell: Listener, cancellation: Cancellation) -> None:
-        tell(update("a"))
+    def call(on_event: Listener, cancellation: Cancellation) -> None:
+        on_event(update("a"))
         if cancellation.wait(60):
             ended.set()
 

@@ -48,7 +48,7 @@ class TestDenied:
     ) -> None:
         scripted, denials = Scripted(), DenyList()
         denials.deny(names, tags)
-        result = scripted.run(ECHO, WORD, replace(scripted.setting(), denied=denials.reason))
+        result = scripted.run(ECHO, WORD, replace(scripted.options(), denied=denials.reason))
         assert (result.error, result.text) == (ToolFailure("denied", reason), reason)
         assert scripted.engine.profiles == []
         assert scripted.events == [
@@ -59,7 +59,7 @@ class TestDenied:
     def test_it_is_denied_before_its_arguments_are_looked_at(self) -> None:
         scripted, denials = Scripted(), DenyList()
         denials.deny(["echo"], [])
-        result = scripted.run(ECHO, {"wrong": 1}, replace(scripted.setting(), denied=denials.reason))
+        result = scripted.run(ECHO, {"wrong": 1}, replace(scripted.options(), denied=denials.reason))
         assert result.error is not None
         assert result.error.kind == "denied"
 
@@ -85,8 +85,8 @@ class TestConfirmed:
     """A tool whose spec says ``confirm: true``."""
 
     @staticmethod
-    def setting(scripted: Scripted, confirm: Confirm) -> CallOptions:
-        return replace(scripted.setting(), confirm=confirm)
+    def options(scripted: Scripted, confirm: Confirm) -> CallOptions:
+        return replace(scripted.options(), confirm=confirm)
 
     def test_the_hook_is_given_the_validated_call_and_may_allow_it(self) -> None:
         asked: list[BoundCall] = []
@@ -96,7 +96,7 @@ class TestConfirmed:
             asked.append(call)
             return Allow()
 
-        assert scripted.run(WIPE, WORD, self.setting(scripted, confirm)).text == "wipe -- a"
+        assert scripted.run(WIPE, WORD, self.options(scripted, confirm)).text == "wipe -- a"
         assert asked == [BoundCall(tool=WIPE, arguments=WORD, call_id="c")]
 
     def test_without_a_hook_it_is_denied_with_the_remedy(self) -> None:
@@ -116,18 +116,18 @@ class TestConfirmed:
     )
     def test_whatever_is_not_allow_denies_it(self, answer: object, told: str) -> None:
         scripted = Scripted()
-        result = scripted.run(WIPE, WORD, self.setting(scripted, lambda _: answer))  # type: ignore[arg-type,return-value]
+        result = scripted.run(WIPE, WORD, self.options(scripted, lambda _: answer))  # type: ignore[arg-type,return-value]
         assert result.error == ToolFailure("denied", told)
         assert scripted.engine.profiles == []
 
     def test_changed_arguments_are_what_runs(self) -> None:
         scripted = Scripted()
-        scripted.run(WIPE, WORD, self.setting(scripted, lambda _: Allow({"word": "b"})))
+        scripted.run(WIPE, WORD, self.options(scripted, lambda _: Allow({"word": "b"})))
         assert scripted.words == [("wipe", "--", "b")]
 
     def test_changed_arguments_are_validated_anew(self) -> None:
         scripted = Scripted()
-        result = scripted.run(WIPE, WORD, self.setting(scripted, lambda _: Allow({"word": 3})))
+        result = scripted.run(WIPE, WORD, self.options(scripted, lambda _: Allow({"word": 3})))
         assert result.text == "wrong arguments for wipe:\n- word: expected a string, got the number 3"
         assert scripted.engine.profiles == []
 
@@ -139,10 +139,10 @@ class TestConfirmed:
             raise InfrastructureError("no engine")
 
         scripted = Scripted()
-        setting = self.setting(scripted, confirm)
-        assert scripted.run(WIPE, {}, setting).is_error
+        options = self.options(scripted, confirm)
+        assert scripted.run(WIPE, {}, options).is_error
         with pytest.raises(InfrastructureError, match="no engine"):
-            scripted.run(WIPE, WORD, replace(setting, choose=no_engine))  # type: ignore[arg-type]
+            scripted.run(WIPE, WORD, replace(options, select_engine=no_engine))  # type: ignore[arg-type]
 
     def test_a_call_that_was_cancelled_or_denied_while_a_person_thought_does_not_start(self) -> None:
         scripted, denials = Scripted(), DenyList()
@@ -153,14 +153,14 @@ class TestConfirmed:
                 cancellation.cancel()
                 return Allow()
 
-            setting = self.setting(scripted, cancel)
-            cancelled = execute(registered(WIPE), call, setting, cancellation=cancellation)
+            options = self.options(scripted, cancel)
+            cancelled = execute(registered(WIPE), call, options, cancellation=cancellation)
 
         def deny(_: BoundCall) -> Allow:
             denials.deny(["wipe"], [])
             return Allow()
 
-        denied = scripted.run(WIPE, WORD, replace(self.setting(scripted, deny), denied=denials.reason))
+        denied = scripted.run(WIPE, WORD, replace(self.options(scripted, deny), denied=denials.reason))
         assert [each.error and each.error.kind for each in (cancelled, denied)] == ["cancelled", "denied"]
         assert scripted.engine.profiles == []
 
@@ -170,7 +170,7 @@ class TestConfirmed:
 
         scripted = Scripted()
         with pytest.raises(RuntimeError, match="the window was closed"):
-            scripted.run(WIPE, WORD, self.setting(scripted, confirm))
+            scripted.run(WIPE, WORD, self.options(scripted, confirm))
         assert scripted.engine.profiles == []
 
 
@@ -243,8 +243,8 @@ class TestTriedAgain:
             return Allow({"word": "b"})
 
         scripted = self.failing(1, 0)
-        setting = replace(scripted.setting(), confirm=confirm)
-        assert scripted.run(tool("t", retry=self.AGAIN, confirm=True), WORD, setting).text == "said"
+        options = replace(scripted.options(), confirm=confirm)
+        assert scripted.run(tool("t", retry=self.AGAIN, confirm=True), WORD, options).text == "said"
         assert (len(asked), scripted.words) == (1, [("t", "--", "b")] * 2)
 
     def test_a_cancellation_ends_the_wait(self) -> None:
@@ -257,7 +257,7 @@ class TestTriedAgain:
                 if isinstance(event, ToolRetry):
                     threading.Timer(0.01, cancellation.cancel).start()
 
-            result = execute(registered(spec), call, scripted.setting(), on_event=cancel, cancellation=cancellation)
+            result = execute(registered(spec), call, scripted.options(), on_event=cancel, cancellation=cancellation)
         assert result.error == ToolFailure("cancelled", "the call was cancelled before it was done")
         assert len(scripted.words) == 1
 
@@ -269,14 +269,14 @@ class TestTriedAgain:
             return exited(1)
 
         scripted = Scripted(fail)
-        result = scripted.run(tool("t", retry=self.AGAIN), WORD, replace(scripted.setting(), denied=denials.reason))
+        result = scripted.run(tool("t", retry=self.AGAIN), WORD, replace(scripted.options(), denied=denials.reason))
         assert result.error is not None
         assert (result.error.kind, len(scripted.words)) == ("denied", 1)
 
     def test_a_wait_that_would_outlast_the_deadline_is_not_begun(self) -> None:
         scripted = self.failing(1, 0)
         spec = tool("t", retry=replace(self.AGAIN, backoff_ms=50_000))
-        result = scripted.run(spec, WORD, replace(scripted.setting(), timeout_ms=20_000))
+        result = scripted.run(spec, WORD, replace(scripted.options(), timeout_ms=20_000))
         assert (result.error and result.error.kind, len(scripted.words)) == ("exit_status", 1)
 
     @pytest.mark.parametrize(
@@ -300,8 +300,8 @@ class TestTriedAgain:
 def test_a_call_whose_time_is_up_before_it_begins_starts_nothing() -> None:
     scripted = Scripted()
     with Cancellation() as cancellation:
-        context = CallContext(call_id="c", tell=scripted.events.append, cancellation=cancellation, deadline=0)
+        context = CallContext(call_id="c", on_event=scripted.events.append, cancellation=cancellation, deadline=0)
         call = ToolCall(name="echo", arguments=WORD, call_id="c")
-        result = CallPipeline(scripted.setting()).run(registered(ECHO), call, context)
+        result = CallPipeline(scripted.options()).run(registered(ECHO), call, context)
     assert result.error == ToolFailure("timeout", "the call was not started: the time for all of the work was up")
     assert (scripted.told, scripted.engine.profiles) == (["ToolEnd"], [])

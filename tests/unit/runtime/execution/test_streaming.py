@@ -21,10 +21,10 @@ def update(percent: float) -> ToolUpdate:
 def test_events_come_in_order_and_while_the_call_runs() -> None:
     go_on = threading.Event()
 
-    def call(tell: Listener, _: Cancellation) -> None:
-        tell(START)
+    def call(on_event: Listener, _: Cancellation) -> None:
+        on_event(START)
         assert go_on.wait(60)
-        tell(update(1))
+        on_event(update(1))
 
     found: list[Event] = []
     for event in stream_events(call):
@@ -34,15 +34,15 @@ def test_events_come_in_order_and_while_the_call_runs() -> None:
 
 
 def test_nothing_starts_before_somebody_listens() -> None:
-    def call(tell: Listener, _: Cancellation) -> None:
+    def call(on_event: Listener, _: Cancellation) -> None:
         raise AssertionError
 
     stream_events(call).close()
 
 
 def test_what_the_call_raises_comes_after_its_events() -> None:
-    def call(tell: Listener, _: Cancellation) -> None:
-        tell(START)
+    def call(on_event: Listener, _: Cancellation) -> None:
+        on_event(START)
         raise ValueError("no")
 
     stream = stream_events(call)
@@ -54,10 +54,10 @@ def test_what_the_call_raises_comes_after_its_events() -> None:
 def test_to_stop_listening_cancels_the_call_and_waits_for_its_end() -> None:
     ended = threading.Event()
 
-    def call(tell: Listener, cancellation: Cancellation) -> None:
+    def call(on_event: Listener, cancellation: Cancellation) -> None:
         # Far more than may wait: the call must come to its end although nobody takes any.
         for number in range(4 * MAX_AHEAD):
-            tell(update(number))
+            on_event(update(number))
         assert cancellation.is_cancelled
         ended.set()
 
@@ -70,10 +70,10 @@ def test_to_stop_listening_cancels_the_call_and_waits_for_its_end() -> None:
 def test_a_listener_that_fails_cancels_the_call() -> None:
     ended = threading.Event()
 
-    def call(tell: Listener, cancellation: Cancellation) -> None:
-        tell(START)
+    def call(on_event: Listener, cancellation: Cancellation) -> None:
+        on_event(START)
         while not cancellation.is_cancelled:
-            tell(update(1))
+            on_event(update(1))
         ended.set()
 
     def listen() -> None:
@@ -89,10 +89,10 @@ def test_a_listener_that_fails_cancels_the_call() -> None:
 def test_a_call_that_outruns_its_listener_waits() -> None:
     told = 0
 
-    def call(tell: Listener, _: Cancellation) -> None:
+    def call(on_event: Listener, _: Cancellation) -> None:
         nonlocal told
         for number in range(10 * MAX_AHEAD):
-            tell(update(number))
+            on_event(update(number))
             told += 1
 
     stream = stream_events(call)

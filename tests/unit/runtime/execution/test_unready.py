@@ -89,8 +89,8 @@ def test_a_call_is_refused_before_an_engine_is_chosen() -> None:
     found = digests(tool)
     registered = RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect)
 
-    def choose(_: object) -> object:
+    def select_engine(_: object) -> object:
         raise AssertionError("nothing may start")
 
     with pytest.raises(UsageError, match="does not run it yet"):
-        execute(registered, ToolCall(name="ls", arguments={}, call_id="c"), CallOptions(choose=choose))  # type: ignore[arg-type]
+        execute(registered, ToolCall(name="ls", arguments={}, call_id="c"), CallOptions(select_engine=select_engine))  # type: ignore[arg-type]

@@ -88,8 +88,10 @@ def run(
 ) -> ToolResult:
     registered = RegisteredTool(spec=tool, surface_digest="sha256:aa", effect_digest="sha256:bb")
     call = ToolCall(name=tool.name, arguments=arguments or {}, call_id="call_1")
-    setting = CallOptions(choose=lambda _: EngineSelection(engine, notes), workspace=workspace, timeout_ms=timeout_ms)
-    return execute(registered, call, setting, on_event=on_event, cancellation=cancellation)
+    options = CallOptions(
+        select_engine=lambda _: EngineSelection(engine, notes), workspace=workspace, timeout_ms=timeout_ms
+    )
+    return execute(registered, call, options, on_event=on_event, cancellation=cancellation)
 
 
 def test_a_call_is_bound_planned_run_closed_and_read() -> None:

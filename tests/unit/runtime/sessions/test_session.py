@@ -271,7 +271,7 @@ def test_who_gives_up_waiting_is_the_last_to_leave_a_closed_session(tmp_path: Pa
         busy = pool.submit(made.run, "add", {"how": "wait"})
         assert notes.began.wait(60)
         waiting = pool.submit(made.run, "show", {}, cancellation=cancellation)
-        (session,) = made._setting.sessions._sessions.values()
+        (session,) = made._options.sessions._sessions.values()
         while session.turns.waiting < 2:
             time.sleep(0.001)
         made.close()

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from toolc.model.call import NOBODY_TO_ASK, Ask, FileChange, Proposal, changes_to_json
+from toolc.model.call import NOBODY_TO_ASK, ApproveChanges, FileChange, Proposal, changes_to_json
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
@@ -223,7 +223,7 @@ class Transaction:
         except (OSError, TooManyError) as error:
             raise FolderError("file", f"what the tool left cannot be read: {error}") from None
 
-    def settle(self, result: ToolResult, ending: Ending, ask: Ask | None) -> ToolResult:
+    def settle(self, result: ToolResult, ending: Ending, ask: ApproveChanges | None) -> ToolResult:
         """Commit or refuse the changes, and report them in the result. The sandbox must have exited."""
         if self._view is None:
             return result
@@ -246,7 +246,9 @@ class Transaction:
         result = replace(result, details=result.details | {"changes": told})
         return result if kept is None or kept.kind is None else _with_note(result, kept.kind, kept.reason)
 
-    def _decide(self, found: Differences, result: ToolResult, ending: Ending, ask: Ask | None) -> _Kept | None:
+    def _decide(
+        self, found: Differences, result: ToolResult, ending: Ending, ask: ApproveChanges | None
+    ) -> _Kept | None:
         """Return why the changes are not committed; None once they are."""
         changes = found.changes
         if not changes:

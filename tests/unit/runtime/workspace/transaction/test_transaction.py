@@ -327,15 +327,15 @@ def test_what_goes_wrong_with_files_is_told_without_secrets(workspace: Path) -> 
 
     spec = tool(commit="ask")
     spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(SecretSpec(name="KEY", expose="env"),)))
-    setting = CallOptions(
-        choose=lambda _: EngineSelection(doing(lambda view: (view / "correct-horse").touch())),
+    options = CallOptions(
+        select_engine=lambda _: EngineSelection(doing(lambda view: (view / "correct-horse").touch())),
         workspace=workspace,
-        ask=refuse,
+        approve_changes=refuse,
         reveal=lambda names: dict.fromkeys(names, "correct-horse"),
     )
     registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
     with pytest.raises(InfrastructureError) as raised:
-        execute(registered, ToolCall(name=spec.name, arguments={}, call_id="c"), setting)
+        execute(registered, ToolCall(name=spec.name, arguments={}, call_id="c"), options)
     assert str(raised.value) == "nobody can be asked about [secret KEY]"
 
 
