@@ -74,7 +74,7 @@ def read_on(executor: Executor, result: ToolResult) -> str:
         assert hasattr(page, "text")
         assert hasattr(note, "text")
         text += page.text
-        if note.text.endswith("; this is the end]"):
+        if note.text.endswith("; end of the result]"):
             return text
         arguments["offset"] = int(note.text.rpartition("offset ")[2].rstrip("]"))
 
@@ -155,8 +155,8 @@ def test_what_fits_is_not_kept(executor: Executor, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"id": "result_0"}, "not_found", "there is no result 'result_0' to read on: only this session's are kept"),
-        ({"id": "../x"}, "not_found", "there is no result '../x' to read on"),
+        ({"id": "result_0"}, "not_found", "there is no stored result 'result_0': results of other sessions"),
+        ({"id": "../x"}, "not_found", "there is no stored result '../x'"),
         ({"id": "x", "limit": 10}, "invalid_args", "limit: expected at least 256, got the number 10"),
         ({}, "invalid_args", "id: required, and missing"),
     ],
@@ -172,7 +172,7 @@ def test_an_offset_beyond_the_end_says_where_that_is(executor: Executor) -> None
     kept = executor.run("count", {"to": 1000}).details["full_result"]
     assert isinstance(kept, dict)
     result = executor.run("read_result", {"id": kept["id"], "offset": 9999})
-    assert result.text == "the result has 3893 bytes, and offset 9999 is beyond them"
+    assert result.text == "offset 9999 is beyond the end of the result, which has 3893 bytes"
 
 
 def test_it_is_offered_only_where_results_are_kept(executor: Executor, engine: OciEngine) -> None:

@@ -126,7 +126,7 @@ class TestBatches:
     def test_a_token_that_is_closed_is_refused_unless_it_was_cancelled(self, executor: Executor) -> None:
         with Cancellation() as closed:
             pass
-        told = "cancellation is closed, and could end no call any more; make the call inside its with"
+        told = "cancellation is closed and cannot cancel a call; make the call inside its with block"
         with pytest.raises(UsageError, match=told):
             executor.run("echo", {"word": "a"}, cancellation=closed)
         with pytest.raises(UsageError, match=told):
