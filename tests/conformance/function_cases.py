@@ -145,7 +145,7 @@ CASES: Final = (
         name="an answer that is too long is an error",
         backend=python("def run():\n    return 'x' * 1000000"),
         sandbox=limits(output="16KiB"),
-        expect=fails("output_limit", re.compile(r"the function answered with 1000\d\d\d bytes, .*")),
+        expect=fails("output_limit", re.compile(r"the function's result has 1000\d\d\d bytes, .*")),
     ),
     Case(
         name="half a character is replaced in an answer",

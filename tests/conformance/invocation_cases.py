@@ -135,8 +135,7 @@ CASES: Final = (
         args={"a": "x" * 131_072},
         expect=fails(
             "invalid_args",
-            "a: 131078 bytes are more than a program takes in one argument (131071); "
-            "send less, or have the spec pass it through `stdin`",
+            "a: the argument has 131078 bytes; the maximum is 131071; send less, or pass it through `stdin` in the spec",
         ),
     ),
     Case(

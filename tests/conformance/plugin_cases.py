@@ -97,7 +97,7 @@ CASES: Final = (
     _case(
         "a plugin's line of 100 MB is read no further than its limit",
         "for _ in range(100): sys.stdout.write('x' * 1000000)\nprint(flush=True)",
-        fails("output_limit", re.compile(r"the plugin's answer is a line of more than [0-9]+ bytes, .*")),
+        fails("output_limit", re.compile(r"the plugin's response is longer than [0-9]+ bytes, .*")),
     ),
     _case(
         "a plugin that hangs is stopped at its deadline with all that it has started",

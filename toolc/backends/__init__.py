@@ -7,13 +7,13 @@ Composites and agents have no module here: see ``toolc.runtime.composite`` and `
 
 A new kind is a module here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
 
-May import: ``toolc.model``.
+May import: ``toolc.guest.context`` and ``toolc.model``.
 
-Public names: ``PlanError`` (``base``); ``audio_type``, ``image_type``, ``MalformedError``, ``parse_json``,
-``read_content``, ``with_note`` (``content``); ``encoded`` (``http_templates``); ``difference``, ``logged``,
-``Plugin`` (``plugin``); ``call_line``, ``Description``, ``line_of``, ``LineError``, ``Offer``, ``PluginResponse``,
-``read_line``, ``read_message``, ``read_offer``, ``shown``, ``Update``, ``DESCRIBE`` (``plugin_protocol``);
-``Python`` (``python``).
+Public names: ``PlanError`` (``base``); ``MalformedError``, ``parse_json``, ``read_content``, ``with_note``
+(``content``); ``escape`` (``http_templates``); ``difference``, ``Plugin``, ``with_stderr`` (``plugin``);
+``call_line``, ``Description``, ``encode_line``, ``LineError``, ``Offer``, ``PluginResponse``, ``ProgressUpdate``,
+``quote_line``, ``read_line``, ``read_message``, ``read_offer``, ``DESCRIBE`` (``plugin_protocol``); ``Python``
+(``python``).
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from toolc.backends.base import Backend
 __all__ = ["BACKEND_KINDS", "load_backend"]
 
 BACKEND_KINDS: Final = ("http", "plugin", "python", "shell")
-"""The tags of the backends in ``toolc.model.spec.tool`` that run in a sandbox; each is the name of a module here.
-"""
+"""The tags of the backends in ``toolc.model.spec.tool`` that run in a sandbox; each is the name of a module here."""
 
 
 # Any: each backend has a spec type of its own, which depends on the value of ``kind``.
 @cache
 def load_backend(kind: str) -> Backend[Any]:
-    """Return a backend by its kind, and import its module if needed. Raises ``KeyError`` for an unknown kind."""
+    """Return a backend by its kind, and import its module if needed. Raise ``KeyError`` for an unknown kind."""
     if kind not in BACKEND_KINDS:
         raise KeyError(kind)
     backend: Backend[Any] = import_module(f"toolc.backends.{kind}").BACKEND

@@ -1,4 +1,4 @@
-"""The environment that every call starts with: constants and what the spec says, nothing of the host's."""
+"""The protocol of a backend, and the environment variables that every call starts with."""
 
 from __future__ import annotations
 
@@ -16,32 +16,31 @@ Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
 
 class PlanError(ValueError):
-    """Arguments that satisfy the schema and still cannot be passed on; becomes an ``invalid_args`` result."""
+    """Arguments that match the schema but cannot be passed to the tool; becomes an ``invalid_args`` result."""
 
 
 class Backend(Protocol[Kind_contra]):
-    """How one kind of backend (``ShellBackend``, ``PythonBackend``) is run."""
+    """How calls of one kind of backend (``ShellBackend``, ``PythonBackend``) are planned and their outcomes read."""
 
     def plan(self, backend: Kind_contra, call: BoundCall, profile: Profile) -> Plan:
-        """What this call asks of an engine. Raises ``PlanError``."""
+        """Return what an engine must run for this call. Raise ``PlanError``."""
 
     def read(self, backend: Kind_contra, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """The result of an outcome; ``details`` here are only those this backend knows of."""
+        """Return the result for an outcome. Its ``details`` are only those that the backend provides."""
 
 
 BASE: Final = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/tmp",  # the sandbox's own /tmp
-    # Most programs ask these before passwd(5), in which an image has no line for the workspace's owner.
+    # Most programs read these before passwd(5), where an image has no entry for the workspace's owner.
     "LOGNAME": "tool",
     "USER": "tool",
     "LANG": "C.UTF-8",
 }
-"""What a tool's environment holds whatever its spec says, unless the spec says it otherwise."""
-
+"""The variables of every tool, unless the spec sets them to other values."""
 
 GIT: Final = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-"""Lets git work in a workspace of which a part is another user's: whose hooks it could run, is in the sandbox."""
+"""Allows git to work in a workspace with files of another user. Hooks of that user can only run in the sandbox."""
 
 GIT_READS: Final = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -49,13 +48,13 @@ GIT_READS: Final = {
     "GIT_CONFIG_KEY_1": "diff.autoRefreshIndex",
     "GIT_CONFIG_VALUE_1": "false",
 }
-"""Keeps ``git status`` and ``git diff`` from writing their index, which no transaction may change."""
+"""Prevents ``git status`` and ``git diff`` from writing their index, which no transaction may change."""
 
 
 def environment(call: BoundCall) -> tuple[EnvVar, ...]:
-    """The base environment, the call's id as ``TOOLC_CALL_ID``, and the spec's ``sandbox.env``, which wins.
+    """Return the variables of a call: the base, ``TOOLC_CALL_ID``, and ``sandbox.env`` of the spec, which has priority.
 
-    With a workspace also what git needs there, and with a network the way to the proxy, if there is one.
+    A call with a workspace also gets the settings for git, and a call with a network those for its proxy.
     """
     values = BASE | {"TOOLC_CALL_ID": call.call_id}
     mode = call.tool.sandbox.workspace

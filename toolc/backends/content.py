@@ -1,4 +1,4 @@
-"""What both kinds of backend make of a tool's output: pictures, JSON, and words about an ending."""
+"""Read the output of a tool: JSON, content blocks, and the text of a program that failed."""
 
 from __future__ import annotations
 
@@ -8,66 +8,31 @@ import json
 import math
 import re
 import signal
-from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
+from toolc.guest.context import audio_type, image_type
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.result import Audio, Capture, Content, Image, Resource, Text
+from toolc.model.result import Audio, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult
+from toolc.model.spec.code_backends import ErrorKind
 
-__all__ = ["MalformedError", "audio_type", "image_type", "parse_json", "read_content", "with_note"]
-
-IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""The pictures that every provider takes."""
-
-AUDIO_TYPES: Final = ("audio/wav", "audio/mpeg", "audio/ogg", "audio/flac")
-"""The recordings that are known for what they are."""
-
+__all__ = ["MalformedError", "parse_json", "read_content", "with_note"]
 
 MAX_DIGITS: Final = 4300
-"""How many digits a whole number may have: what Python itself reads by default (CVE-2020-10735)."""
-
-
-def image_type(data: bytes) -> str | None:
-    """The MIME type of a picture by its first bytes, or None for anything but ``IMAGE_TYPES``."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return "image/webp"
-    return None
-
-
-def audio_type(data: bytes) -> str | None:
-    """The MIME type of a recording by its first bytes, or None for anything but ``AUDIO_TYPES``."""
-    if data.startswith(b"RIFF") and data[8:12] == b"WAVE":
-        return "audio/wav"
-    # MPEG audio, layer III: eleven set bits, a version, the layer, and rates that exist.
-    is_frame = len(data) > 3 and data[0] == 0xFF and data[1] & 0xE6 == 0xE2 and data[2] & 0xF0 != 0xF0
-    if data.startswith(b"ID3") or (is_frame and data[2] & 0x0C != 0x0C):
-        return "audio/mpeg"
-    if data.startswith(b"OggS"):
-        return "audio/ogg"
-    return "audio/flac" if data.startswith(b"fLaC") else None
+"""The maximum number of digits of an integer: Python's own default (CVE-2020-10735)."""
 
 
 def parse_json(data: bytes) -> JsonValue:
-    """One JSON value in UTF-8, strictly: no NaN or Infinity, no nesting that would exhaust us.
+    """Return one JSON value in UTF-8. Raise ``ValueError`` with a message for the user.
 
-    No number is beyond what a double holds either, or has more than ``MAX_DIGITS`` digits.
-
-    Half a surrogate pair, which JSON can escape and no UTF-8 stream can hold, becomes ``?``.
-    Raises ``ValueError`` with words for a person.
+    NaN, Infinity, numbers that a double cannot represent, integers of more than ``MAX_DIGITS`` digits and values
+    that are nested too deeply are errors. An unpaired surrogate, which UTF-8 cannot represent, becomes ``?``.
     """
     try:
         value: JsonValue = json.loads(
             data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_float, parse_int=_int
         )
         if b"\\ud" in data.lower():
-            whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-            value = json.loads(whole)
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -75,31 +40,6 @@ def parse_json(data: bytes) -> JsonValue:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     return value
-
-
-def both_streams(stdout: Capture, stderr: Capture) -> str:
-    """All that a program said, for a model: stdout, then stderr under a heading of its own."""
-    out, err = stdout.text(), stderr.text()
-    if not err:
-        return out
-    return f"{_ended(out)}[stderr]\n{err}" if out else err
-
-
-def with_note(text: str, note: str) -> str:
-    """``text`` with ``[note]`` on a last line of its own."""
-    return f"{_ended(text)}[{note}]"
-
-
-def signal_name(number: int) -> str:
-    """``SIGSEGV`` for 11; the bare number where it has no name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _ended(text: str) -> str:
-    return text if not text or text.endswith("\n") else text + "\n"
 
 
 def _float(digits: str) -> float:
@@ -119,78 +59,119 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-MAX_BLOCKS: Final = 100
-"""How many content blocks one answer may hold."""
+def program_failure(kind: ErrorKind, message: str, outcome: Outcome, note: str) -> ToolResult:
+    """Return the error result of a program, with all of its output and ``note`` as the text for the model."""
+    text = with_note(combined_output(outcome), note)
+    return ToolResult(content=(Text(text),), error=ToolFailure(kind, message))
 
-_MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
+
+def combined_output(outcome: Outcome) -> str:
+    """Return the output of a program: stdout, then stderr under a heading."""
+    out, err = outcome.stdout.text(), outcome.stderr.text()
+    if not err:
+        return out
+    return f"{_with_newline(out)}[stderr]\n{err}" if out else err
+
+
+def with_note(text: str, note: str) -> str:
+    """Return ``text`` followed by a line ``[note]``."""
+    return f"{_with_newline(text)}[{note}]"
+
+
+def _with_newline(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def signal_name(number: int) -> str:
+    """Return ``SIGSEGV`` for 11, or ``signal N`` if the signal has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+MAX_BLOCKS: Final = 100
+"""The maximum number of content blocks in a response."""
+
+IMAGE_TYPES: Final = "image/png, image/jpeg, image/gif, image/webp"
+"""The image formats that every provider supports."""
+
+AUDIO_TYPES: Final = "audio/wav, audio/mpeg, audio/ogg, audio/flac"
+"""The audio formats that are detected."""
+
+_MIME_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
 
 
 class MalformedError(ValueError):
-    """An answer that is not what the guest writes; ``str(error)`` says in what."""
+    """A response that does not have the format in which the guest writes it; ``str(error)`` is the reason."""
 
 
 def read_content(value: JsonValue) -> tuple[Content, ...]:
-    """The blocks of an answer, or of an update. Raises ``MalformedError``."""
+    """Return the content blocks of a response or an update. Raise ``MalformedError``."""
     if not isinstance(value, list):
         raise MalformedError("'content' is not a list")
     if len(value) > MAX_BLOCKS:
-        raise MalformedError(f"it has {len(value)} blocks of content, and {MAX_BLOCKS} are allowed")
-    return tuple(_read_block(block) for block in value)
+        raise MalformedError(f"it has {len(value)} content blocks; the maximum is {MAX_BLOCKS}")
+    return tuple(map(_read_block, value))
 
 
-def _read_block(block: JsonValue) -> Content:
-    if not isinstance(block, dict):
-        raise MalformedError("a content block is not an object")
+def _read_block(value: JsonValue) -> Content:
+    block = require_object(value, "a content block")
     match block.get("type"):
         case "text":
-            return Text(_string(block.get("text"), "a text block's text"))
-        case "image":
-            return Image(*_read_media(block, "an image", image_type, IMAGE_TYPES))
-        case "audio":
-            return Audio(*_read_media(block, "a recording", audio_type, AUDIO_TYPES))
+            return Text(require_string(block.get("text"), "a text block's text"))
+        case "image" | "audio":
+            return read_media(block, "a content block", str(block.get("mime_type")))
         case "resource":
             return _read_resource(block)
         case other:
-            raise MalformedError(f"a content block has the type {other!r:.40}")
+            raise MalformedError(f"a content block has the unknown type {other!r:.40}")
 
 
-def _read_media(
-    block: JsonObject, what: str, type_of: Callable[[bytes], str | None], known: Sequence[str]
-) -> tuple[bytes, str]:
-    """A block's bytes and their type, which their first bytes must show."""
-    data = _read_base64(block, f"{what}'s")
-    mime_type = type_of(data)
+def read_media(block: JsonObject, where: str, declared: str | None) -> Image | Audio:
+    """Return a block of type ``image`` or ``audio``. ``where`` describes the block in messages.
+
+    Raise ``MalformedError`` if its first bytes are not of a supported type, or not of the ``declared`` type.
+    """
+    is_image = block["type"] == "image"
+    what, supported = ("an image", IMAGE_TYPES) if is_image else ("a recording", AUDIO_TYPES)
+    data = _decode(block.get("data"), f"{where} is {what} whose 'data'")
+    mime_type = image_type(data) if is_image else audio_type(data)
     if mime_type is None:
-        raise MalformedError(f"{what} is none of {', '.join(known)}")
-    if block.get("mime_type") != mime_type:
-        raise MalformedError(f"{what} says {block.get('mime_type')!r:.40} and is {mime_type}")
-    return data, mime_type
+        raise MalformedError(f"{where} is {what} of an unsupported type; use one of {supported}")
+    if declared not in (None, mime_type):
+        raise MalformedError(f"{where} declares the type {declared!r:.40}, but its data is {mime_type}")
+    return Image(data, mime_type) if is_image else Audio(data, mime_type)
 
 
 def _read_resource(block: JsonObject) -> Audio | Resource:
-    """A file; one that says it is a recording, and is one, is that."""
-    name = _string(block.get("name"), "a resource's name")
-    data, mime_type = _read_base64(block, "a resource's"), _media_type(block)
+    """Return a file, or a recording if both its declared type and its data are audio."""
+    name = require_string(block.get("name"), "a resource's name")
+    data = _decode(block.get("data"), "a resource's 'data'")
+    mime_type = require_string(block.get("mime_type"), "a resource's type")
+    if not _MIME_TYPE.fullmatch(mime_type):
+        raise MalformedError(f"a resource has the invalid type {mime_type!r:.40}")
     if mime_type.startswith("audio/") and (found := audio_type(data)):
         return Audio(data, found)
     return Resource(data, mime_type, name)
 
 
-def _read_base64(block: JsonObject, whose: str) -> bytes:
+def _decode(data: JsonValue, what: str) -> bytes:
     try:
-        return base64.b64decode(_string(block.get("data"), f"{whose} data"), validate=True)
+        return base64.b64decode(data if isinstance(data, str) else "?", validate=True)
     except (binascii.Error, ValueError):
-        raise MalformedError(f"{whose} data is not base64") from None
+        raise MalformedError(f"{what} is not base64") from None
 
 
-def _media_type(block: JsonObject) -> str:
-    mime_type = _string(block.get("mime_type"), "a resource's type")
-    if not _MEDIA_TYPE.fullmatch(mime_type):
-        raise MalformedError(f"a resource has the type {mime_type!r:.40}")
-    return mime_type
+def require_object(value: JsonValue, what: str) -> JsonObject:
+    """Return ``value``. Raise ``MalformedError`` if it is not an object."""
+    if not isinstance(value, dict):
+        raise MalformedError(f"{what} is not an object")
+    return value
 
 
-def _string(value: JsonValue, what: str) -> str:
+def require_string(value: JsonValue, what: str) -> str:
+    """Return ``value``. Raise ``MalformedError`` if it is not a string."""
     if not isinstance(value, str):
         raise MalformedError(f"{what} is not a string")
     return value

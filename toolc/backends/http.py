@@ -1,4 +1,4 @@
-"""``backend.http``: one declared request, and what is made of the guest's reading of its response."""
+"""``backend.http``: the request that a spec declares, and the result of its response."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.backends.base import Backend, PlanError, environment
-from toolc.backends.http_templates import encoded, field, header, optional, render_url, secret_text, texts, written_path
+from toolc.backends.http_templates import (
+    escape,
+    has_arguments,
+    render_header,
+    render_path,
+    render_text,
+    render_url,
+    render_values,
+)
 from toolc.backends.python import Python
 from toolc.model.call import BoundCall
 from toolc.model.http_plan import (
@@ -61,17 +69,17 @@ FORM_TYPE: Final = "application/x-www-form-urlencoded"
 TEXT_TYPE: Final = "text/plain; charset=utf-8"
 
 
-def body(body: Body, arguments: JsonObject) -> RequestBody:
-    """The body for these arguments, secrets left open. Raises ``PlanError`` and ``TemplateError``."""
+def request_body(body: Body, arguments: JsonObject) -> RequestBody:
+    """Return the body for these arguments, with slots for secrets. Raise ``PlanError`` and ``TemplateError``."""
     match body:
         case JsonBody(value=value):
-            return PlainBody(content_type=JSON_TYPE, pieces=_joined(_json(value, arguments)))
+            return PlainBody(content_type=JSON_TYPE, pieces=_join_text(_json(value, arguments)))
         case FormBody(fields=fields):
-            return PlainBody(content_type=FORM_TYPE, pieces=_joined(_form(fields, arguments)))
+            return PlainBody(content_type=FORM_TYPE, pieces=_join_text(_form(fields, arguments)))
         case MultipartBody(parts=parts):
-            return MultipartForm(parts=tuple(each for part in parts for each in _parts(part, arguments)))
+            return MultipartForm(parts=tuple(each for part in parts for each in _form_parts(part, arguments)))
         case TextBody(text=text):
-            return PlainBody(content_type=TEXT_TYPE, pieces=secret_text(text, arguments))
+            return PlainBody(content_type=TEXT_TYPE, pieces=render_text(text, arguments))
 
 
 def _json(value: JsonTemplate, arguments: JsonObject) -> Iterator[Piece]:
@@ -81,15 +89,17 @@ def _json(value: JsonTemplate, arguments: JsonObject) -> Iterator[Piece]:
         case JsonConstant(value=constant):
             yield json.dumps(constant, ensure_ascii=False)
         case JsonList(items=items):
-            yield from _between("[", (tuple(_json(item, arguments)) for item in items), "]")
+            yield from _delimited("[", (tuple(_json(item, arguments)) for item in items), "]")
         case JsonMap(entries=entries):
             kept = (
-                entry for entry in entries if not isinstance(entry.value, Template) or optional(entry.value, arguments)
+                entry
+                for entry in entries
+                if not isinstance(entry.value, Template) or has_arguments(entry.value, arguments)
             )
             pairs = (
                 (f"{json.dumps(entry.key, ensure_ascii=False)}:", *_json(entry.value, arguments)) for entry in kept
             )
-            yield from _between("{", pairs, "}")
+            yield from _delimited("{", pairs, "}")
 
 
 def _json_text(template: Template, arguments: JsonObject) -> Iterator[Piece]:
@@ -98,11 +108,11 @@ def _json_text(template: Template, arguments: JsonObject) -> Iterator[Piece]:
         yield json.dumps(evaluate(sole, arguments), ensure_ascii=False, separators=(",", ":"))
         return
     yield '"'
-    yield from secret_text(template, arguments, "json")
+    yield from render_text(template, arguments, "json")
     yield '"'
 
 
-def _between(start: str, items: Iterator[tuple[Piece, ...]], end: str) -> Iterator[Piece]:
+def _delimited(start: str, items: Iterator[tuple[Piece, ...]], end: str) -> Iterator[Piece]:
     yield start
     for index, item in enumerate(items):
         yield from ((",", *item) if index else item)
@@ -112,16 +122,16 @@ def _between(start: str, items: Iterator[tuple[Piece, ...]], end: str) -> Iterat
 def _form(fields: tuple[Field, ...], arguments: JsonObject) -> Iterator[Piece]:
     between = ""
     for each in fields:
-        for text in texts(each.value, arguments, "form"):
-            yield f"{between}{encoded(each.name, 'form')}="
+        for text in render_values(each.value, arguments, "form"):
+            yield f"{between}{escape(each.name, 'form')}="
             yield from text
             between = "&"
 
 
-def _parts(part: Part, arguments: JsonObject) -> Iterator[FormPart]:
-    for text in texts(part.value, arguments):
+def _form_parts(part: Part, arguments: JsonObject) -> Iterator[FormPart]:
+    for text in render_values(part.value, arguments):
         if part.is_file:
-            # No secret is ever a path: the compiler refuses it.
+            # A path has no secrets: the compiler rejects them.
             yield _file(part, "".join(piece for piece in text if isinstance(piece, str)))
         else:
             yield FormPart(name=part.name, value=text, content_type=part.content_type)
@@ -130,11 +140,11 @@ def _parts(part: Part, arguments: JsonObject) -> Iterator[FormPart]:
 def _file(part: Part, path: str) -> FormPart:
     if not path or path.startswith("/") or "\0" in path or ".." in path.split("/"):
         names = ", ".join(sorted(part.value.names)) or part.name
-        raise PlanError(f"{names}: {path[:80]!r} is no file of the workspace; write a path relative to it")
+        raise PlanError(f"{names}: {path[:80]!r} is not a path in the workspace; use one relative to it")
     return FormPart(name=part.name, path=path, content_type=part.content_type)
 
 
-def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
+def _join_text(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
     joined: list[Piece] = []
     for piece in pieces:
         if isinstance(piece, str) and joined and isinstance(joined[-1], str):
@@ -148,14 +158,12 @@ AUTHORIZATION: Final = "Authorization"
 
 _IDEMPOTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 
-_ANSWERED: Final = PythonBackend(entry="", function="the request", files=())
-
 
 class Http:
     """The backend kind ``http``."""
 
     def plan(self, backend: HttpBackend, call: BoundCall, profile: Profile) -> Plan:
-        """The request to send, escaped for every place, secrets left open. Raises ``PlanError``."""
+        """Return the request with escaped arguments and slots for secrets. Raise ``PlanError``."""
         try:
             invocation = _call(backend, call)
         except TemplateError as error:
@@ -169,24 +177,25 @@ class Http:
         )
 
     def read(self, backend: HttpBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """Read the guest's answer, which is as little trusted as any function's."""
-        # The guest has read the body as ``result.format`` says, and a template makes text of data.
-        read = Python().read(_ANSWERED, ResultSpec(), outcome)
+        """Return the result of the guest's response, which is validated like that of any function."""
+        # The guest has already applied ``result.format``.
+        function = PythonBackend(entry="", function="the request", files=())
+        read = Python().read(function, ResultSpec(), outcome)
         about = read.details.get("tool")
         if not isinstance(about, dict):
             return read
-        # The guest of an HTTP call runs no tool's code: what it says of the response is toolc's own word.
+        # The guest runs no code of a tool here, so these details come from toolc itself.
         details = {key: value for key, value in read.details.items() if key != "tool"}
         truncated: JsonObject = {"truncated": True} if about.pop("truncated", False) is True else {}
         return replace(read, details=details | {"http": about} | truncated)
 
 
 def _allow(backend: HttpBackend, listed: tuple[Destination, ...]) -> tuple[Destination, ...]:
-    """What the call may connect to: the list, the host of its own URL and that of its token."""
-    own = [backend.url] if isinstance(backend.url, Url) else []
+    """Return the allowed destinations: the list, and the hosts of the request and of its token."""
+    urls = [backend.url] if isinstance(backend.url, Url) else []
     if isinstance(backend.auth, OAuth2Auth):
-        own.append(backend.auth.token_url)
-    found = {*listed, *(Destination(kind="exact", host=url.host, port=url.port) for url in own)}
+        urls.append(backend.auth.token_url)
+    found = {*listed, *(Destination(kind="exact", host=url.host, port=url.port) for url in urls)}
     return tuple(sorted(found, key=lambda each: (each.host, each.port, each.kind)))
 
 
@@ -199,8 +208,8 @@ def _call(backend: HttpBackend, call: BoundCall) -> HttpCall:
         method=backend.method,
         url=_url(backend.url, arguments),
         query=query + auth_query,
-        headers=_over(headers, auth_headers),
-        body=body(backend.body, arguments) if backend.body else None,
+        headers=_merge_headers(headers, auth_headers),
+        body=request_body(backend.body, arguments) if backend.body else None,
         token=token,
         reading=Reading(
             format=call.tool.result.format,
@@ -215,7 +224,7 @@ def _call(backend: HttpBackend, call: BoundCall) -> HttpCall:
 
 
 def _may_repeat(backend: HttpBackend, call: BoundCall) -> bool:
-    """Whether a request may be sent again (RFC 9110, 9.2.2): by its method, or because the spec says so."""
+    """Return whether a request may be repeated: because of its method (RFC 9110, 9.2.2) or of the spec."""
     return backend.method in _IDEMPOTENT or call.tool.annotations.idempotent is True
 
 
@@ -224,37 +233,39 @@ def _url(url: Url | Template, arguments: JsonObject) -> str:
         return render_url(url, arguments)
     host = f"[{url.host}]" if ":" in url.host else url.host
     query = f"?{url.query}" if url.query else ""
-    return f"{url.scheme}://{host}:{url.port}{written_path(url.path, arguments)}{query}"
+    return f"{url.scheme}://{host}:{url.port}{render_path(url.path, arguments)}{query}"
 
 
 def _query(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[Named, ...]:
     return tuple(
-        Named(encoded(each.name, "query"), text) for each in fields for text in texts(each.value, arguments, "query")
+        Named(escape(each.name, "query"), text)
+        for each in fields
+        for text in render_values(each.value, arguments, "query")
     )
 
 
 def _headers(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[Named, ...]:
-    kept = (each for each in fields if texts(each.value, arguments))
-    return tuple(Named(each.name, header(each.name, each.value, arguments)) for each in kept)
+    kept = (each for each in fields if render_values(each.value, arguments))
+    return tuple(Named(each.name, render_header(each.name, each.value, arguments)) for each in kept)
 
 
 def _auth(auth: Auth | None, arguments: JsonObject) -> tuple[tuple[Named, ...], tuple[Named, ...], TokenRequest | None]:
-    """What ``auth`` adds to the headers and to the query, and the token that it needs first."""
+    """Return the headers and the query fields that ``auth`` adds, and the token to request first."""
     match auth:
         case None:
             return (), (), None
         case BearerAuth():
-            return (Named(AUTHORIZATION, ("Bearer ", *header(AUTHORIZATION, auth.token, arguments))),), (), None
+            return (Named(AUTHORIZATION, ("Bearer ", *render_header(AUTHORIZATION, auth.token, arguments))),), (), None
         case BasicAuth():
-            user = secret_text(auth.username, arguments)
+            user = render_text(auth.username, arguments)
             if any(isinstance(piece, str) and ":" in piece for piece in user):
-                raise PlanError("a user name cannot hold ':', which ends it (RFC 7617)")
-            pair = (*user, ":", *secret_text(auth.password, arguments))
+                raise PlanError("a user name cannot contain ':' (RFC 7617)")
+            pair = (*user, ":", *render_text(auth.password, arguments))
             return (Named(AUTHORIZATION, ("Basic ", Base64(pair))),), (), None
         case ApiKeyAuth(place="header"):
-            return (Named(auth.name, header(auth.name, auth.value, arguments)),), (), None
+            return (Named(auth.name, render_header(auth.name, auth.value, arguments)),), (), None
         case ApiKeyAuth():
-            return (), (field(auth.name, auth.value, arguments, "query"),), None
+            return (), (Named(escape(auth.name, "query"), render_text(auth.value, arguments, "query")),), None
         case OAuth2Auth():
             return (), (), _token(auth, arguments)
 
@@ -262,19 +273,19 @@ def _auth(auth: Auth | None, arguments: JsonObject) -> tuple[tuple[Named, ...], 
 def _token(auth: OAuth2Auth, arguments: JsonObject) -> TokenRequest:
     form = [Named("grant_type", ("client_credentials",))]
     if auth.scopes:
-        form.append(Named("scope", (encoded(" ".join(auth.scopes), "form"),)))
+        form.append(Named("scope", (escape(" ".join(auth.scopes), "form"),)))
     if auth.audience is not None:
-        form.append(Named("audience", (encoded(auth.audience, "form"),)))
+        form.append(Named("audience", (escape(auth.audience, "form"),)))
     return TokenRequest(
         url=_url(auth.token_url, {}),
         form=tuple(form),
-        client_id=secret_text(auth.client_id, arguments),
-        client_secret=secret_text(auth.client_secret, arguments),
+        client_id=render_text(auth.client_id, arguments),
+        client_secret=render_text(auth.client_secret, arguments),
     )
 
 
-def _over(headers: tuple[Named, ...], more: tuple[Named, ...]) -> tuple[Named, ...]:
-    """``more`` after ``headers``, in the place of those of the same name."""
+def _merge_headers(headers: tuple[Named, ...], more: tuple[Named, ...]) -> tuple[Named, ...]:
+    """Return ``headers`` and ``more``, which replaces headers of the same name."""
     names = {each.name.lower() for each in more}
     return (*(each for each in headers if each.name.lower() not in names), *more)
 

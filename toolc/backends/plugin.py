@@ -1,4 +1,4 @@
-"""``backend.plugin``: a process that serves call after call, and is held to the description that was reviewed."""
+"""``backend.plugin``: a process that serves several calls and must match its reviewed description."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from toolc.backends.base import Backend, environment
 from toolc.backends.content import parse_json, signal_name, with_note
-from toolc.backends.plugin_protocol import Description, LineError, Offer, read_answer
+from toolc.backends.plugin_protocol import LineError, Offer, read_response
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan, PluginCall, Profile
@@ -16,10 +16,10 @@ from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolR
 from toolc.model.spec.code_backends import File, PluginBackend
 from toolc.model.spec.tool import ResultSpec
 
-__all__ = ["Plugin", "difference", "logged"]
+__all__ = ["Plugin", "difference", "with_stderr"]
 
 TOOL_FOLDER: Final = "/tool"
-"""Where a tool's files stand in its sandbox."""
+"""The folder with a tool's files in its sandbox."""
 
 _CLOSED: Final = ("additionalProperties", "unevaluatedProperties")
 
@@ -28,9 +28,9 @@ class Plugin:
     """The backend kind ``plugin``."""
 
     def plan(self, backend: PluginBackend, call: BoundCall, profile: Profile) -> Plan:
-        """The process to have, and the call to pass to it. Never raises: any JSON can be an argument."""
+        """Return the process to start and the call to send to it. Never raises: any JSON can be an argument."""
         invocation = PluginCall(
-            argv=tuple(_placed(word, backend.files) for word in backend.command),
+            argv=tuple(_in_sandbox(word, backend.files) for word in backend.command),
             tool=backend.tool or call.tool.name,
             description=call.tool.description,
             parameters=call.tool.parameters.value,
@@ -40,10 +40,10 @@ class Plugin:
         return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=environment(call))
 
     def read(self, backend: PluginBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """Read the plugin's answer, or say what it did in place of one."""
+        """Return the result of the plugin's response, or an error that explains why there is none."""
         match outcome.ending:
             case "answered" if outcome.reply is not None:
-                return _answered(result, outcome, outcome.reply)
+                return _read_reply(result, outcome, outcome.reply)
             case "not_started":
                 return failure("not_found", outcome.reason or f"{backend.command[0]} could not be started")
             case "refused":
@@ -53,31 +53,36 @@ class Plugin:
             case "signaled":
                 ended = f"was killed by {signal_name(outcome.status)}"
             case _:
-                return _broken(outcome.reason, outcome)
-        return _crashed(f"the plugin's process {ended} {outcome.reason}".rstrip(), outcome)
+                return _protocol_error(outcome.reason, outcome)
+        message = f"the plugin's process {ended} {outcome.reason}".rstrip()
+        # As for any program, stderr usually has the cause.
+        text = with_note(outcome.stderr.text(), message) if outcome.stderr.total_bytes else message
+        return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
 
 
 def difference(reviewed: PluginCall, offer: Offer) -> str | None:
-    """How what a plugin says of itself differs from what was reviewed, as a sentence; None where it does not."""
+    """Return how a plugin's own description differs from the reviewed one, as a sentence; None if it does not."""
     found = next((each for each in offer.tools if each.name == reviewed.tool), None)
     if found is None:
         names = ", ".join(repr(each.name) for each in offer.tools)
         return f"it offers {names}, and the spec is of {reviewed.tool!r}"
-    wanted = Description(reviewed.tool, reviewed.description, reviewed.parameters)
-    said = _differences("description", found.description, wanted.description)
-    differences = [*said, *_differences("parameters", closed(found.parameters), closed(wanted.parameters))]
+    parameters = normalise_parameters(found.parameters), normalise_parameters(reviewed.parameters)
+    differences = [
+        *_differences("description", found.description, reviewed.description),
+        *_differences("parameters", *parameters),
+    ]
     return "; ".join(differences[:3]) or None
 
 
-def logged(result: ToolResult, outcome: Outcome) -> ToolResult:
-    """``result`` with what the plugin wrote to stderr in ``details``: its log, which no model sees."""
+def with_stderr(result: ToolResult, outcome: Outcome) -> ToolResult:
+    """Return ``result`` with the plugin's stderr in ``details``: its log, which is not shown to a model."""
     if not outcome.stderr.total_bytes:
         return result
     return replace(result, details=result.details | {"stderr": outcome.stderr.text()})
 
 
-def closed(parameters: JsonObject) -> JsonObject:
-    """A plugin's parameters as a spec has them: a root that takes no others, unless it says otherwise."""
+def normalise_parameters(parameters: JsonObject) -> JsonObject:
+    """Return a plugin's parameters as a spec has them: an object without other properties, unless it allows them."""
     required = parameters.get("required")
     rest: JsonObject = {"type": "object", "properties": {}}
     rest |= {key: value for key, value in parameters.items() if key != "required"}
@@ -86,27 +91,27 @@ def closed(parameters: JsonObject) -> JsonObject:
     return rest if any(key in rest for key in _CLOSED) else rest | {"additionalProperties": False}
 
 
-def _placed(word: str, files: tuple[File, ...]) -> str:
-    """A word of the command; the path of one of the tool's files becomes where that stands."""
+def _in_sandbox(word: str, files: tuple[File, ...]) -> str:
+    """Return a word of the command. The path of one of the tool's files becomes its path in the sandbox."""
     path = word.removeprefix("./")
     return f"{TOOL_FOLDER}/{path}" if any(file.path == path for file in files) else word
 
 
-def _differences(where: str, said: JsonValue, reviewed: JsonValue) -> Iterator[str]:
-    if isinstance(said, dict) and isinstance(reviewed, dict):
-        for key in sorted({*said, *reviewed}):
+def _differences(where: str, offered: JsonValue, reviewed: JsonValue) -> Iterator[str]:
+    if isinstance(offered, dict) and isinstance(reviewed, dict):
+        for key in sorted({*offered, *reviewed}):
             path = f"{where}.{key}"
-            if key not in said:
+            if key not in offered:
                 yield f"it lacks {path}"
             elif key not in reviewed:
                 yield f"it adds {path}"
             else:
-                yield from _differences(path, said[key], reviewed[key])
-    elif isinstance(said, list) and isinstance(reviewed, list) and len(said) == len(reviewed):
-        for index, pair in enumerate(zip(said, reviewed, strict=True)):
+                yield from _differences(path, offered[key], reviewed[key])
+    elif isinstance(offered, list) and isinstance(reviewed, list) and len(offered) == len(reviewed):
+        for index, pair in enumerate(zip(offered, reviewed, strict=True)):
             yield from _differences(f"{where}[{index}]", *pair)
-    elif isinstance(said, bool) != isinstance(reviewed, bool) or said != reviewed:
-        yield f"its {where} is {_short(said)}, and {_short(reviewed)} was reviewed"
+    elif isinstance(offered, bool) != isinstance(reviewed, bool) or offered != reviewed:
+        yield f"its {where} is {_short(offered)}, and {_short(reviewed)} was reviewed"
 
 
 def _short(value: JsonValue) -> str:
@@ -114,27 +119,27 @@ def _short(value: JsonValue) -> str:
     return text if len(text) <= 120 else f"{text[:120]}..."
 
 
-def _answered(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolResult:
+def _read_reply(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolResult:
     if reply.truncated:
-        message = (
-            f"the plugin's answer is a line of more than {len(reply.head)} bytes, beyond its output limit; ask for less"
-        )
-        return logged(failure("output_limit", message), outcome)
+        size = len(reply.head)
+        message = f"the plugin's response is longer than {size} bytes, its output limit; ask for less"
+        return with_stderr(failure("output_limit", message), outcome)
     try:
-        answer = read_answer(reply.data())
+        response = read_response(reply.data())
     except LineError as error:
-        return _broken(str(error), outcome)
-    details: JsonObject = {"tool": answer.details} if answer.details else {}
-    if answer.is_error:
-        words = "\n".join(block.text for block in answer.content if isinstance(block, Text))
-        message = words or "the plugin reported an error and said no more"
-        content = answer.content or (Text(message),)
-        return logged(ToolResult(content=content, error=ToolFailure("execution", message), details=details), outcome)
-    return _as_declared(ToolResult(content=answer.content, details=details), result)
+        return _protocol_error(str(error), outcome)
+    details: JsonObject = {"tool": response.details} if response.details else {}
+    if response.is_error:
+        text = "\n".join(block.text for block in response.content if isinstance(block, Text))
+        message = text or "the plugin reported an error without a message"
+        content = response.content or (Text(message),)
+        failed = ToolResult(content=content, error=ToolFailure("execution", message), details=details)
+        return with_stderr(failed, outcome)
+    return _apply_format(ToolResult(content=response.content, details=details), result)
 
 
-def _as_declared(read: ToolResult, result: ResultSpec) -> ToolResult:
-    """Hold an answer to ``result.format``; ``text``, the default, lets the answer be what it is."""
+def _apply_format(read: ToolResult, result: ResultSpec) -> ToolResult:
+    """Enforce ``result.format``. With ``text``, the default, the response is not changed."""
     match result.format:
         case "text":
             return read
@@ -152,14 +157,8 @@ def _as_declared(read: ToolResult, result: ResultSpec) -> ToolResult:
             return ToolResult(content=read.content, structured=(value,), details=read.details)
 
 
-def _broken(reason: str, outcome: Outcome) -> ToolResult:
-    return logged(failure("serialization", f"the plugin broke its protocol: {reason}"), outcome)
-
-
-def _crashed(message: str, outcome: Outcome) -> ToolResult:
-    """With what it wrote to stderr, as of any program: mostly that alone says why."""
-    text = with_note(outcome.stderr.text(), message) if outcome.stderr.total_bytes else message
-    return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
+def _protocol_error(reason: str, outcome: Outcome) -> ToolResult:
+    return with_stderr(failure("serialization", f"the plugin broke its protocol: {reason}"), outcome)
 
 
 BACKEND: Final[Backend[PluginBackend]] = Plugin()

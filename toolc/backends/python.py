@@ -1,7 +1,7 @@
-"""``backend.python``: a function, called with the arguments as keywords, and the JSON it answers with.
+"""``backend.python``: a function that is called with the arguments as keywords, and its JSON response.
 
-The answer was written inside the sandbox, where the tool could have written it too: it is read as
-strictly as any stranger's, and can say nothing but what a tool may say.
+The response is untrusted: the sandbox writes it, and the tool could write it too. It is therefore validated
+strictly, and can only contain what a tool may report.
 """
 
 from __future__ import annotations
@@ -10,9 +10,18 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from toolc.backends.base import Backend, environment
-from toolc.backends.content import MalformedError, both_streams, parse_json, read_content, signal_name, with_note
+from toolc.backends.content import (
+    MalformedError,
+    parse_json,
+    program_failure,
+    read_content,
+    require_object,
+    require_string,
+    signal_name,
+    with_note,
+)
 from toolc.model.call import BoundCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, Profile, PythonCall
 from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, PythonBackend
@@ -25,28 +34,27 @@ class Python:
     """The backend kind ``python``."""
 
     def plan(self, backend: PythonBackend, call: BoundCall, profile: Profile) -> Plan:
-        """The function to call. Never raises: any JSON can be an argument."""
+        """Return the plan to call the function. Never raises: any JSON can be an argument."""
         invocation = PythonCall(
             entry=backend.entry, function=backend.function, arguments=call.arguments, files=backend.files
         )
         return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=environment(call))
 
     def read(self, backend: PythonBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """Read the function's answer; one that makes no sense is an ``execution`` error."""
+        """Return the function's result. A malformed response becomes an ``execution`` error."""
         if outcome.ending == "not_started":
-            # The worker itself is the interpreter: only arguments that the wire cannot carry keep it from starting.
-            return failure("invalid_args", outcome.reason or f"{backend.function} cannot be called with so much")
+            # The worker itself is the interpreter, so the only cause are arguments that are too large to send.
+            return failure("invalid_args", outcome.reason or f"the arguments of {backend.function} are too large")
         if outcome.ending == "signaled":
-            return _no_answer(f"the function's process was killed by {signal_name(outcome.status)}", outcome)
+            return _no_response(f"the function's process was killed by {signal_name(outcome.status)}", outcome)
         if outcome.ending == "broken":
-            return _no_answer(f"the function's process is out of step: {outcome.reason}", outcome)
+            return _no_response(f"the function's process is out of step: {outcome.reason}", outcome)
         if outcome.reply is None or not outcome.reply.total_bytes:
-            return _no_answer(f"the process ended with status {outcome.status} and no answer", outcome)
+            return _no_response(f"the process ended with status {outcome.status} and no answer", outcome)
         if outcome.reply.truncated:
+            size = outcome.reply.total_bytes
             return failure(
-                "output_limit",
-                f"the function answered with {outcome.reply.total_bytes} bytes, more than its output limit; "
-                "ask for less",
+                "output_limit", f"the function's result has {size} bytes, more than its output limit; ask for less"
             )
         try:
             read = _read_reply(outcome.reply)
@@ -55,11 +63,11 @@ class Python:
         streams = {"stdout": outcome.stdout, "stderr": outcome.stderr}
         printed: JsonObject = {name: each.text() for name, each in streams.items() if each.total_bytes}
         read = replace(read, details=read.details | printed)
-        return read if read.is_error else _as_declared(read, result)
+        return read if read.is_error else _apply_format(read, result)
 
 
-def _as_declared(read: ToolResult, result: ResultSpec) -> ToolResult:
-    """Hold an answer to ``result.format``; ``text``, the default, lets the answer's own type decide."""
+def _apply_format(read: ToolResult, result: ResultSpec) -> ToolResult:
+    """Enforce ``result.format``. With ``text``, the default, the type of the returned value decides."""
     match result.format:
         case "text":
             return read
@@ -74,9 +82,8 @@ def _as_declared(read: ToolResult, result: ResultSpec) -> ToolResult:
             return read
 
 
-def _no_answer(message: str, outcome: Outcome) -> ToolResult:
-    text = with_note(both_streams(outcome.stdout, outcome.stderr), message)
-    return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
+def _no_response(message: str, outcome: Outcome) -> ToolResult:
+    return program_failure("execution", message, outcome, message)
 
 
 def _read_reply(reply: Capture) -> ToolResult:
@@ -84,53 +91,34 @@ def _read_reply(reply: Capture) -> ToolResult:
         value = parse_json(reply.data())
     except ValueError as error:
         raise MalformedError(f"it is not JSON ({error})") from None
-    answer = _object(value, "the answer")
+    answer = require_object(value, "the answer")
+    # Under a separate key, so that a tool cannot pass its own details off as toolc's measurements.
+    own = require_object(answer.get("details") or {}, "details")
+    details: JsonObject = {"tool": own} if own else {}
     if "error" in answer:
-        failed = _read_error(_object(answer["error"], "error"))
-        return replace(failed, details=failed.details | _tool_details(answer))
+        failed = _read_error(require_object(answer["error"], "error"))
+        return replace(failed, details=failed.details | details)
     structured = answer.get("structured")
     if structured is not None and not (isinstance(structured, list) and len(structured) == 1):
-        raise MalformedError("'structured' is not a list of one")
+        raise MalformedError("'structured' is not a list with one item")
     return ToolResult(
         content=read_content(answer.get("content")),
         structured=(structured[0],) if isinstance(structured, list) else None,
-        details=_tool_details(answer),
+        details=details,
     )
-
-
-def _tool_details(answer: JsonObject) -> JsonObject:
-    # A key of its own, so that a tool cannot pass its words off as toolc's measurements.
-    details = _object(answer.get("details") or {}, "details")
-    return {"tool": details} if details else {}
 
 
 def _read_error(error: JsonObject) -> ToolResult:
     kind: ErrorKind = next((kind for kind in get_args(ErrorKind) if kind == error.get("kind")), "execution")
-    message = _string(error.get("message"), "error.message")
+    message = require_string(error.get("message"), "error.message")
     file, line = error.get("file"), error.get("line")
     details: JsonObject = {}
     if isinstance(traceback := error.get("traceback"), str) and traceback:
         details["traceback"] = traceback
-    if isinstance(file, str) and isinstance(line, int) and not isinstance(line, bool):
-        details |= {"file": file, "line": line}
-        return ToolResult(
-            content=(Text(with_note(message, f"{file}, line {line}")),),
-            error=ToolFailure(kind, message),
-            details=details,
-        )
-    return failure(kind, message, details)
-
-
-def _object(value: JsonValue, what: str) -> JsonObject:
-    if not isinstance(value, dict):
-        raise MalformedError(f"{what} is not an object")
-    return value
-
-
-def _string(value: JsonValue, what: str) -> str:
-    if not isinstance(value, str):
-        raise MalformedError(f"{what} is not a string")
-    return value
+    if not isinstance(file, str) or not isinstance(line, int) or isinstance(line, bool):
+        return failure(kind, message, details)
+    text = Text(with_note(message, f"{file}, line {line}"))
+    return ToolResult(content=(text,), error=ToolFailure(kind, message), details=details | {"file": file, "line": line})
 
 
 BACKEND: Final[Backend[PythonBackend]] = Python()

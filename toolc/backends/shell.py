@@ -5,68 +5,72 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.backends.base import Backend, PlanError, environment
-from toolc.backends.content import both_streams, image_type, parse_json, signal_name, with_note
+from toolc.backends.content import combined_output, parse_json, program_failure, signal_name, with_note
+from toolc.guest.context import image_type
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonValue
 from toolc.model.plan import Exec, Plan, Profile
-from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.model.result import Image, Outcome, Text, ToolResult, failure
 from toolc.model.spec.code_backends import Argv, ErrorKind, File, Script, ShellBackend
 from toolc.model.spec.sandbox import EnvVar
 from toolc.model.spec.tool import ResultSpec
 from toolc.model.template import Placeholder, Template, TemplateError, as_text, evaluate
 
 MAX_ARGUMENT_BYTES: Final = 131_071
-"""The longest argument or ``NAME=value`` that Linux passes to a program (MAX_ARG_STRLEN less its NUL)."""
+"""The maximum size of an argument or ``NAME=value``, in bytes (Linux: MAX_ARG_STRLEN without the final NUL)."""
 
 MAX_TOTAL_BYTES: Final = 2_000_000
-"""All arguments and variables together: Linux takes a quarter of the stack limit, 2 MiB by default."""
+"""The maximum size of all arguments and variables (Linux: a quarter of the stack limit, by default 2 MiB)."""
 
 SCRIPT: Final = "script"
-"""The script's file under ``/tool``."""
+"""The name of the script's file in ``/tool``."""
 
 COMMAND_NOT_FOUND: Final = 127
-"""The exit status by which a shell says that there is no such command (POSIX, 2.8.2)."""
+"""The exit status of a shell if a command does not exist (POSIX, 2.8.2)."""
 
 
 class Shell:
     """The backend kind ``shell``."""
 
     def plan(self, backend: ShellBackend, call: BoundCall, profile: Profile) -> Plan:
-        """The program to run, its stdin and its environment. Raises ``PlanError``."""
+        """Return the program to run, its stdin and its environment. Raise ``PlanError``."""
         env = environment(call)
         try:
             if isinstance(backend.command, Script):
-                invocation = _script(backend.command, progress=backend.progress)
+                argv: tuple[str, ...] = (*backend.command.interpreter, f"/tool/{SCRIPT}")
+                files: tuple[File, ...] = (File(path=SCRIPT, text=backend.command.text),)
                 env += _arg_variables(call)
             else:
-                argv = _argv(backend.command, backend.allow_dash, call)
-                invocation = Exec(argv=argv, progress=backend.progress)
+                argv, files = _argv(backend.command, backend.allow_dash, call), ()
             stdin = backend.stdin.render(call.arguments).encode() if backend.stdin else b""
         except TemplateError as error:
             raise PlanError(str(error)) from None
-        size = sum(len(text.encode()) + 9 for text in (*invocation.argv, *(v.name + v.value for v in env)))
+        size = sum(len(text.encode()) + 9 for text in (*argv, *(v.name + v.value for v in env)))
         if size > MAX_TOTAL_BYTES:
             raise PlanError(
-                f"the arguments come to {size} bytes and a program takes {MAX_TOTAL_BYTES}; "
-                "send less, or have the spec pass them through `stdin`"
+                f"the arguments have {size} bytes; the maximum for a program is {MAX_TOTAL_BYTES}; "
+                "send less, or pass them through `stdin` in the spec"
             )
+        invocation = Exec(argv=argv, files=files, progress=backend.progress)
         return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=env, stdin=stdin)
 
     def read(self, backend: ShellBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """Judge an exit status, and read stdout as ``result.format`` says."""
+        """Return the result for an exit status, with stdout in the format ``result.format``."""
         if outcome.ending == "not_started":
             return failure("not_found", outcome.reason or "the command could not be started")
         if outcome.ending == "broken":
-            return _failed("execution", f"the session is out of step: {outcome.reason}", outcome, outcome.reason)
+            return program_failure(
+                "execution", f"the session is out of step: {outcome.reason}", outcome, outcome.reason
+            )
         if outcome.ending != "exited":
             name = signal_name(outcome.status)
-            return _failed("exit_status", f"the command was killed by {name}", outcome, f"killed by {name}")
+            return program_failure("exit_status", f"the command was killed by {name}", outcome, f"killed by {name}")
         note = f"exit status {outcome.status}"
         kind = _kind(backend, outcome.status)
         if kind is not None:
-            return _failed(kind, f"the command ended with {note}", outcome, note)
+            return program_failure(kind, f"the command ended with {note}", outcome, note)
         if backend.success_exit_codes is None and outcome.status != 0:
-            return _success(Text(with_note(both_streams(outcome.stdout, outcome.stderr), note)))
+            return ToolResult(content=(Text(with_note(combined_output(outcome), note)),))
         return _read_stdout(result, outcome)
 
 
@@ -83,19 +87,23 @@ def _read_stdout(result: ResultSpec, outcome: Outcome) -> ToolResult:
     stdout = outcome.stdout
     match result.format:
         case "none":
-            return _success()
+            return ToolResult(content=())
         case "text":
             text = stdout.text()
-            return _success(Text(text)) if text else _success()
+            return ToolResult(content=(Text(text),) if text else ())
         case "json" | "image" if stdout.truncated:
-            return failure("output_limit", _too_long(stdout, result))
+            message = (
+                f"the command wrote {stdout.total_bytes} bytes, more than its output limit, and {result.format} output "
+                "cannot be truncated; ask for less"
+            )
+            return failure("output_limit", message)
         case "json":
             return _read_json(outcome)
         case "image":
             mime_type = image_type(stdout.data())
             if mime_type is None:
                 return failure("serialization", "the command's output is not a PNG, JPEG, GIF or WebP image")
-            return _success(Image(stdout.data(), mime_type))
+            return ToolResult(content=(Image(stdout.data(), mime_type),))
 
 
 def _read_json(outcome: Outcome) -> ToolResult:
@@ -104,29 +112,8 @@ def _read_json(outcome: Outcome) -> ToolResult:
         value = parse_json(data)
     except ValueError as error:
         message = f"the command's output is not JSON: {error}"
-        return _failed("serialization", message, outcome, message)
+        return program_failure("serialization", message, outcome, message)
     return ToolResult(content=(Text(outcome.stdout.text().strip()),), structured=(value,))
-
-
-def _failed(kind: ErrorKind, message: str, outcome: Outcome, note: str) -> ToolResult:
-    text = with_note(both_streams(outcome.stdout, outcome.stderr), note)
-    return ToolResult(content=(Text(text),), error=ToolFailure(kind, message))
-
-
-def _success(*content: Text | Image) -> ToolResult:
-    return ToolResult(content=content)
-
-
-def _too_long(stdout: Capture, result: ResultSpec) -> str:
-    return (
-        f"the command wrote {stdout.total_bytes} bytes, more than its output limit, "
-        f"and {result.format} output has no meaning when it is cut; ask for less"
-    )
-
-
-def _script(script: Script, *, progress: bool) -> Exec:
-    files = (File(path=SCRIPT, text=script.text),)
-    return Exec(argv=(*script.interpreter, f"/tool/{SCRIPT}"), files=files, progress=progress)
 
 
 def _arg_variables(call: BoundCall) -> tuple[EnvVar, ...]:
@@ -141,16 +128,16 @@ def _arg_variables(call: BoundCall) -> tuple[EnvVar, ...]:
 def _argv(command: Argv, allow_dash: tuple[str, ...], call: BoundCall) -> tuple[str, ...]:
     argv: list[str] = []
     after_separator = False
-    for template in _kept(command, call):
+    for template in _elements(command, call):
         after_separator = after_separator or template.parts == ("--",)
         may_dash = template.names if after_separator else frozenset(allow_dash)
         argv.extend(_arguments(template, call, may_dash))
     if not argv or not argv[0]:
-        raise PlanError("these arguments leave the command empty: there is nothing to run")
+        raise PlanError("with these arguments the command is empty; there is nothing to run")
     return tuple(argv)
 
 
-def _kept(command: Argv, call: BoundCall) -> list[Template]:
+def _elements(command: Argv, call: BoundCall) -> list[Template]:
     kept: list[Template] = []
     for element in command.elements:
         if isinstance(element, Template):
@@ -165,7 +152,7 @@ def _is_given(value: JsonValue) -> bool:
 
 
 def _arguments(template: Template, call: BoundCall, may_dash: frozenset[str]) -> list[str]:
-    """The arguments that one element becomes: one, or one per item of an array that stands alone."""
+    """Return the arguments for one element: one, or one per item if the element is only an array."""
     sole = template.sole
     if sole is not None and isinstance(value := evaluate(sole, call.arguments), list):
         texts = [as_text(item) for item in value]
@@ -175,15 +162,15 @@ def _arguments(template: Template, call: BoundCall, may_dash: frozenset[str]) ->
     for text in texts:
         if source is not None and text.startswith("-") and source.name not in may_dash:
             raise PlanError(
-                f"{source.name}: {text[:60]!r} starts with '-', and the command would read it as an option; "
-                f"for a file write './{text[:60]}'"
+                f"{source.name}: {text[:60]!r} starts with '-', so the command would read it as an option; "
+                f"for a file use './{text[:60]}'"
             )
         _check_size(", ".join(sorted(template.names)), text)
     return texts
 
 
 def _first_source(template: Template, call: BoundCall) -> Placeholder | None:
-    """The placeholder that an element's first character comes from, if it comes from one."""
+    """Return the placeholder that provides the first character of an element; None if the spec provides it."""
     for part in template.parts:
         if isinstance(part, str):
             return None
@@ -194,12 +181,12 @@ def _first_source(template: Template, call: BoundCall) -> Placeholder | None:
 
 def _check_size(name: str, text: str) -> None:
     if "\0" in text:
-        raise PlanError(f"{name}: a NUL character cannot be passed to a program; the spec can take it by `stdin`")
+        raise PlanError(f"{name}: a NUL character cannot be passed as an argument; pass it through `stdin` in the spec")
     size = len(text.encode())
     if size > MAX_ARGUMENT_BYTES:
         raise PlanError(
-            f"{name}: {size} bytes are more than a program takes in one argument ({MAX_ARGUMENT_BYTES}); "
-            "send less, or have the spec pass it through `stdin`"
+            f"{name}: the argument has {size} bytes; the maximum is {MAX_ARGUMENT_BYTES}; "
+            "send less, or pass it through `stdin` in the spec"
         )
 
 

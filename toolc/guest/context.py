@@ -15,7 +15,7 @@ import sys
 from _thread import allocate_lock
 from collections.abc import Iterator
 
-__all__ = ["Context", "Resource", "Result", "ToolError", "Updates", "content_of", "dump"]
+__all__ = ["Context", "Resource", "Result", "ToolError", "Updates", "audio_type", "content_of", "dump", "image_type"]
 
 PIECE = 8 * 1024
 """The maximum amount of text per line, in characters. A line must be shorter than the host's limit for a line."""

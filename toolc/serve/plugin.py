@@ -12,7 +12,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final, NoReturn
 
-from toolc.backends.plugin_protocol import LineError, line_of, read_line
+from toolc.backends.plugin_protocol import LineError, encode_line, read_line
 from toolc.client.executor import Executor
 from toolc.model.errors import ToolcError
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -36,7 +36,7 @@ class PluginServer:
     def answer(self, line: bytes) -> bytes:
         """Return the answer to one line. Raises only ``KeyboardInterrupt`` and similar exceptions."""
         try:
-            return line_of(self._answer(read_line(line)))
+            return encode_line(self._answer(read_line(line)))
         except LineError as error:
             return _failed(f"the request cannot be read: {error}")
         except ToolcError as error:
@@ -116,7 +116,7 @@ def _result(result: ToolResult) -> JsonObject:
 
 
 def _failed(message: str) -> bytes:
-    return line_of({"content": [{"type": "text", "text": f"Error: {message}"}], "error": True})
+    return encode_line({"content": [{"type": "text", "text": f"Error: {message}"}], "error": True})
 
 
 def _block(block: Content) -> JsonObject:

@@ -26,7 +26,7 @@ PLUGIN = (SUPPORT / "hostile_plugin.py").read_text(encoding="utf-8")
 LOST = "this call was not passed on, and what the process held is lost; call again, which starts it anew"
 BROKEN = "the plugin broke its protocol: "
 TOO_LATE = "the call was not done when the time for all of the work was up and was stopped; ask for less work at once"
-TOO_LONG = "the plugin's answer is a line of more than [0-9]+ bytes, beyond its output limit; ask for less"
+TOO_LONG = "the plugin's response is longer than [0-9]+ bytes, its output limit; ask for less"
 TOO_MUCH = "the call needed more than its 128 MiB of memory and was stopped; ask for less data at once"
 RULE = "a message is one JSON object on one line, and logs belong on stderr"
 ANSWER = re.escape('\'{"content": [{"type": "text", "text": "one"}]}\'')
@@ -100,7 +100,7 @@ def listen(executor: Executor) -> None:
         ("updates without end", "timeout", TOO_LATE),
         (
             "a bad update", "serialization",
-            rf"{BROKEN}content\[0\] of its update says that it is 'image/png' and is image/gif",
+            rf"{BROKEN}content\[0\] of its update declares the type 'image/png', but its data is image/gif",
         ),
         (
             "another call's", "serialization",

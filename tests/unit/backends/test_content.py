@@ -1,17 +1,17 @@
-"""The blocks that a guest sends, of an answer or of an update."""
+"""The content blocks of a response or an update."""
 
 from __future__ import annotations
 
 import pytest
 
-from toolc.backends.content import MalformedError, read_content
+from toolc.backends.content import IMAGE_TYPES, MalformedError, read_content
 from toolc.model.json_schema import JsonValue
 from toolc.model.result import Audio, Image, Resource, Text
 
 GIF = "R0lGODlh"
 
 
-def test_every_kind_of_block_is_read() -> None:
+def test_all_kinds_of_blocks_are_read() -> None:
     wav = {"type": "resource", "mime_type": "audio/wav", "name": "a.wav", "data": "UklGRgAAAABXQVZF"}
     blocks: list[JsonValue] = [
         {"type": "text", "text": "a"},
@@ -28,18 +28,33 @@ def test_every_kind_of_block_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "why"),
+    ("block", "reason"),
     [
-        ({}, "'content' is not a list"),
-        ([{}] * 101, "it has 101 blocks of content, and 100 are allowed"),
-        ([1], "a content block is not an object"),
-        ([{"type": "video"}], "a content block has the type 'video'"),
-        ([{"type": "image", "mime_type": "image/png", "data": GIF}], "an image says 'image/png' and is image/gif"),
-        ([{"type": "image", "mime_type": "image/gif", "data": "%"}], "an image's data is not base64"),
-        ([{"type": "resource", "mime_type": "a", "name": "b", "data": ""}], "a resource has the type 'a'"),
+        (1, "a content block is not an object"),
+        ({"type": "video"}, "a content block has the unknown type 'video'"),
+        ({"type": "text", "text": 3}, "a text block's text is not a string"),
+        (
+            {"type": "image", "mime_type": "image/png", "data": GIF},
+            "a content block declares the type 'image/png', but its data is image/gif",
+        ),
+        ({"type": "image", "data": "iVBORw0KGgo "}, "a content block is an image whose 'data' is not base64"),
+        (
+            {"type": "image", "data": "YQ=="},
+            f"a content block is an image of an unsupported type; use one of {IMAGE_TYPES}",
+        ),
+        ({"type": "resource", "mime_type": "a", "name": "b", "data": ""}, "a resource has the invalid type 'a'"),
     ],
 )
-def test_what_a_guest_does_not_write_is_refused(value: JsonValue, why: str) -> None:
+def test_invalid_blocks_are_rejected(block: JsonValue, reason: str) -> None:
     with pytest.raises(MalformedError) as raised:
+        read_content([block])
+    assert str(raised.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [({}, "'content' is not a list"), ([{}] * 101, "it has 101 content blocks; the maximum is 100")],
+)
+def test_invalid_content_is_rejected(value: JsonValue, reason: str) -> None:
+    with pytest.raises(MalformedError, match=reason):
         read_content(value)
-    assert str(raised.value) == why

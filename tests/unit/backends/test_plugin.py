@@ -129,7 +129,7 @@ def test_an_error_is_one_that_the_model_reads() -> None:
 
 def test_an_error_without_words_has_some() -> None:
     result = read(answered({"content": [], "error": True}))
-    assert result.text == "the plugin reported an error and said no more"
+    assert result.text == "the plugin reported an error without a message"
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,19 @@ import json
 
 import pytest
 
+from toolc.backends.content import AUDIO_TYPES, IMAGE_TYPES
 from toolc.backends.plugin_protocol import (
     DESCRIBE,
     Description,
     LineError,
     Offer,
     PluginResponse,
-    Update,
+    ProgressUpdate,
     call_line,
-    read_answer,
     read_line,
     read_message,
     read_offer,
+    read_response,
 )
 from toolc.model.json_schema import JsonValue
 from toolc.model.result import Audio, Image, Text
@@ -85,25 +86,25 @@ def test_texts_in_a_row_are_one() -> None:
         {"type": "image", "mimeType": "image/png", "data": ENCODED},
         {"type": "text", "text": "c"},
     ]
-    answer = read_answer(line({"content": content, "error": False, "details": {"n": 1}}))
+    answer = read_response(line({"content": content, "error": False, "details": {"n": 1}}))
     assert answer == PluginResponse((Text("ab\n"), Image(PNG, "image/png"), Text("c")), details={"n": 1})
 
 
 def test_an_answer_without_error_is_a_success() -> None:
-    assert read_answer(line({"content": []})) == PluginResponse(())
-    assert read_answer(line({"content": [], "error": True})) == PluginResponse((), is_error=True)
+    assert read_response(line({"content": []})) == PluginResponse(())
+    assert read_response(line({"content": [], "error": True})) == PluginResponse((), is_error=True)
 
 
 @pytest.mark.parametrize("key", ["mimeType", "mime_type", "media_type", None])
 def test_a_picture_may_say_its_type_as_languages_do(key: str | None) -> None:
     said = {"type": "image", "data": ENCODED, **({key: "image/png"} if key else {})}
-    assert read_answer(line({"content": [said]})).content == (Image(PNG, "image/png"),)
+    assert read_response(line({"content": [said]})).content == (Image(PNG, "image/png"),)
 
 
 @pytest.mark.parametrize("key", ["mimeType", "mime_type", "media_type", None])
 def test_so_may_a_recording(key: str | None) -> None:
     said = {"type": "audio", "data": base64.b64encode(WAV).decode(), **({key: "audio/wav"} if key else {})}
-    assert read_answer(line({"content": [said]})).content == (Audio(WAV, "audio/wav"),)
+    assert read_response(line({"content": [said]})).content == (Audio(WAV, "audio/wav"),)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_so_may_a_recording(key: str | None) -> None:
         ({"content": [{"type": "audio"}]}, "content[0] of its answer is a recording whose 'data' is not base64"),
         (
             {"content": [{"type": "audio", "data": ENCODED}]},
-            "content[0] of its answer is a recording that is none of audio/wav, audio/mpeg, audio/ogg, audio/flac",
+            f"content[0] of its answer is a recording of an unsupported type; use one of {AUDIO_TYPES}",
         ),
         (
             {"content": [{"type": "image", "data": "%"}]},
@@ -131,42 +132,42 @@ def test_so_may_a_recording(key: str | None) -> None:
         ),
         (
             {"content": [{"type": "image", "data": "YQ=="}]},
-            "content[0] of its answer is an image that is none of image/png, image/jpeg, image/gif, image/webp",
+            f"content[0] of its answer is an image of an unsupported type; use one of {IMAGE_TYPES}",
         ),
         (
             {"content": [{"type": "image", "data": ENCODED, "mimeType": "image/gif"}]},
-            "content[0] of its answer says that it is 'image/gif' and is image/png",
+            "content[0] of its answer declares the type 'image/gif', but its data is image/png",
         ),
-        ({"content": [{}] * 101}, "its answer has 101 blocks of content, and 100 are allowed"),
+        ({"content": [{}] * 101}, "its answer has 101 content blocks; the maximum is 100"),
     ],
 )
 def test_an_answer_that_is_none(said: object, why: str) -> None:
     with pytest.raises(LineError) as raised:
-        read_answer(line(said))
+        read_response(line(said))
     assert str(raised.value) == why
 
 
 def test_an_answer_and_an_update_may_say_whose_they_are() -> None:
     assert read_message(line({"content": [], "call_id": "c1"})) == PluginResponse((), call_id="c1")
-    assert read_message(line({"type": "update", "call_id": "c1"})) == Update(call_id="c1")
+    assert read_message(line({"type": "update", "call_id": "c1"})) == ProgressUpdate(call_id="c1")
 
 
 def test_an_update_is_no_answer_yet() -> None:
     said = {"type": "update", "percent": 40, "message": "nearly", "content": [{"type": "text", "text": "so far"}]}
-    assert read_message(line(said)) == Update(40, "nearly", (Text("so far"),))
-    assert read_message(line({"type": "update"})) == Update()
+    assert read_message(line(said)) == ProgressUpdate(40, "nearly", (Text("so far"),))
+    assert read_message(line({"type": "update"})) == ProgressUpdate()
     assert read_message(line({"type": "result", "content": []})) == PluginResponse(())
 
 
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"percent": 101}, "its update has a 'percent' of 101, and it goes from 0 to 100"),
-        ({"percent": True}, "its update has a 'percent' of True, and it goes from 0 to 100"),
+        ({"percent": 101}, "its update has a 'percent' of 101, which is not a number from 0 to 100"),
+        ({"percent": True}, "its update has a 'percent' of True, which is not a number from 0 to 100"),
         ({"message": 1}, "its update has a 'message' that is not a string"),
         ({"content": "a"}, "its update has a 'content' that is not a list"),
         ({"call_id": 3}, "its update has a 'call_id' that is not a string"),
-        ({"content": [{}] * 101}, "its update has 101 blocks of content, and 100 are allowed"),
+        ({"content": [{}] * 101}, "its update has 101 content blocks; the maximum is 100"),
         ({"content": [{"type": "text"}]}, "content[0] of its update has no 'text'"),
     ],
 )

@@ -274,8 +274,8 @@ def test_pictures_are_told_by_progress_and_by_yield_and_no_more_than_the_output_
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (Resource(b"1", "no type", "a"), "the content of a report: a resource has the type 'no type'"),
-        (["a"] * 101, "the content of a report: it has 101 blocks of content, and 100 are allowed"),
+        (Resource(b"1", "no type", "a"), "the content of a report: a resource has the invalid type 'no type'"),
+        (["a"] * 101, "the content of a report: it has 101 content blocks; the maximum is 100"),
     ],
 )
 def test_content_of_a_report_that_nobody_could_read_is_an_error(content: object, message: str) -> None:

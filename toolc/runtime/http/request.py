@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from toolc.backends.http_templates import encoded
+from toolc.backends.http_templates import escape
 from toolc.model.destinations import HostError, canonical_host, is_loopback, show_host
 from toolc.model.http_plan import Base64, FormPart, MultipartForm, Named, Pieces, PlainBody, RequestBody, Slot
 from toolc.runtime.egress.transport import RefusedError
@@ -103,7 +103,7 @@ def _fill_one(piece: str | Slot | Base64, secrets: Mapping[str, str]) -> bytes:
         case Base64(pieces=pieces):
             return base64.b64encode(fill(pieces, secrets))
         case Slot(name=name, place=place):
-            return encoded(secrets[name], place).encode()
+            return escape(secrets[name], place).encode()
 
 
 def fill_header(header: Named, secrets: Mapping[str, str]) -> bytes:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from toolc.backends import load_backend
 from toolc.backends.content import with_note
-from toolc.backends.plugin import logged
+from toolc.backends.plugin import with_stderr
 from toolc.backends.python import Python
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.launch_args import NETWORK_ARGUMENT
@@ -351,7 +351,7 @@ def _judged(
     spec = call.tool
     limits = spec.sandbox.limits
     if outcome.ending in ENDINGS and isinstance(plan.invocation, PluginCall):
-        return logged(interrupted(replace(outcome, stderr=Capture()), limits, allowed.own_ms), outcome)
+        return with_stderr(interrupted(replace(outcome, stderr=Capture()), limits, allowed.own_ms), outcome)
     if outcome.ending in ENDINGS:
         return interrupted(outcome, limits, allowed.own_ms)
     result = redacted(load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome), redactor)

@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from toolc.backends.base import PlanError
-from toolc.backends.content import audio_type, image_type, with_note
+from toolc.backends.content import with_note
+from toolc.guest.context import audio_type, image_type
 from toolc.model.call import BoundCall
 from toolc.model.plan import Mount
 from toolc.model.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult

@@ -23,12 +23,12 @@ from toolc.backends.plugin_protocol import (
     LineError,
     Offer,
     PluginResponse,
-    Update,
+    ProgressUpdate,
     call_line,
-    line_of,
+    encode_line,
+    quote_line,
     read_message,
     read_offer,
-    shown,
 )
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall
@@ -69,7 +69,7 @@ def run_program(wire: SessionWire, plan: Plan, call: Exec) -> Outcome:
 
 
 def _ask(wire: SessionWire, message: JsonObject) -> bytes:
-    wire.say(line_of(message))
+    wire.say(encode_line(message))
     line = wire.line()
     mark, _, answer = line.partition(b" ")
     if mark.decode("ascii", "replace") != wire.mark:
@@ -124,7 +124,7 @@ class PluginTurns:
         line, answer = _answered(wire, call_id)
         self._check_call(wire, call_id, answer.call_id)
         if surplus := wire.surplus:
-            raise wire.broken(f"it answered more than once: {shown(surplus)}")
+            raise wire.broken(f"it answered more than once: {quote_line(surplus)}")
         wire.deliver()
         self._answered = monotonic()
         return replace(wire.outcome("answered"), reply=Capture(line, b"", len(line)))
@@ -169,7 +169,7 @@ def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
         wire.insist_on_time()
 
 
-def _read(wire: SessionWire, line: bytes) -> PluginResponse | Update:
+def _read(wire: SessionWire, line: bytes) -> PluginResponse | ProgressUpdate:
     """Return a parsed message of a plugin, unredacted.
 
     Raises ``LineError``, whose message contains no secret and no part of one.
@@ -185,7 +185,7 @@ def _unasked(wire: SessionWire, until: float, when: str) -> None:
     """Raise ``EndedError`` if the process writes or ends before ``until`` (of ``monotonic``)."""
     _waited(lambda: wire.listen(until), when)
     if surplus := wire.surplus:
-        raise wire.broken(f"it wrote what no call had asked for, {shown(surplus)}; {_LOST}")
+        raise wire.broken(f"it wrote what no call had asked for, {quote_line(surplus)}; {_LOST}")
 
 
 def _waited(wait: Callable[[], T], when: str) -> T:

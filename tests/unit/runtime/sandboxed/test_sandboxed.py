@@ -141,7 +141,7 @@ def test_a_failure_says_the_same_but_keeps_stderr_in_its_content() -> None:
         ({"word": 3}, "wrong arguments for echo:\n- word: expected a string, got the number 3"),
         (
             {"word": "-n"},
-            "word: '-n' starts with '-', and the command would read it as an option; for a file write './-n'",
+            "word: '-n' starts with '-', so the command would read it as an option; for a file use './-n'",
         ),
     ],
 )
