@@ -135,7 +135,8 @@ CASES: Final = (
         args={"a": "x" * 131_072},
         expect=fails(
             "invalid_args",
-            "a: the argument has 131078 bytes; the maximum is 131071; send less, or pass it through `stdin` in the spec",
+            "a: the argument has 131078 bytes; the maximum is 131071; "
+            "send less, or pass it through `stdin` in the spec",
         ),
     ),
     Case(
