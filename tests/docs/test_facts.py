@@ -19,9 +19,9 @@ from toolc.guest.frames import MAX_CONNECTIONS
 from toolc.guest.http.errors import STATUS_KINDS
 from toolc.guest.http.request import MAX_BODY
 from toolc.model.call_graph import MAX_DEPTH
-from toolc.model.destinations import parse_destination, show_destination
+from toolc.model.destinations import format_destination, parse_destination
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.plan import loopback, proxy_environment
+from toolc.model.plan import loopback_proxy, proxy_environment
 from toolc.model.spec.sandbox import Limits
 from toolc.model.spec.tool import Expect
 from toolc.model.template import FILTERS
@@ -187,13 +187,13 @@ def test_entries_of_an_allow_list_are_valid() -> None:
     table = page.partition("| Entry |")[2].partition("\n\n")[0]
     cells = [line.split("|")[1] for line in table.splitlines()[2:]]
     entries = [entry for cell in cells for entry in re.findall(r"`([^`]+)`", cell)]
-    assert [show_destination(parse_destination(entry)) for entry in entries] == entries
+    assert [format_destination(parse_destination(entry)) for entry in entries] == entries
     assert len(entries) == 7
 
 
 def test_network_in_a_sandbox() -> None:
     text = Page.read("guides/network-access").text
-    listening = loopback([parse_destination("api.example.com:443")])
+    listening = loopback_proxy([parse_destination("api.example.com:443")])
     assert f"`{listening.hosts[0][0]}`" in text
     for each in proxy_environment(listening):
         assert f"`{each.name.lower()}`" in text or each.name == "NODE_USE_ENV_PROXY"

@@ -10,7 +10,7 @@ from scripted_model import ScriptedModel
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.secret_sources import GivenSource, SecretStore
+from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.events import Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan
@@ -71,7 +71,7 @@ def executor_of(
     secrets: SecretStore | None = None,
 ) -> Executor:
     """An executor that knows the key; without an engine, ``script`` is all that is run."""
-    secrets = secrets or SecretStore({"KEY": GivenSource(KEY)}, {})
+    secrets = secrets or SecretStore({"KEY": LiteralSource(KEY)}, {})
     return Executor(registry, engine=engine or FakeEngine(script), secrets=secrets, timeout=timeout)
 
 

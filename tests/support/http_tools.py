@@ -7,7 +7,7 @@ from pathlib import Path
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.secret_sources import GivenSource, SecretStore
+from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult
 from toolc.sandbox.base import Engine
@@ -46,7 +46,7 @@ def call_http(
     """Compile ``spec`` in ``folder`` and call it."""
     path = folder / "ask.json.yaml"
     path.write_text(spec)
-    store = SecretStore({name: GivenSource(value) for name, value in (secrets or {}).items()}, {})
+    store = SecretStore({name: LiteralSource(value) for name, value in (secrets or {}).items()}, {})
     registry = Registry.load(path)
     with Executor(registry, engine=engine, secrets=store, workspace=workspace, timeout=timeout) as executor:
         return executor.run("ask", arguments or {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol, TypeVar
 
 from toolc.model.call import BoundCall
-from toolc.model.plan import Plan, Profile, loopback, proxy_environment
+from toolc.model.plan import Plan, Profile, loopback_proxy, proxy_environment
 from toolc.model.result import Outcome, ToolResult
 from toolc.model.spec.sandbox import EnvVar
 from toolc.model.spec.tool import ResultSpec
@@ -62,6 +62,6 @@ def environment(call: BoundCall) -> tuple[EnvVar, ...]:
         values |= GIT
     if mode == "transaction":
         values |= GIT_READS
-    proxy = proxy_environment(loopback(call.tool.sandbox.network.allow))
+    proxy = proxy_environment(loopback_proxy(call.tool.sandbox.network.allow))
     values |= {variable.name: variable.value for variable in (*proxy, *call.tool.sandbox.env)}
     return tuple(EnvVar(name=name, value=value) for name, value in values.items())

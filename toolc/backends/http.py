@@ -24,11 +24,11 @@ from toolc.model.http_plan import (
     FormPart,
     HttpCall,
     MultipartForm,
-    Named,
+    NamedValue,
     Piece,
     PlainBody,
-    Reading,
     RequestBody,
+    ResponseHandling,
     TokenRequest,
 )
 from toolc.model.json_schema import JsonObject
@@ -46,8 +46,8 @@ from toolc.model.spec.http_backend import (
     HttpBackend,
     JsonBody,
     MultipartBody,
+    MultipartPart,
     OAuth2Auth,
-    Part,
     TextBody,
     Url,
 )
@@ -103,7 +103,7 @@ def _json(value: JsonTemplate, arguments: JsonObject) -> Iterator[Piece]:
 
 
 def _json_text(template: Template, arguments: JsonObject) -> Iterator[Piece]:
-    sole = template.sole
+    sole = template.sole_placeholder
     if sole is not None and sole.name != SECRETS:
         yield json.dumps(evaluate(sole, arguments), ensure_ascii=False, separators=(",", ":"))
         return
@@ -128,7 +128,7 @@ def _form(fields: tuple[Field, ...], arguments: JsonObject) -> Iterator[Piece]:
             between = "&"
 
 
-def _form_parts(part: Part, arguments: JsonObject) -> Iterator[FormPart]:
+def _form_parts(part: MultipartPart, arguments: JsonObject) -> Iterator[FormPart]:
     for text in render_values(part.value, arguments):
         if part.is_file:
             # A path has no secrets: the compiler rejects them.
@@ -137,7 +137,7 @@ def _form_parts(part: Part, arguments: JsonObject) -> Iterator[FormPart]:
             yield FormPart(name=part.name, value=text, content_type=part.content_type)
 
 
-def _file(part: Part, path: str) -> FormPart:
+def _file(part: MultipartPart, path: str) -> FormPart:
     if not path or path.startswith("/") or "\0" in path or ".." in path.split("/"):
         names = ", ".join(sorted(part.value.names)) or part.name
         raise PlanError(f"{names}: {path[:80]!r} is not a path in the workspace; use one relative to it")
@@ -211,7 +211,7 @@ def _call(backend: HttpBackend, call: BoundCall) -> HttpCall:
         headers=_merge_headers(headers, auth_headers),
         body=request_body(backend.body, arguments) if backend.body else None,
         token=token,
-        reading=Reading(
+        reading=ResponseHandling(
             format=call.tool.result.format,
             retry=backend.retry if _may_repeat(backend, call) else None,
             pagination=backend.pagination,
@@ -236,46 +236,52 @@ def _url(url: Url | Template, arguments: JsonObject) -> str:
     return f"{url.scheme}://{host}:{url.port}{render_path(url.path, arguments)}{query}"
 
 
-def _query(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[Named, ...]:
+def _query(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[NamedValue, ...]:
     return tuple(
-        Named(escape(each.name, "query"), text)
+        NamedValue(escape(each.name, "query"), text)
         for each in fields
         for text in render_values(each.value, arguments, "query")
     )
 
 
-def _headers(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[Named, ...]:
+def _headers(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[NamedValue, ...]:
     kept = (each for each in fields if render_values(each.value, arguments))
-    return tuple(Named(each.name, render_header(each.name, each.value, arguments)) for each in kept)
+    return tuple(NamedValue(each.name, render_header(each.name, each.value, arguments)) for each in kept)
 
 
-def _auth(auth: Auth | None, arguments: JsonObject) -> tuple[tuple[Named, ...], tuple[Named, ...], TokenRequest | None]:
+def _auth(
+    auth: Auth | None, arguments: JsonObject
+) -> tuple[tuple[NamedValue, ...], tuple[NamedValue, ...], TokenRequest | None]:
     """Return the headers and the query fields that ``auth`` adds, and the token to request first."""
     match auth:
         case None:
             return (), (), None
         case BearerAuth():
-            return (Named(AUTHORIZATION, ("Bearer ", *render_header(AUTHORIZATION, auth.token, arguments))),), (), None
+            return (
+                (NamedValue(AUTHORIZATION, ("Bearer ", *render_header(AUTHORIZATION, auth.token, arguments))),),
+                (),
+                None,
+            )
         case BasicAuth():
             user = render_text(auth.username, arguments)
             if any(isinstance(piece, str) and ":" in piece for piece in user):
                 raise PlanError("a user name cannot contain ':' (RFC 7617)")
             pair = (*user, ":", *render_text(auth.password, arguments))
-            return (Named(AUTHORIZATION, ("Basic ", Base64(pair))),), (), None
+            return (NamedValue(AUTHORIZATION, ("Basic ", Base64(pair))),), (), None
         case ApiKeyAuth(place="header"):
-            return (Named(auth.name, render_header(auth.name, auth.value, arguments)),), (), None
+            return (NamedValue(auth.name, render_header(auth.name, auth.value, arguments)),), (), None
         case ApiKeyAuth():
-            return (), (Named(escape(auth.name, "query"), render_text(auth.value, arguments, "query")),), None
+            return (), (NamedValue(escape(auth.name, "query"), render_text(auth.value, arguments, "query")),), None
         case OAuth2Auth():
             return (), (), _token(auth, arguments)
 
 
 def _token(auth: OAuth2Auth, arguments: JsonObject) -> TokenRequest:
-    form = [Named("grant_type", ("client_credentials",))]
+    form = [NamedValue("grant_type", ("client_credentials",))]
     if auth.scopes:
-        form.append(Named("scope", (escape(" ".join(auth.scopes), "form"),)))
+        form.append(NamedValue("scope", (escape(" ".join(auth.scopes), "form"),)))
     if auth.audience is not None:
-        form.append(Named("audience", (escape(auth.audience, "form"),)))
+        form.append(NamedValue("audience", (escape(auth.audience, "form"),)))
     return TokenRequest(
         url=_url(auth.token_url, {}),
         form=tuple(form),
@@ -284,7 +290,7 @@ def _token(auth: OAuth2Auth, arguments: JsonObject) -> TokenRequest:
     )
 
 
-def _merge_headers(headers: tuple[Named, ...], more: tuple[Named, ...]) -> tuple[Named, ...]:
+def _merge_headers(headers: tuple[NamedValue, ...], more: tuple[NamedValue, ...]) -> tuple[NamedValue, ...]:
     """Return ``headers`` and ``more``, which replaces headers of the same name."""
     names = {each.name.lower() for each in more}
     return (*(each for each in headers if each.name.lower() not in names), *more)

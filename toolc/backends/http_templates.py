@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
 from toolc.backends.base import PlanError
-from toolc.model.http_plan import Place, Slot
+from toolc.model.http_plan import Escaping, Slot
 from toolc.model.json_schema import JsonObject
 from toolc.model.template import SECRETS, Placeholder, Template, as_text, evaluate
 
@@ -29,7 +29,7 @@ def has_arguments(template: Template, arguments: JsonObject) -> bool:
     return all(name in arguments for name in template.names)
 
 
-def escape(text: str, place: Place) -> str:
+def escape(text: str, place: Escaping) -> str:
     """Return ``text`` escaped for its place in the request."""
     match place:
         case "plain":
@@ -42,7 +42,7 @@ def escape(text: str, place: Place) -> str:
             return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def render_text(template: Template, arguments: JsonObject, place: Place = "plain") -> tuple[str | Slot, ...]:
+def render_text(template: Template, arguments: JsonObject, place: Escaping = "plain") -> tuple[str | Slot, ...]:
     """Return the template's escaped text, with slots for its secrets. Raise ``TemplateError``."""
     pieces: list[str | Slot] = []
     for part in template.parts:
@@ -55,7 +55,7 @@ def render_text(template: Template, arguments: JsonObject, place: Place = "plain
 
 
 def render_values(
-    template: Template, arguments: JsonObject, place: Place = "plain"
+    template: Template, arguments: JsonObject, place: Escaping = "plain"
 ) -> tuple[tuple[str | Slot, ...], ...]:
     """Return the values of a field: one, one per item of an array, or none if an argument is absent or null.
 
@@ -63,7 +63,7 @@ def render_values(
     """
     if not has_arguments(template, arguments):
         return ()
-    sole = template.sole
+    sole = template.sole_placeholder
     value = "" if sole is None or sole.name == SECRETS else evaluate(sole, arguments)
     if value is None:
         return ()

@@ -153,7 +153,7 @@ def _is_given(value: JsonValue) -> bool:
 
 def _arguments(template: Template, call: BoundCall, may_dash: frozenset[str]) -> list[str]:
     """Return the arguments for one element: one, or one per item if the element is only an array."""
-    sole = template.sole
+    sole = template.sole_placeholder
     if sole is not None and isinstance(value := evaluate(sole, call.arguments), list):
         texts = [as_text(item) for item in value]
     else:
@@ -174,7 +174,7 @@ def _first_source(template: Template, call: BoundCall) -> Placeholder | None:
     for part in template.parts:
         if isinstance(part, str):
             return None
-        if template.sole is part or as_text(evaluate(part, call.arguments)):
+        if template.sole_placeholder is part or as_text(evaluate(part, call.arguments)):
             return part
     return None
 

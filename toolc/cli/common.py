@@ -14,7 +14,7 @@ import click
 from toolc.model.names import engine_names
 from toolc.model.version import __version__
 from toolc.reporters import FORMATS, render
-from toolc.reporters.base import Page, Report
+from toolc.reporters.base import FindingPage, Report
 
 if TYPE_CHECKING:
     from toolc.client.registry import Registry
@@ -121,12 +121,12 @@ def refuse_moved(lock: Lock, registry: Registry) -> None:
 def refuse_disallowed(policy: Policy, registry: Registry) -> None:
     """Raise ``PolicyError`` naming every tool in a whole registry that a policy does not allow."""
     from toolc.policy.policy import PolicyError  # start-up time
-    from toolc.policy.rules import refuse
+    from toolc.policy.rules import enforce_policies
 
     lines: list[str] = []
     for tool in registry:
         try:
-            refuse(tool, registry, (policy,))
+            enforce_policies(tool, registry, (policy,))
         except PolicyError as error:
             lines.append(str(error))
     if lines:
@@ -159,17 +159,17 @@ def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
     """Return the lock of ``--locked`` or ``--lock``; None without them. Raise ``LockError``."""
     if lock_file is None and not locked:
         return None
-    from toolc.model.lock_file import NAME, Lock  # start-up time
+    from toolc.model.lock_file import LOCK_NAME, Lock  # start-up time
 
     if lock_file is not None:
         return Lock.read(Path(lock_file))
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if (folder / NAME).exists():
-            return Lock.read(Path(os.path.relpath(folder / NAME)))
+        if (folder / LOCK_NAME).exists():
+            return Lock.read(Path(os.path.relpath(folder / LOCK_NAME)))
         if (folder / ".git").exists():
             break
-    return Lock.read(Path(NAME))
+    return Lock.read(Path(LOCK_NAME))
 
 
 format_option = click.option(
@@ -236,10 +236,12 @@ def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORM
     to.write(render(report, format_name))
 
 
-def _pages() -> dict[str, Page]:
-    from toolc.data.pages import pages  # start-up time
+def _pages() -> dict[str, FindingPage]:
+    from toolc.data.pages import rule_pages  # start-up time
 
-    return {number: Page(title=page.title, explanation=page.explanation) for number, page in pages().items()}
+    return {
+        number: FindingPage(title=page.title, explanation=page.explanation) for number, page in rule_pages().items()
+    }
 
 
 def wants_color(to: TextIO) -> bool:

@@ -65,8 +65,8 @@ class ToolCollection:
 
     def parts(self, callers: Iterable[RegisteredTool]) -> ToolCollection:
         """Those among these that ``callers`` may call, directly or not."""
-        specs = call_graph.by_name(tool.spec for tool in self.by_name.values())
-        found = {name for caller in callers for name in call_graph.reachable(caller.spec, specs)}
+        specs = call_graph.tools_by_name(tool.spec for tool in self.by_name.values())
+        found = {name for caller in callers for name in call_graph.reachable_tools(caller.spec, specs)}
         return ToolCollection().added(tool for name, tool in self.by_name.items() if name in found)
 
     def get(self, name: object) -> RegisteredTool | None:
@@ -286,4 +286,4 @@ def _joined(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[st
 def _shown(tool: RegisteredTool) -> str:
     if isinstance(tool.spec.backend, HostFunction):
         return f"{tool.spec.name} (in this process)"
-    return f"{tool.spec.name} (of this program)" if tool.is_of_this_program else tool.spec.name
+    return f"{tool.spec.name} (of this program)" if tool.is_host_defined else tool.spec.name

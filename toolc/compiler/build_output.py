@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from toolc.model.call_graph import by_name, called
+from toolc.model.call_graph import called_tools, tools_by_name
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.names import PROVIDER_NAMES
@@ -185,7 +185,7 @@ class RenderedTool:
 
 def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> list[RenderedTool]:
     """Return the texts of ``tools``, sorted by name; ``callable_tools`` includes the tools that they call."""
-    others = by_name(callable_tools)
+    others = tools_by_name(callable_tools)
     columns: list[list[bytes]] = [[register(tool, others).stored for tool in tools]]
     counts = [0] * len(tools)
     losses: dict[str, list[bytes]] = {}
@@ -207,7 +207,7 @@ def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> lis
 def depends_on_others(tool: ToolSpec) -> bool:
     """Return whether the texts of ``tool`` depend on other tools: tools it calls, or a shared limit."""
     is_limited = any(choice.strict and load_provider(choice.provider).limits_strict for choice in tool.providers)
-    return is_limited or bool(called(tool))
+    return is_limited or bool(called_tools(tool))
 
 
 def join(tools: Iterable[RenderedTool], toolsets: Mapping[str, Sequence[str]]) -> dict[str, bytes]:

@@ -66,13 +66,13 @@ class CommandSource:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenSource:
+class LiteralSource:
     """The value itself, which is not part of ``repr``."""
 
     value: str = field(repr=False)
 
 
-SecretSource: TypeAlias = EnvSource | FileSource | CommandSource | GivenSource
+SecretSource: TypeAlias = EnvSource | FileSource | CommandSource | LiteralSource
 
 
 class SecretStore:
@@ -137,7 +137,7 @@ def _missing(name: str, *, environment: bool) -> str:
 
 def _read(name: str, source: SecretSource, environment: Mapping[str, str]) -> str:
     match source:
-        case GivenSource(value=value):
+        case LiteralSource(value=value):
             return value
         case EnvSource(variable=variable):
             if variable not in environment:
@@ -273,7 +273,7 @@ def load_secrets(path: Path) -> dict[str, SecretSource]:
     for entry in document.root.entries:
         value = entry.value.value if isinstance(entry.value, Scalar) else None
         if isinstance(value, str):
-            sources[entry.key] = GivenSource(value)
+            sources[entry.key] = LiteralSource(value)
         elif isinstance(entry.value, Scalar):
             raise UsageError(f"{entry.value.span}: the value of {entry.key!r} is no text; write it in quotes")
         elif source := _source(entry.value, entry.key, findings):

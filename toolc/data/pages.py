@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["EXAMPLE", "PageCode", "RulePage", "pages"]
+__all__ = ["EXAMPLE", "PageCode", "RulePage", "rule_pages"]
 
 EXAMPLE: Final = "tool.yaml"
 """The name of the file that contains an example."""
@@ -66,7 +66,7 @@ class RulePage:
 
 
 @cache
-def pages() -> Mapping[str, RulePage]:
+def rule_pages() -> Mapping[str, RulePage]:
     """Return every page by its number: the checks first, then the rules of a review."""
     found = (
         parse_page(each.read_text(encoding="utf-8"))

@@ -6,12 +6,11 @@ mistakes, and ``units`` reads durations and sizes.
 
 May import: ``toolc.model``.
 
-Public names: ``fix``, ``insert_item``, ``is_toml``, ``quote_plain``, ``remove_entry``, ``replace``, ``written``
-(``edits``); ``load_data``, ``load_project``, ``read``, ``MAX_BYTES`` (``loader``); ``boolean``, ``choice``,
-``Findings``, ``first_line``, ``integer``, ``list_of``, ``listed``, ``mapping``, ``mismatch``, ``Parse``,
-``quoting``, ``Reader``, ``sequence``, ``string``, ``suggestion``, ``text``, ``unsupported`` (``map_reader``);
-``Document``, ``Mapping``, ``MappingEntry``, ``Node``, ``Place``, ``Scalar``, ``Sequence``, ``strings``, ``to_json``
-(``nodes``); ``alias_of``, ``REQUIRED`` (``suggestions``); ``detect_foreign_content``, ``odd_space``,
-``surrogate_problem``, ``SyntaxProblem``, ``TooDeepError``, ``MAX_DEPTH`` (``syntax_errors``); ``duration``,
-``render_size``, ``size`` (``units``).
+Public names, by module (``__all__`` of a module has all of them):
+
+- ``nodes``: ``Document``, ``Mapping``, ``Sequence``, ``Scalar``, ``to_json``.
+- ``loader``: ``load_data``, ``load_project``.
+- ``map_reader``: ``Reader``, ``Findings``, and parsers of values such as ``string`` and ``list_of``.
+- ``edits``: ``fix``, ``replace``, ``quote_plain``, ``remove_entry``. ``units``: ``duration``, ``size``.
+- ``suggestions``: ``has_misspelled_key``. ``syntax_errors``: ``SyntaxProblem``, ``detect_foreign_content``.
 """

@@ -16,7 +16,7 @@ from toolc.document.nodes import MappingEntry
 from toolc.model.diagnostics import Edit, Fix
 from toolc.model.source import SourceText, Span
 
-__all__ = ["fix", "insert_item", "is_toml", "quote_plain", "remove_entry", "replace", "written"]
+__all__ = ["fix", "insert_item", "is_toml", "quote_plain", "remove_entry", "replace", "text_at"]
 
 _WORDS: Final = (  # compiled only for text that is not valid, to keep start-up fast
     r"""
@@ -91,7 +91,7 @@ def is_toml(source: SourceText) -> bool:
     return source.path.lower().endswith(".toml")
 
 
-def written(source: SourceText, span: Span) -> str:
+def text_at(source: SourceText, span: Span) -> str:
     """Return the text at ``span``, or an empty string if it has a tag, or an anchor that an alias may repeat."""
     before = source.line(span.start.line)[: span.start.column - 1]
     return "" if not is_toml(source) and _PROPERTY.search(before) else source.between(span)
@@ -105,7 +105,7 @@ def fix(description: str, *edits: Edit | None, safe: bool = False) -> Fix | None
 
 def replace(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
     """Return the edit that replaces the text at ``span`` with ``text``, if that text is exactly ``was``."""
-    return Edit(span, text) if was and written(source, span) == was else None
+    return Edit(span, text) if was and text_at(source, span) == was else None
 
 
 def quote(source: SourceText, span: Span, found: Unquoted) -> Fix | None:
@@ -117,13 +117,13 @@ def quote(source: SourceText, span: Span, found: Unquoted) -> Fix | None:
 
 def quote_plain(source: SourceText, span: Span) -> Fix | None:
     """Return the fix that puts the number or word at ``span`` in quotes, unchanged."""
-    text = written(source, span)
+    text = text_at(source, span)
     return fix("put it in quotes", Edit(span, f'"{text}"')) if _PLAIN.fullmatch(text) else None
 
 
 def rename(source: SourceText, span: Span, was: str, name: str) -> Edit | None:
     """Return the edit that replaces the name ``was`` at ``span``, with or without quotes, with ``name``."""
-    now = written(source, span)
+    now = text_at(source, span)
     for quote in ('"', "'"):
         if now == f"{quote}{was}{quote}":
             return Edit(span, f"{quote}{name}{quote}")

@@ -57,7 +57,7 @@ def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> 
         return None
     if not isinstance(root, Mapping) or root.get("toolc") or found.has_errors:
         for each in found.sorted():
-            diagnostics.take(each)
+            diagnostics.append(each)
     return Document(source, root) if isinstance(root, Mapping) and not found.has_errors else None
 
 
@@ -74,7 +74,7 @@ def load_project(path: Path, shown: str, diagnostics: Diagnostics, *, what: str 
     severities = {*_severities(root)}
     for each in found.sorted():
         if each.code is not codes.YAML_DISAGREEMENT or each.span not in severities:
-            diagnostics.take(each)
+            diagnostics.append(each)
     if found.has_errors:
         return None
     if root is None:

@@ -28,10 +28,10 @@ __all__ = [
     "first_line",
     "integer",
     "list_of",
-    "listed",
     "mapping",
     "mismatch",
-    "quoting",
+    "quote_names",
+    "quoting_hint",
     "sequence",
     "string",
     "suggestion",
@@ -62,17 +62,17 @@ class Findings:
     source: SourceText
     diagnostics: Diagnostics
     errors: int = 0
-    _settled: list[Span] = field(default_factory=list)
+    _muted: list[Span] = field(default_factory=list)
 
     def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
-        """Add one finding, unless it is within a span that ``settle`` was called for."""
+        """Add one finding, unless it is within a span that ``mute`` was called for."""
         self.errors += code.severity is Severity.ERROR
-        if not any(place.covers(span) for place in self._settled):
+        if not any(place.covers(span) for place in self._muted):
             self.diagnostics.add(code, message, span, hint, fix)
 
-    def settle(self, span: Span) -> None:
+    def mute(self, span: Span) -> None:
         """Report nothing more within ``span``, because the problem there was already reported."""
-        self._settled.append(span)
+        self._muted.append(span)
 
     def source_of(self, span: Span) -> SourceText:
         """Return the text of the file that contains ``span``."""
@@ -80,7 +80,7 @@ class Findings:
             return self.source
         return self.diagnostics.source(span.path) or SourceText(span.path, "")
 
-    def written(self, span: Span) -> str:
+    def text_at(self, span: Span) -> str:
         """Return the first line of the text at ``span``, as it is written in the file."""
         line = self.source_of(span).line(span.start.line)
         end = span.end.column - 1 if span.end.line == span.start.line else len(line)
@@ -90,19 +90,19 @@ class Findings:
         """Return the span of ``text`` within ``span``, or ``span`` if it is not written there literally."""
         return self.source_of(span).locate(span, text, occurrence)
 
-    def renamed(self, span: Span, name: str, known: Iterable[str]) -> Fix | None:
+    def rename_fix(self, span: Span, name: str, known: Iterable[str]) -> Fix | None:
         """Return a fix that replaces ``name`` at ``span`` with the most similar known name, if there is one."""
         near = nearest(name, known)
         return fix(f"write '{near}'", rename(self.source, span, name, near)) if near else None
 
-    def respelled(self, entry: MappingEntry, node: Mapping, known: Collection[str]) -> Fix | None:
-        """Return ``renamed`` for a key of ``node``, unless another key is that name already or is similar to it."""
+    def rename_key_fix(self, entry: MappingEntry, node: Mapping, known: Collection[str]) -> Fix | None:
+        """Return ``rename_fix`` for a key of ``node``, unless another key is that name already or is similar to it."""
         if len(node.entries) > _MAX_RESPELLED:
             return None
         others = (other.key for other in node.entries if other is not entry)
         near = nearest(entry.key, known)
         is_taken = any(near == (other if other in known else nearest(other, known)) for other in others)
-        return None if is_taken else self.renamed(entry.key_span, entry.key, known)
+        return None if is_taken else self.rename_fix(entry.key_span, entry.key, known)
 
     def code_line(self, span: Span, text: str) -> int:
         """Return the number of the line with the first line of ``text``, a string written at ``span``."""
@@ -134,7 +134,7 @@ class Reader:
         self._known.add(key)
         return self.node.get(key)
 
-    def leave(self, *keys: str) -> None:
+    def ignore(self, *keys: str) -> None:
         """Mark ``keys`` as known. The caller reads them elsewhere."""
         self._known.update(keys)
 
@@ -168,13 +168,13 @@ class Reader:
         found = [entry for entry in self.node.entries if entry.key in keys]
         if len(found) == 1:
             return found[0].key
-        wanted = f"exactly one of {listed(keys)}"
+        wanted = f"exactly one of {quote_names(keys)}"
         if found:
             message = f"{self.what} has both '{found[0].key}' and '{found[1].key}'; it takes {wanted}"
-            self.findings.add(codes.BAD_VALUE, message, found[1].key_span, f"remove all but one of {listed(keys)}")
+            self.findings.add(codes.BAD_VALUE, message, found[1].key_span, f"remove all but one of {quote_names(keys)}")
         else:
             self.findings.add(
-                codes.MISSING_KEY, f"{self.what} has none of {listed(keys)}", first_line(self.node.span),
+                codes.MISSING_KEY, f"{self.what} has none of {quote_names(keys)}", first_line(self.node.span),
                 f"add {wanted}",
             )  # fmt: skip
         return None
@@ -195,14 +195,14 @@ class Reader:
             message = f"{self.what} has no key '{entry.key:.100}'"
             meant = suggestions.unknown_key(entry.key, self._known, entry.key_span.path)
             hint = meant or suggestion(entry.key, self._known) or self._keys()
-            mended = None if meant else self.findings.respelled(entry, self.node, self._known)
+            mended = None if meant else self.findings.rename_key_fix(entry, self.node, self._known)
             self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
         if more := unknown[_MAX_UNKNOWN:]:
             message = f"{self.what} has {len(more)} more keys that nothing knows, from '{more[0].key:.100}' on"
             self.findings.add(codes.UNKNOWN_KEY, message, more[0].key_span, self._keys())
 
     def _keys(self) -> str:
-        return f"the keys are {listed(sorted(self._known))}" if self._known else "nothing can stand here"
+        return f"the keys are {quote_names(sorted(self._known))}" if self._known else "nothing can stand here"
 
 
 def unsupported(feature: str, span: Span, findings: Findings) -> None:
@@ -231,7 +231,7 @@ def _nearest(name: str, known: tuple[str, ...]) -> str:
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.6)), "")
 
 
-def listed(names: Iterable[str]) -> str:
+def quote_names(names: Iterable[str]) -> str:
     """Return names in quotes, separated by commas."""
     return ", ".join(f"'{name}'" for name in names)
 
@@ -263,7 +263,7 @@ def describe(node: Node) -> str:
 def mismatch(node: Node, what: str, wanted: str, findings: Findings, hint: str = "", mended: Fix | None = None) -> None:
     """Report that ``what`` is not what it must be."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
-    hint = hint or suggestions.form(node, what, wanted)
+    hint = hint or suggestions.value_hint(node, what, wanted)
     findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint, mended)
 
 
@@ -273,10 +273,10 @@ def string(node: Node, what: str, findings: Findings) -> str | None:
         return node.value
     if isinstance(node, Scalar) and node.text is not None:
         return node.text
-    hint = quoting(node, findings)
+    hint = quoting_hint(node, findings)
     mended = quote_plain(findings.source, node.span) if hint else None
     if hint and isinstance(node, Scalar) and isinstance(node.value, float) and not _tag(node, findings):
-        written = findings.written(node.span)
+        written = findings.text_at(node.span)
         message = f"{what} must be a string, but {written} without quotes is the number {node.value:.15g}"
         findings.add(codes.DECIMAL, message, node.span, hint, mended)
     else:
@@ -284,11 +284,11 @@ def string(node: Node, what: str, findings: Findings) -> str | None:
     return None
 
 
-def quoting(node: Node, findings: Findings) -> str:
+def quoting_hint(node: Node, findings: Findings) -> str:
     """Return how to write a number or boolean of the file as text, or an empty string for other nodes."""
     if not isinstance(node, Scalar) or node.value is None or isinstance(node.value, str):
         return ""
-    written = findings.written(node.span)
+    written = findings.text_at(node.span)
     if tag := _tag(node, findings):
         return f"drop the tag {tag}" if written[:1] in _MARKS_OF_TEXT else f'drop the tag {tag} and write "{written}"'
     return f'put it in quotes: "{written}"'
@@ -342,7 +342,7 @@ def choice(options: tuple[T, ...]) -> Parse[T]:
                 return option
         names = [str(option) for option in options]
         hint = suggestion(value, names) if isinstance(value, str) else ""
-        mismatch(node, what, f"one of {listed(names)}", findings, hint)
+        mismatch(node, what, f"one of {quote_names(names)}", findings, hint)
         return None
 
     return parse

@@ -14,7 +14,7 @@ from toolc.model.diagnostics import Code
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import Position, SourceText, Span
 
-__all__ = ["Document", "Mapping", "MappingEntry", "Node", "Place", "Scalar", "Sequence", "strings", "to_json"]
+__all__ = ["Document", "Mapping", "MappingEntry", "Node", "NodePosition", "Scalar", "Sequence", "strings", "to_json"]
 
 Marks: TypeAlias = tuple[SourceText, int, int, int, int]
 """A position from libyaml: the line and column of the start and of the end, counted from 0.
@@ -37,7 +37,7 @@ class Scalar(NamedTuple):
     """
 
     value: bool | int | float | str | None
-    place: Place
+    place: NodePosition
     plain: bool = False
     text: str | None = None
     vars: tuple[Span, ...] = ()
@@ -52,7 +52,7 @@ class Sequence(NamedTuple):
     """A list, with its position."""
 
     items: tuple[Node, ...]
-    place: Place
+    place: NodePosition
 
     @property
     def span(self) -> Span:
@@ -64,7 +64,7 @@ class MappingEntry(NamedTuple):
     """One key of a mapping with its value."""
 
     key: str
-    key_place: Place
+    key_place: NodePosition
     value: Node
 
     @property
@@ -78,13 +78,13 @@ class Mapping:
 
     __slots__ = ("by_key", "entries", "place")
 
-    def __init__(self, by_key: dict[str, MappingEntry], place: Place) -> None:
+    def __init__(self, by_key: dict[str, MappingEntry], place: NodePosition) -> None:
         self.by_key = by_key
         self.entries = tuple(by_key.values())
         self.place = place
 
     @classmethod
-    def of(cls, entries: Iterable[MappingEntry], place: Place) -> Mapping:
+    def of(cls, entries: Iterable[MappingEntry], place: NodePosition) -> Mapping:
         """Return the map of these entries, which must have different keys."""
         return cls({entry.key: entry for entry in entries}, place)
 
@@ -105,7 +105,7 @@ class Mapping:
 
 Node: TypeAlias = Scalar | Sequence | Mapping
 
-Place: TypeAlias = Span | Marks | Mapping
+NodePosition: TypeAlias = Span | Marks | Mapping
 """The position of a node: a span, the marks of libyaml, or the map that it was created from."""
 
 
@@ -126,7 +126,7 @@ def to_json(node: Node) -> JsonValue:
     return [to_json(item) for item in node.items]
 
 
-def span_at(place: Place, last: Node | None = None) -> Span:
+def span_at(place: NodePosition, last: Node | None = None) -> Span:
     """Return the span of a place. The span of a collection includes its ``last`` part.
 
     libyaml ends a block at the start of the next token. If that is the start of a line, the span ends before the
@@ -145,7 +145,7 @@ def span_at(place: Place, last: Node | None = None) -> Span:
     return Span(source.path, start, _before_blank(source, start, end) if end.column == 1 else end)
 
 
-def value_span(place: Place) -> Span:
+def value_span(place: NodePosition) -> Span:
     """Return the span of the value at a ``place``, without an anchor and a tag."""
     span = span_at(place)
     if isinstance(place, Span | Mapping):
@@ -189,7 +189,7 @@ MAX_INTEGER: Final = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class UnsupportedValue:
     """The reason why a spec cannot contain a value, and what to write instead."""
 
     code: Code
@@ -197,19 +197,21 @@ class Refusal:
     hint: str
 
 
-def refusal(value: object, written: str) -> Refusal | None:
+def unsupported_value(value: object, written: str) -> UnsupportedValue | None:
     """Return why a spec cannot contain ``value``, written as ``written`` in the file, or None if it can."""
     match value:
         case float() if not math.isfinite(value):
-            return Refusal(codes.NOT_JSON, f"{written:.60} is not a number that JSON has", "write a finite number")
+            return UnsupportedValue(
+                codes.NOT_JSON, f"{written:.60} is not a number that JSON has", "write a finite number"
+            )
         case int() if abs(value) > MAX_INTEGER:
-            return Refusal(
+            return UnsupportedValue(
                 codes.BIG_INTEGER,
                 f"{written:.40} is beyond ±{MAX_INTEGER}, which JSON readers do not hold exactly",
                 "write it in quotes, as text",
             )
         case datetime() | date() | time():
-            return Refusal(
+            return UnsupportedValue(
                 codes.NOT_JSON,
                 f"JSON has no dates and times, and {written:.60} is one",
                 f'write it as text: "{written:.60}"',

@@ -9,7 +9,7 @@ from typing import Final
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 
-__all__ = ["REQUIRED", "alias_of"]
+__all__ = ["REQUIRED", "has_misspelled_key"]
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
@@ -90,7 +90,7 @@ def unknown_key(key: str, known: Iterable[str], path: str) -> str:
     return ""
 
 
-def alias_of(node: Mapping, key: str) -> bool:
+def has_misspelled_key(node: Mapping, key: str) -> bool:
     """Return whether ``node`` lacks ``key`` but has a similar key, which was probably meant."""
     if node.entry(key):
         return False
@@ -110,7 +110,7 @@ def _names(hint: str, known: Iterable[str]) -> bool:
     return not named or named[1] in known
 
 
-def form(node: Node, what: str, wanted: str) -> str:
+def value_hint(node: Node, what: str, wanted: str) -> str:
     """Return how to write ``what``, which must be ``wanted`` but is not, or an empty string if that is obvious."""
     match node:
         case Scalar(value=None) if wanted == "a map":

@@ -24,7 +24,7 @@ from toolc.document.nodes import MappingEntry, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.functions.tool import ComposedTool, Traits, check_traits
 from toolc.model import argument_checks, codes
-from toolc.model.call_graph import MAX_DEPTH, by_name, circle, depth
+from toolc.model.call_graph import MAX_DEPTH, call_depth, find_cycle, tools_by_name
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.errors import SpecError, UsageError
 from toolc.model.json_schema import JsonObject
@@ -193,7 +193,7 @@ class _Nodes:
 
 def check_calls(new: Iterable[ComposedTool], tools: Iterable[ToolSpec]) -> None:
     """Raise ``SpecError`` if a tool of ``new`` cannot call what it needs; ``tools`` are all tools with these."""
-    known = by_name(tools)
+    known = tools_by_name(tools)
     for tool in new:
         _raise_errors(tool.name, [*_findings(tool, known)])
 
@@ -204,9 +204,9 @@ def _findings(tool: ComposedTool, known: Mapping[str, ToolSpec]) -> Iterator[Dia
             hint = suggestion(name, known) or "add that tool to the registry first, or in the same call of add"
             yield Diagnostic(codes.DANGLING, f"there is no tool {name[:80]!r} in this registry", span, hint)
     span = tool.located.key_span("backend")
-    if names := circle(tool.spec, known):
-        yield Diagnostic(codes.CALL_CIRCLE, f"it would call itself: {' -> '.join(names)}", span, "break the cycle")
-    elif (deep := depth(tool.spec, known)) > MAX_DEPTH:
+    if names := find_cycle(tool.spec, known):
+        yield Diagnostic(codes.RECURSIVE_CALL, f"it would call itself: {' -> '.join(names)}", span, "break the cycle")
+    elif (deep := call_depth(tool.spec, known)) > MAX_DEPTH:
         message = f"calls are nested {deep} levels deep; the maximum is {MAX_DEPTH}"
         yield Diagnostic(codes.CALL_DEPTH, message, span, "call the tool that does the work more directly")
     backend = tool.spec.backend

@@ -13,7 +13,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import ToolSpec
 
 __all__ = [
-    "NOBODY_TO_ASK",
+    "NO_APPROVER",
     "Action",
     "Allow",
     "ApproveChanges",
@@ -70,14 +70,14 @@ Confirm: TypeAlias = Callable[[BoundCall], Allow | Deny]
 An exception from it ends the call and reaches the caller.
 """
 
-NOBODY_TO_ASK: Final = "the spec says commit: ask, and nobody could be asked"
+NO_APPROVER: Final = "the spec says commit: ask, and nobody could be asked"
 """The reason why changes were not committed when there was no user or function to ask."""
 
 Action: TypeAlias = Literal["added", "changed", "deleted"]
 Kind: TypeAlias = Literal["file", "directory", "symlink", "special"]
 """The type of a file. ``special`` is a FIFO, a socket or a device."""
 
-MOST_LISTED: Final = 200
+MAX_LISTED_CHANGES: Final = 200
 """The maximum number of changes listed in ``details``. The others are only counted."""
 
 
@@ -131,9 +131,9 @@ ApproveChanges: TypeAlias = Callable[[Proposal], bool]
 
 
 def changes_to_json(changes: tuple[FileChange, ...]) -> JsonObject:
-    """Return ``details.changes``: the first ``MOST_LISTED`` changes, grouped by action, and the total number."""
+    """Return ``details.changes``: the first ``MAX_LISTED_CHANGES`` changes, grouped by action, and the total number."""
     listed: JsonObject = {
-        action: [change.to_json() for change in changes[:MOST_LISTED] if change.action == action]
+        action: [change.to_json() for change in changes[:MAX_LISTED_CHANGES] if change.action == action]
         for action in ("added", "changed", "deleted")
     }
-    return listed | {"total": len(changes), "truncated": len(changes) > MOST_LISTED}
+    return listed | {"total": len(changes), "truncated": len(changes) > MAX_LISTED_CHANGES}

@@ -7,7 +7,16 @@ from typing import Final, Protocol
 
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = ["MAX_DEPTH", "NO_TOOLS", "ToolLookup", "by_name", "called", "circle", "depth", "reachable"]
+__all__ = [
+    "MAX_DEPTH",
+    "NO_TOOLS",
+    "ToolLookup",
+    "call_depth",
+    "called_tools",
+    "find_cycle",
+    "reachable_tools",
+    "tools_by_name",
+]
 
 MAX_DEPTH: Final = 8
 """The maximum depth of nested calls. A tool that does not call others has depth 1."""
@@ -23,14 +32,14 @@ class ToolLookup(Protocol):
 NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
 
 
-def by_name(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
+def tools_by_name(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
     """Return ``tools`` by name and alias."""
     listed = [*tools]
     aliases = {alias: tool for tool in listed for alias in tool.aliases}
     return aliases | {tool.name: tool for tool in listed}
 
 
-def called(tool: ToolSpec) -> tuple[str, ...]:
+def called_tools(tool: ToolSpec) -> tuple[str, ...]:
     """Return the names by which ``tool`` calls other tools, in the order of its spec, without duplicates."""
     backend = tool.backend
     if backend.tag == "composite":
@@ -38,24 +47,24 @@ def called(tool: ToolSpec) -> tuple[str, ...]:
     return tuple(dict.fromkeys(backend.tools)) if backend.tag == "agent" else ()
 
 
-def reachable(tool: ToolSpec, tools: ToolLookup) -> dict[str, ToolSpec | None]:
+def reachable_tools(tool: ToolSpec, tools: ToolLookup) -> dict[str, ToolSpec | None]:
     """Return all tools that ``tool`` may call directly or indirectly, by name.
 
     The value is None for a name that is not in ``tools``. ``tool`` itself is included only if it can call itself.
     """
     found: dict[str, ToolSpec | None] = {}
-    waiting = [*called(tool)]
+    waiting = [*called_tools(tool)]
     while waiting:
         name = waiting.pop()
         each = tools.get(name)
         key = each.name if each else name
         if key not in found:
             found[key] = each
-            waiting += called(each) if each else ()
+            waiting += called_tools(each) if each else ()
     return dict(sorted(found.items()))
 
 
-def circle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
+def find_cycle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
     """Return the names on the path of a recursive call from ``tool``, or an empty tuple if there is none."""
     path = [tool.name]
     left = [_calls_of(tool, tools)]
@@ -73,7 +82,7 @@ def circle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
     return ()
 
 
-def depth(tool: ToolSpec, tools: ToolLookup) -> int:
+def call_depth(tool: ToolSpec, tools: ToolLookup) -> int:
     """Return the depth of nested calls in a call of ``tool``, which must not be recursive."""
     found: dict[str, int] = {}
 
@@ -86,4 +95,4 @@ def depth(tool: ToolSpec, tools: ToolLookup) -> int:
 
 
 def _calls_of(tool: ToolSpec, tools: ToolLookup) -> Iterator[ToolSpec]:
-    return (each for each in map(tools.get, called(tool)) if each is not None)
+    return (each for each in map(tools.get, called_tools(tool)) if each is not None)

@@ -24,7 +24,6 @@ __all__ = [
     "BIG_INTEGER",
     "BUILT_TEXT",
     "BYTE_ORDER_MARK",
-    "CALL_CIRCLE",
     "CALL_DEPTH",
     "CARRIAGE_RETURN",
     "CONDITION",
@@ -87,6 +86,7 @@ __all__ = [
     "PROSE_ENUM",
     "PYTHON_PATTERN",
     "READ_ONLY_WRITES",
+    "RECURSIVE_CALL",
     "REMOTE_REF",
     "REQUIRED_DEFAULT",
     "REQUIRED_UNKNOWN",
@@ -173,7 +173,7 @@ UNSUPPORTED: Final = _error(
 )
 PROJECT_FILE: Final = _warning("TC104", "ignored-project-setting", "project file, or part of one, that has no effect")
 DANGLING: Final = _error("TC105", "undefined-reference", "reference to something that does not exist")
-CALL_CIRCLE: Final = _error(
+RECURSIVE_CALL: Final = _error(
     "TC106", "recursive-call", "composite or agent that calls itself, directly or through other tools"
 )
 CALL_DEPTH: Final = _error("TC107", "calls-too-deep", "calls that are nested too deeply")

@@ -13,7 +13,15 @@ from typing import Final
 
 from toolc.model.spec.sandbox import Destination
 
-__all__ = ["HostError", "canonical_host", "covers", "is_loopback", "parse_destination", "show_destination", "show_host"]
+__all__ = [
+    "HostError",
+    "canonical_host",
+    "covers",
+    "format_destination",
+    "format_host",
+    "is_loopback",
+    "parse_destination",
+]
 
 PUBLIC: Final = "public:443"
 """The entry of an allow-list that means any public address."""
@@ -91,14 +99,14 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def show_destination(each: Destination) -> str:
+def format_destination(each: Destination) -> str:
     """Return a destination as it is written in a spec."""
     if each.kind == "public":
         return PUBLIC
-    return f"{'*.' if each.kind == 'wildcard' else ''}{show_host(each.host)}:{each.port}"
+    return f"{'*.' if each.kind == 'wildcard' else ''}{format_host(each.host)}:{each.port}"
 
 
-def show_host(host: str) -> str:
+def format_host(host: str) -> str:
     """Return a canonical host as it is written before a port: IPv6 in brackets."""
     return f"[{host}]" if ":" in host else host
 

@@ -11,7 +11,7 @@ from toolc.model.source import SourceText, Span
 
 __all__ = ["Code", "Diagnostic", "Diagnostics", "Edit", "Fix", "Severity"]
 
-MOST_ALIKE: Final = 1_000
+MAX_SAME_CODE: Final = 1_000
 """The maximum number of findings with the same code that are kept per file. One more represents all others."""
 
 
@@ -83,7 +83,7 @@ class Diagnostic:
 class Diagnostics:
     """Collects findings, and the source texts from which a reporter prints lines.
 
-    The number of findings that are kept per file is limited, see ``MOST_ALIKE``.
+    The number of findings that are kept per file is limited, see ``MAX_SAME_CODE``.
     """
 
     _found: dict[Diagnostic, None] = field(default_factory=dict)
@@ -93,9 +93,9 @@ class Diagnostics:
 
     def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
         """Add a finding, with its span limited to the text of the file. Duplicates are dropped."""
-        self.take(Diagnostic(code, message, span, hint, fix))
+        self.append(Diagnostic(code, message, span, hint, fix))
 
-    def take(self, found: Diagnostic) -> None:
+    def append(self, found: Diagnostic) -> None:
         """Add an existing finding, like ``add``."""
         source = self._sources.get(found.span.path)
         span = source.fit(found.span) if source else found.span
@@ -106,7 +106,7 @@ class Diagnostics:
             return
         about = found.span.path, found.code.number, found.code.severity
         kept = self._kept.get(about, 0)
-        if kept < MOST_ALIKE and found.times == 1:
+        if kept < MAX_SAME_CODE and found.times == 1:
             self._kept[about] = kept + 1
             self._found[found] = None
         else:

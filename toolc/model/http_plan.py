@@ -15,22 +15,22 @@ from toolc.model.spec.http_backend import HttpErrorRule, HttpRetry, Method, Pagi
 
 __all__ = [
     "Base64",
+    "Escaping",
     "FormPart",
     "HttpCall",
     "MultipartForm",
-    "Named",
+    "NamedValue",
     "Piece",
     "Pieces",
-    "Place",
     "PlainBody",
-    "Reading",
     "RequestBody",
+    "ResponseHandling",
     "Slot",
     "TokenRequest",
     "slots",
 ]
 
-Place: TypeAlias = Literal["plain", "query", "form", "json"]
+Escaping: TypeAlias = Literal["plain", "query", "form", "json"]
 """How the value of a secret is escaped. ``plain`` does not escape; line ends are refused when a header is sent."""
 
 
@@ -39,7 +39,7 @@ class Slot:
     """The place of a secret, identified by its name in ``sandbox.secrets``."""
 
     name: str
-    place: Place = "plain"
+    place: Escaping = "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ Pieces: TypeAlias = tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedValue:
     """A header, or a field of a query with name and value escaped for it."""
 
     name: str
@@ -97,7 +97,7 @@ class TokenRequest:
     """A request for a bearer token with client credentials (RFC 6749, 4.4): ``form`` is posted to ``url``."""
 
     url: str
-    form: tuple[Named, ...]
+    form: tuple[NamedValue, ...]
     client_id: Pieces
     client_secret: Pieces
 
@@ -108,7 +108,7 @@ class TokenRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ResponseHandling:
     """How responses become the result. ``toolc.guest.http.tool`` receives this.
 
     ``image`` and ``json`` come from ``result.format``. ``arguments`` are only for the template.
@@ -135,17 +135,17 @@ class HttpCall:
     tag: ClassVar[str] = "http"
     method: Method
     url: str
-    query: tuple[Named, ...] = ()
-    headers: tuple[Named, ...] = ()
+    query: tuple[NamedValue, ...] = ()
+    headers: tuple[NamedValue, ...] = ()
     body: RequestBody | None = None
     token: TokenRequest | None = None
     needs_token: bool = False
     files: tuple[File, ...] = ()
     cut_mark: str = ""
-    reading: Reading = field(default_factory=Reading)
+    reading: ResponseHandling = field(default_factory=ResponseHandling)
 
     @property
-    def goes_ahead(self) -> bool:
+    def can_send_early(self) -> bool:
         """Whether the host may send the request while its guest is still starting.
 
         This requires that nothing can prevent the call from starting, such as files that must be written first.

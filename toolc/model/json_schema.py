@@ -15,10 +15,10 @@ __all__ = [
     "JsonObject",
     "JsonValue",
     "Schema",
-    "inner_schemas",
+    "direct_subschemas",
     "list_index",
     "map_subschemas",
-    "tokens",
+    "pointer_tokens",
 ]
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -65,7 +65,7 @@ class Schema:
         return name not in self.required and "default" not in self.properties.get(name, {})
 
 
-def inner_schemas(schema: JsonObject) -> Iterator[JsonObject]:
+def direct_subschemas(schema: JsonObject) -> Iterator[JsonObject]:
     """Yield the direct subschemas of ``schema`` that are objects."""
     if _HOLD_SCHEMAS.isdisjoint(schema):
         return
@@ -95,7 +95,7 @@ def map_subschemas(schema: JsonObject, change: Callable[[JsonValue], JsonValue])
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
-def tokens(pointer: str) -> list[str]:
+def pointer_tokens(pointer: str) -> list[str]:
     """Return the reference tokens of a JSON Pointer, unescaped (RFC 6901, 3). Empty for the empty pointer."""
     return [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
 

@@ -21,9 +21,9 @@ from toolc.model.errors import ToolcError
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
 
-__all__ = ["NAME", "Lock", "LockError", "Pin", "changed_tools", "locked"]
+__all__ = ["LOCK_NAME", "Lock", "LockError", "Pin", "changed_tools", "lock_tools"]
 
-NAME: Final = "toolc.lock"
+LOCK_NAME: Final = "toolc.lock"
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
 
 _FIRST: Final = re.compile(r"# toolc\.lock ([0-9]+)(?::.*)?")
@@ -197,7 +197,7 @@ Pin = Callable[[RegisteredTool], tuple[str | None, tuple[str, ...]]]
 """Returns a tool's image as in ``LockedTool``, and its packages. Raises ``InfrastructureError``."""
 
 
-def locked(tools: Iterable[RegisteredTool], pin: Pin, path: str) -> Lock:
+def lock_tools(tools: Iterable[RegisteredTool], pin: Pin, path: str) -> Lock:
     """Return the lock that approves ``tools`` as they are now."""
     found: dict[str, LockedTool] = {}
     for tool in tools:

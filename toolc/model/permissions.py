@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from toolc.model.call_graph import ToolLookup
-from toolc.model.destinations import show_destination
+from toolc.model.destinations import format_destination
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import PythonBackend
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
@@ -101,7 +101,7 @@ def permissions_of(tool: ToolSpec, tools: ToolLookup) -> Permissions:
     """Return what a call of ``tool`` may do. ``tools`` has the tools that it calls. Recursive calls are followed
     once.
     """
-    return _Reading(tools, {}).of(tool)
+    return _Collector(tools, {}).of(tool)
 
 
 def format_permissions(value: object) -> str:
@@ -110,7 +110,7 @@ def format_permissions(value: object) -> str:
         case None:
             return "the base image"
         case Destination():
-            return show_destination(value)
+            return format_destination(value)
         case SecretSpec():
             where = f" for {', '.join(value.hosts)}" if value.hosts else ""
             return f"{value.name}{where} ({value.expose})"
@@ -132,7 +132,7 @@ def _limit(limit: Limit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _Collector:
     """Collects the permissions of tools, once per tool.
 
     A tool that is being processed has no permissions yet, which ends the recursion for tools that call each other.

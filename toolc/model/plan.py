@@ -26,7 +26,7 @@ __all__ = [
     "Profile",
     "PythonCall",
     "SecretFile",
-    "loopback",
+    "loopback_proxy",
     "proxy_environment",
 ]
 
@@ -59,7 +59,7 @@ class LoopbackProxy:
     direct: tuple[str, ...] = ()
 
 
-def loopback(allow: Sequence[Destination]) -> LoopbackProxy:
+def loopback_proxy(allow: Sequence[Destination]) -> LoopbackProxy:
     """Return the listeners for an allow-list. The order of its entries does not matter."""
     if not allow:
         return LoopbackProxy()

@@ -41,7 +41,7 @@ class RegisteredTool:
     stored: bytes = field(default=b"", compare=False, repr=False)
 
     @property
-    def is_of_this_program(self) -> bool:
+    def is_host_defined(self) -> bool:
         """Whether the embedding program defined the tool, so that it is not in any file and was not reviewed."""
         return not self.effect_digest
 

@@ -18,7 +18,7 @@ from typing import Final
 
 import rfc8785
 
-from toolc.model.call_graph import NO_TOOLS, ToolLookup, by_name, called, reachable
+from toolc.model.call_graph import NO_TOOLS, ToolLookup, called_tools, reachable_tools, tools_by_name
 from toolc.model.errors import RegistryError, UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import (
@@ -149,10 +149,10 @@ def _calls(tool: ToolSpec, tools: ToolLookup) -> bytes:
 
     The digests of each called tool do not include what it calls in turn: those tools are in the same object.
     """
-    if not called(tool):
+    if not called_tools(tool):
         return b""
     found: JsonObject = {}
-    for name, each in reachable(tool, tools).items():
+    for name, each in reachable_tools(tool, tools).items():
         by_itself = _digests(_fields(each), b"") if each else None
         found[name] = {"effect": by_itself.effect, "surface": by_itself.surface} if by_itself else None
     return b'"calls":%b,' % canonical(found)
@@ -198,7 +198,7 @@ def read_registry(path: Path) -> RegistryFile:
     except RegistryError as error:
         raise RegistryError(f"{path}: {error}") from None
     _check_names(path, file.tools)
-    others = by_name(tool.spec for tool in file.tools)
+    others = tools_by_name(tool.spec for tool in file.tools)
     for tool in file.tools:
         _check_digests(path, tool, others)
     return file

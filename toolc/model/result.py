@@ -254,7 +254,7 @@ def failure(kind: ErrorKind, message: str, details: JsonObject | None = None) ->
     return ToolResult.failure(message, kind=kind, details=details)
 
 
-MOST_TOLD: Final = 10
+MAX_LISTED_FAILURES: Final = 10
 """The maximum number of failures in the message of a ``BatchError``."""
 
 
@@ -264,7 +264,9 @@ class BatchError(InfrastructureError):
     ``outcomes`` has one entry per call, in call order: its ``ToolResult``, or the exception that was raised.
     """
 
-    def __init__(self, told: Sequence[str], outcomes: tuple[ToolResult | Exception, ...]) -> None:
-        shown = [*told[:MOST_TOLD], f"- and {len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else told
-        super().__init__("\n".join((f"{len(told)} of {len(outcomes)} calls could not be made:", *shown)))
+    def __init__(self, failures: Sequence[str], outcomes: tuple[ToolResult | Exception, ...]) -> None:
+        lines = [f"{len(failures)} of {len(outcomes)} calls could not be made:", *failures[:MAX_LISTED_FAILURES]]
+        if len(failures) > MAX_LISTED_FAILURES:
+            lines.append(f"- and {len(failures) - MAX_LISTED_FAILURES} more")
+        super().__init__("\n".join(lines))
         self.outcomes = outcomes

@@ -30,7 +30,7 @@ __all__ = [
     "TemplateError",
     "as_text",
     "evaluate",
-    "fill",
+    "render_json",
 ]
 
 SECRETS: Final = "secrets"
@@ -76,7 +76,7 @@ class Template:
         return frozenset(part.keys[0] for part in found if part.keys)
 
     @property
-    def sole(self) -> Placeholder | None:
+    def sole_placeholder(self) -> Placeholder | None:
         """The placeholder if it is the whole template, or None. Such a template keeps the type of the value."""
         if len(self.parts) == 1 and isinstance(self.parts[0], Placeholder):
             return self.parts[0]
@@ -174,22 +174,22 @@ JsonTemplate: TypeAlias = Template | JsonConstant | JsonList | JsonMap
 """JSON in which strings are templates. A string that is only a placeholder becomes a value with its own type."""
 
 
-def fill(template: JsonTemplate, arguments: Mapping[str, JsonValue]) -> JsonValue:
+def render_json(template: JsonTemplate, arguments: Mapping[str, JsonValue]) -> JsonValue:
     """Return the JSON for these arguments. A key of a map is omitted if its template uses an absent argument.
 
     Raises ``TemplateError``.
     """
     match template:
         case Template():
-            sole = template.sole
+            sole = template.sole_placeholder
             return evaluate(sole, arguments) if sole is not None else template.render(arguments)
         case JsonConstant(value=value):
             return value
         case JsonList(items=items):
-            return [fill(item, arguments) for item in items]
+            return [render_json(item, arguments) for item in items]
         case JsonMap(entries=entries):
             return {
-                entry.key: fill(entry.value, arguments)
+                entry.key: render_json(entry.value, arguments)
                 for entry in entries
                 if not isinstance(entry.value, Template) or entry.value.names <= arguments.keys()
             }

@@ -7,6 +7,7 @@ policies from files. Whether one connection of a call is allowed is decided in `
 
 May import: ``toolc.model``.
 
-Public names: ``Relaxation``, ``relaxations`` (``comparison``); ``Approval``, ``BackendKind``, ``Key``, ``Policy``,
-``PolicyError``, ``Required`` (``policy``); ``refuse``, ``Violation``, ``violations`` (``rules``).
+Public names: ``Policy``, ``PolicyError``, ``PolicyKey``, ``RequiredField``, ``BackendKind``, ``Approval``
+(``policy``); ``violations``, ``Violation``, ``enforce_policies`` (``rules``); ``relaxations``, ``Relaxation``
+(``comparison``).
 """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
-from toolc.model.destinations import covers, show_destination
+from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import format_permissions
 from toolc.model.source import Span
 from toolc.policy.policy import ISOLATION, Approval, Policy
@@ -87,5 +87,5 @@ def _approval(each: Approval) -> str:
 
 
 _SHOWN: Final[dict[str, Callable[..., str]]] = {
-    "limits": format_permissions, "hosts": show_destination, "approvals": _approval,
+    "limits": format_permissions, "hosts": format_destination, "approvals": _approval,
 }  # fmt: skip

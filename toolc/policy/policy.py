@@ -12,9 +12,9 @@ from toolc.model.permissions import Limit
 from toolc.model.source import Position, Span
 from toolc.model.spec.sandbox import Destination, Expose, Lifetime, MinIsolation, WorkspaceMode
 
-__all__ = ["Approval", "BackendKind", "Key", "Policy", "PolicyError", "Required"]
+__all__ = ["Approval", "BackendKind", "Policy", "PolicyError", "PolicyKey", "RequiredField"]
 
-Key: TypeAlias = Literal[
+PolicyKey: TypeAlias = Literal[
     "limits", "hosts", "images", "require", "backends", "expose", "workspace", "isolation", "lifetime",
 ]  # fmt: skip
 """The subject of a rule, which determines its code."""
@@ -22,7 +22,7 @@ Key: TypeAlias = Literal[
 BackendKind: TypeAlias = Literal["shell", "python", "http", "plugin", "composite", "agent", "function"]
 """The backends of specs, and ``function``: a function of the embedding program, which runs without a sandbox."""
 
-Required: TypeAlias = Literal[
+RequiredField: TypeAlias = Literal[
     "label", "owner", "version", "tags", "tests", "annotations.read_only", "annotations.destructive",
     "annotations.idempotent", "annotations.open_world",
 ]  # fmt: skip
@@ -76,7 +76,7 @@ class Policy:
     hosts: tuple[Destination, ...] | None = None
     public_egress: bool = True
     images: tuple[str, ...] | None = None
-    require: tuple[Required, ...] = ()
+    require: tuple[RequiredField, ...] = ()
     backends: tuple[BackendKind, ...] | None = None
     expose: tuple[Expose, ...] | None = None
     workspace: tuple[WorkspaceMode, ...] | None = None

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from toolc.model.call_graph import ToolLookup
-from toolc.model.destinations import covers, show_destination
+from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import OWN, Grant, Permissions, format_permissions, permissions_of
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
-from toolc.policy.policy import ISOLATION, Key, Policy, PolicyError, path_matches
+from toolc.policy.policy import ISOLATION, Policy, PolicyError, PolicyKey, path_matches
 
-__all__ = ["Violation", "refuse", "violations"]
+__all__ = ["Violation", "enforce_policies", "violations"]
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class Violation:
     because several hosts can have the same place.
     """
 
-    key: Key
+    key: PolicyKey
     message: str
     route: tuple[str | int, ...]
     hint: str
@@ -45,7 +45,7 @@ class PolicyRequest:
     policy: Policy
 
     def told(
-        self, key: Key, granted: Grant[T], message: str, route: tuple[str | int, ...], allowed: Iterable[str]
+        self, key: PolicyKey, granted: Grant[T], message: str, route: tuple[str | int, ...], allowed: Iterable[str]
     ) -> Violation:
         """Return the violation for a permission. ``allowed`` is what the policy allows instead."""
         steps = [step for step in granted.by if step != OWN]
@@ -69,7 +69,7 @@ def violations(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) ->
             yield from rule(asked)
 
 
-def refuse(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> None:
+def enforce_policies(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> None:
     """Raise ``PolicyError`` with all violations of ``policies`` by ``tool``, if there are any."""
     found = [f"{each.message}; {each.hint}" for each in violations(tool, tools, policies)]
     if found:
@@ -92,11 +92,11 @@ def _limits(asked: PolicyRequest) -> Iterator[Violation]:
 def _hosts(asked: PolicyRequest) -> Iterator[Violation]:
     hosts, policy = asked.policy.hosts, asked.policy
     for each in asked.has.hosts:
-        name = "any public address" if each.value.kind == "public" else show_destination(each.value)
+        name = "any public address" if each.value.kind == "public" else format_destination(each.value)
         if (each.value.kind == "public" and not policy.public_egress) or (
             hosts is not None and not any(covers(host, each.value) for host in hosts)
         ):
-            allowed = ["hosts that are named"] if hosts is None else map(show_destination, hosts)
+            allowed = ["hosts that are named"] if hosts is None else map(format_destination, hosts)
             words = f"a call may reach {name}, which {policy.path} does not allow"
             yield asked.told("hosts", each, words, _host_route(asked.tool, each.value), allowed)
 

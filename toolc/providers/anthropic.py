@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue, inner_schemas
+from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas
 from toolc.model.result import Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers.base import PDF, CallMessage, Lowering, Provider, blocks, encoded, in_words, members
@@ -78,7 +78,7 @@ def _objects(schema: JsonObject) -> Iterator[tuple[list[JsonValue], JsonObject]]
     required, properties = schema.get("required", []), schema.get("properties")
     if isinstance(properties, dict) and isinstance(required, list):
         yield required, properties
-    for inner in inner_schemas(schema):
+    for inner in direct_subschemas(schema):
         yield from _objects(inner)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue, inner_schemas
+from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas
 from toolc.model.result import Audio, Content, Image, Resource, Text
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers.base import (
@@ -117,7 +117,7 @@ class _Size:
         self.characters += texts + sum(map(len, names))
         if len(values) > MANY_CHOICES:
             self.largest = max(self.largest, texts)
-        for inner in inner_schemas(schema):
+        for inner in direct_subschemas(schema):
             self.add(inner, depth)
 
 

@@ -5,7 +5,7 @@ str``, and its name in ``FORMATS``.
 
 May import: ``toolc.model``.
 
-Public names: ``Page``, ``Report`` (``base``); ``escape_for_terminal``, ``printable``, ``render`` (``text``).
+Public names: ``FindingPage``, ``Report`` (``base``); ``escape_for_terminal``, ``printable``, ``render`` (``text``).
 """
 
 from __future__ import annotations

@@ -9,14 +9,14 @@ from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 
-__all__ = ["Page", "Report"]
+__all__ = ["FindingPage", "Report"]
 
 MAX_PER_FILE: Final = 100
 """The maximum number of findings per file, errors before warnings. The others are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class FindingPage:
     """The documentation of a code's number: a title, and an explanation in Markdown."""
 
     title: str
@@ -34,7 +34,7 @@ class Report:
     diagnostics: Diagnostics
     version: str
     folder: str = ""
-    pages: Mapping[str, Page] = field(default_factory=dict)
+    pages: Mapping[str, FindingPage] = field(default_factory=dict)
     color: bool = False
 
     def relative(self, path: str) -> str:
@@ -43,35 +43,35 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SelectedFindings:
     """The findings to print, in order, and the number of omitted ones by path."""
 
     findings: tuple[Diagnostic, ...]
     omitted: Mapping[str, int]
 
 
-def shown(found: Sequence[Diagnostic]) -> Shown:
+def select_findings(found: Sequence[Diagnostic]) -> SelectedFindings:
     """Select the findings to print from a sorted sequence, at most ``MAX_PER_FILE`` per file."""
     counts = Counter[str]()
     for each in found:
         counts[each.span.path] += each.times
     omitted = {path: count - MAX_PER_FILE for path, count in counts.items() if count > MAX_PER_FILE}
     if not omitted:
-        return Shown(tuple(found), {})
+        return SelectedFindings(tuple(found), {})
     room = dict.fromkeys(omitted, MAX_PER_FILE)
     kept: set[Diagnostic] = set()
     for each in sorted(found, key=lambda finding: not finding.is_error):
         if room.setdefault(each.span.path, len(found)):
             room[each.span.path] -= 1
             kept.add(each)
-    return Shown(tuple(each for each in found if each in kept), omitted)
+    return SelectedFindings(tuple(each for each in found if each in kept), omitted)
 
 
-def count(found: Iterable[Diagnostic], severity: Severity) -> int:
+def count_findings(found: Iterable[Diagnostic], severity: Severity) -> int:
     """Return the number of findings with this severity, including those that one finding represents."""
     return sum(each.times for each in found if each.code.severity is severity)
 
 
-def more(count: int) -> str:
+def omitted_text(count: int) -> str:
     """Return the text for findings that are omitted."""
     return f"and {count:,} more finding{'s' * (count != 1)} in this file"

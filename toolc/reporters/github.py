@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from toolc.model.diagnostics import Diagnostic
-from toolc.reporters.base import Report, more, shown
+from toolc.reporters.base import Report, omitted_text, select_findings
 from toolc.reporters.text import printable
 
 
 def report(findings: Report) -> str:
     """Return one command per finding, in order. Empty if there are none."""
-    some = shown(findings.diagnostics.sorted())
+    some = select_findings(findings.diagnostics.sorted())
     commands = [_command(each, findings) for each in some.findings]
-    commands += [f"::notice file={_property(findings.relative(p))}::{more(n)}\n" for p, n in some.omitted.items()]
+    commands += [
+        f"::notice file={_property(findings.relative(p))}::{omitted_text(n)}\n" for p, n in some.omitted.items()
+    ]
     return "".join(commands)
 
 

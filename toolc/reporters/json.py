@@ -34,7 +34,7 @@ from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Fix, Severity
 from toolc.model.json_schema import JsonObject
-from toolc.reporters.base import Report, count, shown
+from toolc.reporters.base import Report, count_findings, select_findings
 
 VERSION: Final = 1
 """The version of the format."""
@@ -43,13 +43,13 @@ VERSION: Final = 1
 def report(findings: Report) -> str:
     """Return all findings in order, and the number of errors and warnings."""
     found = findings.diagnostics.sorted()
-    some = shown(found)
+    some = select_findings(found)
     shape: JsonObject = {
         "report": VERSION,
         "findings": [_finding(each, findings) for each in some.findings],
         "omitted": [{"path": findings.relative(path), "findings": left} for path, left in some.omitted.items()],
-        "errors": count(found, Severity.ERROR),
-        "warnings": count(found, Severity.WARNING),
+        "errors": count_findings(found, Severity.ERROR),
+        "warnings": count_findings(found, Severity.WARNING),
     }
     # ASCII only, so that text from a spec cannot contain control characters of a terminal.
     return json.dumps(shape, indent=2) + "\n"

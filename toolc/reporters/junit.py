@@ -9,19 +9,19 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from toolc.model.diagnostics import Diagnostic
-from toolc.reporters.base import Report, more, shown
+from toolc.reporters.base import Report, omitted_text, select_findings
 from toolc.reporters.text import printable
 
 
 def report(findings: Report) -> str:
     """Return all findings in order, as an XML document."""
-    some = shown(findings.diagnostics.sorted())
+    some = select_findings(findings.diagnostics.sorted())
     found = some.findings
     root = Element("testsuites", name="toolc", tests=str(len(found) or 1), failures=str(len(found)), errors="0")
     for path, each in groupby(found, key=lambda finding: finding.span.path):
         suite = _suite(root, findings.relative(path), list(each))
         if path in some.omitted:
-            SubElement(suite, "system-out").text = more(some.omitted[path])
+            SubElement(suite, "system-out").text = omitted_text(some.omitted[path])
     if not found:
         suite = SubElement(root, "testsuite", name="toolc", tests="1", failures="0", errors="0")
         SubElement(suite, "testcase", name="no findings", classname="toolc")

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from toolc.model.diagnostics import Code, Diagnostic, Fix
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span
-from toolc.reporters.base import Report, Shown, more, shown
+from toolc.reporters.base import Report, SelectedFindings, omitted_text, select_findings
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 """The schema of the log."""
@@ -23,7 +23,7 @@ FINGERPRINT: Final = "toolcFinding/v1"
 
 def report(findings: Report) -> str:
     """Return all findings in order, as a log with one run."""
-    some = shown(findings.diagnostics.sorted())
+    some = select_findings(findings.diagnostics.sorted())
     found = some.findings
     codes = {each.code.number: each.code for each in reversed(found)}
     numbers = sorted(codes)
@@ -45,12 +45,12 @@ def report(findings: Report) -> str:
     return json.dumps(log, indent=2) + "\n"
 
 
-def _invocations(some: Shown, findings: Report) -> JsonObject:
+def _invocations(some: SelectedFindings, findings: Report) -> JsonObject:
     """Return notes about files with more findings than the log contains, or an empty object."""
     notes: list[JsonValue] = [
         {
             "level": "note",
-            "message": {"text": more(count)},
+            "message": {"text": omitted_text(count)},
             "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(findings.relative(path))}}}],
         }
         for path, count in some.omitted.items()

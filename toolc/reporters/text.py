@@ -22,7 +22,7 @@ from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 from toolc.model.source import SourceText, Span
-from toolc.reporters.base import Report, count, more, shown
+from toolc.reporters.base import Report, count_findings, omitted_text, select_findings
 
 __all__ = ["escape_for_terminal", "printable", "render"]
 
@@ -61,15 +61,15 @@ def render(diagnostics: Diagnostics, *, color: bool) -> str:
     if not found:
         return ""
     style = _Style(color)
-    some = shown(found)
+    some = select_findings(found)
     blocks = ["\n".join(_lines(each, diagnostics.source(each.span.path), style)) for each in some.findings]
-    blocks += [f"{style(_BOLD, printable(path))}: {more(count)}" for path, count in some.omitted.items()]
+    blocks += [f"{style(_BOLD, printable(path))}: {omitted_text(count)}" for path, count in some.omitted.items()]
     return "\n\n".join([*blocks, summary(found)]) + "\n"
 
 
 def summary(found: Sequence[Diagnostic]) -> str:
     """Return the number of errors and warnings: ``2 errors, 1 warning``."""
-    counts = [(severity, count(found, severity)) for severity in Severity]
+    counts = [(severity, count_findings(found, severity)) for severity in Severity]
     return ", ".join(f"{many} {severity}{'s' if many > 1 else ''}" for severity, many in counts if many)
 
 

@@ -16,7 +16,7 @@ from toolc.review.model.pairing import ToolPair, pairs
 from toolc.review.model.state import Reviewed, State
 from toolc.review.risk import code, data_access, network, sandbox, text
 from toolc.review.risk.base import RISK_RULES, Sides
-from toolc.validation.plain_schema import is_schema
+from toolc.validation.plain_schema import is_valid_schema
 
 __all__ = ["Difference", "compare"]
 
@@ -122,7 +122,7 @@ def _refuse_unsound(tool: Reviewed | None, state: State) -> None:
     if tool is None or tool.located is not None:
         return
     for schema in (tool.spec.parameters, tool.spec.result_schema):
-        if schema is not None and not is_schema(schema.value):
+        if schema is not None and not is_valid_schema(schema.value):
             raise RegistryError(
                 f"{state.label}: a schema of the tool {tool.spec.name} is no JSON Schema; build it again"
             )

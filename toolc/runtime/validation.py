@@ -23,7 +23,7 @@ from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
 from toolc.validation.coercion import with_integers, without_nulls
 from toolc.validation.plain_schema import plainly_satisfies
-from toolc.validation.validate import UnresolvableError, errors
+from toolc.validation.validate import UnresolvableError, validation_errors
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -281,7 +281,7 @@ def _no_object(arguments: JsonValue) -> str:
 def _invalid(tool: ToolSpec, arguments: JsonObject) -> Iterator[str]:
     if plainly_satisfies(arguments, tool.parameters.value):
         return
-    failures = map(failed, errors(tool.parameters.value, arguments))
+    failures = map(failed, validation_errors(tool.parameters.value, arguments))
     for each in sorted(failures, key=lambda each: (problem_path(each.path), each.keyword)):
         yield from problems_of(each)
 
@@ -378,7 +378,7 @@ def as_promised(result: ToolResult, tool: ToolSpec) -> ToolResult:
     if plainly_satisfies(value, schema.value):
         return result
     try:
-        found = [line for each in errors(schema.value, value) for line in problems_of(failed(each))]
+        found = [line for each in validation_errors(schema.value, value) for line in problems_of(failed(each))]
     except UnresolvableError as error:
         raise RegistryError(f"the result.schema of tool {tool.name!r} cannot be resolved ({error})") from None
     if not found:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from toolc.model.destinations import show_destination
+from toolc.model.destinations import format_destination
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry_file import canonical
 from toolc.model.result import ToolResult
@@ -60,7 +60,7 @@ def json_of(result: ToolResult) -> tuple[JsonValue] | None:
 def reached(result: ToolResult, *, allowed: bool) -> tuple[str, ...]:
     """The destinations that a call reached, or was refused, as a spec writes them, sorted."""
     found = {
-        show_destination(Destination(kind="exact", host=str(each["host"]), port=int(str(each["port"]))))
+        format_destination(Destination(kind="exact", host=str(each["host"]), port=int(str(each["port"]))))
         for each in _attempts(result)
         if each["allowed"] is allowed and each["host"]
     }
@@ -93,7 +93,7 @@ def compare_connections(wanted: ExpectedNetwork, result: ToolResult) -> Iterator
                 yield f"{was} {each['host']}:{each['port']}, which expect.network.{key} does not list"
         for entry in entries:
             if not any(_is(entry, each) for each in attempts):
-                yield f"{never} {show_destination(entry)}, which expect.network.{key} lists"
+                yield f"{never} {format_destination(entry)}, which expect.network.{key} lists"
 
 
 def compare_changes(wanted: ExpectedChanges, got: Changes) -> Iterator[str]:

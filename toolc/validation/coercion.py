@@ -11,9 +11,9 @@ from urllib.parse import unquote
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.plain_schema import plainly_satisfies
-from toolc.validation.validate import ValidationBudget, errors
+from toolc.validation.validate import ValidationBudget, validation_errors
 
-__all__ = ["takes_null", "with_integers", "without_nulls"]
+__all__ = ["allows_null", "with_integers", "without_nulls"]
 
 
 def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:
@@ -25,7 +25,7 @@ def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     return found
 
 
-def takes_null(root: JsonObject, schema: JsonValue) -> bool:
+def allows_null(root: JsonObject, schema: JsonValue) -> bool:
     """Return whether null is valid for ``schema``, a subschema of ``root``."""
     return _Removal(root, ValidationBudget.of(None)).takes(None, schema)
 
@@ -43,7 +43,9 @@ class _Removal:
             return schema is True
         if value is None and isinstance(kind := schema.get("type"), str) and kind != "null":
             return False  # a fast answer for almost every property
-        return plainly_satisfies(value, schema) or not errors(self.root, value, at=schema, budget=self.budget)
+        return plainly_satisfies(value, schema) or not validation_errors(
+            self.root, value, at=schema, budget=self.budget
+        )
 
     def remove(self, schema: JsonValue, value: JsonValue) -> JsonValue:
         """Return ``value`` without the nulls that ``schema`` does not allow."""
@@ -109,13 +111,13 @@ def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     """
     if not _holds_whole_float(arguments):
         return arguments
-    found = _Reading(schema, ValidationBudget.of(arguments)).read(schema, arguments)
+    found = _IntegerConversion(schema, ValidationBudget.of(arguments)).read(schema, arguments)
     assert isinstance(found, dict)
     return found
 
 
 @dataclass(slots=True)
-class _Reading:
+class _IntegerConversion:
     """Converts numbers. ``budget`` limits the validation of all choices of one call; when it is spent, values are
     kept.
     """
@@ -159,7 +161,7 @@ class _Reading:
     def _takes(self, schema: JsonObject, value: JsonValue) -> bool:
         if plainly_satisfies(value, schema):
             return True
-        return self.budget.left >= 0 and not errors(self.root, value, at=schema, budget=self.budget)
+        return self.budget.left >= 0 and not validation_errors(self.root, value, at=schema, budget=self.budget)
 
     def _target(self, reference: str) -> JsonValue:
         if reference != "#" and not reference.startswith("#/"):

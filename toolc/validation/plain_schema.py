@@ -13,7 +13,7 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.pattern_speed import TooSlowError, search
 
-__all__ = ["is_plain_schema", "is_schema", "plainly_satisfies"]
+__all__ = ["is_plain_schema", "is_valid_schema", "plainly_satisfies"]
 
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
@@ -200,7 +200,7 @@ _HOLDS: Final[dict[str, Callable[[JsonValue, JsonValue, JsonObject], bool]]] = {
 }
 
 
-def is_schema(value: JsonObject) -> bool:
+def is_valid_schema(value: JsonObject) -> bool:
     """Return whether ``value`` is valid for the metaschema of JSON Schema 2020-12, so that it can be used to
     validate.
     """

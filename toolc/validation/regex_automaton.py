@@ -101,10 +101,10 @@ def automaton(tree: Any, *, many: int = MANY) -> Automaton:
 
     Raises ``TooManyStatesError``.
     """
-    return _Builder(tree.state.flags, many).build(list(tree))
+    return _AutomatonBuilder(tree.state.flags, many).build(list(tree))
 
 
-class _Builder:
+class _AutomatonBuilder:
     def __init__(self, flags: int, many: int) -> None:
         self.flags = flags
         self.many = many

@@ -20,7 +20,7 @@ from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-__all__ = ["UnresolvableError", "errors", "is_slow_for_keys"]
+__all__ = ["UnresolvableError", "is_slow_for_keys", "validation_errors"]
 
 
 FOR_ANY: Final = 50_000
@@ -29,7 +29,7 @@ AT_MOST: Final = 1_000_000
 """A step is the evaluation of one keyword of a schema, about 10 microseconds."""
 
 
-class SpentError(Exception):
+class BudgetExceededError(Exception):
     """A validation budget was exceeded."""
 
 
@@ -48,10 +48,10 @@ class ValidationBudget:
         return cls(min(FOR_ANY + FOR_EACH_CHARACTER * total, AT_MOST), sizes)
 
     def pay(self, steps: int) -> None:
-        """Subtract ``steps``. Raises ``SpentError`` if the budget is exceeded."""
+        """Subtract ``steps``. Raises ``BudgetExceededError`` if the budget is exceeded."""
         self.left -= steps
         if self.left < 0:
-            raise SpentError
+            raise BudgetExceededError
 
     def size(self, part: object) -> int:
         """Return the approximate number of characters of a part of the value as JSON."""
@@ -71,10 +71,10 @@ def _measure(value: JsonValue, sizes: dict[int, int]) -> int:
     return size
 
 
-LONGEST_KEY: Final = 200
+MAX_KEY_LENGTH: Final = 200
 """The maximum length of a key that is compared with ``patternProperties``."""
 
-MOST_ERRORS: Final = 100
+MAX_ERRORS: Final = 100
 """The maximum number of errors reported for one value."""
 
 
@@ -85,12 +85,12 @@ class UnresolvableError(Exception):
 _budget: ContextVar[ValidationBudget] = ContextVar("budget")
 
 
-def errors(
+def validation_errors(
     root: JsonObject, value: JsonValue, *, at: JsonObject | None = None, budget: ValidationBudget | None = None
 ) -> list[ValidationError]:
     """Return the errors of ``value`` for the schema ``root``, or for ``at``, a subschema of it.
 
-    At most ``MOST_ERRORS`` are returned. ``budget`` can be shared by several values. Raises ``UnresolvableError``;
+    At most ``MAX_ERRORS`` are returned. ``budget`` can be shared by several values. Raises ``UnresolvableError``;
     remote references are never fetched.
     """
     from jsonschema import ValidationError  # takes a tenth of a second to import; few commands need it
@@ -110,10 +110,10 @@ def errors(
     inner = validator if at is None else validator.evolve(schema=strip(at))
     token = _budget.set(budget or ValidationBudget.of(value))
     try:
-        return list(islice(inner.iter_errors(value), MOST_ERRORS))
+        return list(islice(inner.iter_errors(value), MAX_ERRORS))
     except (Unresolvable, RecursionError) as error:
         raise UnresolvableError(str(error)) from None
-    except SpentError:
+    except BudgetExceededError:
         return [ValidationError("too many steps are needed to check this value")]
     finally:
         _budget.reset(token)
@@ -143,7 +143,7 @@ def _counted(keyword: str, check: _Keyword) -> _Keyword:
         budget.pay(keyword_steps(budget.size(instance), wanted, repeats=repeats))
         if reads_keys and isinstance(instance, dict):
             for pattern in schema.get("patternProperties", ()):
-                budget.pay(len(instance) * (1 + ways_to_match(pattern, LONGEST_KEY) * LONGEST_KEY // 1000))
+                budget.pay(len(instance) * (1 + ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH // 1000))
         return check(validator, wanted, instance, schema)
 
     return run
@@ -207,8 +207,8 @@ def _slow_patterns_of_keys(schema: JsonValue) -> Iterator[str]:
 
 
 def is_slow_for_keys(pattern: str) -> bool:
-    """Return whether ``pattern`` is too slow to compare with a key of ``LONGEST_KEY`` characters."""
-    return ways_to_match(pattern, LONGEST_KEY) * LONGEST_KEY > MAX_STEPS
+    """Return whether ``pattern`` is too slow to compare with a key of ``MAX_KEY_LENGTH`` characters."""
+    return ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH > MAX_STEPS
 
 
 def _as_it_is(schema: Any) -> Any:
@@ -227,10 +227,10 @@ def _without_dialect(schema: Any) -> Any:
 
 
 def _long_key(value: JsonValue) -> str:
-    """Return a key within ``value`` that is longer than ``LONGEST_KEY``, or an empty string."""
+    """Return a key within ``value`` that is longer than ``MAX_KEY_LENGTH``, or an empty string."""
     if isinstance(value, list):
         return next((key for each in value if (key := _long_key(each))), "")
     if not isinstance(value, dict):
         return ""
-    long = next((key for key in value if len(key) > LONGEST_KEY), "")
+    long = next((key for key in value if len(key) > MAX_KEY_LENGTH), "")
     return long or next((key for each in value.values() if (key := _long_key(each))), "")

@@ -21,7 +21,7 @@ from scripted_server import Asked, json_reply
 
 from toolc.client.executor import Executor
 from toolc.client.serialization import event_to_json, result_to_json
-from toolc.config.secret_sources import GivenSource, SecretStore
+from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation
@@ -193,7 +193,7 @@ def test_a_model_reads_on_in_what_was_cut_where_results_are_kept(speech: Speech,
     small = SAY | {"sandbox": {"limits": {"output": "1KiB"}}}
     with ScriptedModel(speech=speech, script=[speech.calls(("say", long)), read_on, speech.text("all b")]) as model:
         registry = registry_of(tmp_path, agent_tool(model), small)
-        secrets = SecretStore({"KEY": GivenSource(KEY)}, {})
+        secrets = SecretStore({"KEY": LiteralSource(KEY)}, {})
         with Executor(registry, engine="oci", secrets=secrets, keep_results=True) as executor:
             result = executor.run("helper", {"question": "why?"})
 

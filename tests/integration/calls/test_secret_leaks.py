@@ -24,7 +24,7 @@ from toolc.client.build import build
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.client.serialization import event_to_json, result_to_json
-from toolc.config.secret_sources import GivenSource, SecretStore
+from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.errors import ToolcError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -169,7 +169,7 @@ sandbox:
 
 def test_a_picture_a_number_and_a_word_of_our_own_can_be_secrets(run: Run, configuration: Configuration) -> None:
     values = {"IN_ENV": VALUES["IN_ENV"], "PIN": "48151623", "WORD": "structured"}
-    store = SecretStore({name: GivenSource(value) for name, value in values.items()}, {})
+    store = SecretStore({name: LiteralSource(value) for name, value in values.items()}, {})
 
     def work(engine: Engine, folder: Path) -> None:
         (folder / "spill.yaml").write_text(FUNCTION % configuration.min_isolation)

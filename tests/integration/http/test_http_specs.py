@@ -19,7 +19,7 @@ from scripted_server import ScriptedServer, json_reply, reply
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.config.secret_sources import GivenSource, SecretStore
+from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
 from toolc.reporters.text import render
@@ -58,7 +58,7 @@ def call(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Call:
         (tmp_path / f"{spec}.yaml").write_text(text)
         for code in ("http_client.py", "web_page.py"):
             (tmp_path / code).write_text((SPECS / code).read_text())
-        store = SecretStore({key: GivenSource(value) for key, value in secrets.items()}, {})
+        store = SecretStore({key: LiteralSource(value) for key, value in secrets.items()}, {})
         with Executor(Registry.load(tmp_path / f"{spec}.yaml"), engine=engine, secrets=store) as executor:
             return executor.run(name, arguments)
 

@@ -19,7 +19,7 @@ from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
-from toolc.model.lock_file import Lock, LockError, locked
+from toolc.model.lock_file import Lock, LockError, lock_tools
 from toolc.model.plan import Profile
 from toolc.model.result import Text, ToolResult
 from toolc.sandbox import selection
@@ -425,7 +425,7 @@ def test_an_approved_image_and_approved_packages_are_what_is_used(engine: str, t
     digest = hashlib.sha256((index / "greeting-2.0-py3-none-any.whl").read_bytes()).hexdigest()
     assert pins.packages == (f"greeting==2.0@sha256:{digest}",)
     registry = registry_of(tmp_path, spec)
-    lock = locked([registry.registered("tool")], lambda _: (image, pins.packages), "toolc.lock")
+    lock = lock_tools([registry.registered("tool")], lambda _: (image, pins.packages), "toolc.lock")
     with Executor(registry, engine=engine, lock=lock) as executor:
         assert executor.run("tool", {}).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
     wheel(index, "greeting", "2.0", "WORD = 'another'\n")

@@ -9,7 +9,7 @@ import pytest
 from toolc.backends.base import PlanError
 from toolc.backends.http import Http
 from toolc.model.call import BoundCall
-from toolc.model.http_plan import Base64, FormPart, HttpCall, MultipartForm, Named, PlainBody, Slot
+from toolc.model.http_plan import Base64, FormPart, HttpCall, MultipartForm, NamedValue, PlainBody, Slot
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Capture, Outcome, Resource, Text, ToolFailure, ToolResult
@@ -24,8 +24,8 @@ from toolc.model.spec.http_backend import (
     HttpRetry,
     JsonBody,
     MultipartBody,
+    MultipartPart,
     OAuth2Auth,
-    Part,
     TextBody,
     Url,
 )
@@ -124,8 +124,8 @@ def test_a_field_whose_argument_is_absent_is_left_out() -> None:
         body=FormBody(fields=(Field(name="a", value=text(arg("here"))), Field(name="b", value=text(arg("gone"))))),
     )
     found = call(backend, here="1 & 2=3")
-    assert found.query == (Named("a%26b", ("1%20%26%202%3D3",)),)
-    assert found.headers == (Named("X-Here", ("<", "1 & 2=3", ">")),)
+    assert found.query == (NamedValue("a%26b", ("1%20%26%202%3D3",)),)
+    assert found.headers == (NamedValue("X-Here", ("<", "1 & 2=3", ">")),)
     assert found.body == PlainBody(content_type="application/x-www-form-urlencoded", pieces=("a=1+%26+2%3D3",))
 
 
@@ -146,7 +146,7 @@ def test_an_array_is_a_field_for_each_item_and_null_is_none(value: JsonValue, qu
     backend = HttpBackend(url=url("/"), query=(field,), method="POST", body=FormBody(fields=(field,)))
     found = call(backend, v=value)
     name = "a%26b"
-    assert found.query == tuple(Named(name, (each,) if each else ()) for each in _values(query))
+    assert found.query == tuple(NamedValue(name, (each,) if each else ()) for each in _values(query))
     assert isinstance(found.body, PlainBody)
     assert found.body.pieces == ((form.replace("a&b", name),) if form else ())
 
@@ -168,7 +168,7 @@ def test_an_array_within_a_text_and_one_that_a_filter_made_a_text_are_json() -> 
 
 
 def test_several_files_are_several_parts_and_a_header_that_is_null_is_none() -> None:
-    parts = (Part(name="f", value=text(arg("v")), is_file=True), Part(name="t", value=text(arg("v"))))
+    parts = (MultipartPart(name="f", value=text(arg("v")), is_file=True), MultipartPart(name="t", value=text(arg("v"))))
     backend = HttpBackend(
         url=url("/"), method="POST", headers=(Field(name="X", value=text(arg("n"))),), body=MultipartBody(parts=parts)
     )
@@ -212,9 +212,9 @@ def test_a_json_body_keeps_types_and_escapes_text() -> None:
 def test_parts_of_a_multipart_body() -> None:
     body = MultipartBody(
         parts=(
-            Part(name="file", value=text("out/", arg("path")), is_file=True, content_type="text/csv"),
-            Part(name="gone", value=text(arg("gone"))),
-            Part(name="note", value=text(arg("note"))),
+            MultipartPart(name="file", value=text("out/", arg("path")), is_file=True, content_type="text/csv"),
+            MultipartPart(name="gone", value=text(arg("gone"))),
+            MultipartPart(name="note", value=text(arg("note"))),
         )
     )
     found = call(HttpBackend(url=url("/"), method="POST", body=body), path="a.csv", note="hi")
@@ -225,7 +225,7 @@ def test_parts_of_a_multipart_body() -> None:
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../b", "", "a\0"])
 def test_a_file_of_a_body_is_one_of_the_workspace(path: str) -> None:
-    body = MultipartBody(parts=(Part(name="f", value=text(arg("path")), is_file=True),))
+    body = MultipartBody(parts=(MultipartPart(name="f", value=text(arg("path")), is_file=True),))
     with pytest.raises(PlanError, match=r"path: .* is not a path in the workspace"):
         call(HttpBackend(url=url("/"), method="POST", body=body), path=path)
 
@@ -242,25 +242,25 @@ def test_a_text_body_is_sent_as_it_stands() -> None:
 def test_no_argument_can_say_a_secret() -> None:
     field = Field(name="q", value=text(arg("v")))
     found = call(HttpBackend(url=url("/"), query=(field,), headers=(field,)), v="{{ secrets.TOKEN }}")
-    assert found.query == (Named("q", ("%7B%7B%20secrets.TOKEN%20%7D%7D",)),)
-    assert found.headers == (Named("q", ("{{ secrets.TOKEN }}",)),)
+    assert found.query == (NamedValue("q", ("%7B%7B%20secrets.TOKEN%20%7D%7D",)),)
+    assert found.headers == (NamedValue("q", ("{{ secrets.TOKEN }}",)),)
 
 
 def test_every_kind_of_auth() -> None:
     bearer = call(HttpBackend(url=url("/"), auth=BearerAuth(token=TOKEN)))
-    assert bearer.headers == (Named("Authorization", ("Bearer ", Slot("TOKEN"))),)
+    assert bearer.headers == (NamedValue("Authorization", ("Bearer ", Slot("TOKEN"))),)
     basic = call(HttpBackend(url=url("/"), auth=BasicAuth(username=text("me"), password=TOKEN)))
-    assert basic.headers == (Named("Authorization", ("Basic ", Base64(("me", ":", Slot("TOKEN"))))),)
+    assert basic.headers == (NamedValue("Authorization", ("Basic ", Base64(("me", ":", Slot("TOKEN"))))),)
     header = call(HttpBackend(url=url("/"), auth=ApiKeyAuth(place="header", name="X-Key", value=TOKEN)))
-    assert header.headers == (Named("X-Key", (Slot("TOKEN"),)),)
+    assert header.headers == (NamedValue("X-Key", (Slot("TOKEN"),)),)
     query = call(HttpBackend(url=url("/"), auth=ApiKeyAuth(place="query", name="key", value=TOKEN)))
-    assert query.query == (Named("key", (Slot("TOKEN", "query"),)),)
+    assert query.query == (NamedValue("key", (Slot("TOKEN", "query"),)),)
 
 
 def test_auth_comes_before_a_header_of_that_name() -> None:
     headers = (Field(name="authorization", value=text("mine")),)
     found = call(HttpBackend(url=url("/"), headers=headers, auth=BearerAuth(token=TOKEN)))
-    assert found.headers == (Named("Authorization", ("Bearer ", Slot("TOKEN"))),)
+    assert found.headers == (NamedValue("Authorization", ("Bearer ", Slot("TOKEN"))),)
 
 
 def test_a_token_is_asked_for_by_its_own_request_and_its_host_is_allowed() -> None:
@@ -276,9 +276,9 @@ def test_a_token_is_asked_for_by_its_own_request_and_its_host_is_allowed() -> No
     assert token is not None
     assert token.url == "https://login.example.com:443/token"
     assert token.form == (
-        Named("grant_type", ("client_credentials",)),
-        Named("scope", ("a+b%2Fc",)),
-        Named("audience", ("x+y",)),
+        NamedValue("grant_type", ("client_credentials",)),
+        NamedValue("scope", ("a+b%2Fc",)),
+        NamedValue("audience", ("x+y",)),
     )
     assert token.slots == {"TOKEN"}
     assert [each.host for each in plan(backend).allow] == ["api.example.com", "login.example.com"]

@@ -106,9 +106,9 @@ def test_a_program_s_policy_refuses_before_anything_starts() -> None:
 
 
 def test_what_reads_long_results_on_is_under_no_policy_and_no_lock() -> None:
-    from toolc.model.lock_file import Lock, locked
+    from toolc.model.lock_file import Lock, lock_tools
 
-    lock = locked([Registry.load("specs").registered("hello")], lambda _: (None, ()), "toolc.lock")
+    lock = lock_tools([Registry.load("specs").registered("hello")], lambda _: (None, ()), "toolc.lock")
     Path("central.yml").write_text("policy: {backends: [shell], require: [tests]}\n", encoding="utf-8")
     engine = FakeEngine(lambda _: Outcome(ending="exited"))
     with Executor(

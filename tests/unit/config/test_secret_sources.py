@@ -15,7 +15,7 @@ from toolc.config.secret_sources import (
     CommandSource,
     EnvSource,
     FileSource,
-    GivenSource,
+    LiteralSource,
     SecretSource,
     SecretStore,
     load_secrets,
@@ -43,12 +43,12 @@ def test_a_value_comes_from_a_variable_a_file_or_a_command(tmp_path: Path) -> No
     assert reveal(EnvSource("X"), {"X": VALUE}) == VALUE
     assert reveal(FileSource(str(file))) == VALUE
     assert reveal(CommandSource((sys.executable, "-c", f"print({VALUE!r})"))) == VALUE
-    assert reveal(GivenSource(VALUE)) == VALUE
+    assert reveal(LiteralSource(VALUE)) == VALUE
 
 
 def test_what_nothing_configures_is_a_variable_by_its_name() -> None:
     assert SecretStore({}, {"TOOLC_SECRET_A": VALUE}).reveal(["A"]) == {"A": VALUE}
-    assert reveal(GivenSource(VALUE), {"TOOLC_SECRET_A": "another one"}) == VALUE
+    assert reveal(LiteralSource(VALUE), {"TOOLC_SECRET_A": "another one"}) == VALUE
 
 
 def test_all_that_are_missing_are_named_at_once() -> None:
@@ -82,7 +82,7 @@ def test_tests_get_what_they_are_given() -> None:
     ],
 )
 def test_a_value_that_is_unfit_is_refused_and_never_shown(value: str, reason: str) -> None:
-    assert problem(GivenSource(value)) == f"the value of the secret 'A' {reason}; give it another one"
+    assert problem(LiteralSource(value)) == f"the value of the secret 'A' {reason}; give it another one"
 
 
 def test_what_is_wrong_with_a_source(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_what_is_mounted_read_only_is_as_it_is(tmp_path: Path, monkeypatch: pyte
 def test_nobody_waits_for_the_source_of_another_secret(tmp_path: Path) -> None:
     door = tmp_path / "door"
     os.mkfifo(door)
-    store = SecretStore({"SLOW": CommandSource(("cat", str(door))), "QUICK": GivenSource(VALUE)}, {})
+    store = SecretStore({"SLOW": CommandSource(("cat", str(door))), "QUICK": LiteralSource(VALUE)}, {})
     found: list[dict[str, str]] = []
     slow = threading.Thread(target=lambda: found.append(store.reveal(["SLOW"])))
     slow.start()
@@ -189,10 +189,10 @@ def test_a_value_is_looked_up_once(tmp_path: Path) -> None:
 
 
 def test_nothing_shows_a_value() -> None:
-    store = SecretStore({"A": GivenSource(VALUE)}, {"TOOLC_SECRET_B": VALUE})
+    store = SecretStore({"A": LiteralSource(VALUE)}, {"TOOLC_SECRET_B": VALUE})
     store.reveal(["A", "B"])
     assert repr(store) == "<SecretStore: A>"
-    assert VALUE not in repr(GivenSource(VALUE))
+    assert VALUE not in repr(LiteralSource(VALUE))
 
 
 def test_the_configuration_says_where_values_are(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_what_is_wrong_with_the_configuration(tmp_path: Path, text: str, wanted:
 )
 def test_a_file_of_secrets(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    assert load_secrets(tmp_path / name) == {"A": GivenSource("correct horse"), "B": EnvSource("X")}
+    assert load_secrets(tmp_path / name) == {"A": LiteralSource("correct horse"), "B": EnvSource("X")}
 
 
 @pytest.mark.parametrize(

@@ -13,20 +13,20 @@ from reviewing import difference
 from toolc.cli.commands.explain import compile_example
 from toolc.compiler.checks import check_each
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
-from toolc.data.pages import PageCode, RulePage, pages, parse_page
+from toolc.data.pages import PageCode, RulePage, parse_page, rule_pages
 from toolc.model import codes
 from toolc.reporters.text import render
 from toolc.review.rules import rules
 
 FOLDER = files("toolc.data") / "rules"
-ALL = [pytest.param(page, id=page.number) for page in pages().values()]
-CHECKS = [pytest.param(page, id=page.number) for page in pages().values() if page.number.startswith("TC")]
-REVIEW = [pytest.param(page, id=page.number) for page in pages().values() if page.before]
+ALL = [pytest.param(page, id=page.number) for page in rule_pages().values()]
+CHECKS = [pytest.param(page, id=page.number) for page in rule_pages().values() if page.number.startswith("TC")]
+REVIEW = [pytest.param(page, id=page.number) for page in rule_pages().values() if page.before]
 
 
 def test_each_file_is_one_page_with_the_number_of_its_name() -> None:
     names = sorted(each.name for each in FOLDER.iterdir())
-    assert names == sorted(f"{number}.md" for number in pages())
+    assert names == sorted(f"{number}.md" for number in rule_pages())
 
 
 def test_each_code_of_the_compiler_is_on_the_page_of_its_number() -> None:
@@ -34,26 +34,26 @@ def test_each_code_of_the_compiler_is_on_the_page_of_its_number() -> None:
         (code.number, PageCode(name=code.name, slug=code.slug, severity=code.severity, enabled=code.enabled))
         for code in codes.ALL
     }
-    assert {(page.number, code) for page in pages().values() for code in page.codes if page.bad} == declared
+    assert {(page.number, code) for page in rule_pages().values() for code in page.codes if page.bad} == declared
 
 
 def test_each_rule_of_a_review_has_a_page() -> None:
     declared = {rule.number: (PageCode(name=rule.name, slug=rule.slug, severity=rule.severity),) for rule in rules()}
-    assert {page.number: page.codes for page in pages().values() if not page.bad} == declared
+    assert {page.number: page.codes for page in rule_pages().values() if not page.bad} == declared
 
 
 def test_slugs_are_unique() -> None:
-    slugs = [code.slug for page in pages().values() for code in page.codes]
+    slugs = [code.slug for page in rule_pages().values() for code in page.codes]
     assert len(set(slugs)) == len(slugs)
     assert [slug for slug in slugs if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug)] == []
 
 
-@pytest.mark.parametrize("number", pages())
+@pytest.mark.parametrize("number", rule_pages())
 def test_front_matter_is_yaml(number: str) -> None:
     text = (FOLDER / f"{number}.md").read_text(encoding="utf-8")
     front = yaml.safe_load(text.split("---\n")[1])
     assert front["number"] == number
-    assert tuple(PageCode(**each) for each in front["codes"]) == pages()[number].codes
+    assert tuple(PageCode(**each) for each in front["codes"]) == rule_pages()[number].codes
 
 
 @pytest.mark.parametrize("page", ALL)
@@ -67,7 +67,7 @@ def test_the_bad_example_has_only_findings_of_its_number(page: RulePage) -> None
     assert {each.code.number for each in found} == {page.number}
 
 
-COMPANIONS: dict[str, set[str]] = {codes.CALL_CIRCLE.number: {codes.DANGLING.number}}
+COMPANIONS: dict[str, set[str]] = {codes.RECURSIVE_CALL.number: {codes.DANGLING.number}}
 """Numbers that a check reports in addition to its own."""
 
 

@@ -25,7 +25,7 @@ from toolc import (
     step,
     tool,
 )
-from toolc.config.secret_sources import GivenSource, SecretStore
+from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.functions.define import Definition
 from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.lock_file import Lock, LockError
@@ -220,7 +220,7 @@ def test_sub_agent_calls_functions_and_compiled_tools(speech: Speech, compiled: 
             )
         )
         compiled.add(count, asker)
-        secrets = SecretStore({"KEY": GivenSource(KEY)}, {})
+        secrets = SecretStore({"KEY": LiteralSource(KEY)}, {})
         with Executor(compiled, engine=FakeEngine(echoing), secrets=secrets) as executor:
             result = executor.run("asker", {"question": "how many?"})
     assert result.text == "two lines"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from toolc.model.call_graph import by_name
+from toolc.model.call_graph import tools_by_name
 from toolc.model.json_schema import Schema
 from toolc.model.permissions import OWN, Grant, Limit, permissions_of
 from toolc.model.spec.code_backends import Argv, PythonBackend, ShellBackend
@@ -72,7 +72,7 @@ def composite(name: str, **steps: str) -> ToolSpec:
 
 INNER = composite("inner", get="fetch", sum="tally")
 OUTER = composite("outer", first="ask", both="inner", last="fetch", lost="gone")
-TOOLS = by_name([SHELL, HTTP, PYTHON, INNER, OUTER])
+TOOLS = tools_by_name([SHELL, HTTP, PYTHON, INNER, OUTER])
 
 
 def test_a_tool_has_what_its_own_sandbox_has() -> None:
@@ -121,7 +121,7 @@ def test_of_each_limit_it_has_the_highest_and_of_the_time_its_own() -> None:
 
 def test_a_circle_ends_where_it_closes() -> None:
     one, two = composite("one", a="two", b="fetch"), composite("two", c="one")
-    found = permissions_of(one, by_name([one, two, SHELL]))
+    found = permissions_of(one, tools_by_name([one, two, SHELL]))
 
     assert [each.value for each in found.tools] == ["fetch", "one", "two"]
     assert found.workspaces == (Grant("transaction", ("b",)),)
@@ -132,7 +132,7 @@ def test_what_brings_nothing_more_costs_nothing_more() -> None:
     """Eight levels of a hundred steps each are as many calls as nobody could count."""
     levels = [composite("c0", **{f"s{at}": "fetch" for at in range(100)})]
     levels += [composite(f"c{n}", **{f"s{at}": f"c{n - 1}" for at in range(100)}) for n in range(1, 9)]
-    assert len(permissions_of(levels[-1], by_name([SHELL, *levels])).hosts) == 2
+    assert len(permissions_of(levels[-1], tools_by_name([SHELL, *levels])).hosts) == 2
 
 
 def test_it_reads_as_a_spec_does() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.model.call_graph import by_name, called, circle, depth, reachable
+from toolc.model.call_graph import call_depth, called_tools, find_cycle, reachable_tools, tools_by_name
 from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.composed_backends import CompositeBackend, Step
@@ -36,25 +36,25 @@ def composite(name: str, *tools: str) -> ToolSpec:
 A, B = shell("a"), shell("b", "old_b")
 INNER = composite("inner", "old_b", "a", "a")
 OUTER = composite("outer", "inner", "gone")
-TOOLS = by_name([A, B, INNER, OUTER])
+TOOLS = tools_by_name([A, B, INNER, OUTER])
 
 
 def test_a_tool_is_found_by_its_name_before_another_one_s_alias() -> None:
     assert TOOLS["old_b"] is B
-    assert by_name([B, shell("old_b")])["old_b"].aliases == ()
+    assert tools_by_name([B, shell("old_b")])["old_b"].aliases == ()
 
 
 def test_each_name_is_called_once() -> None:
-    assert called(INNER) == ("old_b", "a")
-    assert called(A) == ()
+    assert called_tools(INNER) == ("old_b", "a")
+    assert called_tools(A) == ()
 
 
 def test_all_that_may_be_called_is_reached_by_its_own_name() -> None:
-    assert reachable(OUTER, TOOLS) == {"a": A, "b": B, "gone": None, "inner": INNER}
+    assert reachable_tools(OUTER, TOOLS) == {"a": A, "b": B, "gone": None, "inner": INNER}
 
 
 def test_depth_counts_calls_within_each_other() -> None:
-    assert [depth(tool, TOOLS) for tool in (A, INNER, OUTER)] == [1, 2, 3]
+    assert [call_depth(tool, TOOLS) for tool in (A, INNER, OUTER)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_depth_counts_calls_within_each_other() -> None:
 )
 def test_a_circle_is_named_from_where_it_closes(calls: dict[str, list[str]], found: tuple[str, ...]) -> None:
     tools = {name: composite(name, *others) if others else shell(name) for name, others in calls.items()}
-    assert circle(tools["x"], tools) == found
+    assert find_cycle(tools["x"], tools) == found
 
 
 def test_a_circle_of_thousands_is_found_too() -> None:
     tools = {f"t{at}": composite(f"t{at}", f"t{(at + 1) % 3000}") for at in range(3000)}
-    assert len(circle(tools["t0"], tools)) == 3001
-    assert len(reachable(tools["t0"], tools)) == 3000
+    assert len(find_cycle(tools["t0"], tools)) == 3001
+    assert len(reachable_tools(tools["t0"], tools)) == 3000

@@ -7,7 +7,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.model.call_graph import by_name
+from toolc.model.call_graph import tools_by_name
 from toolc.model.json_schema import JsonValue, Schema
 from toolc.model.registry_file import canonical, digests
 from toolc.model.spec.code_backends import Argv, ShellBackend
@@ -54,11 +54,11 @@ def caller(*tools: str) -> ToolSpec:
 
 def test_what_is_called_moves_the_effect_of_what_calls_it() -> None:
     inner, outer = replace(caller("ls"), name="inner"), caller("inner")
-    was = digests(outer, by_name([TOOL, inner]))
+    was = digests(outer, tools_by_name([TOOL, inner]))
     for changed in (replace(TOOL, sandbox=SandboxSpec(workspace="rw")), replace(TOOL, description="List them.")):
-        now = digests(outer, by_name([changed, inner]))
+        now = digests(outer, tools_by_name([changed, inner]))
         assert (now.surface, now.effect != was.effect) == (was.surface, True)
-    assert digests(outer, by_name([replace(TOOL, owner="us"), inner])) == was
+    assert digests(outer, tools_by_name([replace(TOOL, owner="us"), inner])) == was
     assert digests(outer) != was
 
 

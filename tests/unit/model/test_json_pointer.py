@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.model.json_schema import list_index, tokens
+from toolc.model.json_schema import list_index, pointer_tokens
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from toolc.model.json_schema import list_index, tokens
     ],
 )
 def test_the_names_on_the_way(pointer: str, names: list[str]) -> None:
-    assert tokens(pointer) == names
+    assert pointer_tokens(pointer) == names
 
 
 @pytest.mark.parametrize(("token", "index"), [("0", 0), ("7", 7), ("10", 10), ("123456789", 123456789)])

@@ -9,7 +9,7 @@ import pytest
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.model.lock_file import HEADER, Lock, LockedTool, LockError, changed_tools, locked
+from toolc.model.lock_file import HEADER, Lock, LockedTool, LockError, changed_tools, lock_tools
 from toolc.model.plan import Profile
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, Outcome
@@ -45,7 +45,7 @@ def tools(folder: Path, text: str = SPEC) -> list[RegisteredTool]:
 
 
 def approving(folder: Path) -> Lock:
-    return locked(tools(folder), lambda tool: (C if tool.spec.sandbox.image else None, ()), "toolc.lock")
+    return lock_tools(tools(folder), lambda tool: (C if tool.spec.sandbox.image else None, ()), "toolc.lock")
 
 
 def test_what_is_written_is_what_is_read() -> None:
@@ -115,7 +115,7 @@ def test_another_tool_of_the_same_plugin_is_not_one_that_was_renamed(tmp_path: P
     plugin = SPEC.replace("shell: {argv: [echo, one]}", "plugin: {command: [notes-server]}").replace(
         "shell: {argv: [echo, two]}", "plugin: {command: [notes-server]}"
     )
-    lock = locked(tools(tmp_path, plugin), lambda _: (B, ()), "toolc.lock")
+    lock = lock_tools(tools(tmp_path, plugin), lambda _: (B, ()), "toolc.lock")
     lines = [*changed_tools(lock, tools(tmp_path, plugin.replace("name: two", "name: zwei")))]
     assert lines[0].startswith("toolc.lock does not approve the tool zwei; review what changed")
 
@@ -128,7 +128,7 @@ def test_other_words_for_the_model_are_no_longer_approved(tmp_path: Path) -> Non
 
 
 def test_an_image_and_packages_must_be_approved_too(tmp_path: Path) -> None:
-    lock = locked(tools(tmp_path), lambda _: (None, ()), "toolc.lock")
+    lock = lock_tools(tools(tmp_path), lambda _: (None, ()), "toolc.lock")
     assert [*changed_tools(lock, tools(tmp_path))] == ["toolc.lock approves no image for two; run: toolc lock"]
 
 

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.model.destinations import is_loopback, parse_destination
-from toolc.model.plan import LoopbackProxy, PortForward, loopback, proxy_environment
+from toolc.model.plan import LoopbackProxy, PortForward, loopback_proxy, proxy_environment
 
 
 def found(*allow: str) -> LoopbackProxy:
-    return loopback([parse_destination(each) for each in allow])
+    return loopback_proxy([parse_destination(each) for each in allow])
 
 
 def test_nothing_is_allowed_and_nothing_listens() -> None:

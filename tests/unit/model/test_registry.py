@@ -9,7 +9,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.model.call_graph import called
+from toolc.model.call_graph import called_tools
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.registry import RegisteredTool, RegistryFile, registry_from_json, tool_to_json
@@ -29,11 +29,11 @@ from toolc.model.spec.http_backend import (
     JsonBody,
     LinkPages,
     MultipartBody,
+    MultipartPart,
     NumberedPages,
     OAuth2Auth,
     OffsetPages,
     Pagination,
-    Part,
     TextBody,
     Url,
 )
@@ -86,7 +86,9 @@ urls = st.builds(Url, scheme=st.just("https"), host=words, port=st.integers(1, 6
 bodies = st.one_of(
     st.builds(JsonBody, value=json_templates),
     st.builds(FormBody, fields=fields),
-    st.builds(MultipartBody, parts=st.tuples(st.builds(Part, name=words, value=templates, is_file=st.booleans()))),
+    st.builds(
+        MultipartBody, parts=st.tuples(st.builds(MultipartPart, name=words, value=templates, is_file=st.booleans()))
+    ),
     st.builds(TextBody, text=templates),
 )
 auths = st.one_of(
@@ -240,8 +242,8 @@ def test_a_digest_is_over_the_canonical_bytes_of_its_fields(tool: ToolSpec) -> N
     fields = tool_to_json(tool)
     for kind, names, found in (("surface", SURFACE, digests(tool).surface), ("effect", EFFECT, digests(tool).effect)):
         value: JsonObject = {"toolc": 1, kind: {name: fields[name] for name in names}}
-        if kind == "effect" and called(tool):
-            value["calls"] = dict.fromkeys(called(tool))
+        if kind == "effect" and called_tools(tool):
+            value["calls"] = dict.fromkeys(called_tools(tool))
         assert found == f"sha256:{hashlib.sha256(rfc8785.dumps(value)).hexdigest()}"
 
 

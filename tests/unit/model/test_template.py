@@ -43,6 +43,6 @@ def test_a_filter_that_cannot_take_a_value_says_so() -> None:
 
 
 def test_a_placeholder_alone_keeps_its_type() -> None:
-    assert Template((Placeholder("a"),)).sole == Placeholder("a")
-    assert Template(("x", Placeholder("a"))).sole is None
+    assert Template((Placeholder("a"),)).sole_placeholder == Placeholder("a")
+    assert Template(("x", Placeholder("a"))).sole_placeholder is None
     assert Template(()).render({}) == ""

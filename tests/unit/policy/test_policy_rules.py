@@ -8,9 +8,9 @@ import pytest
 
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
-from toolc.model.call_graph import by_name
+from toolc.model.call_graph import tools_by_name
 from toolc.policy.policy import Approval, PolicyError, path_matches
-from toolc.policy.rules import refuse, violations
+from toolc.policy.rules import enforce_policies, violations
 
 HEAD = "description: A tool that exists for the tests of policies and for nothing else.\n"
 SHELL = "backend: {shell: {argv: [echo, hello]}}\n"
@@ -28,7 +28,7 @@ def told(folder: Path, policy: str, *tools: str) -> list[str]:
     (folder / "central").write_text(f"policy: {policy}\n", encoding="utf-8")
     registry = [*Registry.load(folder)]
     central = read_policy(folder / "central")
-    found = violations(registry[-1], by_name(registry), [central])
+    found = violations(registry[-1], tools_by_name(registry), [central])
     place = (folder / "central").as_posix()
     return [f"{each.key}: {each.message}; {each.hint}".replace(place, "P") for each in found]
 
@@ -164,7 +164,7 @@ def test_what_is_refused_is_said_with_every_reason(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"toolc: 1\nname: one\n{HEAD}{SHELL}", encoding="utf-8")
     registry = Registry.load(tmp_path / "a.yaml")
     with pytest.raises(PolicyError) as raised:
-        refuse(next(iter(registry)), registry, [read_policy(central)])
+        enforce_policies(next(iter(registry)), registry, [read_policy(central)])
     assert str(raised.value) == (
         "the tool one is not called, since a policy does not allow it:\n"
         f"  {central} requires 'label', and this tool does not say it; add label\n"

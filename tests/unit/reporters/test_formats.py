@@ -18,7 +18,7 @@ from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 from toolc.reporters import FORMATS, render
-from toolc.reporters.base import Page, Report
+from toolc.reporters.base import FindingPage, Report
 
 NEGATIVE = TEST_SPECS / "negative"
 SARIF = json.loads((DATA / "sarif-2.1.0.json").read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ def report(*found: tuple[Code, str, Span, str], text: str = "one\ntwo\n  three\n
     diagnostics.add_source(SourceText("specs/a.yaml", text))
     for each in found:
         diagnostics.add(*each)
-    pages = {"TC101": Page(title="a key that has no meaning here", explanation="Remove *it*.\n\nOr rename it.")}
+    pages = {"TC101": FindingPage(title="a key that has no meaning here", explanation="Remove *it*.\n\nOr rename it.")}
     return Report(diagnostics=diagnostics, version="1.2.3", folder="/work", pages=pages)
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from paths import TEST_SPECS
 
-from toolc.model.call_graph import by_name
+from toolc.model.call_graph import tools_by_name
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import registry_from_json
@@ -69,7 +69,7 @@ def edited(stored: JsonObject, route: tuple[Step, ...], how: str, other: JsonVal
 
 def changed(tools: tuple[ToolSpec, ...], name: str, stored: JsonObject) -> tuple[ToolSpec, ...] | None:
     """All tools with one as it is stored; None where that is no tool."""
-    others = by_name(tools)
+    others = tools_by_name(tools)
     digests: JsonObject = {"surface": "", "effect": ""}
     try:
         (made,) = registry_from_json({"registry": 1, "tools": [stored | {"digests": digests}]}).tools
@@ -91,7 +91,7 @@ def test_no_digest_moves_unseen(tools: tuple[ToolSpec, ...]) -> None:
     choices = random.Random(7)
     tried = 0
     for tool in tools:
-        stored = register(tool, by_name(tools)).to_json()
+        stored = register(tool, tools_by_name(tools)).to_json()
         del stored["digests"]
         wanted = [route for route in places(stored) if len(route) and route[0] in (*SURFACE, *EFFECT)]
         for route in choices.sample(wanted, min(10, len(wanted))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.validation.coercion import takes_null, without_nulls
+from toolc.validation.coercion import allows_null, without_nulls
 
 INNER: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}}
 
@@ -52,4 +52,4 @@ def test_so_many_choices_are_tried_and_no_more() -> None:
     ("schema", "takes"), [(True, True), (False, False), ({"type": "null"}, True), ({"not": {}}, False)]
 )
 def test_whether_a_schema_takes_null(schema: JsonValue, takes: bool) -> None:
-    assert takes_null({}, schema) is takes
+    assert allows_null({}, schema) is takes

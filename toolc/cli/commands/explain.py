@@ -36,13 +36,13 @@ def command(number: str | None, everything: bool) -> None:
 
     Without CODE, list every code on one line.
     """
-    from toolc.data.pages import pages  # start-up time
+    from toolc.data.pages import rule_pages  # start-up time
 
     if everything and number is not None:
         raise UsageError("pass either a code or --all, not both")
     if everything:
         title = _TITLE.format(overview=_overview())
-        print("\n".join([title, *map(render_page, pages().values())]), end="")
+        print("\n".join([title, *map(render_page, rule_pages().values())]), end="")
     elif number is not None:
         print(render_page(_find_page(number)), end="")
     else:
@@ -52,26 +52,26 @@ def command(number: str | None, everything: bool) -> None:
 def _find_page(number: str) -> RulePage:
     import difflib  # only for a mistyped code
 
-    from toolc.data.pages import pages
+    from toolc.data.pages import rule_pages
 
     wanted = f"TC{number}" if number.isdecimal() else number.upper()
-    if page := pages().get(number.upper()):
+    if page := rule_pages().get(number.upper()):
         return page
-    starting = [each for each in pages() if each.startswith(number.upper())]
+    starting = [each for each in rule_pages() if each.startswith(number.upper())]
     if starting and len(number) > len("TC"):
         raise UsageError(f"{number!r} is the beginning of several codes; explain one of {', '.join(starting)}")
-    near = difflib.get_close_matches(wanted, [each for each in pages() if each.startswith(wanted[:3])], n=1)
+    near = difflib.get_close_matches(wanted, [each for each in rule_pages() if each.startswith(wanted[:3])], n=1)
     hint = f"did you mean {near[0]}?" if near else "see the list: toolc explain"
     raise UsageError(f"there is no code {number!r}; {hint}")
 
 
 def _overview() -> str:
     """Return one line for each code: the number, the severity, whether it is on by default, and the name."""
-    from toolc.data.pages import pages
+    from toolc.data.pages import rule_pages
 
     lines = [
         f"{page.number:<6}  {code.severity:<10}  {'on ' if code.enabled else 'off'}  {code.name}"
-        for page in pages().values()
+        for page in rule_pages().values()
         for code in page.codes
     ]
     return "\n".join(lines) + "\n"

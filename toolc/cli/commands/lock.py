@@ -26,7 +26,7 @@ def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str 
     Whoever reviews a change of this file approves what it names; run, test and serve with --locked call nothing
     else. Images and packages are named by digest, for which an engine is asked; --check asks none.
     """
-    from toolc.model.lock_file import Lock, changed_tools, locked  # start-up time
+    from toolc.model.lock_file import Lock, changed_tools, lock_tools  # start-up time
 
     compilation = compile_or_exit(paths or (".",), to=sys.stderr, code=CANNOT)
     tools = compilation.registry().tools
@@ -38,7 +38,7 @@ def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str 
             raise click.exceptions.Exit(FINDINGS)
         note(f"{path} approves all {len(tools)} tools")
         return
-    lock = locked(tools, _pin(engine), str(path))
+    lock = lock_tools(tools, _pin(engine), str(path))
     _write(path, lock.text())
     note(f"{path} approves {len(tools)} tool{'s' * (len(tools) != 1)}: have its change reviewed")
 

@@ -28,13 +28,13 @@ def command(target: str, paths: tuple[str, ...], registry: str | None, effective
     if paths or effective:
         raise click.ClickException("--effective is about specs: show NAME --effective [PATHS...], no --registry")
     from toolc.cli.arguments import find_registry
-    from toolc.model.call_graph import by_name
+    from toolc.model.call_graph import tools_by_name
     from toolc.model.permissions import permissions_of  # start-up time
     from toolc.model.registry import tool_to_json
 
     found = find_registry(target, registry)
     shown = found.registered(found.names[0])
-    others = by_name(each.spec for each in found.parts.by_name.values())
+    others = tools_by_name(each.spec for each in found.parts.by_name.values())
     granted = permissions_of(shown.spec, others)
     if not as_json:
         from toolc.cli.output.tool import tool_text  # start-up time

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.common import note
-from toolc.model.call import NOBODY_TO_ASK
+from toolc.model.call import NO_APPROVER
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def print_changes(result: ToolResult, *, listed: bool) -> None:
         note(f"the workspace has {_count(total)}")
     elif result.is_error:
         note(f"the workspace is as it was, without {_count(total)}")
-        if told.get("reason") == NOBODY_TO_ASK:
+        if told.get("reason") == NO_APPROVER:
             note("to be asked, run it on a terminal; to allow it at once: toolc run --yes ...")
     else:
         note(escape_for_terminal(f"the workspace is as it was: {told.get('reason')}"))

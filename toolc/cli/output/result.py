@@ -11,7 +11,7 @@ from toolc.cli.common import note
 from toolc.cli.output.live import write
 from toolc.client.build import split_target
 from toolc.document.nodes import Node, Scalar, Sequence
-from toolc.model.destinations import HostError, parse_destination, show_destination, show_host
+from toolc.model.destinations import HostError, format_destination, format_host, parse_destination
 from toolc.model.source import Span
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
 from toolc.reporters.text import escape_for_terminal
@@ -116,7 +116,7 @@ def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | Non
     attempts = result.details.get("network")
     found = [each for each in attempts if isinstance(each, dict)] if isinstance(attempts, list) else []
     if not found:
-        allowed = ", ".join(show_destination(each) for each in tool.sandbox.network.allow)
+        allowed = ", ".join(format_destination(each) for each in tool.sandbox.network.allow)
         note(f"the tool asked for no connection; {UNSEEN}" if allowed else "the tool may connect to nothing")
     for attempt in found:
         note(escape_for_terminal(_line(attempt, spec)))
@@ -185,7 +185,7 @@ class _Lines:
         token = backend.auth.token_url if isinstance(backend.auth, OAuth2Auth) else None
         places = ((backend.url, ("url",)), (token, ("auth", "oauth2", "token_url")))
         for url, keys in places:
-            if isinstance(url, Url) and f"{show_host(url.host)}:{url.port}" == entry:
+            if isinstance(url, Url) and f"{format_host(url.host)}:{url.port}" == entry:
                 return self._tool.span("backend", "http", *keys)
         return None
 
@@ -197,6 +197,6 @@ class _Lines:
 def _spelled(node: Node) -> str | None:
     """Return an entry in the canonical form used in results."""
     try:
-        return show_destination(parse_destination(str(node.value))) if isinstance(node, Scalar) else None
+        return format_destination(parse_destination(str(node.value))) if isinstance(node, Scalar) else None
     except HostError:
         return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from toolc.cli.common import CANNOT, compile_or_exit
 from toolc.client.build import split_target
 from toolc.compiler.spec_schema.effective import ValueOrigin, effective
-from toolc.document.map_reader import listed, suggestion
+from toolc.document.map_reader import quote_names, suggestion
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.permissions import OWN, Grant, Permissions, format_permissions
@@ -107,7 +107,7 @@ def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
     names = [tool.spec.name for tool in found or compilation.located]
     if name is None:
         raise UsageError(f"{target} holds {len(found)} tools; say which: {target}#{'|'.join(names)}")
-    hint = suggestion(name, names) or f"there are: {listed(names)}"
+    hint = suggestion(name, names) or f"there are: {quote_names(names)}"
     raise UsageError(f"there is no tool {name!r} in {', '.join(map(str, map(Path, paths)))}; {hint}")
 
 

@@ -151,7 +151,7 @@ def diagnostics_from_json(findings: Any, sources: Any) -> Diagnostics:
         found = Diagnostic(
             code, each["message"], span(each["span"]), each["hint"], _fix(each["fix"]), int(each["times"])
         )
-        diagnostics.take(found)
+        diagnostics.append(found)
     return diagnostics
 
 

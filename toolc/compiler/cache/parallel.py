@@ -26,7 +26,7 @@ from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, folder_of
 from toolc.compiler.project.discovery import SpecFile
 from toolc.compiler.project.files import digest_of_answer
 from toolc.compiler.schema.parameters import NO_PARAMETERS
-from toolc.document.nodes import Mapping, MappingEntry, Node, Place, Scalar
+from toolc.document.nodes import Mapping, MappingEntry, Node, NodePosition, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import Position, SourceText, Span
@@ -337,7 +337,7 @@ def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
     entries: dict[str, MappingEntry] = {}
     for key, stored in zip(_KEYS, places, strict=True):
         if stored is not None:
-            place: Place = (source, *stored) if len(stored) == _MARKS else span(stored)
+            place: NodePosition = (source, *stored) if len(stored) == _MARKS else span(stored)
             value: Node = Scalar(None, place)
             if key == "aliases":
                 value = SequenceNode(tuple([Scalar(None, span(each)) for each in alias_spans]), place)

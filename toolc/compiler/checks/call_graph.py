@@ -12,7 +12,7 @@ from toolc.document.map_reader import suggestion
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model import codes
-from toolc.model.call_graph import MAX_DEPTH, by_name, called, circle, depth
+from toolc.model.call_graph import MAX_DEPTH, call_depth, called_tools, find_cycle, tools_by_name
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
 
@@ -29,12 +29,12 @@ def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     circular = _in_circles(targets)
     for tool in tools:
         for name, span in tool_references(tool):
-            called = known.get(name)
-            if called is None:
+            callee = known.get(name)
+            if callee is None:
                 yield _unknown(name, span, known)
-            elif tool.spec.name in circular and called.spec.name in circular[tool.spec.name]:
+            elif tool.spec.name in circular and callee.spec.name in circular[tool.spec.name]:
                 message = f"'{tool.spec.name}' would call itself by way of '{name}'"
-                yield Diagnostic(codes.CALL_CIRCLE, message, span, "break the circle")
+                yield Diagnostic(codes.RECURSIVE_CALL, message, span, "break the circle")
 
 
 def tool_references(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
@@ -88,9 +88,9 @@ def _in_circles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[s
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[name])
                 if low[name] == order[name]:
-                    circle = _popped(stack, on_stack, name)
-                    if len(circle) > 1 or name in calls.get(name, ()):
-                        circles |= dict.fromkeys(circle, circle)
+                    cycle = _popped(stack, on_stack, name)
+                    if len(cycle) > 1 or name in calls.get(name, ()):
+                        circles |= dict.fromkeys(cycle, cycle)
     return circles
 
 
@@ -116,13 +116,13 @@ def _brought(name: str) -> str:
 @tool_set_check("TC107")
 def check_call_depth(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Report each tool whose calls are nested too deeply."""
-    callers = [tool for tool in tools if called(tool.spec)]
+    callers = [tool for tool in tools if called_tools(tool.spec)]
     if not callers:
         return
-    known = by_name(tool.spec for tool in tools)
+    known = tools_by_name(tool.spec for tool in tools)
     for tool in callers:
         # Cycles have no depth and are reported by another check.
-        deep = 0 if circle(tool.spec, known) else depth(tool.spec, known)
+        deep = 0 if find_cycle(tool.spec, known) else call_depth(tool.spec, known)
         if deep > MAX_DEPTH:
             message = f"calls stand {deep} deep in each other here, and {MAX_DEPTH} is the most"
             hint = "let it call what does the work more directly"

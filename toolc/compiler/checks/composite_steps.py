@@ -8,9 +8,9 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.parse import OF_A_STEP
-from toolc.document.map_reader import listed, suggestion
+from toolc.document.map_reader import quote_names, suggestion
 from toolc.model import codes
-from toolc.model.call_graph import by_name
+from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Diagnostic
 
 _HEAD: Final = frozenset(
@@ -53,17 +53,17 @@ def _problem(route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: 
         declared = tool.spec.parameters.properties
         if not name or name in declared:
             return None
-        known = f"the parameters are {listed(sorted(declared))}" if declared else "the tool declares no parameters"
+        known = f"the parameters are {quote_names(sorted(declared))}" if declared else "the tool declares no parameters"
         return f"there is no parameter '{name}'", suggestion(name, declared) or known
     if name and "" in ids and name not in ids:
         return None  # it may refer to the step whose id could not be read
     if name and name in ids and name not in before:
         return f"the step '{name}' has no result yet when this one starts", "ask for a step that comes before"
     if name and name not in before:
-        known = f"the steps before are {listed(before)}" if before else "no step comes before"
+        known = f"the steps before are {quote_names(before)}" if before else "no step comes before"
         return f"there is no step '{name}'", suggestion(name, before) or known
     if what and what not in OF_A_STEP:
-        return f"a step has no '{what}'", suggestion(what, OF_A_STEP) or f"it has {listed(OF_A_STEP)}"
+        return f"a step has no '{what}'", suggestion(what, OF_A_STEP) or f"it has {quote_names(OF_A_STEP)}"
     return None
 
 
@@ -107,8 +107,8 @@ def check_step_arguments(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
         return
     from toolc.compiler.checks.step_types import StepArguments  # start-up time: few specs have steps
 
-    known = by_name(tool.spec for tool in tools if "parameters" not in tool.damaged)
-    giving = by_name(tool.spec for tool in tools if tool.damaged.isdisjoint({"backend", "result"}))
+    known = tools_by_name(tool.spec for tool in tools if "parameters" not in tool.damaged)
+    giving = tools_by_name(tool.spec for tool in tools if tool.damaged.isdisjoint({"backend", "result"}))
     for tool in tools:
         backend = tool.spec.backend
         if backend.tag == "composite" and "parameters" not in tool.damaged:

@@ -118,7 +118,7 @@ def check_shell_code(tool: LocatedTool) -> Iterator[Diagnostic]:
     shell_seen = code_follows = False
     for template, route in words:
         constant = _constant(template)
-        if code_follows and template.sole is None and template.names:
+        if code_follows and template.sole_placeholder is None and template.names:
             yield Diagnostic(
                 codes.SHELL_TEMPLATE, "a placeholder inside shell code can add commands to it", tool.span(*route),
                 "use 'script' and \"$ARG_name\", or name the program itself in 'argv'",

@@ -11,7 +11,7 @@ from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text.secret_patterns import find_secrets
-from toolc.document.map_reader import listed, suggestion
+from toolc.document.map_reader import quote_names, suggestion
 from toolc.document.nodes import Mapping, Node, Scalar, strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
@@ -94,7 +94,9 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
             name = match[1] or match[2]
             used.add(name)
             if name not in declared:
-                known = f"the secrets are {listed(sorted(declared))}" if declared else f"add secrets: {{{name}: …}}"
+                known = (
+                    f"the secrets are {quote_names(sorted(declared))}" if declared else f"add secrets: {{{name}: …}}"
+                )
                 yield Diagnostic(
                     codes.UNDECLARED_SECRET, f"the secret '{name}' is not declared under sandbox.secrets",
                     tool.source.locate(scalar.span, match[0]), suggestion(name, declared) or known,

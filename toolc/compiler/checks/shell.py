@@ -10,7 +10,7 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.injection import SHELLS
 from toolc.compiler.located_tool import LocatedTool
-from toolc.document.edits import fix, insert_item, is_toml, replace, written
+from toolc.document.edits import fix, insert_item, is_toml, replace, text_at
 from toolc.document.nodes import Scalar
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
@@ -65,7 +65,7 @@ def check_single_command(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _argv_fix(tool: LocatedTool, argv: list[str]) -> Fix | None:
     """Return a fix that replaces the script by ``argv``, if the backend has no other keys."""
     node = tool.node_at("backend", "shell", "script")
-    text = written(tool.source, node.span) if isinstance(node, Scalar) and not node.vars else ""
+    text = text_at(tool.source, node.span) if isinstance(node, Scalar) and not node.vars else ""
     if not isinstance(node, Scalar) or not text or "#" in text or text[0] == "*":
         return None
     items = [each if each.startswith('"') or not is_toml(tool.source) else f'"{each}"' for each in argv]
@@ -112,8 +112,8 @@ def _words(line: str) -> list[str] | None:
 def _quoted(word: str) -> str:
     if _PLAIN.fullmatch(word):
         return word
-    written = _VARIABLE.sub(r"{{ \1 }}", word).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{written}"'
+    quoted = _VARIABLE.sub(r"{{ \1 }}", word).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{quoted}"'
 
 
 _END_OF_OPTIONS: Final = Template(("--",))
@@ -135,7 +135,7 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
         return
     is_fixed = False  # one '--' is sufficient for all later arguments
     for template, route in _before_end_of_options(backend.command):
-        placeholder = template.sole
+        placeholder = template.sole_placeholder
         if placeholder is None or placeholder.keys or placeholder.filters or placeholder.name in backend.allow_dash:
             continue
         dashed = _dashed_value(properties.get(placeholder.name, {}))

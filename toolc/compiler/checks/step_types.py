@@ -10,7 +10,7 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.check_schema import check_instance
 from toolc.compiler.schema.shapes import ANYTHING, TEXT, Shape, in_words
 from toolc.compiler.templates.expressions import templates_in
-from toolc.document.map_reader import Findings, listed, suggestion
+from toolc.document.map_reader import Findings, quote_names, suggestion
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import Scalar
 from toolc.model import codes
@@ -59,7 +59,7 @@ class Known:
 
     def shape(self, template: Template) -> Shape:
         """Return the type of the value of a template. Raise ``NoSuchKeyError`` if a key does not exist."""
-        sole = template.sole
+        sole = template.sole_placeholder
         for part in template.parts:
             if isinstance(part, Placeholder):
                 found = self._named(part)
@@ -155,7 +155,7 @@ class StepArguments:
         for name in sorted(written - declared.keys()):
             message = f"'{self._step.tool}' has no parameter '{name}'"
             hint = suggestion(name, declared) or (
-                f"its parameters are {listed(sorted(declared))}" if declared else "it has no parameters"
+                f"its parameters are {quote_names(sorted(declared))}" if declared else "it has no parameters"
             )
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._key_span(name), hint)
 
@@ -173,7 +173,7 @@ class StepArguments:
         """Report a pipeline step unless exactly one parameter, of a matching type, remains for the output."""
         tool = self._step.tool
         if len(missing) > 1:
-            message = f"a pipeline hands one value on, and '{tool}' needs {listed(missing)}"
+            message = f"a pipeline hands one value on, and '{tool}' needs {quote_names(missing)}"
             hint = "give all but one of them in the step's args"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
         elif (
@@ -200,7 +200,7 @@ class StepArguments:
     def _differs(
         self, value: JsonTemplate, wanted: Shape, what: str, route: tuple[str | int, ...]
     ) -> Iterator[Diagnostic]:
-        if not any(template.sole or len(template.parts) > 1 for template in templates_in(value)):
+        if not any(template.sole_placeholder or len(template.parts) > 1 for template in templates_in(value)):
             yield from self._constant(wanted, what, route)
         elif isinstance(value, Template):
             yield from self._filled(value, wanted, what, route)
@@ -229,13 +229,13 @@ class StepArguments:
             got = self._known.shape(value).types
         except NoSuchKeyError as error:
             hint = suggestion(error.key, error.known) or (
-                f"the keys are {listed(sorted(error.known))}" if error.known else "it is no map"
+                f"the keys are {quote_names(sorted(error.known))}" if error.known else "it is no map"
             )
             message = f"there is no key '{error.key}' in what this names"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
             return
         if wanted.types.isdisjoint(got):
-            hint = "" if value.sole else "a placeholder that stands alone, in quotes, keeps its type"
+            hint = "" if value.sole_placeholder else "a placeholder that stands alone, in quotes, keeps its type"
             yield self._mismatch(what, wanted, f"'{self._written(route)}' is {in_words(got)}", route, hint)
 
     def _perhaps_absent(self, name: str, value: JsonTemplate) -> Iterator[Diagnostic]:

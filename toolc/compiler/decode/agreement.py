@@ -12,7 +12,7 @@ from toolc.document.nodes import Mapping
 from toolc.model import codes
 from toolc.model.destinations import is_loopback
 from toolc.model.diagnostics import Diagnostic
-from toolc.model.json_schema import Schema, list_index, tokens
+from toolc.model.json_schema import Schema, list_index, pointer_tokens
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
 from toolc.model.template import JsonConstant, JsonList, JsonMap, JsonTemplate, Template
 
@@ -237,7 +237,7 @@ def _cursor(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
     if backend.body is None or backend.body.tag != "json":
         message = "this cursor stands in a body of JSON, and the request has none"
         yield Diagnostic(codes.BAD_VALUE, message, span, "write body: {json: ...}; parameter is for the query")
-    elif not _has_place(backend.body.value, tokens(style.pointer), tool.spec.parameters):
+    elif not _has_place(backend.body.value, pointer_tokens(style.pointer), tool.spec.parameters):
         message = f"the body has no place for a cursor at {style.pointer}"
         yield Diagnostic(codes.BAD_VALUE, message, span, "let each part but the last lead to an object or a list")
 
@@ -264,7 +264,7 @@ def _may_hold(template: Template, parameters: Schema) -> bool:
 
     A placeholder that is the whole template keeps the type of its argument.
     """
-    if template.sole is None or template.secrets:
+    if template.sole_placeholder is None or template.secrets:
         return False
     declared = [parameters.properties.get(name, {}).get("type") for name in template.names]
     types = [each if isinstance(each, list) else [each] for each in declared if each is not None]

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from toolc.compiler.decode.shell import constant, decode_shell
 from toolc.compiler.project.files import FileError, SpecFolder
-from toolc.document.map_reader import Findings, Reader, first_line, list_of, listed, mapping, mismatch, text
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, mapping, mismatch, quote_names, text
 from toolc.document.nodes import Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.json_schema import Schema
@@ -31,10 +31,10 @@ def decode_backend(
         message = f"a tool has one backend, and this one has both '{kinds[0].key}' and '{kinds[1].key}'"
         findings.add(codes.ONE_BACKEND, message, kinds[1].key_span, "keep one, or make two tools")
     elif not kinds and not found.entries:
-        hint = f"add one of {listed(KINDS)}"
+        hint = f"add one of {quote_names(KINDS)}"
         message = "a tool has one backend, and this one has none"
         findings.add(codes.ONE_BACKEND, message, first_line(found.span), hint)
-    reader.leave(*KINDS)
+    reader.ignore(*KINDS)
     reader.close()
     given = _Given(folder, parameters, tool_name)
     backends = [_decode(entry.key, entry.value, findings, given) for entry in kinds]

@@ -81,7 +81,7 @@ def _api_key(node: Node, what: str, findings: Findings) -> Template | None:
     template = read_template(node, what, findings, Scope(parameters=NO_PARAMETERS, takes_secrets=True))
     if template is None:
         return None
-    if template.sole is None or not template.secrets:
+    if template.sole_placeholder is None or not template.secrets:
         hint = 'write api_key: "{{ secrets.NAME }}" and declare NAME under sandbox.secrets'
         findings.add(codes.BAD_VALUE, f"{what} must be the name of a secret", node.span, hint)
         return None

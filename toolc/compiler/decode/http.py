@@ -12,7 +12,18 @@ from toolc.compiler.decode.http_url import read_constant_url, read_url
 from toolc.compiler.decode.retry import attempts
 from toolc.compiler.templates.expressions import read_json_template
 from toolc.compiler.templates.parse import Scope, read_template
-from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, integer, list_of, listed, mapping, text
+from toolc.document.map_reader import (
+    Findings,
+    Parse,
+    Reader,
+    boolean,
+    choice,
+    integer,
+    list_of,
+    mapping,
+    quote_names,
+    text,
+)
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
 from toolc.document.units import duration
 from toolc.model import codes
@@ -30,8 +41,8 @@ from toolc.model.spec.http_backend import (
     JsonBody,
     Method,
     MultipartBody,
+    MultipartPart,
     OAuth2Auth,
-    Part,
     TextBody,
     Url,
 )
@@ -126,7 +137,7 @@ def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tup
             findings.add(codes.BAD_VALUE, f"{entry.key[:80]!r} cannot be the name of a header", entry.key_span)
         elif name in _OURS:
             message = f"the header '{entry.key}' is set by toolc"
-            findings.add(codes.BAD_VALUE, message, entry.key_span, f"leave it out, as all of {listed(_OURS)}")
+            findings.add(codes.BAD_VALUE, message, entry.key_span, f"leave it out, as all of {quote_names(_OURS)}")
         elif name in seen:
             findings.add(codes.BAD_VALUE, f"the header '{entry.key}' stands here twice", entry.key_span, "keep one")
         seen.add(name)
@@ -179,7 +190,7 @@ def _refuse_line_ends(node: Node, what: str, findings: Findings) -> None:
         findings.add(codes.BAD_VALUE, message, node.span, "write it on one line; in YAML '>-' or quotes do that")
 
 
-def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Part, ...] | None:
+def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[MultipartPart, ...] | None:
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -187,10 +198,10 @@ def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Par
     return tuple(sorted((part for part in parts if part is not None), key=lambda part: part.name))
 
 
-def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> Part | None:
+def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> MultipartPart | None:
     if not isinstance(entry.value, Mapping):
         value = read_field(entry.value, what, findings, scope.omitting())
-        return Part(name=entry.key, value=value) if value is not None else None
+        return MultipartPart(name=entry.key, value=value) if value is not None else None
     reader = Reader(entry.value, what, findings)
     kind = reader.one_of("text", "file")
     scope = replace(scope.omitting(), takes_secrets=scope.takes_secrets and kind != "file")
@@ -199,7 +210,7 @@ def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> P
     reader.close()
     if value is None:
         return None
-    return Part(name=entry.key, value=value, is_file=kind == "file", content_type=content_type)
+    return MultipartPart(name=entry.key, value=value, is_file=kind == "file", content_type=content_type)
 
 
 def _media_type(node: Node, what: str, findings: Findings) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.document.map_reader import Findings, Reader, boolean, listed, mapping, suggestion
+from toolc.document.map_reader import Findings, Reader, boolean, mapping, quote_names, suggestion
 from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model import codes
 from toolc.model.names import PROVIDER_NAMES
@@ -28,8 +28,8 @@ def decode_providers(node: Node, what: str, findings: Findings) -> tuple[Provide
 
 def _choice(entry: MappingEntry, node: Mapping, findings: Findings) -> ProviderChoice | None:
     if entry.key not in PROVIDERS:
-        hint = suggestion(entry.key, PROVIDERS) or f"the providers are {listed(PROVIDERS)}"
-        mended = findings.respelled(entry, node, PROVIDERS)
+        hint = suggestion(entry.key, PROVIDERS) or f"the providers are {quote_names(PROVIDERS)}"
+        mended = findings.rename_key_fix(entry, node, PROVIDERS)
         findings.add(codes.UNKNOWN_KEY, f"there is no provider '{entry.key[:80]}'", entry.key_span, hint, mended)
         return None
     found = mapping(entry.value, f"providers.{entry.key}", findings)

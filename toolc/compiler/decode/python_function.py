@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolc.document.map_reader import Findings, listed, suggestion
+from toolc.document.map_reader import Findings, quote_names, suggestion
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.source import Position, SourceText, Span
@@ -97,7 +97,7 @@ def check_function(
     if function is None:
         if {name, "*"}.isdisjoint(_bound_names(tree)):
             defined = [each for each in functions if not each.startswith("_")]
-            known = f"it defines {listed(sorted(defined))}" if defined else "it defines no function at all"
+            known = f"it defines {quote_names(sorted(defined))}" if defined else "it defines no function at all"
             hint = suggestion(name, functions) or f"{known}; choose with 'function: NAME'"
             findings.add(codes.FUNCTION, f"{source.name} defines no function '{name}'", span, hint)
         return

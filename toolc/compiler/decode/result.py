@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Final, get_args
 from toolc.compiler.schema.check_schema import check_schema
 from toolc.compiler.templates.expressions import expression
 from toolc.compiler.templates.parse import Scope, check_name, read_template
-from toolc.document.map_reader import Findings, Reader, choice, first_line, list_of, listed, mapping, suggestion, text
+from toolc.document.map_reader import (
+    Findings,
+    Reader,
+    choice,
+    first_line,
+    list_of,
+    mapping,
+    quote_names,
+    suggestion,
+    text,
+)
 from toolc.document.nodes import Node
 from toolc.model import codes
 from toolc.model.json_schema import Schema
@@ -78,7 +88,7 @@ def _check(tree: nodes.Template, span: Span, written: str, findings: Findings, p
                 findings.add(codes.TEMPLATE, f"Jinja2 has no {kind} '{used.name}'", place, hint)
     for name in _unknown_names(tree):
         place = findings.locate(_line(span, written, name.lineno, findings), name.name)
-        hint = suggestion(name.name, VARIABLES) or f"it has {listed(VARIABLES)}; a parameter is args.NAME"
+        hint = suggestion(name.name, VARIABLES) or f"it has {quote_names(VARIABLES)}; a parameter is args.NAME"
         findings.add(codes.TEMPLATE, f"a result template has no variable '{name.name}'", place, hint)
     for attribute in tree.find_all(nodes.Getattr):
         if isinstance(attribute.node, nodes.Name) and attribute.node.name == "args":

@@ -22,7 +22,7 @@ from toolc.compiler.project.variables import check_defaults, may_name_variables,
 from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
 from toolc.document.map_reader import Findings, Parse, Reader, boolean, list_of, mapping, sequence, string, text
 from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
-from toolc.document.suggestions import alias_of
+from toolc.document.suggestions import has_misspelled_key
 from toolc.model import codes
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import FORMAT, Annotations, ResultSpec, ToolSpec
@@ -82,7 +82,7 @@ def decode_tool(
     sections = _Sections(node, findings)
     name = sections.required("name", _name) or ""
     parameters = sections.default("parameters", decode_parameters, NO_PARAMETERS)
-    damaged = "parameters" in sections.damaged or alias_of(node, "parameters")
+    damaged = "parameters" in sections.damaged or has_misspelled_key(node, "parameters")
     checked = None if damaged else parameters
     declared = declared_parameters(node.get("parameters"), findings) if damaged else parameters
     backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name)

@@ -18,7 +18,7 @@ from toolc.compiler.project.project import Member
 from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.compiler.project.tool_names import builtin_files, builtin_names, names_below
 from toolc.data.paths import packaged_path
-from toolc.document.map_reader import listed, suggestion
+from toolc.document.map_reader import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 
@@ -68,7 +68,7 @@ def _findings(members: Sequence[Member], there: Collection[str], clear: Collecti
     for member in members:
         if member.name not in there:
             names = builtin_names()
-            hint = suggestion(member.name, names) or f"there are {listed(names)}"
+            hint = suggestion(member.name, names) or f"there are {quote_names(names)}"
             yield Diagnostic(codes.DANGLING, f"no tool '{member.name[:80]}' comes with toolc", member.span, hint)
         elif member.name not in clear:
             message = f"'{member.name}' is taken: a tool of this project has that name, or one of its aliases"
@@ -99,4 +99,4 @@ def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[Lo
 
 def _existing(names: list[str]) -> str:
     more = len(names) - _MAX_NAMED
-    return f"the tools are {listed(names[:_MAX_NAMED])}" + (f" and {more} more" if more > 0 else "")
+    return f"the tools are {quote_names(names[:_MAX_NAMED])}" + (f" and {more} more" if more > 0 else "")

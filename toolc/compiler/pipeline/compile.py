@@ -100,11 +100,11 @@ class Compilation:
     def registry(self) -> RegistryFile:
         """Return the tools with their digests, and the toolsets. Raise ``SpecError`` if there is an error."""
         self.refuse_errors()
-        from toolc.model.call_graph import by_name  # imported here to start faster: a check registers nothing
+        from toolc.model.call_graph import tools_by_name  # imported here to start faster: a check registers nothing
         from toolc.model.registry import RegistryFile
         from toolc.model.registry_file import register
 
-        others = by_name(self.tools)
+        others = tools_by_name(self.tools)
         return RegistryFile(tuple(register(tool, others) for tool in self.tools), self.toolsets)
 
 

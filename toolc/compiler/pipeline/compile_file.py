@@ -24,13 +24,13 @@ from toolc.document.map_reader import Findings
 from toolc.document.nodes import Document, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model import codes
-from toolc.model.call_graph import NO_TOOLS, ToolLookup, by_name, called
+from toolc.model.call_graph import NO_TOOLS, ToolLookup, called_tools, tools_by_name
 from toolc.model.destinations import HostError, parse_destination
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
 from toolc.model.source import SourceText, Span
 
 if TYPE_CHECKING:
-    from toolc.policy.policy import Key, Policy
+    from toolc.policy.policy import Policy, PolicyKey
     from toolc.policy.rules import Violation
 
 __all__ = ["CODES", "FileCompiler", "Piece"]
@@ -128,7 +128,7 @@ def _folder(path: str, shown: str) -> tuple[Path, str]:
     return Path(path), shown
 
 
-CODES: Final[Mapping[Key, Code]] = {
+CODES: Final[Mapping[PolicyKey, Code]] = {
     "limits": codes.POLICY_LIMITS,
     "hosts": codes.POLICY_HOSTS,
     "images": codes.POLICY_IMAGES,
@@ -145,15 +145,15 @@ CODES: Final[Mapping[Key, Code]] = {
 def check_alone(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
     """Yield policy violations of tools that call no other tools; ``more`` are policies besides the project's."""
     for tool in tools:
-        if not called(tool.spec):
+        if not called_tools(tool.spec):
             yield from _findings(tool, NO_TOOLS, more)
 
 
 def check_callers(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
     """Yield policy violations of tools that call other tools, including what the called tools may do."""
-    callers = [tool for tool in tools if (tool.policies or more) and called(tool.spec)]
+    callers = [tool for tool in tools if (tool.policies or more) and called_tools(tool.spec)]
     if callers:
-        known = by_name(tool.spec for tool in tools)
+        known = tools_by_name(tool.spec for tool in tools)
         for tool in callers:
             yield from _findings(tool, known, more)
 

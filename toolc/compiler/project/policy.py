@@ -16,7 +16,7 @@ from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.permissions import Limit
 from toolc.model.spec.sandbox import Expose, Lifetime, Limits, MinIsolation, WorkspaceMode
-from toolc.policy.policy import Approval, BackendKind, Policy, Required
+from toolc.policy.policy import Approval, BackendKind, Policy, RequiredField
 
 __all__ = ["read_policy"]
 
@@ -50,7 +50,7 @@ def decode_policy(node: Node, what: str, findings: Findings) -> Policy | None:
         hosts=reader.optional("hosts", destinations),
         public_egress=reader.default("public_egress", boolean, True),
         images=reader.optional("images", list_of(text)),
-        require=reader.default("require", _some(get_args(Required)), ()),
+        require=reader.default("require", _some(get_args(RequiredField)), ()),
         backends=reader.optional("backends", _some(get_args(BackendKind))),
         expose=reader.optional("expose", _some(get_args(Expose))),
         workspace=reader.optional("workspace", _some(get_args(WorkspaceMode))),

@@ -97,7 +97,7 @@ def suppress(
         message = f"there is no {each.number} to ignore here"
         about.add(codes.UNUSED_SUPPRESSION, message, each.span, "remove it", _removal(each, per_comment))
     for found in about.sorted():
-        left.take(found)
+        left.append(found)
     return left
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from toolc.compiler.schema.parameters import is_full_schema
-from toolc.document.map_reader import Findings, listed, mapping, mismatch, suggestion
+from toolc.document.map_reader import Findings, mapping, mismatch, quote_names, suggestion
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.source import SourceText, Span
@@ -124,7 +124,7 @@ class _Replacer:
             self._variable(match, node.span, is_reported=index < _MAX_REPORTED) for index, match in enumerate(matches)
         ]
         if not all(each.is_known for each in found):
-            self.findings.settle(node.span)  # the resulting text is unknown
+            self.findings.mute(node.span)  # the resulting text is unknown
         spans = tuple(dict.fromkeys(each.span for each in found))
         if matches[0].span() == (0, len(text)):
             value = found[0].value
@@ -161,7 +161,7 @@ class _Replacer:
             return "variables stand under 'vars:' in a project file, toolc.yaml, above the specs"
         if not self.variables.by_name:
             return f"declare it under 'vars:' in {self.variables.where}"
-        return f"the variables of {self.variables.where} are {listed(sorted(self.variables.by_name))}"
+        return f"the variables of {self.variables.where} are {quote_names(sorted(self.variables.by_name))}"
 
 
 IDENTITY: Final = ("name", "label", "description", "version", "owner", "tags", "deprecated", "aliases")

@@ -11,19 +11,26 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, inner_schemas
+from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, inner_mappings
 from toolc.compiler.schema.patterns import check_schema_pattern, is_flawless_pattern
 from toolc.document.edits import quote_plain
-from toolc.document.map_reader import Findings, first_line, listed, quoting, suggestion
+from toolc.document.map_reader import Findings, first_line, quote_names, quoting_hint, suggestion
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.document.suggestions import REQUIRED
 from toolc.model import codes
 from toolc.model.diagnostics import Code
-from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, Schema
-from toolc.model.json_schema import inner_schemas as inner_schemas_json_schema
+from toolc.model.json_schema import (
+    LISTS_OF_SCHEMAS,
+    MAPS_OF_SCHEMAS,
+    SCHEMAS,
+    JsonObject,
+    JsonValue,
+    Schema,
+    direct_subschemas,
+)
 from toolc.model.source import Span
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
-from toolc.validation.validate import UnresolvableError, errors
+from toolc.validation.validate import UnresolvableError, validation_errors
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
@@ -40,7 +47,7 @@ def check_decimals(schema: Mapping, findings: Findings) -> None:
     if kind is not None and wanted != "string":
         return
     for choice in _choices(schema):
-        written = findings.written(choice.span)
+        written = findings.text_at(choice.span)
         if wanted == "string":
             message = f"{written} without quotes is a number, and this schema takes text"
         elif _ENDS_IN_ZERO.fullmatch(written):
@@ -48,7 +55,7 @@ def check_decimals(schema: Mapping, findings: Findings) -> None:
         else:
             continue
         mended = quote_plain(findings.source, choice.span)
-        findings.add(codes.DECIMAL_CHOICE, message, choice.span, quoting(choice, findings), mended)
+        findings.add(codes.DECIMAL_CHOICE, message, choice.span, quoting_hint(choice, findings), mended)
 
 
 def _choices(schema: Mapping) -> Iterator[Scalar]:
@@ -73,7 +80,7 @@ def _is_meant(schema: JsonObject) -> bool:
         return False
     if not _LOOKED_AT.isdisjoint(schema) and not _says_what_it_means(schema):
         return False
-    return _HOLDS_SCHEMAS.isdisjoint(schema) or all(map(_is_meant, inner_schemas_json_schema(schema)))
+    return _HOLDS_SCHEMAS.isdisjoint(schema) or all(map(_is_meant, direct_subschemas(schema)))
 
 
 def _says_what_it_means(schema: JsonObject) -> bool:
@@ -120,7 +127,7 @@ def in_words(error: ValidationError) -> str:
 
 def no_such_key(key: str, declared: list[str]) -> str:
     """Return a message that a closed map does not allow ``key``; ``declared`` are the allowed keys."""
-    return f"there is no '{key[:60]}'" + (f", only {listed(declared)}"[:_LONGEST] if declared else "")
+    return f"there is no '{key[:60]}'" + (f", only {quote_names(declared)}"[:_LONGEST] if declared else "")
 
 
 def _shown(value: object) -> str:
@@ -203,7 +210,7 @@ def check_instance(node: Node, schema: Schema, what: str, code: Code, findings: 
 
 def _errors(root: JsonObject, value: JsonValue, at: JsonObject | None = None) -> list[ValidationError]:
     try:
-        return errors(root, value, at=at)
+        return validation_errors(root, value, at=at)
     except UnresolvableError:
         from jsonschema import ValidationError  # already imported
 
@@ -216,7 +223,7 @@ def _report(node: Node, errors: list[ValidationError], what: str, code: Code, fi
         name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
         span, words = _span_at(node, route), in_words(error)
         unquoted = error.validator_value == "string" and isinstance(error.instance, bool | int | float)
-        hint = f'put it in quotes: "{findings.written(span)}"' if unquoted else _unquoting(error)
+        hint = f'put it in quotes: "{findings.text_at(span)}"' if unquoted else _unquoting(error)
         if error.validator == "additionalProperties" and (extra := _extra_key(_node_at(node, route), error)):
             declared = sorted(error.schema.get("properties", {})) if isinstance(error.schema, dict) else []
             span, words, hint = extra.key_span, no_such_key(extra.key, declared), suggestion(extra.key, declared)
@@ -241,7 +248,7 @@ def _metaschema() -> Draft202012Validator:
 
 def _walk(node: Mapping) -> Iterator[Mapping]:
     yield node
-    for inner in inner_schemas(node):
+    for inner in inner_mappings(node):
         yield from _walk(inner)
 
 
@@ -251,7 +258,7 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
             hint = suggestion(entry.key, _KEYWORDS) or "an extension's name starts with 'x-'"
             hint = _INSTEAD.get(entry.key, hint)
             message = f"JSON Schema 2020-12 has no keyword '{entry.key:.100}'"
-            mended = findings.respelled(entry, node, _KEYWORDS)
+            mended = findings.rename_key_fix(entry, node, _KEYWORDS)
             findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
     type_node = node.get("type")
     for each in type_node.items if isinstance(type_node, Sequence) else (type_node,):
@@ -281,7 +288,9 @@ def _report_type(node: Scalar, findings: Findings) -> None:
     near |= {"dict": "object", "map": "object", "text": "string", "any": "", "None": "null"}
     written = str(node.value)
     likely = near.get(written, "")
-    hint = f"did you mean '{likely}'?" if likely else suggestion(written, _TYPES) or f"the types are {listed(_TYPES)}"
+    hint = (
+        f"did you mean '{likely}'?" if likely else suggestion(written, _TYPES) or f"the types are {quote_names(_TYPES)}"
+    )
     findings.add(codes.SCHEMA_TYPE, f"'{written:.100}' is not a type of JSON Schema", node.span, hint)
 
 

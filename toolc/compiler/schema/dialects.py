@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as MappingOf
 from typing import Final
 
-from toolc.document.map_reader import Findings, first_line, listed
+from toolc.document.map_reader import Findings, first_line, quote_names
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, map_subschemas
 from toolc.model.source import Span
 
 
-def inner_schemas(schema: Mapping) -> Iterator[Mapping]:
+def inner_mappings(schema: Mapping) -> Iterator[Mapping]:
     """Yield every map that is a direct subschema of ``schema``."""
     for entry in schema.entries:
         for node in _schemas_under(entry.key, entry.value):
@@ -78,7 +78,7 @@ def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") 
             message = f"{why} in {draft}, which $schema names, and restricts values in 2020-12"
             hint = f"if it is meant, leave $schema out: parameters are {CURRENT}; else remove '{entry.key}'"
             findings.add(codes.SCHEMA_TYPE, message, first_line(entry.key_span), hint)
-    for inner in inner_schemas(schema):
+    for inner in inner_mappings(schema):
         check_dialects(inner, findings, draft)
 
 
@@ -96,7 +96,7 @@ def _named_draft(schema: Mapping, findings: Findings) -> str | None:
     known = re.match(PATTERN, node.value)
     if not known:
         message = "parameters are JSON Schema 2020-12, and this is another dialect"
-        hint = f"leave $schema out, or write {CURRENT}; {listed(_UNKNOWN)} are read where they mean the same"
+        hint = f"leave $schema out, or write {CURRENT}; {quote_names(_UNKNOWN)} are read where they mean the same"
         findings.add(codes.SCHEMA_TYPE, message, node.span, hint)
         return None
     return known[1].removeprefix("draft/")

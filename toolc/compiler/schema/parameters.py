@@ -7,7 +7,7 @@ from typing import Final
 
 from toolc.compiler.schema.check_schema import check_schema
 from toolc.document.edits import fix, remove_entry
-from toolc.document.map_reader import Findings, boolean, first_line, listed, mapping, mismatch, suggestion
+from toolc.document.map_reader import Findings, boolean, first_line, mapping, mismatch, quote_names, suggestion
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
@@ -138,7 +138,7 @@ def _check_names(root: Mapping, findings: Findings) -> None:
     for entry in properties.entries:
         if entry.key in RESERVED:
             message = f"'{entry.key}' cannot be a parameter's name: it has a meaning of its own"
-            findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {listed(sorted(RESERVED))}")
+            findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {quote_names(sorted(RESERVED))}")
         elif not _NAME.fullmatch(entry.key):
             findings.add(codes.NAME, f"'{entry.key[:100]}' cannot be a parameter's name", entry.key_span, _NAME_RULE)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue, Schema, tokens
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, pointer_tokens
 
 ANY: Final = frozenset({"array", "boolean", "fraction", "integer", "null", "object", "string"})
 """The JSON Schema types, with ``number`` split into ``integer`` and ``fraction`` so that types are disjoint."""
@@ -136,7 +136,7 @@ def _looked_up(reference: str, root: JsonObject) -> JsonValue:
     found: JsonValue = root
     if not reference.startswith("#"):
         return {}
-    for key in tokens(reference.removeprefix("#")):
+    for key in pointer_tokens(reference.removeprefix("#")):
         if not isinstance(found, dict) or key not in found:
             return {}
         found = found[key]

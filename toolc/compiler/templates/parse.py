@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from toolc.document.map_reader import Findings, listed, string, suggestion, unsupported
+from toolc.document.map_reader import Findings, quote_names, string, suggestion, unsupported
 from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 from toolc.model.json_schema import JsonValue, Schema
@@ -159,9 +159,9 @@ def check_name(name: str, span: Span, findings: Findings, parameters: Schema | N
     if parameters is None or name in parameters.properties:
         return True
     declared = sorted(parameters.properties)
-    known = f"the parameters are {listed(declared)}" if declared else "the tool declares no parameters"
+    known = f"the parameters are {quote_names(declared)}" if declared else "the tool declares no parameters"
     hint = suggestion(name, declared) or known
-    mended = findings.renamed(findings.locate(span, name), name, declared)
+    mended = findings.rename_fix(findings.locate(span, name), name, declared)
     findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, mended)
     return False
 
@@ -210,7 +210,7 @@ def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope:
         if not rest or rest[0] not in OF_A_STEP:
             message = f"a step has no '{rest[0]}'" if rest else "a step has several things to name"
             hint = suggestion(rest[0], OF_A_STEP) if rest else f"write {{{{ steps.{name}.outputs }}}}"
-            findings.add(codes.TEMPLATE, message, span, hint or f"it has {listed(OF_A_STEP)}")
+            findings.add(codes.TEMPLATE, message, span, hint or f"it has {quote_names(OF_A_STEP)}")
         return
     if name in scope.later_steps:
         message = f"the step '{name}' has no result yet when this one starts"
@@ -218,7 +218,7 @@ def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope:
         return
     hint = suggestion(name, scope.steps) or "no step comes before; only a composite has steps"
     if scope.steps and not suggestion(name, scope.steps):
-        hint = f"the steps before are {listed(sorted(scope.steps))}"
+        hint = f"the steps before are {quote_names(sorted(scope.steps))}"
     findings.add(codes.DANGLING, f"there is no step '{name}'", span, hint)
 
 
@@ -320,7 +320,7 @@ def _filter(found: nodes.Filter) -> Filter:
     from jinja2 import nodes
 
     if found.name not in FILTERS:
-        hint = suggestion(found.name, FILTERS) or f"the filters are {listed(sorted(FILTERS))}"
+        hint = suggestion(found.name, FILTERS) or f"the filters are {quote_names(sorted(FILTERS))}"
         raise _RefusedError(f"there is no filter '{found.name}'", hint)
     arguments = [each.value for each in found.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
     most = 1 if found.name in FILTERS_WITH_ARGUMENT else 0

@@ -46,7 +46,7 @@ class _Opened(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Failure:
+class _TomlFailure:
     """The text that tomli read, and the offset at which it stopped."""
 
     source: SourceText
@@ -114,7 +114,7 @@ class _Failure:
 def syntax_problem(error: tomli.TOMLDecodeError, path: str) -> SyntaxProblem:
     """Return the problem that ``error``, raised while the file called ``path`` was parsed, reports."""
     # error.doc is not the text as it was read: all its lines end with line feeds.
-    failure = _Failure(SourceText(path, error.doc), error.pos)
+    failure = _TomlFailure(SourceText(path, error.doc), error.pos)
     if found := detect_foreign_content(failure.source):
         return found
     if message := odd_space(failure.source, error.pos):
@@ -128,7 +128,7 @@ def syntax_problem(error: tomli.TOMLDecodeError, path: str) -> SyntaxProblem:
     return failure.at(error.pos, error.msg[:1].lower() + error.msg[1:], _LINE_HINT)
 
 
-def _already_defined(failure: _Failure) -> SyntaxProblem:
+def _already_defined(failure: _TomlFailure) -> SyntaxProblem:
     opened, text = failure.opened, failure.source.text
     start, end = opened.key
     message = f"the key '{text[start:end]:.60}' is already defined, or is in a table that cannot be extended"
@@ -142,7 +142,7 @@ def _already_defined(failure: _Failure) -> SyntaxProblem:
     return SyntaxProblem(codes.DUPLICATE_KEY, message, failure.source.span(start, end), hint)
 
 
-def _bad_value(failure: _Failure) -> SyntaxProblem:
+def _bad_value(failure: _TomlFailure) -> SyntaxProblem:
     """Return the problem of a word that is not a value, or that only begins like one."""
     text, start = failure.source.text, failure.offset
     while start and text[start - 1] not in " \t\n,[{=":
@@ -153,7 +153,7 @@ def _bad_value(failure: _Failure) -> SyntaxProblem:
     return failure.at(start, f"{word[0]:.60} is not a TOML value", _VALUE_HINT, word.end())
 
 
-def _after_value(failure: _Failure) -> SyntaxProblem:
+def _after_value(failure: _TomlFailure) -> SyntaxProblem:
     brackets, text = failure.opened.brackets, failure.source.text
     if failure.next and text[failure.offset - 1] not in " \t\n,[{\"']}":
         return _bad_value(failure)
@@ -165,7 +165,7 @@ def _after_value(failure: _Failure) -> SyntaxProblem:
     return failure.expected(what, "put a comma between two values")
 
 
-def _open_quote(failure: _Failure) -> SyntaxProblem:
+def _open_quote(failure: _TomlFailure) -> SyntaxProblem:
     start = failure.offset if failure.opened.quote is None else failure.opened.quote
     mark = failure.source.text[start : start + 1]
     size = 3 if failure.source.text.startswith(mark * 3, start) else 1
@@ -173,18 +173,18 @@ def _open_quote(failure: _Failure) -> SyntaxProblem:
     return failure.at(start, "this quote is never closed", f"end the text with {mark * size}{where}", start + size)
 
 
-def _escape(failure: _Failure) -> SyntaxProblem:
+def _escape(failure: _TomlFailure) -> SyntaxProblem:
     start = failure.source.text.rfind("\\", 0, failure.offset)
     written = failure.source.text[start : start + 2].rstrip()
     hint = "write \\\\ for a backslash, or put the text in single quotes"
     return failure.at(start, f"invalid escape sequence {written} in double quotes", hint, start + len(written))
 
 
-def _surrogate(failure: _Failure) -> SyntaxProblem:
+def _surrogate(failure: _TomlFailure) -> SyntaxProblem:
     return surrogate_problem(failure.source, failure.source.text.rfind("\\", 0, failure.offset), "TOML")
 
 
-def _control_character(failure: _Failure) -> SyntaxProblem:
+def _control_character(failure: _TomlFailure) -> SyntaxProblem:
     if failure.next == "\n":
         return _open_quote(failure)
     code = ord(failure.next)

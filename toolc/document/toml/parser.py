@@ -9,10 +9,10 @@ from typing import Final
 import tomli
 
 from toolc.document.edits import fix, quote, unquoted
-from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, refusal
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, unsupported_value
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 from toolc.document.toml.errors import syntax_problem
-from toolc.document.toml.positions import Items, Place, Table, scan
+from toolc.document.toml.positions import Items, Table, ValueRange, scan
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit
 from toolc.model.source import Position, SourceText, Span
@@ -24,7 +24,7 @@ def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
     """Return the root of ``source``; None if it is not valid TOML. Findings go to ``diagnostics``."""
     try:
         values = tomli.loads(source.text)
-        return _Builder(source, diagnostics).mapping(scan(source.text), values, depth=1)
+        return _NodeBuilder(source, diagnostics).mapping(scan(source.text), values, depth=1)
     except tomli.TOMLDecodeError as error:
         _report(error, source, diagnostics)
     except TooDeepError as error:
@@ -49,7 +49,7 @@ def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagn
         syntax_problem(error, source.path).report(diagnostics)
 
 
-class _Builder:
+class _NodeBuilder:
     """Combines values and their positions to nodes."""
 
     def __init__(self, source: SourceText, diagnostics: Diagnostics) -> None:
@@ -64,7 +64,7 @@ class _Builder:
         )
         return Mapping.of(entries, self._source.span(table.start, max(table.end, table.start + 1)))
 
-    def _node(self, place: Place, value: object, depth: int) -> Node:
+    def _node(self, place: ValueRange, value: object, depth: int) -> Node:
         if depth > MAX_DEPTH:
             raise TooDeepError(place.start)
         match place, value:
@@ -77,9 +77,9 @@ class _Builder:
             case _:
                 return self._scalar(place, value)
 
-    def _scalar(self, place: Place, value: object) -> Scalar:
+    def _scalar(self, place: ValueRange, value: object) -> Scalar:
         span = self._source.span(place.start, place.end)
-        refused = refusal(value, self._source.text[place.start : place.end])
+        refused = unsupported_value(value, self._source.text[place.start : place.end])
         if refused:
             written = self._source.between(span)
             is_date = isinstance(value, date | time)  # a datetime is a date

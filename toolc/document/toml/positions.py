@@ -32,7 +32,7 @@ class Items:
 
     start: int
     end: int
-    items: list[Place] = field(default_factory=list)
+    items: list[ValueRange] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -50,10 +50,10 @@ class Key:
 
     start: int
     end: int
-    value: Place
+    value: ValueRange
 
 
-Place: TypeAlias = Leaf | Items | Table
+ValueRange: TypeAlias = Leaf | Items | Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def leaves(text: str) -> Iterator[tuple[int, int]]:
     yield from _leaves(scan(text))
 
 
-def _leaves(place: Place) -> Iterator[tuple[int, int]]:
+def _leaves(place: ValueRange) -> Iterator[tuple[int, int]]:
     match place:
         case Leaf(start=start, end=end):
             yield start, end
@@ -160,7 +160,7 @@ class Scanner:
             self.skip(_BLANKS)
         return names
 
-    def value(self, depth: int) -> Place:
+    def value(self, depth: int) -> ValueRange:
         """Read any value."""
         if depth > MAX_DEPTH:
             raise TooDeepError(self.offset)
@@ -225,7 +225,7 @@ def _descend(table: Table, names: list[Name]) -> Table:
     return table
 
 
-def _table(place: Place) -> Table:
+def _table(place: ValueRange) -> Table:
     """Return a table itself, or the last one of an array of tables."""
     found = place.items[-1] if isinstance(place, Items) else place
     assert isinstance(found, Table)

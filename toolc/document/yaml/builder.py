@@ -22,11 +22,11 @@ from toolc.document.nodes import (
     MappingEntry,
     Marks,
     Node,
-    Refusal,
     Scalar,
     Sequence,
-    refusal,
+    UnsupportedValue,
     span_at,
+    unsupported_value,
     value_span,
 )
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
@@ -71,21 +71,21 @@ class Meaning:
 
     value: Value
     elsewhere: str = ""
-    refused: Refusal | None = None
+    refused: UnsupportedValue | None = None
 
 
 @lru_cache(maxsize=4096)
 def meaning(text: str) -> Meaning:
     """Return the meaning of the plain (unquoted) scalar ``text``."""
     if text in _WORDS:
-        return Meaning(_WORDS[text], refused=refusal(_WORDS[text], text))
+        return Meaning(_WORDS[text], refused=unsupported_value(_WORDS[text], text))
     if text in _WORDS_1_1:
         return Meaning(text, describe_value(_WORDS_1_1[text]))
     if text[0] not in NUMBERS:
         return Meaning(text)
     value = _number(text)
     elsewhere = "" if _SAME_IN_BOTH.fullmatch(text) else _elsewhere(text, value)
-    return Meaning(value, elsewhere, refusal(value, text))
+    return Meaning(value, elsewhere, unsupported_value(value, text))
 
 
 def describe_value(value: object) -> str:
@@ -326,7 +326,7 @@ class Builder:
             self.diagnostics.add(
                 codes.BAD_VALUE, f"'{node.value}' is not a valid {_short(node.tag)}", self._span(node), "drop the tag"
             )
-        elif refused := refusal(value, node.value):
+        elif refused := unsupported_value(value, node.value):
             self.diagnostics.add(refused.code, refused.message, self._span(node), refused.hint)
         return value
 

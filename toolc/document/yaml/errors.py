@@ -65,7 +65,7 @@ _FROM_CONTEXT: Final = {"directive", "while scanning an alias", "while scanning 
 
 
 @dataclass(frozen=True)
-class _Failure:
+class _YamlFailure:
     """An error of the parser: what the problem was, what it was reading, and the place of each."""
 
     source: SourceText
@@ -149,7 +149,7 @@ def placeholder_at_fault(error: yaml.YAMLError, source: SourceText) -> tuple[Unq
     return None
 
 
-def _suspect_lines(failure: _Failure) -> Iterator[tuple[int, int]]:
+def _suspect_lines(failure: _YamlFailure) -> Iterator[tuple[int, int]]:
     """Yield the lines that may have a placeholder, each with the column before which it must start."""
     place, started = failure.place, failure.context_place
     yield place.line, place.column
@@ -159,15 +159,15 @@ def _suspect_lines(failure: _Failure) -> Iterator[tuple[int, int]]:
         yield place.line - 1, len(failure.source.line(place.line - 1))
 
 
-def _failure(error: yaml.YAMLError, source: SourceText) -> _Failure:
+def _failure(error: yaml.YAMLError, source: SourceText) -> _YamlFailure:
     if not isinstance(error, yaml.MarkedYAMLError) or (error.problem_mark or error.context_mark) is None:
-        return _Failure(source, str(error).split("\n")[0], Position(1, 1), "", Position(1, 1))
+        return _YamlFailure(source, str(error).split("\n")[0], Position(1, 1), "", Position(1, 1))
     place = position(error.problem_mark or error.context_mark)
     started = position(error.context_mark) if error.context_mark else place
-    return _Failure(source, error.problem or "", place, error.context or "", started)
+    return _YamlFailure(source, error.problem or "", place, error.context or "", started)
 
 
-def _no_space(failure: _Failure, line: int) -> SyntaxProblem | None:
+def _no_space(failure: _YamlFailure, line: int) -> SyntaxProblem | None:
     """Return the problem that ``line`` begins with ``key:value``, which is text; None if it does not."""
     found = _KEY_AND_COLON.match(failure.source.line(line))
     if found is None:
@@ -178,7 +178,7 @@ def _no_space(failure: _Failure, line: int) -> SyntaxProblem | None:
     return failure.at(Position(line, found.end()), "a space is missing after this ':'", "write 'key: value'")
 
 
-def _no_colon(failure: _Failure) -> SyntaxProblem:
+def _no_colon(failure: _YamlFailure) -> SyntaxProblem:
     started = failure.context_place
     text = failure.source.line(started.line)[started.column - 1 :].split(" #")[0].rstrip()
     return _no_space(failure, started.line) or failure.at(
@@ -186,7 +186,7 @@ def _no_colon(failure: _Failure) -> SyntaxProblem:
     )
 
 
-def _unexpected_colon(failure: _Failure) -> SyntaxProblem:
+def _unexpected_colon(failure: _YamlFailure) -> SyntaxProblem:
     """Return the problem of a ``:`` where no key can be: in a value, or after a key that is indented too far."""
     before = failure.before
     if ": " in before or re.match(r"\s*(?:-\s+)*[\"']", before):
@@ -210,7 +210,7 @@ def _unexpected_colon(failure: _Failure) -> SyntaxProblem:
     )
 
 
-def _quote_value(failure: _Failure) -> Fix | None:
+def _quote_value(failure: _YamlFailure) -> Fix | None:
     number, key = failure.place.line, _KEY_BEFORE_TEXT.match(failure.line)
     if key is None or key.end() >= failure.place.column:
         return None
@@ -219,7 +219,7 @@ def _quote_value(failure: _Failure) -> Fix | None:
     return fix(_QUOTE_HINT, Edit(Span(failure.source.path, Position(number, key.end() + 1), end), quoted(value)))
 
 
-def _in_brackets(failure: _Failure) -> SyntaxProblem | None:
+def _in_brackets(failure: _YamlFailure) -> SyntaxProblem | None:
     opened: list[tuple[str, Position]] = []
     for token in failure.tokens_before():
         if isinstance(token, yaml.FlowSequenceStartToken):
@@ -243,7 +243,7 @@ def _in_brackets(failure: _Failure) -> SyntaxProblem | None:
     )
 
 
-def _is_outside(failure: _Failure, opened: int) -> bool:
+def _is_outside(failure: _YamlFailure, opened: int) -> bool:
     """Return whether the problem is in a line that is not meant to be in a bracket of the line ``opened``."""
     is_key = (failure.character == ":" and failure.before.strip()) or _KEY_OR_ITEM.match(failure.line)
     is_deeper = _indentation(failure.line) > _indentation(failure.source.line(opened))
@@ -254,7 +254,7 @@ def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _in_block(failure: _Failure) -> SyntaxProblem | None:
+def _in_block(failure: _YamlFailure) -> SyntaxProblem | None:
     if "node content" in failure.problem:
         return None
     if failure.character == ":" and (problem := _no_space(failure, failure.place.line)):
@@ -272,7 +272,7 @@ def _in_block(failure: _Failure) -> SyntaxProblem | None:
     return failure.at_word(failure.place, message, "check the indentation")
 
 
-def _after_value(failure: _Failure) -> SyntaxProblem:
+def _after_value(failure: _YamlFailure) -> SyntaxProblem:
     last = None
     for token in failure.tokens_before():
         last = token
@@ -285,7 +285,7 @@ def _after_value(failure: _Failure) -> SyntaxProblem:
     return failure.at_word(failure.place, "unexpected text after the value", hint)
 
 
-def _tab(failure: _Failure) -> SyntaxProblem:
+def _tab(failure: _YamlFailure) -> SyntaxProblem:
     if failure.before.strip():
         message, hint, fixed = "YAML does not allow a tab here", "write a space", None
     else:
@@ -294,7 +294,7 @@ def _tab(failure: _Failure) -> SyntaxProblem:
     return failure.at(failure.place, message, hint, code=codes.STRAY_CHARACTER, fix=fixed)
 
 
-def _spaces_for_tabs(failure: _Failure) -> Fix | None:
+def _spaces_for_tabs(failure: _YamlFailure) -> Fix | None:
     """Return the fix that writes two spaces for each tab of an indentation, in all lines that start with a tab."""
     edits = []
     for number, line in enumerate(failure.source.lines, start=1):
@@ -305,13 +305,13 @@ def _spaces_for_tabs(failure: _Failure) -> Fix | None:
     return fix("indent with spaces", *edits)
 
 
-def _open_quote(failure: _Failure) -> SyntaxProblem:
+def _open_quote(failure: _YamlFailure) -> SyntaxProblem:
     started = failure.context_place
     quote = failure.source.line(started.line)[started.column - 1 : started.column]
     return failure.at(started, "this quote is never closed", f"end the text with {quote}")
 
 
-def _escape(failure: _Failure) -> SyntaxProblem:
+def _escape(failure: _YamlFailure) -> SyntaxProblem:
     column = failure.line.rfind("\\", 0, failure.place.column)
     place, written = Position(failure.place.line, column + 1), failure.line[column : column + 2]
     if "Unicode" in failure.problem:

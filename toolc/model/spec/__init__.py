@@ -11,7 +11,7 @@ Public names: ``Argv``, ``ErrorKind``, ``ExitError``, ``File``, ``HostFunction``
 ``AgentProvider``, ``CompositeBackend``, ``Step``, ``Strategy`` (``composed_backends``); ``ApiKeyAuth``, ``Auth``,
 ``BasicAuth``, ``BearerAuth``, ``Body``, ``CursorPages``, ``Field``, ``FormBody``, ``HttpBackend``,
 ``HttpErrorRule``, ``HttpRetry``, ``JsonBody``, ``LinkPages``, ``Method``, ``MultipartBody``, ``NumberedPages``,
-``OAuth2Auth``, ``OffsetPages``, ``Pagination``, ``Part``, ``Scheme``, ``Style``, ``TextBody``, ``Url``
+``OAuth2Auth``, ``OffsetPages``, ``Pagination``, ``MultipartPart``, ``Scheme``, ``Style``, ``TextBody``, ``Url``
 (``http_backend``); ``Build``, ``Commit``, ``Destination``, ``EnvVar``, ``Expose``, ``Lifetime``, ``Limits``,
 ``MinIsolation``, ``NetworkSpec``, ``SandboxSpec``, ``SecretEnvVar``, ``SecretSpec``, ``TransactionSpec``,
 ``WorkspaceMode``, ``MIB`` (``sandbox``); ``Annotations``, ``Backend``, ``Expect``, ``ExpectedChanges``,

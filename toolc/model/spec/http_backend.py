@@ -29,11 +29,11 @@ __all__ = [
     "LinkPages",
     "Method",
     "MultipartBody",
+    "MultipartPart",
     "NumberedPages",
     "OAuth2Auth",
     "OffsetPages",
     "Pagination",
-    "Part",
     "Scheme",
     "Style",
     "TextBody",
@@ -81,7 +81,7 @@ class FormBody:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class MultipartPart:
     """One part of a multipart body: ``value`` as text, or the workspace file with that path if ``is_file``."""
 
     name: str
@@ -95,7 +95,7 @@ class MultipartBody:
     """``body.multipart``: ``multipart/form-data``."""
 
     tag: ClassVar[Literal["multipart"]] = "multipart"
-    parts: tuple[Part, ...]
+    parts: tuple[MultipartPart, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from toolc.model.json_schema import JsonObject, JsonValue, inner_schemas, map_subschemas
+from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas, map_subschemas
 from toolc.model.spec.tool import Annotations, ToolSpec
 
 __all__ = ["Loss", "LossLog"]
@@ -113,7 +113,7 @@ def _with_items(schema: JsonObject) -> JsonObject:
 
 def _lacks_items(schema: JsonObject) -> bool:
     """Whether there is an array type without ``items`` in ``schema``."""
-    return (_is_array(schema) and "items" not in schema) or any(map(_lacks_items, inner_schemas(schema)))
+    return (_is_array(schema) and "items" not in schema) or any(map(_lacks_items, direct_subschemas(schema)))
 
 
 def _is_array(schema: JsonObject) -> bool:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.json_schema.lowering import LossLog, child, say
 from toolc.providers.json_schema.references import References, merge_all_of
-from toolc.validation.coercion import takes_null
+from toolc.validation.coercion import allows_null
 
 __all__ = ["CLOSES"]
 
@@ -199,7 +199,7 @@ class _Lowering:
 
     def _or_null(self, source: JsonValue, lowered: JsonValue, pointer: str) -> JsonObject:
         assert isinstance(lowered, dict)
-        if takes_null(self.references.root, source):
+        if allows_null(self.references.root, source):
             message = f"{self.mode.provider}'s strict mode requires it: null is given where it could be left out"
             self.losses.add(pointer, message)
             return lowered

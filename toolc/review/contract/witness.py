@@ -14,7 +14,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.movement import SchemaChange
 from toolc.review.model.change import Counterexample, Route
 from toolc.review.model.schema_node import Node, is_same, list_under, map_under, root
-from toolc.validation.validate import UnresolvableError, errors
+from toolc.validation.validate import UnresolvableError, validation_errors
 
 BY_TYPE: Final[dict[str, tuple[JsonValue, ...]]] = {
     "string": (
@@ -174,7 +174,7 @@ def _fitting(node: Node, depth: int, patience: Iterator[int]) -> JsonValue:
     # A schema without references is validated alone: whole schemas are large.
     root = node.root if "'$ref'" in repr(node.schema) else node.schema
     for value, _ in zip(chain([first], tried), patience, strict=False):
-        if not errors(root, value, at=node.schema):
+        if not validation_errors(root, value, at=node.schema):
             return value
     return first
 
@@ -254,9 +254,9 @@ def witness(
         for value in islice(_tries(root(accepts), root(refuses), movement.route), TRIES):
             if not effort.spend(value):
                 return other or TOO_MANY
-            if errors(accepts, value):
+            if validation_errors(accepts, value):
                 continue
-            for wrong in errors(refuses, value):
+            for wrong in validation_errors(refuses, value):
                 if tuple(wrong.absolute_schema_path) == movement.route:
                     return Counterexample(value, wrong.message[:200])
                 other = other or Counterexample(value, wrong.message[:200])

@@ -29,7 +29,7 @@ _WORD: Final = re.compile(r"\w+")
 class ToolPair:
     """One tool in both states; None in the state that lacks it.
 
-    ``renamed`` is probable, never certain: ``why`` says what the two tools share.
+    ``rename_fix`` is probable, never certain: ``why`` says what the two tools share.
     """
 
     status: Status

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.project import Project
-from toolc.model.call_graph import by_name
+from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import tool_to_json
@@ -123,7 +123,7 @@ class State:
     @cached_property
     def by_name(self) -> Mapping[str, ToolSpec]:
         """The tools by their names and aliases, as callers name them."""
-        return by_name(tool.spec for tool in self.tools.values())
+        return tools_by_name(tool.spec for tool in self.tools.values())
 
     @cached_property
     def toolsets(self) -> Mapping[str, Mapping[str, Span | None]]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from toolc.model.call_graph import called
+from toolc.model.call_graph import called_tools
 from toolc.model.spec.code_backends import File, PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.tool import EFFECT, ToolSpec
 from toolc.review.model.change import Grade, Route, ToolChange
@@ -80,11 +80,11 @@ def _packages(tool: ToolSpec) -> tuple[str, ...]:
 
 def _calls(sides: Sides) -> Iterator[ToolChange]:
     """Yield a change for each called tool that was replaced or does something else, by any of its names."""
-    for name in called(sides.after):
+    for name in called_tools(sides.after):
         before, after = sides.state_before.by_name.get(name), sides.state_after.by_name.get(name)
         route = ("backend", sides.after.backend.tag)
         was, now = before.name if before else None, after.name if after else None
-        if was != now and sides.before and name in called(sides.before):
+        if was != now and sides.before and name in called_tools(sides.before):
             words = f"it calls another tool by the name {name}"
             yield sides.risk("RSK07", "high", words, route, was, now, subject=name)
         elif before and after and _digests(sides.state_before, before) != _digests(sides.state_after, after):

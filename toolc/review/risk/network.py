@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from toolc.model.destinations import covers, show_destination
+from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import Grant, permissions_of
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend, Method, Url
@@ -28,7 +28,7 @@ def check_destinations(sides: Sides) -> Iterator[ToolChange]:
     for each in gained(sides.permissions_before.hosts, sides.permissions_after.hosts):
         if any(covers(other, each.value) for other in had):
             continue
-        name = show_destination(each.value)
+        name = format_destination(each.value)
         rule = PUBLIC if each.value.kind == "public" else "RSK01"
         words = "any public address" if each.value.kind == "public" else name
         yield sides.risk(rule, "high", f"a call may now reach {words}{each.by}", _ALLOW, before, name)
@@ -54,7 +54,7 @@ def _url_of(tool: ToolSpec | None) -> object:
 
 
 def _shown(hosts: Sequence[Grant[Destination]]) -> str | None:
-    return ", ".join(show_destination(each.value) for each in hosts) or None
+    return ", ".join(format_destination(each.value) for each in hosts) or None
 
 
 _STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST": 1, "PUT": 2, "PATCH": 2, "DELETE": 3}

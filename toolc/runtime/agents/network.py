@@ -20,7 +20,7 @@ from typing import Final
 import httpcore2
 import httpx2
 
-from toolc.model.destinations import show_destination, show_host
+from toolc.model.destinations import format_destination, format_host
 from toolc.model.plan import LOCALHOST
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
@@ -60,7 +60,7 @@ class Connection:
             port=self.decision.port,
             allowed=entry is not None and not self.remedy,
             address=self.address,
-            entry=show_destination(entry) if entry else "",
+            entry=format_destination(entry) if entry else "",
             reason=self.reason,
             remedy=self.remedy,
             bytes_in=self.bytes_in,
@@ -93,7 +93,7 @@ class EgressNetwork(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         """Connect to ``host``. Raises ``RefusedError`` and ``InterruptedWaitError``."""
-        contact = Connection(decide(self._allow, show_host(host), port))
+        contact = Connection(decide(self._allow, format_host(host), port))
         self._contacts.append(contact)
         try:
             connection = self._connect(contact)

@@ -13,7 +13,7 @@ from typing import Final
 import httpx2
 
 from toolc.model.call import BoundCall
-from toolc.model.destinations import show_host
+from toolc.model.destinations import format_host
 from toolc.model.errors import UsageError
 from toolc.model.events import ToolConnect, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -58,7 +58,7 @@ def opened(
     own = Destination(kind="exact", host=url.host, port=url.port)
     network = EgressNetwork((own, *tool.sandbox.network.allow), patience, on_attempt)
     transport = EgressTransport(network, _key_header(backend, tool, secrets, dialect), secrets.redactor.data)
-    written = f"{url.scheme}://{show_host(url.host)}:{url.port}{url.path.render({})}"
+    written = f"{url.scheme}://{format_host(url.host)}:{url.port}{url.path.render({})}"
     with httpx2.Client(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as http:
         yield Api(dialect, connect(written, http), network)
 
@@ -91,7 +91,7 @@ def _key_header(
     hosts = next((each.hosts for each in tool.sandbox.secrets if each.name == name), ())
     if host not in hosts:
         raise ModelError("denied", f"the secret {name!r} may go to {', '.join(hosts) or 'no host'}, not to {host}")
-    url = f"{backend.base_url.scheme}://{show_host(host)}:{backend.base_url.port}"
+    url = f"{backend.base_url.scheme}://{format_host(host)}:{backend.base_url.port}"
     if not parse_url(url).is_private:
         raise ModelError("denied", f"the secret {name!r} goes over TLS only, and {host} is asked over http")
     key = secrets.values[name]

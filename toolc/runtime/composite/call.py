@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from toolc.model.call import BoundCall
-from toolc.model.http_plan import Reading
+from toolc.model.http_plan import ResponseHandling
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Text, ToolResult
 from toolc.model.spec.sandbox import SandboxSpec
@@ -33,7 +33,7 @@ def in_words(
     if result.is_error or (wanted.select is None and wanted.template is None):
         return result
     limits = tool.spec.sandbox.limits
-    brought = libraries(Reading(select=wanted.select, template=wanted.template))
+    brought = libraries(ResponseHandling(select=wanted.select, template=wanted.template))
     spec = replace(
         tool.spec,
         backend=replace(ENTRY, files=(*ENTRY.files, *brought)),

@@ -15,7 +15,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Text, ToolFailure, ToolResult
 from toolc.model.spec.composed_backends import Step
 from toolc.model.spec.tool import ToolSpec
-from toolc.model.template import STEPS, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template, fill
+from toolc.model.template import STEPS, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template, render_json
 
 MAX_WORK: Final = 1_000_000
 """How many steps an evaluation may take and values it may create, in total: about one second."""
@@ -187,7 +187,7 @@ def arguments_of(step: Step, arguments: JsonObject, ran: Mapping[str, StepResult
     Raises ``TemplateError``.
     """
     seen: JsonObject = {name: each.seen() for name, each in ran.items()}
-    found: JsonValue = fill(_present(step.args, ran), {**arguments, STEPS: seen})
+    found: JsonValue = render_json(_present(step.args, ran), {**arguments, STEPS: seen})
     assert isinstance(found, dict)
     return found
 

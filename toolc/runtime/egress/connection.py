@@ -20,7 +20,7 @@ from toolc.guest.frames import (
     ProtocolError,
     encode,
 )
-from toolc.model.destinations import show_destination
+from toolc.model.destinations import format_destination
 from toolc.model.result import ConnectionAttempt
 from toolc.runtime.egress.policy import Decision
 from toolc.runtime.egress.tls_sni import ClientHelloFilter
@@ -92,7 +92,7 @@ class EgressConnection:
             port=self.decision.port,
             allowed=self.allowed,
             address=self.address,
-            entry=show_destination(entry) if entry else "",
+            entry=format_destination(entry) if entry else "",
             reason=self.reason,
             remedy=self.remedy,
             bytes_in=self.bytes_in,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolc.model.destinations import HostError, canonical_host, show_destination, show_host
+from toolc.model.destinations import HostError, canonical_host, format_destination, format_host
 from toolc.model.plan import LOCALHOST
 from toolc.model.spec.sandbox import Destination
 
@@ -137,7 +137,7 @@ def decide(allow: Sequence[Destination], host: str, port: int) -> Decision:
     entry = next((each for each in allow if _covers(each, name, port)), None)
     if entry is not None:
         return Decision(host=name, port=port, entry=entry)
-    remedy = show_destination(Destination(kind="exact", host=name, port=port))
+    remedy = format_destination(Destination(kind="exact", host=name, port=port))
     return Decision(host=name, port=port, reason=f"no entry of network.allow covers {remedy}", remedy=remedy)
 
 
@@ -155,7 +155,7 @@ def admit(decision: Decision, allow: Sequence[Destination], addresses: Sequence[
         if what is None or _is_named(decision, allow, str(address)):
             admitted.append(str(address))
         elif not reason:
-            remedy = f"{show_host(str(address))}:{decision.port}"
+            remedy = f"{format_host(str(address))}:{decision.port}"
             lead = "" if decision.is_literal else f"{decision.host} leads to "
             reason = f"{lead}{address}, which is {what}; only an entry {remedy} would allow that"
     if admitted:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from toolc.backends import BACKEND_KINDS
-from toolc.model.call_graph import circle
+from toolc.model.call_graph import find_cycle
 from toolc.model.errors import RegistryError, UsageError
 from toolc.model.registry import RegisteredTool
 from toolc.model.registry_file import digests
@@ -74,11 +74,11 @@ def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> 
     ``find`` returns a tool by name, and raises ``UsageError`` if there is none.
     """
     found = ReviewedTools(find)
-    if names := circle(tool.spec, found):
+    if names := find_cycle(tool.spec, found):
         raise RegistryError(
             f"tool {tool.spec.name!r} would call itself: {' -> '.join(names)}; take one of them out of the circle"
         )
-    if not tool.is_of_this_program and digests(tool.spec, found).effect != tool.effect_digest:
+    if not tool.is_host_defined and digests(tool.spec, found).effect != tool.effect_digest:
         others = ", ".join(sorted(found.names())) or "none"
         lost = ", ".join(sorted(found.lost()))
         others += f"; not here, or functions of this program: {lost}" if lost else ""

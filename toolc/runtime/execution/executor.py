@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import TypeAlias
 
 from toolc.model.call import ToolCall
-from toolc.model.call_graph import MAX_DEPTH, called
+from toolc.model.call_graph import MAX_DEPTH, called_tools
 from toolc.model.errors import UsageError
 from toolc.model.events import Listener, ToolEnd
 from toolc.model.json_schema import JsonValue
@@ -22,7 +22,7 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, HostFunction
 from toolc.model.spec.tool import ToolSpec
-from toolc.policy.rules import refuse
+from toolc.policy.rules import enforce_policies
 from toolc.runtime.caller import CallContext, as_part, no_caller
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.admission import ReviewedTools, check_calls
@@ -60,7 +60,7 @@ class CallPipeline:
         """
         if not self._is_own(tool.spec):
             self._check_approved(tool)
-        if called(tool.spec):
+        if called_tools(tool.spec):
             check_calls(tool, self._find)
         one = Call(
             tool=tool,
@@ -116,7 +116,7 @@ class CallPipeline:
         if lock is not None:
             lock.check(tool)
         if policy is not None:
-            refuse(tool.spec, ReviewedTools(self._find), (policy,))
+            enforce_policies(tool.spec, ReviewedTools(self._find), (policy,))
 
     def _may_call(self, tool: ToolSpec) -> bool:
         """Return whether the owner may call ``tool``.
@@ -124,7 +124,7 @@ class CallPipeline:
         Only tools of the program itself may call functions of the program.
         """
         is_the_hosts = isinstance(tool.backend, HostFunction) and not self._is_own(tool)
-        return not is_the_hosts or (self._owner is not None and self._owner.is_of_this_program)
+        return not is_the_hosts or (self._owner is not None and self._owner.is_host_defined)
 
     def _is_own(self, tool: ToolSpec) -> bool:
         """Return whether ``tool`` is toolc's own tool that reads stored results."""

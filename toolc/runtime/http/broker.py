@@ -15,9 +15,9 @@ from urllib.parse import quote, unquote
 
 from toolc.backends.content import parse_json
 from toolc.guest.frames import ProtocolError
-from toolc.model.destinations import show_host
-from toolc.model.http_plan import HttpCall, Named, Pieces, slots
-from toolc.model.json_schema import JsonObject, JsonValue, list_index, tokens
+from toolc.model.destinations import format_host
+from toolc.model.http_plan import HttpCall, NamedValue, Pieces, slots
+from toolc.model.json_schema import JsonObject, JsonValue, list_index, pointer_tokens
 from toolc.model.spec.http_backend import CursorPages, NumberedPages, OffsetPages
 from toolc.model.spec.sandbox import SecretSpec
 from toolc.runtime.egress.transport import Opening, RefusedError, Transport
@@ -113,7 +113,7 @@ class HttpBroker:
         call = self._call
         target = self._origin
         fields = [each for each in call.query if each.name not in query]
-        fields += [Named(name, (value,)) for name, value in query.items()]
+        fields += [NamedValue(name, (value,)) for name, value in query.items()]
         self._check_secrets(target, *(each.value for each in fields))
         path, _, own = target.path.partition("?")
         kept = [each for each in own.split("&") if each and each.partition("=")[0] not in query]
@@ -135,7 +135,7 @@ class HttpBroker:
         self,
         target: Target,
         method: str,
-        headers: tuple[Named, ...],
+        headers: tuple[NamedValue, ...],
         *,
         with_body: bool,
         is_other: bool = False,
@@ -160,7 +160,7 @@ class HttpBroker:
         def wrap(connection: socket.socket) -> Transport:
             return FramedTransport(transport(connection, target.scheme, target.host))
 
-        return Opening(host=show_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
+        return Opening(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
 
     def _authorization(self, target: Target) -> bytes:
         if self._token is None:
@@ -184,7 +184,7 @@ class HttpBroker:
 
         self._token = None
         TOKENS.forget(self._token_key)
-        return Opening(host=show_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
+        return Opening(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
 
     def _keep_token(self, token: str, seconds: float | None) -> None:
         self._token = token
@@ -241,7 +241,7 @@ def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
     whole = [parse_json(body)]
     place: JsonValue = whole
     key = "0"
-    for token in tokens(pointer):
+    for token in pointer_tokens(pointer):
         place = _child(place, key, pointer)
         key = token
     _put(place, key, cursor, pointer)

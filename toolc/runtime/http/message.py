@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from toolc.model.http_plan import HttpCall, Reading, slots
+from toolc.model.http_plan import HttpCall, ResponseHandling, slots
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import CursorPages, LinkPages, NumberedPages, OffsetPages, Pagination
@@ -27,7 +27,7 @@ _ABOUT: Final[Mapping[str, type]] = {
 }  # fmt: skip
 
 
-def libraries(reading: Reading) -> tuple[File, ...]:
+def libraries(reading: ResponseHandling) -> tuple[File, ...]:
     """Return the source files that the guest needs. They are pure Python and need not be in the image.
 
     They run in the guest because they process data from a server.
@@ -66,7 +66,7 @@ def message(call: HttpCall, output_bytes: int) -> JsonObject:
         "cut_mark": call.cut_mark,
         "has_token": call.token is not None,
         "needs_token": call.needs_token,
-        "is_begun": call.goes_ahead,
+        "is_begun": call.can_send_early,
         "retry": {
             "statuses": [*reading.retry.statuses],
             "attempts": reading.retry.attempts,

@@ -11,8 +11,8 @@ from typing import Final
 from urllib.parse import quote
 
 from toolc.backends.http_templates import escape
-from toolc.model.destinations import HostError, canonical_host, is_loopback, show_host
-from toolc.model.http_plan import Base64, FormPart, MultipartForm, Named, Pieces, PlainBody, RequestBody, Slot
+from toolc.model.destinations import HostError, canonical_host, format_host, is_loopback
+from toolc.model.http_plan import Base64, FormPart, MultipartForm, NamedValue, Pieces, PlainBody, RequestBody, Slot
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_URL: Final = 8192
@@ -44,7 +44,7 @@ class Target:
     @property
     def authority(self) -> str:
         """The value of the header ``Host``."""
-        host = show_host(self.host)
+        host = format_host(self.host)
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
@@ -106,7 +106,7 @@ def _fill_one(piece: str | Slot | Base64, secrets: Mapping[str, str]) -> bytes:
             return escape(secrets[name], place).encode()
 
 
-def fill_header(header: Named, secrets: Mapping[str, str]) -> bytes:
+def fill_header(header: NamedValue, secrets: Mapping[str, str]) -> bytes:
     """Return a header line. Raise ``RefusedError`` for a secret that would end the line."""
     value = fill(header.value, secrets)
     if _LINE_END.search(value):
@@ -114,7 +114,7 @@ def fill_header(header: Named, secrets: Mapping[str, str]) -> bytes:
     return f"{header.name}: ".encode() + value + b"\r\n"
 
 
-def fill_query(fields: Sequence[Named], secrets: Mapping[str, str]) -> str:
+def fill_query(fields: Sequence[NamedValue], secrets: Mapping[str, str]) -> str:
     """Return the fields of a query, escaped."""
     return "&".join(f"{each.name}={fill(each.value, secrets).decode()}" for each in fields)
 

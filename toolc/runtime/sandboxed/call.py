@@ -31,7 +31,7 @@ from toolc.backends.python import Python
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.call import BoundCall
-from toolc.model.http_plan import Reading
+from toolc.model.http_plan import ResponseHandling
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import LoopbackProxy, Plan, PluginCall, Profile, PythonCall
 from toolc.model.registry import RegisteredTool
@@ -109,7 +109,7 @@ def shaping(call: BoundCall, profile: Profile, result: ToolResult, outcome: Outc
             entry=ENTRY.entry,
             function=ENTRY.function,
             arguments=arguments(call, result, profile.limits.output_bytes),
-            files=(*ENTRY.files, *libraries(Reading(select=wanted.select, template=wanted.template))),
+            files=(*ENTRY.files, *libraries(ResponseHandling(select=wanted.select, template=wanted.template))),
         ),
         call_id=call.call_id,
     )

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from toolc.model.call import ApproveChanges, Confirm
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import Lock, LockError
-from toolc.model.plan import LoopbackProxy, Mount, Profile, loopback
+from toolc.model.plan import LoopbackProxy, Mount, Profile, loopback_proxy
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
@@ -122,7 +122,7 @@ _INCOMPARABLE: Final = {
 def _loopback(tool: ToolSpec) -> LoopbackProxy:
     """Return the addresses that the tool's own programs connect to. Backends without programs need none."""
     has_programs = isinstance(tool.backend, ShellBackend | PythonBackend | PluginBackend)
-    return loopback(tool.sandbox.network.allow) if has_programs else LoopbackProxy()
+    return loopback_proxy(tool.sandbox.network.allow) if has_programs else LoopbackProxy()
 
 
 def _mount(tool: ToolSpec, workspace: Path | None) -> Mount | None:

@@ -15,7 +15,7 @@ from toolc.guest import frames
 from toolc.guest.bundle import bundle
 from toolc.guest.flow_control import max_reports
 from toolc.guest.frames import ProtocolError
-from toolc.model.destinations import show_host
+from toolc.model.destinations import format_host
 from toolc.model.events import Stream
 from toolc.model.http_plan import HttpCall
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -149,7 +149,7 @@ class Conversation:
     @property
     def goes_ahead(self) -> bool:
         """Whether the host sends the call's request without waiting for the guest."""
-        return isinstance(self._plan.invocation, HttpCall) and self._plan.invocation.goes_ahead
+        return isinstance(self._plan.invocation, HttpCall) and self._plan.invocation.can_send_early
 
     @property
     def answers(self) -> LineOutput:
@@ -302,7 +302,7 @@ def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes
     listening = plan.profile.loopback
     if listening != LoopbackProxy():
         call["network"] = {
-            "forwards": [[each.address, each.port, show_host(each.host)] for each in listening.forwards],
+            "forwards": [[each.address, each.port, format_host(each.host)] for each in listening.forwards],
             "proxy": [listening.proxy, PROXY_PORT] if listening.proxy else None,
         }
     if isinstance(invocation, HttpCall):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.data.pages import pages
+from toolc.data.pages import rule_pages
 
 
 def test_a_mistake_in_the_arguments_does_not_hide_how_deep_calls_stand(tmp_path: Path) -> None:
     spec = tmp_path / "tool.yaml"
-    spec.write_text(pages()["TC107"].bad.replace("{id: next,", '{id: next, args: {word: "{{ nothing }}"},'))
+    spec.write_text(rule_pages()["TC107"].bad.replace("{id: next,", '{id: next, args: {word: "{{ nothing }}"},'))
     found = {each.code.number for each in compile_specs([spec]).diagnostics.sorted()}
     assert found >= {"TC107", "TC406"}

@@ -16,8 +16,8 @@ from toolc.model.spec.http_backend import (
     JsonBody,
     LinkPages,
     MultipartBody,
+    MultipartPart,
     Pagination,
-    Part,
     TextBody,
     Url,
 )
@@ -100,8 +100,8 @@ def test_fields_are_sorted_and_numbers_are_text(tmp_path: Path) -> None:
             '{multipart: {f: {file: "{{ id }}", content_type: text/csv}, note: "{{ note }}"}}',
             MultipartBody(
                 parts=(
-                    Part(name="f", value=Template((ID,)), is_file=True, content_type="text/csv"),
-                    Part(name="note", value=Template((NOTE,))),
+                    MultipartPart(name="f", value=Template((ID,)), is_file=True, content_type="text/csv"),
+                    MultipartPart(name="note", value=Template((NOTE,))),
                 )
             ),
         ),

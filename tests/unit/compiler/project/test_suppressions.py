@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from compiled import compile_text, found_in
 
-from toolc.model.diagnostics import MOST_ALIKE
+from toolc.model.diagnostics import MAX_SAME_CODE
 
 HEAD = "toolc: 1\nname: hello\n"
 TAIL = "backend: {shell: {argv: [echo, hello]}}\n"
@@ -99,7 +99,7 @@ def test_what_other_files_take_part_in_is_never_called_unused(tmp_path: Path) ->
 @pytest.mark.slow
 def test_very_many_comments_do_not_take_forever(tmp_path: Path) -> None:
     text = HEAD + "# toolc: ignore[TC204] x\n" * 20_000 + "description: Say hello to the world.\n" + TAIL
-    assert len(found_in(tmp_path, text)) == MOST_ALIKE + 1
+    assert len(found_in(tmp_path, text)) == MAX_SAME_CODE + 1
 
 
 def test_comments_in_python_files_beside_a_spec(tmp_path: Path) -> None:

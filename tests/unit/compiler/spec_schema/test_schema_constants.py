@@ -20,7 +20,7 @@ from toolc.model.spec.composed_backends import AgentProvider, Strategy
 from toolc.model.spec.http_backend import Method
 from toolc.model.spec.sandbox import Commit, Expose, Lifetime, MinIsolation, WorkspaceMode
 from toolc.model.spec.tool import FORMAT, ResultFormat
-from toolc.policy.policy import BackendKind, Required
+from toolc.policy.policy import BackendKind, RequiredField
 
 SPEC: Final[Any] = spec_schema()
 PROJECT: Final[Any] = project_schema()
@@ -53,7 +53,7 @@ LISTS: Final = [
     (TOOL["shorthandParameters"]["propertyNames"], tuple(sorted(RESERVED))),
     (TOOL["fullParameters"]["properties"]["properties"]["propertyNames"], tuple(sorted(RESERVED))),
     (PROJECT["properties"]["lint"]["properties"]["severity"], ("error", "warning", "off")),
-    (POLICY["require"], get_args(Required)),
+    (POLICY["require"], get_args(RequiredField)),
     (POLICY["backends"], get_args(BackendKind)),
     (POLICY["expose"], get_args(Expose)),
     (POLICY["workspace"], get_args(WorkspaceMode)),

@@ -21,7 +21,7 @@ from toolc.compiler.project.discovery import PROJECT_FILES
 from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.schema.check_schema import _KEYWORDS
 from toolc.compiler.spec_schema.schema import spec_schema
-from toolc.data.pages import EXAMPLE, RulePage, pages
+from toolc.data.pages import EXAMPLE, RulePage, rule_pages
 from toolc.document.loader import load
 from toolc.document.nodes import to_json
 from toolc.model.diagnostics import Diagnostic, Diagnostics
@@ -91,7 +91,7 @@ def test_a_good_spec_follows_the_schema(path: Path) -> None:
     assert [each.message for each in VALIDATOR.iter_errors(value_of(path))] == []
 
 
-@pytest.mark.parametrize("page", [page for page in pages().values() if page.good], ids=lambda page: page.number)
+@pytest.mark.parametrize("page", [page for page in rule_pages().values() if page.good], ids=lambda page: page.number)
 def test_the_good_example_of_a_page_follows_the_schema(page: RulePage, tmp_path: Path) -> None:
     path = tmp_path / EXAMPLE
     path.write_text(page.good, encoding="utf-8", errors="surrogateescape")

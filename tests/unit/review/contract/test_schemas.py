@@ -13,7 +13,7 @@ from toolc.review.contract.movement import Aspect, Direction, grade, rule
 from toolc.review.contract.schemas import schema_changes
 from toolc.review.contract.witness import NOT_FOUND, witness
 from toolc.review.model.change import Counterexample
-from toolc.validation.validate import errors
+from toolc.validation.validate import validation_errors
 
 TEXT: Final[JsonObject] = {"type": "string"}
 ONE: Final[JsonObject] = {"$ref": "#/$defs/one"}
@@ -412,7 +412,7 @@ def test_no_value_is_refused_unseen(old: JsonValue, new: JsonValue, values: list
     assert isinstance(new, dict)
     found = {each.direction for each in schema_changes(old, new)}
     for value in values:
-        was, now = not errors(old, value), not errors(new, value)
+        was, now = not validation_errors(old, value), not validation_errors(new, value)
         if was and not now:
             assert Direction.NARROWER in found
         if now and not was:
@@ -428,8 +428,8 @@ def test_every_witness_is_true(old: JsonValue, new: JsonValue) -> None:
     for movement in schema_changes(old, new):
         found = witness(old, new, movement)
         if isinstance(found, Counterexample):
-            assert not errors(old, found.value)
-            assert errors(new, found.value)
+            assert not validation_errors(old, found.value)
+            assert validation_errors(new, found.value)
 
 
 def test_where_no_call_breaks_it_says_so() -> None:

@@ -11,7 +11,7 @@ from toolc.review.contract.schemas import schema_changes
 from toolc.review.contract.witness import NOT_FOUND, TOO_MANY, UNRESOLVED, EvaluationBudget, least_object, witness
 from toolc.review.model.change import Counterexample
 from toolc.review.model.schema_node import Node
-from toolc.validation.validate import errors
+from toolc.validation.validate import validation_errors
 
 WITNESSED: Final[dict[str, tuple[JsonObject, JsonObject, JsonValue]]] = {
     "a type that is gone": ({}, {"type": "object", "required": ["a"]}, []),
@@ -55,7 +55,7 @@ def test_what_is_required_beside_it_is_a_value_that_is_allowed(beside: JsonObjec
     for old, new in ((schema(9), schema(8)), (schema(9), schema(9, "word"))):
         found = witness(old, new, schema_changes(old, new)[0])
         assert isinstance(found, Counterexample)
-        assert (errors(old, found.value), len(errors(new, found.value))) == ([], 1)
+        assert (validation_errors(old, found.value), len(validation_errors(new, found.value))) == ([], 1)
 
 
 def test_a_value_of_a_format_looks_like_it() -> None:
@@ -72,7 +72,11 @@ def test_it_is_a_value_that_the_old_one_takes_and_the_new_one_refuses(
 ) -> None:
     found = witness(old, new, schema_changes(old, new)[0])
     assert isinstance(found, Counterexample)
-    assert (found.value, bool(errors(old, value)), bool(errors(new, value))) == (value, False, True)
+    assert (found.value, bool(validation_errors(old, value)), bool(validation_errors(new, value))) == (
+        value,
+        False,
+        True,
+    )
 
 
 def test_where_there_is_none_it_says_so() -> None:

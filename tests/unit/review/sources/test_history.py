@@ -16,7 +16,7 @@ from toolc.review.reports import machine, markdown, text
 from toolc.review.rules import rules
 from toolc.review.sources.states import state_of, two_states
 from toolc.review.summary import summary
-from toolc.validation.validate import errors
+from toolc.validation.validate import validation_errors
 
 COMMITS: Final = 25
 PARAMETERS: Final = (
@@ -113,7 +113,7 @@ def judged(found: Difference) -> list[bool]:
                     assert old.result_schema
                     takes, refuses = new.result_schema, old.result_schema
                 value = change.witness.value
-                made.append(not errors(takes.value, value) and bool(errors(refuses.value, value)))
+                made.append(not validation_errors(takes.value, value) and bool(validation_errors(refuses.value, value)))
             elif change.grade == "breaking" and change.rule < "CON3":
                 assert change.no_witness
     assert all(made)

@@ -16,7 +16,7 @@ from agent_tools import KEY, SAY, agent_tool, ask_helper, executor_of, registry_
 from scripted_model import SPEECHES, OpenAISpeech, Said, ScriptedModel, Speech
 from scripted_server import Asked, certificate, json_reply, reply
 
-from toolc.config.secret_sources import GivenSource, SecretStore
+from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.model.events import Event, ToolConnect
 from toolc.model.json_schema import JsonObject
@@ -305,7 +305,7 @@ def test_a_connection_is_told_of_also_where_it_is_refused(tmp_path: Path) -> Non
 def test_a_key_that_no_header_can_hold_is_wrong_usage(tmp_path: Path) -> None:
     with ScriptedModel() as model:
         registry = registry_of(tmp_path, agent_tool(model), SAY)
-        secrets = SecretStore({"KEY": GivenSource(f"{KEY}\nX-Other: 1")}, {})
+        secrets = SecretStore({"KEY": LiteralSource(f"{KEY}\nX-Other: 1")}, {})
         with executor_of(registry, secrets=secrets) as executor, pytest.raises(UsageError) as raised:
             executor.run("helper", {"question": "why?"})
     assert str(raised.value) == (

@@ -9,7 +9,7 @@ from bypass_attempts import ADDRESSES, ALLOW, HOSTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.model.destinations import parse_destination, show_destination
+from toolc.model.destinations import format_destination, parse_destination
 from toolc.model.spec.sandbox import Destination
 from toolc.runtime.egress.policy import admit, decide, why_not_public
 
@@ -65,7 +65,7 @@ def test_there_are_more_than_two_hundred_attempts() -> None:
 def test_an_entry_allows_its_host_in_any_case(host: str, port: int, entry: str) -> None:
     found = decide(LIST, host, port).entry
     assert found is not None
-    assert show_destination(found) == entry
+    assert format_destination(found) == entry
 
 
 def test_an_empty_list_allows_nothing() -> None:

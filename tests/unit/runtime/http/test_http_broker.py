@@ -13,7 +13,16 @@ from toolc.backends.base import PlanError
 from toolc.backends.http_templates import render_url
 from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import parse_destination
-from toolc.model.http_plan import FormPart, HttpCall, MultipartForm, Named, PlainBody, Reading, Slot, TokenRequest
+from toolc.model.http_plan import (
+    FormPart,
+    HttpCall,
+    MultipartForm,
+    NamedValue,
+    PlainBody,
+    ResponseHandling,
+    Slot,
+    TokenRequest,
+)
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec.http_backend import CursorPages, Pagination
 from toolc.model.spec.sandbox import Destination, SecretSpec
@@ -126,8 +135,8 @@ def test_the_request_is_made_of_the_plan() -> None:
     call = replace(
         CALL,
         url="https://api.example.com:443/v1/items?a=1",
-        query=(Named("k", (Slot("KEY", "query"),)),),
-        headers=(Named("X-Key", ("<", Slot("KEY"), ">")), Named("Accept", ("text/csv",))),
+        query=(NamedValue("k", (Slot("KEY", "query"),)),),
+        headers=(NamedValue("X-Key", ("<", Slot("KEY"), ">")), NamedValue("Accept", ("text/csv",))),
     )
     opening = opened(call)
     assert (opening.host, opening.port, opening.is_opaque) == ("api.example.com", 443, False)
@@ -177,14 +186,14 @@ def test_a_boundary_stands_in_no_part_and_is_the_same_each_time() -> None:
 
 
 def test_a_secret_with_a_line_end_is_no_header() -> None:
-    call = replace(CALL, headers=(Named("X", (Slot("KEY"),)),))
+    call = replace(CALL, headers=(NamedValue("X", (Slot("KEY"),)),))
     with pytest.raises(RefusedError) as caught:
         broker(call, {"KEY": "one\r\nX-Other: two"}).open(b"{}")
     assert str(caught.value) == "the secret in the header 'X' holds a line end, which no header can"
 
 
 def test_a_secret_goes_to_the_hosts_of_its_own_entry_and_over_tls() -> None:
-    call = replace(CALL, headers=(Named("X", (Slot("KEY"),)),))
+    call = replace(CALL, headers=(NamedValue("X", (Slot("KEY"),)),))
     elsewhere = replace(call, url="https://other.example.com/")
     assert refusal(elsewhere) == "the secret 'KEY' may go to api.example.com, not to other.example.com"
     assert refusal(replace(call, url="http://api.example.com/")) == (
@@ -197,8 +206,8 @@ def test_a_secret_goes_to_the_hosts_of_its_own_entry_and_over_tls() -> None:
 def test_where_a_redirect_leads_gets_no_secret_of_another_origin() -> None:
     call = replace(
         CALL,
-        headers=(Named("X-Key", (Slot("KEY"),)), Named("Cookie", ("a=b",)), Named("X-Plain", ("p",))),
-        query=(Named("q", ("1",)),),
+        headers=(NamedValue("X-Key", (Slot("KEY"),)), NamedValue("Cookie", ("a=b",)), NamedValue("X-Plain", ("p",))),
+        query=(NamedValue("q", ("1",)),),
     )
     same = opened(call, url="https://api.example.com/other", method="GET").head
     assert same.startswith(b'GET /other HTTP/1.1\r\nHost: api.example.com\r\nX-Key: correct "horse" & co\r\n')
@@ -210,7 +219,7 @@ def test_where_a_redirect_leads_gets_no_secret_of_another_origin() -> None:
 
 
 def test_a_redirect_cannot_carry_a_secret_away() -> None:
-    call = replace(CALL, headers=(Named("X-Key", (Slot("KEY"),)),))
+    call = replace(CALL, headers=(NamedValue("X-Key", (Slot("KEY"),)),))
     assert refusal(call, url="https://evil.example/?k=correct%20%22horse%22%20%26%20co", method="GET") == (
         "the server redirected to another with a secret in the URL"
     )
@@ -231,8 +240,8 @@ def test_a_page_changes_one_field_of_the_query() -> None:
     call = replace(
         CALL,
         url="https://api.example.com:443/?page%26=1&z=1",
-        query=(Named("page%26", ("2",)), Named("q", ("x",))),
-        reading=Reading(pagination=pages),
+        query=(NamedValue("page%26", ("2",)), NamedValue("q", ("x",))),
+        reading=ResponseHandling(pagination=pages),
     )
     assert opened(call, query={"page&": "a/b&c"}).head.startswith(b"GET /?z=1&q=x&page%26=a%2Fb%26c HTTP/1.1\r\n")
 
@@ -243,7 +252,7 @@ def test_a_page_changes_one_value_of_the_body() -> None:
         CALL,
         method="POST",
         body=PlainBody(content_type="application/json", pieces=('{"key":"', Slot("KEY", "json"), '"}')),
-        reading=Reading(pagination=pages),
+        reading=ResponseHandling(pagination=pages),
     )
     first = b'{"key":"correct \\"horse\\" & co"}'
     assert opened(call).head.endswith(b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(first) + first)
@@ -261,7 +270,7 @@ def test_a_page_changes_one_value_of_the_body() -> None:
 def test_a_cursor_goes_to_another_origin_without_a_secret_in_it() -> None:
     pages = Pagination(style=CursorPages(pointer="/after", next="next"))
     body = PlainBody(content_type="application/json", pieces=("{}",))
-    call = replace(CALL, method="POST", body=body, reading=Reading(pagination=pages))
+    call = replace(CALL, method="POST", body=body, reading=ResponseHandling(pagination=pages))
     led = opened(call, url="https://evil.example/", method="POST", cursor={"a": "x"})
     assert led.head.endswith(b'{"after":{"a":"x"}}')
     for said in ('correct "horse" & co', "correct%20%22horse%22%20%26%20co"):
@@ -306,7 +315,7 @@ def test_a_guest_can_ask_for_nothing_else(asked: bytes) -> None:
 )
 def test_no_piece_of_a_secret_stands_in_what_is_said_of_a_redirect(lead: str) -> None:
     secret = "0123456789" * 15
-    call = replace(CALL, query=(Named("k", (Slot("KEY", "query"),)),))
+    call = replace(CALL, query=(NamedValue("k", (Slot("KEY", "query"),)),))
     asked = broker(call, {"KEY": secret})
     with pytest.raises(RefusedError) as caught:
         asked.open(json.dumps({"url": f"{lead}?{secret}"}).encode())

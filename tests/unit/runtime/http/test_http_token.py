@@ -6,13 +6,13 @@ import socket
 
 import pytest
 
-from toolc.model.http_plan import Named, Slot, TokenRequest
+from toolc.model.http_plan import NamedValue, Slot, TokenRequest
 from toolc.runtime.egress.transport import PlainTransport
 from toolc.runtime.http.token import MAX_SECONDS, TokenCache, TokenTransport
 
 CALL = TokenRequest(
     url="https://login.example.com/token",
-    form=(Named("grant_type", ("client_credentials",)),),
+    form=(NamedValue("grant_type", ("client_credentials",)),),
     client_id=("me",),
     client_secret=(Slot("KEY"),),
 )

@@ -9,7 +9,7 @@ import pytest
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.secret_sources import GivenSource, SecretStore
+from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PythonCall
 from toolc.model.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult
@@ -76,7 +76,7 @@ def test_a_result_is_without_secrets_before_another_sandbox_puts_it_into_words(t
 
     path = tmp_path / "spill.yaml"
     path.write_text(json.dumps(SHAPED))
-    store = SecretStore({"KEY": GivenSource(KEY)}, {})
+    store = SecretStore({"KEY": LiteralSource(KEY)}, {})
     with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as executor:
         result = executor.run("spill", {})
     assert (told[1]["text"], told[1]["data"]) == ("[secret KEY]", [{"a": "[secret KEY]"}])

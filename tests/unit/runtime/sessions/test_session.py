@@ -18,7 +18,7 @@ import pytest
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.secret_sources import GivenSource, SecretStore
+from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.call import ToolCall
 from toolc.model.errors import SandboxDiedError
 from toolc.model.events import Event, ToolUpdate
@@ -350,7 +350,7 @@ def test_a_plugins_environment_may_hold_secrets_and_its_words_do_not(tmp_path: P
             stderr=said(b"first-key\n"),
         )
 
-    store = SecretStore({"KEY": GivenSource("first-key")}, {})
+    store = SecretStore({"KEY": LiteralSource("first-key")}, {})
     with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as made:
         results = [made.run("add", {}), made.run("add", {})]
     assert {(each["URL"], each["KEY"]) for each in seen} == {("https://x/?key=first-key", "first-key")}
@@ -405,7 +405,7 @@ def test_no_piece_of_a_secret_stands_where_a_plugins_line_is_cut(
 
     path = tmp_path / "spec.yaml"
     path.write_text(json.dumps(KEYED), encoding="utf-8")
-    store = SecretStore({"KEY": GivenSource(KEY)}, {})
+    store = SecretStore({"KEY": LiteralSource(KEY)}, {})
     with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as made:
         result = made.run("add", {})
     assert wanted in result.text
@@ -418,7 +418,7 @@ def test_a_plugins_picture_and_number_can_be_secrets(tmp_path: Path) -> None:
     own: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
     path = tmp_path / "spec.yaml"
     path.write_text(json.dumps(KEYED | {"sandbox": {"secrets": {"KEY": {"expose": "env"}, "PIN": {"expose": "env"}}}}))
-    store = SecretStore({"KEY": GivenSource(KEY), "PIN": GivenSource("48151623")}, {})
+    store = SecretStore({"KEY": LiteralSource(KEY), "PIN": LiteralSource("48151623")}, {})
     engine = FakeEngine(lambda plan: line(own if b"describe" in plan.stdin else answer))
     with Executor(Registry.load(path), engine=engine, secrets=store) as made:
         result = made.run("add", {})

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from toolc.model.call import NOBODY_TO_ASK, ApproveChanges, FileChange, Proposal, changes_to_json
+from toolc.model.call import NO_APPROVER, ApproveChanges, FileChange, Proposal, changes_to_json
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
@@ -265,7 +265,7 @@ class Transaction:
             return _Kept("file", "the clock was set back meanwhile, so nobody can say who changed which file when")
         if self._terms.commit == "ask":
             if ask is None:
-                return _Kept("denied", NOBODY_TO_ASK)
+                return _Kept("denied", NO_APPROVER)
             proposal = Proposal(tool=self._tool, call_id=self._call_id, workspace=self._mount.source, changes=changes)
             if not ask(proposal):
                 return _Kept("denied", "whoever was asked said no")
