@@ -193,7 +193,7 @@ def test_another_server_name_in_tls_is_refused(name: str, call: Call) -> None:
     )
     assert "hello" not in text(result)
     assert [each["reason"] for each in network(result)] == [
-        "the client's TLS names evil.test, and the connection is to api.toolc.test"
+        "the client's TLS names evil.test, but the connection is to api.toolc.test"
     ] * 2
     assert not any(each["bytes_out"] for each in network(result))
     assert not any(each["allowed"] for each in network(result))
@@ -206,6 +206,6 @@ def test_name_of_this_machine_needs_an_allowed_address(name: str, call: Call) ->
     assert "hello" not in text(result)
     (attempt,) = network(result)
     assert attempt["reason"] == (
-        "api.toolc.test leads to 127.0.0.1, which is the machine that toolc runs on; "
+        "api.toolc.test resolves to 127.0.0.1, which is the machine that toolc runs on; "
         "only an entry 127.0.0.1:80 would allow that"
     )

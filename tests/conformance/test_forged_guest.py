@@ -74,13 +74,13 @@ while True: time.sleep(60)""",
     ),
     "a connection that was never opened": (
         "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3); send(frame(DATA, 99, b'x')); time.sleep(60)",
-        "it spoke of a connection 99, which it does not have",
+        "it sent a frame for connection 99, which does not exist",
     ),
     "connections that it never closes": (
         """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)
 for number in range(16, 1000): send(frame(OPEN, number, b'{"host": "127.0.0.1", "port": 1}'))
 time.sleep(60)""",
-        "it opened more than 256 connections at once",
+        "it opened more than 256 concurrent connections",
     ),
     "connections without end, whose answers it does not hear": (
         """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3); number = 16
@@ -278,6 +278,6 @@ def test_a_flood_is_cut_off_and_keeps_no_other_call_waiting(configuration: str) 
         "bad frames": [
             f"{broke}sent bytes that are not the protocol (frame of length 4294967295, type 255, stream 4294967295)"
         ],
-        "half-open connections": [f"{broke}opened more than 256 connections at once"],
-        "forged ids": [f"{broke}spoke of a connection 16, which it does not have"],
+        "half-open connections": [f"{broke}opened more than 256 concurrent connections"],
+        "forged ids": [f"{broke}sent a frame for connection 16, which does not exist"],
     }

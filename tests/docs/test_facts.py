@@ -201,7 +201,7 @@ def test_network_in_a_sandbox() -> None:
 
 def test_limits_of_connections() -> None:
     table = rows("guides/network-access", "## Limits")
-    assert table["concurrent connections; total connections"] == [f"{MAX_CONNECTIONS}; {broker.MAX_IN_ALL:,}"]
+    assert table["concurrent connections; total connections"] == [f"{MAX_CONNECTIONS}; {broker.MAX_CALL_CONNECTIONS:,}"]
     assert table["bytes in both directions together"] == [f"{broker.MAX_BYTES >> 30} GiB"]
     assert table["time to resolve a name and connect"] == [f"{broker.CONNECT_SECONDS:g} s"]
     assert table["time without data on a connection"] == [f"{broker.IDLE_SECONDS:g} s"]

@@ -111,7 +111,7 @@ def test_a_connection_that_the_server_resets_at_its_end_is_no_failed_one(engine:
     here = f"127.0.0.1:{port}"
     assert re.sub(r"\(fetch.yaml:1:[0-9]+\)", "(PLACE)", told) == (
         f"toolc: connected to {here}, allowed by {here} (PLACE); 1 bytes sent, 5 received, N ms; "
-        "at the end 127.0.0.1 broke the connection off: Connection reset by peer"
+        "at the end the connection to 127.0.0.1 failed: Connection reset by peer"
     )
 
 
@@ -152,7 +152,7 @@ def test_a_redirect_to_no_url_has_no_host_to_name(engine: str, tmp_path: Path) -
         (tmp_path / "fetch.yaml").write_text(json.dumps(spec))
         ran = run(tmp_path, engine)
 
-    reason = "'gopher://x' is no URL of http or https"
+    reason = "'gopher://x' is not an http or https URL"
     assert ran.stderr.splitlines()[-1] == f"toolc: refused a request: {reason}"
     assert ran.stdout == f"the server redirected to gopher://x: {reason}"
 

@@ -385,7 +385,7 @@ def test_a_redirect_to_a_host_that_is_not_allowed_is_refused(ask: Ask) -> None:
         ("http://[", "'http://[' has no port from 1 to 65535"),
         ("http://[::1", "'http://[::1' has no port from 1 to 65535"),
         ("http://a\u2100b", "is not in ASCII, and letters that look alike would pass"),
-        ("https:evil", "'https:evil' is no URL of http or https"),
+        ("https:evil", "'https:evil' is not an http or https URL"),
         ("http://[::ffff:127.0.0.1]/", "the URL's host: '[::ffff:127.0.0.1]' is an IPv4 address in other clothes"),
     ],
 )
@@ -406,7 +406,7 @@ def test_a_query_that_holds_a_secret_is_in_no_error_of_a_redirect(ask: Ask) -> N
     )
     assert failed(found) == (
         "denied",
-        "the server redirected to http://127.0.0.1:9/: the server redirected to another with a secret in the URL",
+        "the server redirected to http://127.0.0.1:9/: the server redirected to another host, with a secret in the URL",
     )
 
 
@@ -421,7 +421,7 @@ def test_no_piece_of_a_secret_stands_where_an_error_cuts_a_url(ask: Ask) -> None
     )
     assert failed(found) == (
         "denied",
-        f"the server redirected to {start}: the server redirected to another with a secret in the URL",
+        f"the server redirected to {start}: the server redirected to another host, with a secret in the URL",
     )
 
 

@@ -122,17 +122,20 @@ def dropping(_: Asked, connection: socket.socket) -> None:
             json_reply({"error": "invalid_client", "hint": SECRET}, status=401),
             ("authentication", "the token server gave no access token (HTTP 401): invalid_client"),
         ),
-        (json_reply({"access_token": "short"}), ("network", "the token server answered without an access_token")),
+        (
+            json_reply({"access_token": "short"}),
+            ("network", "the token server sent a response without an access_token"),
+        ),
         (
             json_reply({"access_token": "long-enough", "token_type": "mac"}),
-            ("network", "the token server answered with a token that is no bearer token"),
+            ("network", "the token server sent a token that is not a bearer token"),
         ),
-        (b"", ("network", "the token server ended the connection without an answer")),
+        (b"", ("network", "the token server ended the connection without a response")),
         (dropping, ("network", "the connection to the token server broke: connection reset by peer")),
         (reply(b"{", kind="application/json"), None),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",
-            ("network", "the token server ended the connection in the middle of its answer"),
+            ("network", "the token server ended the connection in the middle of its response"),
         ),
     ],
 )

@@ -26,9 +26,9 @@ from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
-from toolc.runtime.egress.broker import ADDRESS_SECONDS, begin, proxy_hint
+from toolc.runtime.egress.broker import ADDRESS_SECONDS, connect, proxy_hint
 from toolc.runtime.egress.policy import LOOPBACK, Decision, admit, decide
-from toolc.runtime.egress.polling import Names
+from toolc.runtime.egress.polling import Resolver
 from toolc.runtime.egress.transport import PlainTransport, RefusedError, Transport
 from toolc.runtime.http.request import MAX_BODY
 from toolc.runtime.http.transport import TlsTransport
@@ -126,17 +126,17 @@ class EgressNetwork(httpcore2.NetworkBackend):
             return (decision.host,)
         if decision.host == LOCALHOST:
             return LOOPBACK
-        with closing(Names()) as names:
-            names.ask(decision.host)
-            while not self._patience.wait(names.fileno(), select.POLLIN):
+        with closing(Resolver()) as resolver:
+            resolver.request(decision.host)
+            while not self._patience.wait(resolver.fileno(), select.POLLIN):
                 pass
-            (answer,) = names.answers()
+            (answer,) = resolver.results()
         if answer.reason:
             raise RefusedError(answer.reason + proxy_hint(), "network")
         return answer.addresses
 
     def _connected(self, address: str, port: int) -> socket.socket:
-        made = begin(address, port)
+        made = connect(address, port)
         try:
             if not self._patience.wait(made.fileno(), select.POLLOUT, ADDRESS_SECONDS):
                 raise TimeoutError(f"no answer in {ADDRESS_SECONDS:g} seconds")

@@ -93,7 +93,7 @@ def _key_header(
         raise ModelError("denied", f"the secret {name!r} may go to {', '.join(hosts) or 'no host'}, not to {host}")
     url = f"{backend.base_url.scheme}://{format_host(host)}:{backend.base_url.port}"
     if not parse_url(url).is_private:
-        raise ModelError("denied", f"the secret {name!r} goes over TLS only, and {host} is asked over http")
+        raise ModelError("denied", f"the secret {name!r} is sent only over TLS, and the URL of {host} is http")
     key = secrets.values[name]
     if not _KEY.fullmatch(key):
         message = "holds spaces, line ends or other characters that no header can"

@@ -18,7 +18,7 @@ from toolc.runtime.http.message import libraries
 from toolc.runtime.output.truncation import fit_to_limit
 from toolc.runtime.sandboxed.call import ENTRY, SandboxedCall, arguments
 from toolc.runtime.sandboxed.options import CallOptions
-from toolc.runtime.secrets.redaction import CallSecrets, redacted, secrets_of
+from toolc.runtime.secrets.redaction import CallSecrets, redact_result, secrets_of
 from toolc.runtime.validation import as_promised
 
 
@@ -80,6 +80,6 @@ class ComposedCall:
         result = as_promised(result, spec)
         details = result.details | identity(self.tool, self.bound.call_id)
         details["duration_ms"] = round((monotonic() - began) * 1000, 3)
-        result = redacted(replace(result, details=details), redactor)
-        keep = self.options.result_store.add if self.options.result_store else None
-        return fit_to_limit(result, spec.sandbox.limits.output_bytes, keep)
+        result = redact_result(replace(result, details=details), redactor)
+        store = self.options.result_store.add if self.options.result_store else None
+        return fit_to_limit(result, spec.sandbox.limits.output_bytes, store)

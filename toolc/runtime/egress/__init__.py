@@ -7,7 +7,7 @@ is the side of the server.
 
 May import: ``toolc.runtime.secrets``, ``toolc.backends``, ``toolc.guest`` and ``toolc.model``.
 
-Public names: ``begin``, ``Broker``, ``Egress``, ``proxy_hint``, ``Requests``, ``ADDRESS_SECONDS`` (``broker``);
-``admit``, ``decide``, ``Decision``, ``LOOPBACK`` (``policy``); ``Names`` (``polling``); ``Opening``,
+Public names: ``Broker``, ``connect``, ``Egress``, ``proxy_hint``, ``RequestHandler``, ``ADDRESS_SECONDS`` (``broker``);
+``admit``, ``decide``, ``Decision``, ``LOOPBACK`` (``policy``); ``Resolver`` (``polling``); ``ConnectionRequest``,
 ``PlainTransport``, ``RefusedError``, ``reset``, ``Transport`` (``transport``).
 """

@@ -25,12 +25,12 @@ from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
 from toolc.runtime.egress.connection import EgressConnection
 from toolc.runtime.egress.policy import LOOPBACK, Decision, admit, decide
-from toolc.runtime.egress.polling import Names, Polling, ResolvedHost
-from toolc.runtime.egress.transport import Kind, Opening, RefusedError
+from toolc.runtime.egress.polling import Polling, ResolvedHost, Resolver
+from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, RefusedError
 from toolc.runtime.secrets.redaction import Redactor
 
 
-def parse_open_request(payload: bytes) -> Opening:
+def parse_open_request(payload: bytes) -> ConnectionRequest:
     """Parse an OPEN frame. Raise ``ProtocolError``."""
     try:
         message = parse_json(payload)
@@ -39,25 +39,25 @@ def parse_open_request(payload: bytes) -> Opening:
     host, port = (message.get("host"), message.get("port")) if isinstance(message, dict) else (None, None)
     # A port has at most five digits; attempts that differ only in longer numbers would each be listed.
     if not isinstance(host, str) or not isinstance(port, int) or isinstance(port, bool) or not -1 < port < 10**5:
-        raise ProtocolError("it opened a connection to nothing that is a host and a port")
-    return Opening(host=host, port=port)
+        raise ProtocolError("it opened a connection without a valid host and port")
+    return ConnectionRequest(host=host, port=port)
 
 
-def begin(address: str, port: int) -> socket.socket:
+def connect(address: str, port: int) -> socket.socket:
     """Return a connecting socket: it becomes writable once connected or failed. Raise ``OSError``."""
-    made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
-    made.setblocking(False)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    code = made.connect_ex((address, port))
+    connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    connection.setblocking(False)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    code = connection.connect_ex((address, port))
     if code not in {0, errno.EINPROGRESS}:
-        made.close()
+        connection.close()
         raise OSError(code, os.strerror(code))
-    return made
+    return connection
 
 
 def unreachable(decision: Decision, address: str, failure: OSError) -> RefusedError:
     """Return the error for an unreachable server; ``failure`` is the error of ``address``, the last one tried."""
-    kind: Kind = "timeout" if isinstance(failure, TimeoutError) else "network"
+    kind: RefusalKind = "timeout" if isinstance(failure, TimeoutError) else "network"
     at = f" at {address}" if address not in {"", decision.host} else ""
     reason = f"{decision.host}{at}, port {decision.port}: {(failure.strerror or str(failure)).lower()}"
     return RefusedError(reason if decision.is_local else reason + proxy_hint(), kind)
@@ -83,18 +83,18 @@ class ConnectionLog:
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._listed: list[EgressConnection] = []
-        self._asked = 0
+        self._requested = 0
         self._refused = 0
 
     @property
-    def asked(self) -> int:
+    def requested(self) -> int:
         """The number of requested connections."""
-        return self._asked
+        return self._requested
 
     @property
     def unlisted(self) -> int:
         """The number of requested connections that are not in ``attempts``."""
-        return self._asked - len(self._listed)
+        return self._requested - len(self._listed)
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
         """Return the requested connections with their outcome so far."""
@@ -103,23 +103,23 @@ class ConnectionLog:
 
     def add(self, connection: EgressConnection) -> None:
         """Add a requested connection. Refusals have their own limit, because they are what a user looks for."""
-        self._asked += 1
+        self._requested += 1
         is_refused = connection.decision.entry is None
         self._refused += is_refused
         if len(self._listed) < MAX_LISTED or (is_refused and self._refused <= MAX_LISTED):
             self._listed.append(connection)
 
-    def renew(self, connections: Iterable[EgressConnection]) -> None:
+    def reset(self, connections: Iterable[EgressConnection]) -> None:
         """Reset the counts; the still open ``connections`` are listed again."""
         self._listed = [*connections]
-        self._asked, self._refused = len(self._listed), 0
+        self._requested, self._refused = len(self._listed), 0
 
-    def tell(self, connection: EgressConnection) -> None:
-        """Report a decision to the listener. Raise what the listener raises."""
+    def notify(self, connection: EgressConnection) -> None:
+        """Pass a decision to the listener. Raise what the listener raises."""
         self._listener(connection.attempt(monotonic()))
 
 
-MAX_IN_ALL: Final = 16 * 1024
+MAX_CALL_CONNECTIONS: Final = 16 * 1024
 """The number of connections that one call may make."""
 
 MAX_REQUESTS: Final = 16
@@ -140,21 +140,21 @@ IDLE_SECONDS: Final = 300.0
 MAX_OUT: Final = 64 * 1024
 """With this many bytes unsent to the guest, servers are not read."""
 
-MAX_UNHEARD: Final = 32 * MAX_OUT
+MAX_UNREAD: Final = 32 * MAX_OUT
 """The limit of unsent bytes for a guest that keeps sending requests."""
 
 Write: TypeAlias = Callable[[memoryview], int]
 """Sends what fits now and returns the number of bytes."""
 
-Requests: TypeAlias = Callable[[bytes], Opening]
+RequestHandler: TypeAlias = Callable[[bytes], ConnectionRequest]
 """Creates the connection for the payload of a REQUEST frame. Raises ``RefusedError`` or ``ProtocolError``."""
 
 
-def _nobody(_: ConnectionAttempt) -> None:
+def _ignore(_: ConnectionAttempt) -> None:
     pass
 
 
-def _later(_: memoryview) -> int:
+def _write_later(_: memoryview) -> int:
     return 0
 
 
@@ -162,8 +162,8 @@ def _later(_: memoryview) -> int:
 class Egress:
     """The listener for connections, the handler of REQUEST frames, and the redactor of secrets."""
 
-    on_attempt: Listener = _nobody
-    requests: Requests | None = None
+    on_attempt: Listener = _ignore
+    requests: RequestHandler | None = None
     redactor: Redactor = field(default_factory=Redactor)
 
 
@@ -173,22 +173,22 @@ class Broker:
     """
 
     def __init__(
-        self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress, write: Write = _later
+        self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress, write: Write = _write_later
     ) -> None:
         self._allow = allow
         self._out = outgoing
         self._write = write
         self._room = memoryview(bytearray(frames.HEADER.size + frames.MAX_DATA))
-        self._told = ConnectionLog(egress.on_attempt)
+        self._log = ConnectionLog(egress.on_attempt)
         self._requests = egress.requests
         self._redactor = egress.redactor
         self._polling = Polling()
-        self._names: Names | None = None
-        self._known: dict[str, ResolvedHost] = {}
+        self._resolver: Resolver | None = None
+        self._resolved: dict[str, ResolvedHost] = {}
         self._connections: dict[int, EgressConnection] = {}
         self._next = frames.FIRST_CONNECTION
         self._bytes = 0
-        self._looked = 0.0
+        self._last_check = 0.0
 
     @property
     def has_room(self) -> bool:
@@ -201,31 +201,31 @@ class Broker:
 
         Requests made by the host do not count: the program that made one waited for the response, and has exited.
         """
-        return any(each.has_pending and each.opening.is_opaque for each in self._connections.values())
+        return any(each.has_pending and each.request.is_opaque for each in self._connections.values())
 
     @property
     def unlisted(self) -> int:
         """The number of attempts beyond those that are listed."""
-        return self._told.unlisted
+        return self._log.unlisted
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
         """Return the requested connections in order, with their outcome so far."""
-        return self._told.attempts()
+        return self._log.attempts()
 
     def fileno(self) -> int:
         """Return the descriptor to poll for reading."""
         return self._polling.fileno()
 
-    def take(self, kind: int, stream: int, payload: bytes) -> None:
+    def handle_frame(self, kind: int, stream: int, payload: bytes) -> None:
         """Handle a frame from the guest. Raise ``ProtocolError``."""
-        if len(self._out) > MAX_UNHEARD:
-            raise ProtocolError("it asks on and on, and does not listen to the answers")
+        if len(self._out) > MAX_UNREAD:
+            raise ProtocolError("it keeps sending requests and does not read the responses")
         if kind in {frames.OPEN, frames.REQUEST}:
             self._open(kind, stream, payload)
             return
         connection = self._connections.get(stream)
         if connection is None:
-            raise ProtocolError(f"it spoke of a connection {stream}, which it does not have")
+            raise ProtocolError(f"it sent a frame for connection {stream}, which does not exist")
         try:
             match kind:
                 case frames.DATA:
@@ -234,7 +234,7 @@ class Broker:
                 case frames.END:
                     connection.finish()
                 case frames.WINDOW:
-                    connection.widen(payload)
+                    connection.grant_window(payload)
                 case frames.CLOSE if not connection.close_received:
                     connection.close_received = True
                     if not connection.is_delivering:
@@ -245,119 +245,119 @@ class Broker:
         except RefusedError as error:
             self._end(connection, error)
             return
-        connection.touched = monotonic()
+        connection.last_active = monotonic()
         self._advance(connection)
 
-    def begin(self) -> None:
-        """Make the call's own request before the guest can send one: the first connection of a new sandbox."""
+    def send_first_request(self) -> None:
+        """Send the first request of the call before its sandbox, which must be new, can ask for it."""
         self._open(frames.REQUEST, frames.FIRST_CONNECTION, b"{}")
 
     def serve(self) -> None:
         """Do what is possible without waiting. Raise what the listener raises."""
         for connection in self._polling.ready():
             if connection is None:
-                self._hear()
+                self._handle_resolved()
             else:
-                connection.touched = monotonic()
+                connection.last_active = monotonic()
                 self._advance(connection)
             if not self.has_room:
                 break
         self._expire()
 
-    def renew(self) -> None:
+    def reset(self) -> None:
         """Reset the counts for the next call of a session; open connections stay open and are listed again."""
-        self._told.renew(each for each in self._connections.values() if not each.close_sent)
+        self._log.reset(each for each in self._connections.values() if not each.close_sent)
         self._bytes = 0
-        self._known.clear()
+        self._resolved.clear()
 
     def close(self) -> None:
         """Close every connection."""
         now = monotonic()
         for connection in self._connections.values():
             connection.close(bytearray(), now)
-        if self._names:
-            self._names.close()
+        if self._resolver:
+            self._resolver.close()
         self._polling.close()
 
     def _open(self, kind: int, stream: int, payload: bytes) -> None:
         if stream < self._next:
-            raise ProtocolError(f"it opened a connection {stream} for the second time")
+            raise ProtocolError(f"it opened connection {stream} twice")
         if len(self._connections) >= frames.MAX_CONNECTIONS:
-            raise ProtocolError(f"it opened more than {frames.MAX_CONNECTIONS} connections at once")
+            raise ProtocolError(f"it opened more than {frames.MAX_CONNECTIONS} concurrent connections")
         self._next = stream + 1
         refusal = None
         try:
-            opening = self._requested(payload) if kind == frames.REQUEST else parse_open_request(payload)
+            request = self._http_request(payload) if kind == frames.REQUEST else parse_open_request(payload)
         except RefusedError as error:
-            opening, refusal = Opening(host="", port=0), error
-        decision = decide(self._allow, opening.host, opening.port)
+            request, refusal = ConnectionRequest(host="", port=0), error
+        decision = decide(self._allow, request.host, request.port)
         if decision.entry is None:
             # Redact before truncation: a fragment of a secret would not be recognised.
-            decision = decide(self._allow, self._redactor.text(opening.host), opening.port)
-        connection = EgressConnection(stream, opening, decision, monotonic())
+            decision = decide(self._allow, self._redactor.text(request.host), request.port)
+        connection = EgressConnection(stream, request, decision, monotonic())
         self._connections[stream] = connection
-        self._told.add(connection)
-        if self._told.asked > MAX_IN_ALL:
-            refusal = RefusedError(f"a call may make no more than {MAX_IN_ALL} connections")
+        self._log.add(connection)
+        if self._log.requested > MAX_CALL_CONNECTIONS:
+            refusal = RefusedError(f"a call may make no more than {MAX_CALL_CONNECTIONS} connections")
         if refusal is None and decision.entry is None:
             refusal = RefusedError(decision.reason, remedy=decision.remedy)
         if refusal is not None:
             self._end(connection, refusal)
         elif decision.is_literal:
-            self._try(connection, (decision.host,))
+            self._connect_to(connection, (decision.host,))
         elif decision.host == LOCALHOST:
-            self._try(connection, LOOPBACK)
-        elif decision.host in self._known:
-            self._try(connection, self._known[decision.host].addresses)
+            self._connect_to(connection, LOOPBACK)
+        elif decision.host in self._resolved:
+            self._connect_to(connection, self._resolved[decision.host].addresses)
         else:
-            self._ask(decision.host)
+            self._resolve(decision.host)
 
-    def _requested(self, payload: bytes) -> Opening:
+    def _http_request(self, payload: bytes) -> ConnectionRequest:
         if self._requests is None:
-            raise ProtocolError("it asked for an HTTP request, and its call makes none")
-        if sum(not (each.opening.is_opaque or each.close_sent) for each in self._connections.values()) >= MAX_REQUESTS:
-            raise ProtocolError(f"it asked for more than {MAX_REQUESTS} HTTP requests at once")
+            raise ProtocolError("it sent an HTTP request, and its call makes none")
+        if sum(not (each.request.is_opaque or each.close_sent) for each in self._connections.values()) >= MAX_REQUESTS:
+            raise ProtocolError(f"it sent more than {MAX_REQUESTS} concurrent HTTP requests")
         return self._requests(payload)
 
-    def _ask(self, host: str) -> None:
-        if self._names is None:
-            self._names = Names()
-            self._polling.add_names(self._names)
+    def _resolve(self, host: str) -> None:
+        if self._resolver is None:
+            self._resolver = Resolver()
+            self._polling.add_resolver(self._resolver)
         waiting = [each for each in self._connections.values() if each.waits_for(host)]
         if len(waiting) == 1:
-            self._names.ask(host)
+            self._resolver.request(host)
 
-    def _hear(self) -> None:
-        assert self._names is not None
-        for answer in self._names.answers():
-            waiting = [each for each in self._connections.values() if each.waits_for(answer.host)]
-            if not answer.reason:
-                self._known[answer.host] = answer
+    def _handle_resolved(self) -> None:
+        assert self._resolver is not None
+        for result in self._resolver.results():
+            waiting = [each for each in self._connections.values() if each.waits_for(result.host)]
+            if not result.reason:
+                self._resolved[result.host] = result
             for connection in waiting:
-                if answer.reason:
-                    self._end(connection, RefusedError(answer.reason + proxy_hint(), "network"))
+                if result.reason:
+                    self._end(connection, RefusedError(result.reason + proxy_hint(), "network"))
                 else:
-                    self._try(connection, answer.addresses)
+                    self._connect_to(connection, result.addresses)
 
-    def _try(self, connection: EgressConnection, addresses: Sequence[str]) -> None:
+    def _connect_to(self, connection: EgressConnection, addresses: Sequence[str]) -> None:
         admission = admit(connection.decision, self._allow, addresses)
         if not admission.addresses:
             self._end(connection, RefusedError(admission.reason, remedy=admission.remedy))
             return
         connection.addresses = [*admission.addresses]
-        self._connect(connection, None)
+        self._connect_next(connection, None)
 
-    def _connect(self, connection: EgressConnection, failure: OSError | None) -> None:
+    def _connect_next(self, connection: EgressConnection, failure: OSError | None) -> None:
         """Start connecting to the next address; ``failure`` is the error of the last one."""
         self._forget(connection)
         while connection.addresses:
             connection.address = connection.addresses.pop(0)
             try:
-                connection.socket = begin(connection.address, connection.decision.port)
+                connection.socket = connect(connection.address, connection.decision.port)
             except OSError as error:
                 failure = error
                 continue
-            connection.touched = monotonic()
+            connection.last_active = monotonic()
             self._polling.await_connected(connection)
             return
         assert failure is not None
@@ -369,48 +369,48 @@ class Broker:
             if connection.socket is not None and not self._is_connected(connection):
                 return
             connection.send(self._out, window(len(self._connections)))
-            self._pass_on(connection)
+            self._forward(connection)
         except RefusedError as error:
             self._end(connection, error)
             return
         except OSError as error:
-            reason = f"{connection.decision.host} broke the connection off: {error.strerror or error}"
+            reason = f"the connection to {connection.decision.host} failed: {error.strerror or error}"
             self._end(connection, RefusedError(reason, "network"))
             return
         if connection.is_done:
             self._drop(connection)
         else:
-            self._polling.await_served(connection)
+            self._polling.await_open(connection)
 
     def _is_connected(self, connection: EgressConnection) -> bool:
-        made = connection.socket
-        assert made is not None
-        code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        connected = connection.socket
+        assert connected is not None
+        code = connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
-            self._connect(connection, OSError(code, os.strerror(code)))
+            self._connect_next(connection, OSError(code, os.strerror(code)))
             return False
         try:
-            peer = made.getpeername()
+            peer = connected.getpeername()
         except OSError:
             # Not yet: the event came from the guest, not the server.
             return False
-        if peer == made.getsockname():
+        if peer == connected.getsockname():
             # No process listens there, and the kernel chose that port for our own end (RFC 9293, 3.5).
-            self._connect(connection, OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED)))
+            self._connect_next(connection, OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED)))
             return False
         self._polling.forget(connection)
-        connection.opened(connection.opening.wrap(made), self._out)
-        self._told.tell(connection)
+        connection.opened(connection.request.wrap(connected), self._out)
+        self._log.notify(connection)
         return True
 
-    def _pass_on(self, connection: EgressConnection) -> None:
+    def _forward(self, connection: EgressConnection) -> None:
         """Pass on one piece of data from the server; of a response everything, which then wakes the guest only
         once.
         """
-        is_opaque = connection.opening.is_opaque
+        is_opaque = connection.request.is_opaque
         while self.has_room and (size := connection.read(self._room)):
             frame = self._room[:size]
-            self._out += connection.unheard()
+            self._out += connection.pop_opened()
             # What the sandbox accepts immediately need not be buffered.
             sent = self._write(frame) if is_opaque and not self._out else 0
             self._out += frame[sent:]
@@ -429,18 +429,18 @@ class Broker:
             return
         self._forget(connection)
         connection.close(self._out, monotonic(), error)
-        if self._told.asked <= MAX_IN_ALL:
-            self._told.tell(connection)
-        self._retire(connection)
+        if self._log.requested <= MAX_CALL_CONNECTIONS:
+            self._log.notify(connection)
+        self._remove_closed(connection)
 
     def _drop(self, connection: EgressConnection) -> None:
         """Close without an error."""
         self._forget(connection)
         connection.close(self._out, monotonic())
-        self._retire(connection)
+        self._remove_closed(connection)
 
-    def _retire(self, connection: EgressConnection) -> None:
-        if connection.is_gone:
+    def _remove_closed(self, connection: EgressConnection) -> None:
+        if connection.is_closed:
             del self._connections[connection.stream]
 
     def _forget(self, connection: EgressConnection) -> None:
@@ -452,17 +452,19 @@ class Broker:
     def _expire(self) -> None:
         """Close connections that exceed a time limit; checked once per second."""
         now = monotonic()
-        if now - self._looked < 1:
+        if now - self._last_check < 1:
             return
-        self._looked = now
+        self._last_check = now
         for connection in [*self._connections.values()]:
             if connection.transport is not None:
-                if now - connection.touched > IDLE_SECONDS:
-                    self._end(connection, RefusedError(f"nothing passed for {IDLE_SECONDS:g} seconds", "timeout"))
+                if now - connection.last_active > IDLE_SECONDS:
+                    self._end(
+                        connection, RefusedError(f"no data was transferred for {IDLE_SECONDS:g} seconds", "timeout")
+                    )
             elif connection.close_sent:
                 continue
             elif now - connection.started > CONNECT_SECONDS:
                 connection.addresses.clear()
-                self._connect(connection, TimeoutError(errno.ETIMEDOUT, "no answer in time"))
-            elif connection.addresses and now - connection.touched > ADDRESS_SECONDS:
-                self._connect(connection, TimeoutError(errno.ETIMEDOUT, "no answer in time"))
+                self._connect_next(connection, TimeoutError(errno.ETIMEDOUT, "connection timed out"))
+            elif connection.addresses and now - connection.last_active > ADDRESS_SECONDS:
+                self._connect_next(connection, TimeoutError(errno.ETIMEDOUT, "connection timed out"))

@@ -24,7 +24,7 @@ from toolc.model.destinations import format_destination
 from toolc.model.result import ConnectionAttempt
 from toolc.runtime.egress.policy import Decision
 from toolc.runtime.egress.tls_sni import ClientHelloFilter
-from toolc.runtime.egress.transport import Kind, Opening, RefusedError, Transport
+from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, RefusedError, Transport
 
 
 class EgressConnection:
@@ -33,34 +33,34 @@ class EgressConnection:
     ``transport`` is set from the connection to the server until the end.
     """
 
-    def __init__(self, stream: int, opening: Opening, decision: Decision, now: float) -> None:
+    def __init__(self, stream: int, request: ConnectionRequest, decision: Decision, now: float) -> None:
         self.stream = stream
         # Requests are listed until the call ends, and a head contains the whole body of a request.
-        self.opening = replace(opening, head=b"")
+        self.request = replace(request, head=b"")
         self.decision = decision
         self.addresses: list[str] = []
         self.address = ""
         self.socket: socket.socket | None = None
         self.transport: Transport | None = None
-        self.started = self.touched = now
+        self.started = self.last_active = now
         self.ended: float | None = None
         self.reason = decision.reason
         self.remedy = decision.remedy
         self.allowed = decision.entry is not None
         self.bytes_in = self.bytes_out = 0
         self.close_sent = self.close_received = False
-        self._to_server = bytearray(opening.head)
-        self._head_left = len(opening.head)
+        self._to_server = bytearray(request.head)
+        self._head_left = len(request.head)
         # Clients send no server name for addresses or for ``localhost``, so it is not checked for this machine.
-        checked = opening.is_opaque and not decision.is_local
+        checked = request.is_opaque and not decision.is_local
         self._name = ClientHelloFilter(decision.host) if checked else None
-        self._guest_takes = FIRST_WINDOW
-        self._credit = FlowWindow()
+        self._guest_window = FIRST_WINDOW
+        self._flow = FlowWindow()
         self._guest_ended = self._server_ended = self._finished = False
-        self._is_unheard = False
+        self._must_send_opened = False
 
     @property
-    def is_gone(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether both sides have finished."""
         return self.close_sent and self.close_received
 
@@ -77,7 +77,7 @@ class EgressConnection:
     @property
     def wants_read(self) -> bool:
         """Whether the server is to be read."""
-        return not self._server_ended and self._guest_takes > 0
+        return not self._server_ended and self._guest_window > 0
 
     def waits_for(self, host: str) -> bool:
         """Return whether it waits for the addresses of ``host``."""
@@ -103,11 +103,11 @@ class EgressConnection:
     def receive(self, payload: bytes) -> None:
         """Accept data from the guest. Raise ``ProtocolError`` and, for the server name, ``RefusedError``."""
         if self.close_received or self._guest_ended or not payload:
-            raise ProtocolError("it sent data on a connection after its end, or none")
-        if not self.opening.is_opaque:
-            raise ProtocolError("it added data to a request, of which the host makes all")
-        if not self._credit.spend(len(payload)):
-            raise ProtocolError("it sent more on a connection than it was allowed to")
+            raise ProtocolError("it sent data on a connection after its end, or an empty frame")
+        if not self.request.is_opaque:
+            raise ProtocolError("it added data to a request, which only the host writes")
+        if not self._flow.spend(len(payload)):
+            raise ProtocolError("it sent more data on a connection than its window allows")
         if not self.close_sent:
             self._to_server += self._name.feed(payload) if self._name else payload
 
@@ -117,34 +117,34 @@ class EgressConnection:
             raise ProtocolError("it ended a connection twice")
         self._guest_ended = True
 
-    def widen(self, payload: bytes) -> None:
-        """Widen the guest's window. Raise ``ProtocolError`` if it exceeds what was sent."""
+    def grant_window(self, payload: bytes) -> None:
+        """Handle an acknowledgement of the guest. Raise ``ProtocolError`` if it exceeds what was sent."""
         granted = payload.decode("ascii", "replace")
-        outstanding = WINDOW_BYTES - self._guest_takes
+        outstanding = WINDOW_BYTES - self._guest_window
         known = granted.isascii() and granted.isdigit() and len(granted) <= 10
         if self.close_received or not (known and 0 < int(granted) <= outstanding):
-            raise ProtocolError("it acknowledged data of a connection that it was not sent")
-        self._guest_takes += int(granted)
+            raise ProtocolError("it acknowledged data that it was not sent")
+        self._guest_window += int(granted)
 
     def opened(self, transport: Transport, out: bytearray) -> None:
         """Note that the server has accepted. For a request, the guest is notified only with the response."""
         self.transport, self.socket = transport, None
         self.addresses.clear()
-        if self.opening.is_opaque:
+        if self.request.is_opaque:
             out += encode(OPENED, self.stream)
         else:
-            self._is_unheard = True
+            self._must_send_opened = True
 
-    def unheard(self) -> bytes:
-        """Return what the guest must receive before any data of the server; only once."""
-        said = encode(OPENED, self.stream) if self._is_unheard else b""
-        self._is_unheard = False
-        return said
+    def pop_opened(self) -> bytes:
+        """Return the delayed OPENED frame, which precedes the data of the server; empty if it was sent already."""
+        frame = encode(OPENED, self.stream) if self._must_send_opened else b""
+        self._must_send_opened = False
+        return frame
 
-    def send(self, out: bytearray, wanted: int) -> None:
+    def send(self, out: bytearray, target_window: int) -> None:
         """Send to the server what it accepts now; acknowledgements are written to ``out``. Raise ``OSError``.
 
-        ``wanted`` is the desired size of its window.
+        ``target_window`` is the size that its flow-control window has in the end, in bytes.
         """
         transport = self.transport
         if transport is None:
@@ -158,7 +158,7 @@ class EgressConnection:
             self.bytes_out += sent
             of_head = min(sent, self._head_left)
             self._head_left -= of_head
-            granted = self._credit.give_back(sent - of_head, wanted)
+            granted = self._flow.give_back(sent - of_head, target_window)
             if granted and not self._guest_ended:
                 out += encode(WINDOW, self.stream, b"%d" % granted)
         if self._guest_ended and not self._to_server and not self._finished:
@@ -172,11 +172,11 @@ class EgressConnection:
         """
         if self.transport is None or not self.wants_read:
             return 0
-        size = self.transport.read_into(room[HEADER.size : HEADER.size + min(MAX_DATA, self._guest_takes)])
+        size = self.transport.read_into(room[HEADER.size : HEADER.size + min(MAX_DATA, self._guest_window)])
         if size is None:
             return 0
         self._server_ended = not size
-        self._guest_takes -= size
+        self._guest_window -= size
         self.bytes_in = self.transport.received
         HEADER.pack_into(room, 0, size, DATA if size else END, self.stream)
         return HEADER.size + size
@@ -184,10 +184,10 @@ class EgressConnection:
     @property
     def is_done(self) -> bool:
         """Whether all data has been transferred both ways; for a request, whether its response has."""
-        return self._server_ended and (self._finished or not self.opening.is_opaque)
+        return self._server_ended and (self._finished or not self.request.is_opaque)
 
     def close(self, out: bytearray, now: float, error: RefusedError | None = None) -> None:
-        """Close, and send the reason if there is one; closing twice has no further effect."""
+        """Close, and send the reason of an error. Further calls have no effect."""
         if self.socket is not None:
             self.socket.close()
         if self.transport is not None:
@@ -205,7 +205,7 @@ class EgressConnection:
         self.ended = now
         message: dict[str, str] = {}
         if error is not None:
-            kind: Kind = error.kind
+            kind: RefusalKind = error.kind
             self.reason, self.remedy = str(error), error.remedy
             self.allowed = self.allowed and kind != "denied"
             message = {"reason": self.reason, "kind": kind}

@@ -31,7 +31,7 @@ METADATA: Final = frozenset(
 """Alibaba; Azure's agent, which has a public address; AWS and others; ECS; EKS; Oracle; AWS and Google again."""
 
 _RANGES: Final = (
-    ("0.0.0.0/8", "no address of any machine"),
+    ("0.0.0.0/8", "not an address of any machine"),
     ("10.0.0.0/8", "an address of a private network"),
     ("100.64.0.0/10", "an address inside a provider's network"),
     ("127.0.0.0/8", "the machine that toolc runs on"),
@@ -47,11 +47,11 @@ _RANGES: Final = (
     ("224.0.0.0/4", "a multicast address"),
     ("255.255.255.255/32", "the broadcast address"),
     ("240.0.0.0/4", "a reserved address"),
-    ("::/128", "no address of any machine"),
+    ("::/128", "not an address of any machine"),
     ("::1/128", "the machine that toolc runs on"),
-    ("::ffff:0:0/96", "an IPv4 address in IPv6 clothes"),
-    ("::ffff:0:0:0/96", "an IPv4 address in IPv6 clothes"),
-    ("::/96", "an IPv4 address in IPv6 clothes"),
+    ("::ffff:0:0/96", "an IPv4 address embedded in IPv6"),
+    ("::ffff:0:0:0/96", "an IPv4 address embedded in IPv6"),
+    ("::/96", "an IPv4 address embedded in IPv6"),
     ("64:ff9b::/96", "an IPv4 address behind a translator (NAT64)"),
     ("64:ff9b:1::/48", "an IPv4 address behind a translator (NAT64)"),
     ("100::/64", "an address where everything is discarded"),
@@ -68,7 +68,7 @@ _RANGES: Final = (
 """Every range outside the public internet, narrower ranges first, with a description."""
 
 _SPECIAL: Final[tuple[tuple[_Network, str], ...]] = tuple(
-    (ipaddress.ip_network(text), words) for text, words in _RANGES
+    (ipaddress.ip_network(text), description) for text, description in _RANGES
 )
 _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 _ISATAP: Final = 0x5EFE
@@ -79,10 +79,10 @@ _ISATAP_BITS: Final = 0xFDFFFFFF
 def why_not_public(address: Address) -> str | None:
     """Return what a non-public address is, as text that follows "is"; None for a public address."""
     if str(address).partition("%")[0] in METADATA:
-        return "where a cloud hands out the credentials of the machine that toolc runs on"
-    for network, words in _SPECIAL:
+        return "the metadata service of a cloud, which returns the credentials of this machine"
+    for network, description in _SPECIAL:
         if address.version == network.version and address in network:
-            return words
+            return description
     if isinstance(address, ipaddress.IPv6Address):
         if address not in _GLOBAL_UNICAST:
             return "a reserved address"
@@ -131,9 +131,9 @@ def decide(allow: Sequence[Destination], host: str, port: int) -> Decision:
     try:
         name = canonical_host(host)
     except HostError as error:
-        return Decision(host=_shown(host), port=port, reason=str(error))
+        return Decision(host=_printable(host), port=port, reason=str(error))
     if not 0 < port < 65536:
-        return Decision(host=name, port=port, reason=f"{port} is no port")
+        return Decision(host=name, port=port, reason=f"{port} is not a port")
     entry = next((each for each in allow if _covers(each, name, port)), None)
     if entry is not None:
         return Decision(host=name, port=port, entry=entry)
@@ -148,16 +148,16 @@ def admit(decision: Decision, allow: Sequence[Destination], addresses: Sequence[
         address = _address(text)
         if address is None:
             continue
-        what = why_not_public(address)
+        obstacle = why_not_public(address)
         if decision.host == LOCALHOST:
             # The name always means this machine, whatever a resolver returns.
-            what = None if address.is_loopback else "not the machine that toolc runs on"
-        if what is None or _is_named(decision, allow, str(address)):
+            obstacle = None if address.is_loopback else "not the machine that toolc runs on"
+        if obstacle is None or _is_named(decision, allow, str(address)):
             admitted.append(str(address))
         elif not reason:
             remedy = f"{format_host(str(address))}:{decision.port}"
-            lead = "" if decision.is_literal else f"{decision.host} leads to "
-            reason = f"{lead}{address}, which is {what}; only an entry {remedy} would allow that"
+            subject = "" if decision.is_literal else f"{decision.host} resolves to "
+            reason = f"{subject}{address}, which is {obstacle}; only an entry {remedy} would allow that"
     if admitted:
         return Admission(addresses=tuple(dict.fromkeys(admitted)))
     return Admission(reason=reason or f"{decision.host} has no address", remedy=remedy)
@@ -180,13 +180,13 @@ def _is_named(decision: Decision, allow: Sequence[Destination], address: str) ->
     return any(each.kind == "exact" and each.host == address and each.port == decision.port for each in allow)
 
 
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _address(text: str) -> Address | None:
     try:
         return ipaddress.ip_address(text)
     except ValueError:
         return None
 
 
-def _shown(host: str) -> str:
+def _printable(host: str) -> str:
     """Return an invalid host in a form that can be displayed: it comes from the tool."""
     return ascii(host[:80])[1:-1]

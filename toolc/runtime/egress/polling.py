@@ -1,6 +1,4 @@
-"""Resolve names on separate threads and poll connections: the system resolver blocks, and lookups must not
-queue.
-"""
+"""Resolve names on separate threads, because the system resolver blocks, and poll connections."""
 
 from __future__ import annotations
 
@@ -36,38 +34,38 @@ def look_up(host: str) -> ResolvedHost:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        words = error.strerror if isinstance(error, OSError) else None
-        return ResolvedHost(host, reason=f"{host} cannot be looked up: {words or 'the name is not valid'}")
+        cause = (isinstance(error, OSError) and error.strerror) or "the name is not valid"
+        return ResolvedHost(host, reason=f"{host} cannot be resolved: {cause}")
     return ResolvedHost(host, tuple(dict.fromkeys(str(each[4][0]) for each in found))[:MAX_ADDRESSES])
 
 
-class Names:
+class Resolver:
     """A queue of lookups; a descriptor signals results. Threads are started as needed."""
 
     def __init__(self) -> None:
-        self._questions: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[ResolvedHost] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[ResolvedHost] = queue.SimpleQueue()
         self._receiver, self._sender = socket.socketpair()
         for end in (self._receiver, self._sender):
             end.settimeout(0)
         self._threads = 0
-        self._waiting = 0
+        self._pending = 0
         self._lock = threading.Lock()
 
     def fileno(self) -> int:
         """Return a descriptor that is readable when there is a result."""
         return self._receiver.fileno()
 
-    def ask(self, host: str) -> None:
+    def request(self, host: str) -> None:
         """Request a lookup of ``host``; each request gets one result."""
-        self._questions.put(host)
-        self._waiting += 1
-        if self._threads < min(self._waiting, MAX_THREADS):
+        self._requests.put(host)
+        self._pending += 1
+        if self._threads < min(self._pending, MAX_THREADS):
             self._threads += 1
             # A daemon: neither the call nor the exit of the process waits for a hanging resolver.
-            threading.Thread(target=self._serve, daemon=True, name="toolc names").start()
+            threading.Thread(target=self._serve, daemon=True, name="toolc resolver").start()
 
-    def answers(self) -> list[ResolvedHost]:
+    def results(self) -> list[ResolvedHost]:
         """Return the results since the last call."""
         with suppress(BlockingIOError):
             while self._receiver.recv(4096):
@@ -75,24 +73,24 @@ class Names:
         found = []
         with suppress(queue.Empty):
             while True:
-                found.append(self._answers.get_nowait())
-                self._waiting -= 1
+                found.append(self._results.get_nowait())
+                self._pending -= 1
         return found
 
     def close(self) -> None:
         """Stop the threads. Pending names are not resolved: no lookup may happen after a call."""
         with suppress(queue.Empty):
             while True:
-                self._questions.get_nowait()
+                self._requests.get_nowait()
         for _ in range(self._threads):
-            self._questions.put(None)
+            self._requests.put(None)
         with self._lock:
             self._sender.close()
         self._receiver.close()
 
     def _serve(self) -> None:
-        while (host := self._questions.get()) is not None:
-            self._answers.put(look_up(host))
+        while (host := self._requests.get()) is not None:
+            self._results.put(look_up(host))
             # The pipe is already full, or closed.
             with self._lock, suppress(OSError):
                 self._sender.send(b"\0")
@@ -113,33 +111,33 @@ class Polling:
         self._selector.close()
 
     def ready(self) -> Iterator[EgressConnection | None]:
-        """Yield the connections with an event; None represents the names."""
+        """Yield the connections with an event; None represents the resolver."""
         for key, _ in self._selector.select(0):
             yield key.data
 
-    def add_names(self, names: Names) -> None:
-        """Wait for lookup results too."""
-        self._selector.register(names, selectors.EVENT_READ)
+    def add_resolver(self, resolver: Resolver) -> None:
+        """Also wait for lookup results."""
+        self._selector.register(resolver, selectors.EVENT_READ)
 
     def await_connected(self, connection: EgressConnection) -> None:
         """Wait until the socket is connected or has failed."""
         assert connection.socket is not None
         self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
 
-    def await_served(self, connection: EgressConnection) -> None:
+    def await_open(self, connection: EgressConnection) -> None:
         """Wait for what an open connection needs next, which may be nothing."""
         transport = connection.transport
         if transport is None:
             return
         wants_write = connection.has_pending or transport.wants_write
         mask = (selectors.EVENT_READ if connection.wants_read else 0) | (selectors.EVENT_WRITE if wants_write else 0)
-        known = self._selector.get_map().get(transport.fileno())
-        if known is None:
+        registered = self._selector.get_map().get(transport.fileno())
+        if registered is None:
             if mask:
                 self._selector.register(transport, mask, connection)
         elif not mask:
             self._selector.unregister(transport)
-        elif known.events != mask:
+        elif registered.events != mask:
             self._selector.modify(transport, mask, connection)
 
     def forget(self, connection: EgressConnection) -> None:

@@ -43,25 +43,25 @@ class ClientHelloFilter:
     def __init__(self, host: str) -> None:
         self._host = host
         self._withheld = bytearray()
-        self._greeted = self._changed = self._has_early_data = False
+        self._has_hello = self._changed = self._has_early_data = False
         self._unread = 0
-        self.is_settled = False
+        self.is_done = False
 
     def feed(self, data: bytes) -> bytes:
         """Return what may be passed on after ``data`` has arrived. Raise ``RefusedError``."""
-        if self.is_settled:
+        if self.is_done:
             return data
         self._withheld += data
-        return self._passing()
+        return self._checked()
 
-    def _passing(self) -> bytes:
-        passed = b"" if self._greeted else self._greet()
-        if self._greeted and not self.is_settled:
+    def _checked(self) -> bytes:
+        passed = b"" if self._has_hello else self._first_hello()
+        if self._has_hello and not self.is_done:
             passed += self._follow()
-        if self.is_settled:
+        if self.is_done:
             passed += self._pass(len(self._withheld))
         elif len(self._withheld) > MAX_BYTES:
-            raise RefusedError("the client's TLS greeting has no end")
+            raise RefusedError("the client's TLS ClientHello is too long")
         return passed
 
     def _pass(self, size: int) -> bytes:
@@ -69,17 +69,17 @@ class ClientHelloFilter:
         del self._withheld[:size]
         return passed
 
-    def _greet(self) -> bytes:
+    def _first_hello(self) -> bytes:
         """Return the first ClientHello, once it is complete."""
         hello = _client_hello(self._withheld)
         if hello is None:
             return b""
         body, end = hello
         if not body:
-            self.is_settled = True
+            self.is_done = True
             return b""
         self._check(body)
-        self._greeted = True
+        self._has_hello = True
         return self._pass(end)
 
     def _follow(self) -> bytes:
@@ -94,22 +94,22 @@ class ClientHelloFilter:
             kind = stream[at]
             is_encrypted = kind == _APPLICATION_DATA and not self._has_early_data
             if kind not in {_CHANGE_CIPHER, _ALERT, _HANDSHAKE, _APPLICATION_DATA} or is_encrypted:
-                self.is_settled = True
+                self.is_done = True
                 break
             if len(stream) < at + _HEADER_BYTES:
                 break
             length = int.from_bytes(stream[at + 3 : at + _HEADER_BYTES], "big")
             if kind == _HANDSHAKE and length:
-                self._greet_again(stream[at:], length)
+                self._check_second_hello(stream[at:], length)
                 break
             self._changed |= kind == _CHANGE_CIPHER
             self._unread = _HEADER_BYTES + length
         return self._pass(at)
 
-    def _greet_again(self, stream: bytearray, length: int) -> None:
+    def _check_second_hello(self, stream: bytearray, length: int) -> None:
         """Check a handshake record if it is a ClientHello; checking ends as soon as that is known."""
         if self._changed and length < _LEAST_ENCRYPTED:
-            raise RefusedError("the client's TLS greeting is damaged")
+            raise RefusedError("the client's TLS ClientHello is malformed")
         start = stream[_HEADER_BYTES : _HEADER_BYTES + 2]
         if len(start) < min(length, 2):
             return
@@ -119,7 +119,7 @@ class ClientHelloFilter:
             if hello is None:
                 return
             self._check(hello[0])
-        self.is_settled = True
+        self.is_done = True
 
     def _check(self, hello: bytes) -> None:
         extensions = _extensions(hello)
@@ -127,14 +127,14 @@ class ClientHelloFilter:
         if _SERVER_NAME not in extensions:
             raise RefusedError(f"the client's TLS names no server, and must name {self._host}")
         try:
-            said = canonical_host(_one_name(extensions[_SERVER_NAME]))
+            name = canonical_host(_one_name(extensions[_SERVER_NAME]))
         except HostError:
             # Without the original message: a fragment of the name may be part of a secret, which is not redacted.
-            raise RefusedError("the client's TLS names no host") from None
-        if said != self._host:
-            raise RefusedError(f"the client's TLS names {said}, and the connection is to {self._host}", remedy=said)
+            raise RefusedError("the client's TLS names an invalid host") from None
+        if name != self._host:
+            raise RefusedError(f"the client's TLS names {name}, but the connection is to {self._host}", remedy=name)
         if not _HIDDEN_NAMES.isdisjoint(extensions):
-            raise RefusedError("the client's TLS encrypts the server's name (ECH); turn that off in the client")
+            raise RefusedError("the client's TLS encrypts the server's name (ECH); turn this off in the client")
 
 
 def _client_hello(stream: bytearray) -> tuple[bytes, int] | None:
@@ -145,17 +145,17 @@ def _client_hello(stream: bytearray) -> tuple[bytes, int] | None:
     if not stream:
         return None
     if stream[0] & 0x80:
-        return _not_sslv2(stream)
+        return _sslv2(stream)
     if stream[0] not in _RECORD_TYPES or stream[1:2] >= bytes([_NO_VERSION]):
         return b"", 0
     if stream[1:2] != b"\x03":
-        return _odd_version(stream)
+        return _undefined_version(stream)
     if stream[0] != _HANDSHAKE:
-        raise RefusedError("the client's TLS does not begin with a greeting")
+        raise RefusedError("the client's TLS does not begin with a ClientHello")
     return _message(stream)
 
 
-def _odd_version(stream: bytearray) -> tuple[bytes, int] | None:
+def _undefined_version(stream: bytearray) -> tuple[bytes, int] | None:
     """Do as ``_client_hello`` for a record version that TLS does not define, which some servers ignore.
 
     It may also be another protocol: a MySQL client's packet begins with its length.
@@ -164,7 +164,7 @@ def _odd_version(stream: bytearray) -> tuple[bytes, int] | None:
         return None
     length = int.from_bytes(stream[3:_HEADER_BYTES], "big")
     if stream[0] == _ALERT and length == 2:
-        raise RefusedError("the client's TLS does not begin with a greeting")
+        raise RefusedError("the client's TLS does not begin with a ClientHello")
     if stream[0] == _HANDSHAKE and 0 < length <= _MAX_RECORD and stream[_HEADER_BYTES] == _CLIENT_HELLO:
         return _message(stream)
     return b"", 0
@@ -177,30 +177,30 @@ def _message(stream: bytearray) -> tuple[bytes, int] | None:
     while len(stream) >= start + _HEADER_BYTES:
         length = int.from_bytes(stream[start + 3 : start + _HEADER_BYTES], "big")
         if stream[start] != _HANDSHAKE or not 0 < length <= _MAX_RECORD:
-            raise RefusedError("the client's TLS greeting is damaged")
+            raise RefusedError("the client's TLS ClientHello is malformed")
         message += stream[start + _HEADER_BYTES : start + _HEADER_BYTES + length]
         start += _HEADER_BYTES + length
         if message[:1] and message[0] != _CLIENT_HELLO:
-            raise RefusedError("the client's TLS does not begin with a greeting")
+            raise RefusedError("the client's TLS does not begin with a ClientHello")
         if len(message) >= 4:
             size = int.from_bytes(message[1:4], "big")
             if size > MAX_BYTES:
-                raise RefusedError("the client's TLS greeting has no end")
+                raise RefusedError("the client's TLS ClientHello is too long")
             if len(message) > 4 + size or (len(message) == 4 + size and start > len(stream)):
-                raise RefusedError("the client's TLS greeting is damaged")
+                raise RefusedError("the client's TLS ClientHello is malformed")
             if len(message) == 4 + size:
                 return bytes(message[4:]), start
     return None
 
 
-def _not_sslv2(stream: bytearray) -> tuple[bytes, int] | None:
+def _sslv2(stream: bytearray) -> tuple[bytes, int] | None:
     """Do as ``_client_hello``; the SSL 2 form of it (RFC 5246, E.2) has no field for a name."""
     if len(stream) > 2 and stream[2] != _CLIENT_HELLO:
         return b"", 0
     if len(stream) < 4:
         return None
     if stream[3] in {0, 2, 3}:
-        raise RefusedError("the client speaks a version of SSL that names no server")
+        raise RefusedError("the client uses a version of SSL that names no server")
     return b"", 0
 
 
@@ -215,39 +215,39 @@ class _FieldReader:
         """Return whether everything was read."""
         return self._at == len(self._data)
 
-    def take(self, size: int) -> bytes:
+    def read(self, size: int) -> bytes:
         """Return the next ``size`` bytes."""
         if self._at + size > len(self._data):
-            raise RefusedError("the client's TLS greeting is damaged")
+            raise RefusedError("the client's TLS ClientHello is malformed")
         self._at += size
         return self._data[self._at - size : self._at]
 
     def number(self, size: int) -> int:
         """Return a number of ``size`` bytes."""
-        return int.from_bytes(self.take(size), "big")
+        return int.from_bytes(self.read(size), "big")
 
     def vector(self, size: int) -> bytes:
         """Return bytes that follow their own length, which has ``size`` bytes."""
-        return self.take(self.number(size))
+        return self.read(self.number(size))
 
 
 def _extensions(hello: bytes) -> dict[int, bytes]:
     """Return the extensions of a ClientHello by type. Raise ``RefusedError``."""
-    cut = _FieldReader(hello)
-    cut.take(2 + 32)
+    fields = _FieldReader(hello)
+    fields.read(2 + 32)
     for size in (1, 2, 1):
-        cut.vector(size)
-    if cut.is_empty():
+        fields.vector(size)
+    if fields.is_empty():
         return {}
-    extensions = _FieldReader(cut.vector(2))
+    extensions = _FieldReader(fields.vector(2))
     seen: dict[int, bytes] = {}
     while not extensions.is_empty():
         kind, body = extensions.number(2), extensions.vector(2)
         if kind in seen:
-            raise RefusedError("the client's TLS greeting says something twice")
+            raise RefusedError("the client's TLS ClientHello has an extension twice")
         seen[kind] = body
-    if not cut.is_empty():
-        raise RefusedError("the client's TLS greeting is damaged")
+    if not fields.is_empty():
+        raise RefusedError("the client's TLS ClientHello is malformed")
     return seen
 
 

@@ -9,16 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-Kind: TypeAlias = Literal["denied", "network", "timeout"]
+RefusalKind: TypeAlias = Literal["denied", "network", "timeout"]
 """Why a connection was not made or ended: not allowed, failed, or timed out."""
 
 
 class RefusedError(Exception):
     """A connection that was refused or ended; ``str(error)`` is the reason."""
 
-    def __init__(self, reason: str, kind: Kind = "denied", remedy: str = "") -> None:
+    def __init__(self, reason: str, kind: RefusalKind = "denied", remedy: str = "") -> None:
         super().__init__(reason)
-        self.kind: Kind = kind
+        self.kind: RefusalKind = kind
         self.remedy = remedy
 
 
@@ -27,11 +27,11 @@ class Transport(Protocol):
 
     @property
     def wants_write(self) -> bool:
-        """Whether it has data of its own to send: then read or write once the socket is writable."""
+        """Whether it has buffered data to send: then read or write once the socket is writable."""
 
     @property
     def failure(self) -> str:
-        """Why the connection broke, if the reader is informed of it in the data; else empty."""
+        """Why the connection failed, if the data reports that to the reader; else empty."""
 
     @property
     def received(self) -> int:
@@ -108,7 +108,7 @@ def reset(connection: socket.socket) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class ConnectionRequest:
     """A requested connection to ``host``, in any spelling.
 
     ``head`` is sent before the data of the guest. ``wrap`` makes the transport from the connected socket.

@@ -8,6 +8,6 @@ sandbox: the limits of their headers are in ``toolc.guest.http.parser``.
 May import: ``toolc.runtime.egress``, ``secrets`` and ``workspace``; ``toolc.backends``, ``toolc.guest`` and
 ``toolc.model``.
 
-Public names: ``prepare_http_call`` (``call``); ``libraries`` (``message``); ``parse_url``, ``MAX_BODY``
-(``request``); ``TlsTransport`` (``transport``).
+Public names: ``prepare_http_call`` (``call``); ``http_message``, ``interim_details``, ``libraries``, ``ADDRESS``
+(``message``); ``parse_url``, ``MAX_BODY`` (``request``); ``TlsTransport`` (``transport``).
 """

@@ -20,7 +20,7 @@ from toolc.model.http_plan import HttpCall, NamedValue, Pieces, slots
 from toolc.model.json_schema import JsonObject, JsonValue, list_index, pointer_tokens
 from toolc.model.spec.http_backend import CursorPages, NumberedPages, OffsetPages
 from toolc.model.spec.sandbox import SecretSpec
-from toolc.runtime.egress.transport import Opening, RefusedError, Transport
+from toolc.runtime.egress.transport import ConnectionRequest, RefusedError, Transport
 from toolc.runtime.http.request import (
     ReadFile,
     Target,
@@ -62,7 +62,7 @@ class HttpBroker:
         self._redactor = redactor
         self._read_file = read_file
         self._origin = parse_url(call.url)
-        self._tokens_asked = 0
+        self._token_requests = 0
         self._token_key = TOKENS.key(call.token, values) if call.token else ""
         self._token = TOKENS.get(self._token_key)
         if self._token:
@@ -73,21 +73,21 @@ class HttpBroker:
         """Whether an access token must be requested before the first request."""
         return self._call.token is not None and self._token is None
 
-    def open(self, payload: bytes) -> Opening:
+    def connection_request(self, payload: bytes) -> ConnectionRequest:
         """Return the connection for a REQUEST and the data to send. Raise ``RefusedError`` or ``ProtocolError``."""
-        ask = _asked(payload)
-        if ask.get("token") is True:
-            return self._open_token(in_form=ask.get("in_form") is True)
-        url, method, query = ask.get("url"), ask.get("method", self._call.method), ask.get("query", {})
+        guest = _parse_request(payload)
+        if guest.get("token") is True:
+            return self._token_request(in_form=guest.get("in_form") is True)
+        url, method, query = guest.get("url"), guest.get("method", self._call.method), guest.get("query", {})
         if not isinstance(method, str) or method not in {self._call.method, "GET"}:
-            raise ProtocolError("it asked for a request by a method that is not its call's")
+            raise ProtocolError("it sent a request with a method that its call does not use")
         if url is None:
-            return self._open_own(self._checked_query(query), self._checked_cursor(ask.get("cursor")))
+            return self._own_request(self._checked_query(query), self._checked_cursor(guest.get("cursor")))
         if not isinstance(url, str) or query:
-            raise ProtocolError("it asked for a request to nothing that is a URL")
-        return self._open_other(self._led(url), method, self._checked_cursor(ask.get("cursor")))
+            raise ProtocolError("it sent a request with an invalid URL")
+        return self._other_request(self._checked_target(url), method, self._checked_cursor(guest.get("cursor")))
 
-    def _led(self, url: str) -> Target:
+    def _checked_target(self, url: str) -> Target:
         """Return the target of a URL sent by the server. Raise ``RefusedError`` without secrets in its message."""
         has_secret = self._has_secret(url)
         try:
@@ -96,17 +96,17 @@ class HttpBroker:
             if has_secret:
                 # Without the original message: it contains a part of the URL, and a part of a secret is not
                 # redacted.
-                raise RefusedError("the server redirected to no URL, with a secret in it") from None
+                raise RefusedError("the server redirected to an invalid URL that contains a secret") from None
             raise
         if has_secret and target.origin != self._origin.origin:
-            raise RefusedError("the server redirected to another with a secret in the URL")
+            raise RefusedError("the server redirected to another host, with a secret in the URL")
         return target
 
     def _has_secret(self, text: str) -> bool:
         """Return whether a server sent a secret back; it may have encoded it once more."""
         return any(self._redactor.text(each) != each for each in (text, unquote(text)))
 
-    def _open_own(self, query: Mapping[str, str], cursor: JsonValue) -> Opening:
+    def _own_request(self, query: Mapping[str, str], cursor: JsonValue) -> ConnectionRequest:
         """Return the plan's request with ``query`` replacing its fields of these names and ``cursor`` in its
         body.
         """
@@ -115,23 +115,23 @@ class HttpBroker:
         fields = [each for each in call.query if each.name not in query]
         fields += [NamedValue(name, (value,)) for name, value in query.items()]
         self._check_secrets(target, *(each.value for each in fields))
-        path, _, own = target.path.partition("?")
-        kept = [each for each in own.split("&") if each and each.partition("=")[0] not in query]
+        path, _, query_text = target.path.partition("?")
+        kept = [each for each in query_text.split("&") if each and each.partition("=")[0] not in query]
         filled = "&".join([*kept, *([fill_query(fields, self._values)] if fields else [])])
         target = replace(target, path=f"{path}?{filled}" if filled else path)
-        return self._opening(target, call.method, call.headers, with_body=True, cursor=cursor)
+        return self._connection(target, call.method, call.headers, with_body=True, cursor=cursor)
 
-    def _open_other(self, target: Target, method: str, cursor: JsonValue) -> Opening:
+    def _other_request(self, target: Target, method: str, cursor: JsonValue) -> ConnectionRequest:
         """Return the request for a redirect or a link, with ``cursor`` in the body if there is one."""
         headers, has_body = self._call.headers, method == self._call.method
         if target.origin == self._origin.origin:
-            return self._opening(target, method, headers, with_body=has_body, cursor=cursor)
-        if cursor is not None and self._has_secret(written(cursor)):
-            raise RefusedError("the server redirected to another with a secret in the cursor of a page")
+            return self._connection(target, method, headers, with_body=has_body, cursor=cursor)
+        if cursor is not None and self._has_secret(_compact_json(cursor)):
+            raise RefusedError("the server redirected to another host, with a secret in the cursor of a page")
         public = tuple(each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS)
-        return self._opening(target, method, public, with_body=has_body, is_other=True, cursor=cursor)
+        return self._connection(target, method, public, with_body=has_body, is_other=True, cursor=cursor)
 
-    def _opening(
+    def _connection(
         self,
         target: Target,
         method: str,
@@ -140,7 +140,7 @@ class HttpBroker:
         with_body: bool,
         is_other: bool = False,
         cursor: JsonValue = None,
-    ) -> Opening:
+    ) -> ConnectionRequest:
         call = self._call
         self._check_secrets(target, *(each.value for each in headers))
         lines = [fill_header(each, self._values) for each in headers]
@@ -148,10 +148,10 @@ class HttpBroker:
             lines.append(self._authorization(target))
         body, content_type = None, ""
         if call.body is not None and with_body:
-            found = pieces_of(call.body)
-            if is_other and slots(found):
-                raise RefusedError(f"the server redirected a secret in the body to another, {target.authority}")
-            self._check_secrets(target, found)
+            pieces = pieces_of(call.body)
+            if is_other and slots(pieces):
+                raise RefusedError(f"the server redirected a body with a secret to another host, {target.authority}")
+            self._check_secrets(target, pieces)
             body, content_type = fill_body(call.body, self._values, self._read_file)
             if cursor is not None:
                 body = set_json_pointer(body, self._pointer(), cursor)
@@ -160,36 +160,36 @@ class HttpBroker:
         def wrap(connection: socket.socket) -> Transport:
             return FramedTransport(transport(connection, target.scheme, target.host))
 
-        return Opening(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
+        return ConnectionRequest(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
 
     def _authorization(self, target: Target) -> bytes:
         if self._token is None:
             raise RefusedError("there is no access token for this request", "network")
         if not target.is_private:
-            raise RefusedError(f"an access token goes over TLS only, and {target.authority} is asked over http")
+            raise RefusedError(f"an access token is sent only over TLS, and the URL of {target.authority} is http")
         return f"Authorization: Bearer {self._token}\r\n".encode()
 
-    def _open_token(self, *, in_form: bool) -> Opening:
+    def _token_request(self, *, in_form: bool) -> ConnectionRequest:
         call = self._call.token
-        self._tokens_asked += 1
-        if call is None or self._tokens_asked > MAX_TOKENS:
-            raise ProtocolError("it asked for an access token that its call does not need")
+        self._token_requests += 1
+        if call is None or self._token_requests > MAX_TOKENS:
+            raise ProtocolError("it requested an access token that its call does not need")
         target = parse_url(call.url)
         self._check_secrets(target, call.client_id, call.client_secret)
         head = token_request(call, target, self._values, in_form=in_form)
 
         def wrap(connection: socket.socket) -> Transport:
             inner = transport(connection, target.scheme, target.host)
-            return FramedTransport(TokenTransport(inner, self._keep_token))
+            return FramedTransport(TokenTransport(inner, self._store_token))
 
         self._token = None
-        TOKENS.forget(self._token_key)
-        return Opening(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
+        TOKENS.remove(self._token_key)
+        return ConnectionRequest(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
 
-    def _keep_token(self, token: str, seconds: float | None) -> None:
+    def _store_token(self, token: str, seconds: float | None) -> None:
         self._token = token
         self._redactor.add("access_token", token)
-        TOKENS.keep(self._token_key, token, seconds)
+        TOKENS.add(self._token_key, token, seconds)
 
     def _check_secrets(self, target: Target, *texts: Pieces) -> None:
         names: frozenset[str] = frozenset().union(*map(slots, texts))
@@ -199,7 +199,9 @@ class HttpBroker:
                 known = ", ".join(hosts) or "no host"
                 raise RefusedError(f"the secret {name!r} may go to {known}, not to {target.host}")
             if not target.is_private:
-                raise RefusedError(f"the secret {name!r} goes over TLS only, and {target.authority} is asked over http")
+                raise RefusedError(
+                    f"the secret {name!r} is sent only over TLS, and the URL of {target.authority} is http"
+                )
 
     def _pointer(self) -> str:
         """Return the JSON pointer of the page cursor in the body; empty if it is not in the body."""
@@ -208,28 +210,28 @@ class HttpBroker:
 
     def _checked_cursor(self, cursor: JsonValue) -> JsonValue:
         if cursor is not None and not self._pointer():
-            raise ProtocolError("it asked for a page by a body that is not its call's")
+            raise ProtocolError("it requested a page with a cursor that its call does not use")
         return cursor
 
     def _checked_query(self, query: object) -> dict[str, str]:
         if not isinstance(query, dict):
-            raise ProtocolError("it asked for a page by what are no fields")
+            raise ProtocolError("it requested a page with an invalid query")
         if not query:
             return {}
         style = self._call.reading.pagination.style if self._call.reading.pagination else None
         name = style.parameter if isinstance(style, CursorPages | OffsetPages | NumberedPages) else None
         if set(query) != {name} or not isinstance(value := query[name], str):
-            raise ProtocolError("it asked for a page by a field that is not its call's")
+            raise ProtocolError("it requested a page with a query field that its call does not use")
         return {quote(str(name), safe=""): quote(value, safe="")}
 
 
-def _asked(payload: bytes) -> JsonObject:
+def _parse_request(payload: bytes) -> JsonObject:
     try:
         value = parse_json(payload)
     except ValueError:
         value = None
     if not isinstance(value, dict) or not set(value) <= {"url", "method", "query", "cursor", "token", "in_form"}:
-        raise ProtocolError("it asked for a request that makes no sense")
+        raise ProtocolError("it sent an invalid request")
     return value
 
 
@@ -238,17 +240,17 @@ def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
 
     Raise ``RefusedError`` if the pointer leads into a value without members.
     """
-    whole = [parse_json(body)]
-    place: JsonValue = whole
+    root = [parse_json(body)]
+    parent: JsonValue = root
     key = "0"
     for token in pointer_tokens(pointer):
-        place = _child(place, key, pointer)
+        parent = _child(parent, key, pointer)
         key = token
-    _put(place, key, cursor, pointer)
-    return written(whole[0]).encode()
+    _put(parent, key, cursor, pointer)
+    return _compact_json(root[0]).encode()
 
 
-def written(value: JsonValue) -> str:
+def _compact_json(value: JsonValue) -> str:
     """Return a cursor, or a body with one, as JSON. Raise ``RefusedError`` if it is nested too deeply."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -256,30 +258,30 @@ def written(value: JsonValue) -> str:
         raise RefusedError("the cursor of the next page is nested too deeply", "network") from None
 
 
-def _child(place: JsonValue, key: str, pointer: str) -> JsonValue:
-    """Return the value of ``key`` in ``place``; if it is missing or null, add an object."""
+def _child(parent: JsonValue, key: str, pointer: str) -> JsonValue:
+    """Return the value of ``key`` in ``parent``; if it is missing or null, add an object."""
     found: JsonValue = None
-    if isinstance(place, dict):
-        found = place.get(key)
-    elif isinstance(place, list):
-        found = place[_index(place, key, pointer)]
+    if isinstance(parent, dict):
+        found = parent.get(key)
+    elif isinstance(parent, list):
+        found = parent[_index(parent, key, pointer)]
     if found is None:
         found = {}
-        _put(place, key, found, pointer)
+        _put(parent, key, found, pointer)
     return found
 
 
-def _put(place: JsonValue, key: str, value: JsonValue, pointer: str) -> None:
-    if isinstance(place, dict):
-        place[key] = value
-    elif isinstance(place, list):
-        place[_index(place, key, pointer)] = value
+def _put(parent: JsonValue, key: str, value: JsonValue, pointer: str) -> None:
+    if isinstance(parent, dict):
+        parent[key] = value
+    elif isinstance(parent, list):
+        parent[_index(parent, key, pointer)] = value
     else:
         raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
 
 
-def _index(place: list[JsonValue], key: str, pointer: str) -> int:
+def _index(parent: list[JsonValue], key: str, pointer: str) -> int:
     index = list_index(key)
-    if index is None or index >= len(place):
+    if index is None or index >= len(parent):
         raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
     return index

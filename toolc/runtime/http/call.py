@@ -10,7 +10,7 @@ from toolc.backends.base import PlanError
 from toolc.model.http_plan import HttpCall
 from toolc.model.plan import Mount, Plan
 from toolc.model.spec.sandbox import SecretSpec
-from toolc.runtime.egress.broker import Requests
+from toolc.runtime.egress.broker import RequestHandler
 from toolc.runtime.egress.transport import RefusedError
 from toolc.runtime.http.broker import HttpBroker
 from toolc.runtime.http.message import libraries
@@ -21,7 +21,7 @@ from toolc.runtime.workspace.dir_handle import DirHandle
 
 def prepare_http_call(
     plan: Plan, secrets: CallSecrets, declared: tuple[SecretSpec, ...]
-) -> tuple[Plan, Requests | None]:
+) -> tuple[Plan, RequestHandler | None]:
     """Return ``plan`` with what the guest needs, and the handler of its requests; None for other kinds of calls.
 
     Raise ``PlanError`` if the caller's URL is invalid.
@@ -40,13 +40,13 @@ def prepare_http_call(
     has_secrets = bool(redactor) or call.token is not None
     redactor.cut_mark = token_hex() if has_secrets else ""
     call = replace(call, files=libraries(call.reading), needs_token=broker.needs_token, cut_mark=redactor.cut_mark)
-    return replace(plan, invocation=call), broker.open
+    return replace(plan, invocation=call), broker.connection_request
 
 
 def _reader(workspace: Mount | None) -> ReadFile:
     def read(path: str) -> bytes:
         if workspace is None:
-            raise RefusedError(f"the file {path[:200]!r} is to be sent, and the tool has no workspace")
+            raise RefusedError(f"the file {path[:200]!r} cannot be sent: the tool has no workspace")
         try:
             with (
                 DirHandle.open(workspace.pinned or workspace.source) as root,

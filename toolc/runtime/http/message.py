@@ -22,7 +22,7 @@ FOLDER: Final = "lib"
 """The folder of the libraries, below ``/tool``."""
 
 
-_ABOUT: Final[Mapping[str, type]] = {
+_DETAIL_TYPES: Final[Mapping[str, type]] = {
     "status": int, "content_type": str, "url": str, "redirects": int, "retries": int, "pages": int,
 }  # fmt: skip
 
@@ -34,8 +34,8 @@ def libraries(reading: ResponseHandling) -> tuple[File, ...]:
     """
     names: list[str] = []
     pages = reading.pagination
-    finds = pages is not None and (pages.items is not None or _next(pages) is not None)
-    if reading.select is not None or finds or any(each.when is not None for each in reading.errors):
+    has_expression = pages is not None and (pages.items is not None or _next(pages) is not None)
+    if reading.select is not None or has_expression or any(each.when is not None for each in reading.errors):
         names.append("jmespath")
     if reading.template is not None:
         names += ["jinja2", "markupsafe"]
@@ -54,7 +54,7 @@ def _package(name: str) -> tuple[File, ...]:
     )
 
 
-def message(call: HttpCall, output_bytes: int) -> JsonObject:
+def http_message(call: HttpCall, output_bytes: int) -> JsonObject:
     """Return the ``http`` value of a CALL. It contains neither secrets nor what is sent to the server."""
     reading = call.reading
     return {
@@ -85,14 +85,14 @@ def message(call: HttpCall, output_bytes: int) -> JsonObject:
     }
 
 
-def so_far(call: HttpCall, told: JsonObject) -> JsonObject:
+def interim_details(call: HttpCall, reported: JsonObject) -> JsonObject:
     """Return ``details.http`` of a call without a response: the valid values that its guest has reported."""
     first = call.token.url if call.token is not None and call.needs_token else call.url
-    about: JsonObject = {"url": first.partition("?")[0], "redirects": 0, "retries": 0}
-    for name, kind in _ABOUT.items():
-        if type(told.get(name)) is kind:
-            about[name] = told[name]
-    return about
+    details: JsonObject = {"url": first.partition("?")[0], "redirects": 0, "retries": 0}
+    for name, kind in _DETAIL_TYPES.items():
+        if type(reported.get(name)) is kind:
+            details[name] = reported[name]
+    return details
 
 
 def _pagination(call: HttpCall, pagination: Pagination) -> JsonObject:
@@ -114,10 +114,10 @@ def _next(pagination: Pagination) -> str | None:
 
 def _start(call: HttpCall, style: OffsetPages | NumberedPages) -> int:
     """Return the number of the first page request: that in its own query, or where the style begins."""
-    own = [each.partition("=") for each in call.url.partition("?")[2].split("&")]
-    said = {name: value for name, _, value in own}
-    said |= {each.name: "".join(map(str, each.value)) for each in call.query if not slots(each.value)}
-    value = said.get(quote(style.parameter, safe=""), "")
+    fields = [each.partition("=") for each in call.url.partition("?")[2].split("&")]
+    values = {name: value for name, _, value in fields}
+    values |= {each.name: "".join(map(str, each.value)) for each in call.query if not slots(each.value)}
+    value = values.get(quote(style.parameter, safe=""), "")
     if re.fullmatch("[0-9]{1,15}", value):
         return int(value)
     return style.first if isinstance(style, NumberedPages) else 0

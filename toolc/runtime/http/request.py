@@ -55,16 +55,16 @@ class Target:
 
 def parse_url(text: str) -> Target:
     """Return the target of an ``http`` or ``https`` URL. Raise ``RefusedError`` with the problem."""
-    shown = ascii(text[:100])
+    printable = ascii(text[:100])
     match = _URL.fullmatch(text)
     if match is None:
-        raise RefusedError(f"{shown} is no URL of http or https")
+        raise RefusedError(f"{printable} is not an http or https URL")
     rest = match["rest"] or "/"
     if len(text) > MAX_URL:
-        raise RefusedError(f"a URL of {len(text)} characters is longer than the {MAX_URL} that are sent")
+        raise RefusedError(f"a URL of {len(text)} characters is longer than the limit of {MAX_URL}")
     if _UNSAFE.search(text):
         raise RefusedError(
-            f"{shown} has spaces, control characters or a backslash in it, which programs read differently"
+            f"{printable} contains spaces, control characters or a backslash, which programs interpret differently"
         )
     if "@" in match["authority"]:
         raise RefusedError(f"the URL {match['authority'].rpartition('@')[2][:80]!a} has a user name before its host")
@@ -72,7 +72,7 @@ def parse_url(text: str) -> Target:
     scheme = match["scheme"].lower()
     port = int(found["port"] or PORTS[scheme]) if found else 0
     if found is None or not 0 < port < 65536:
-        raise RefusedError(f"{shown} has no port from 1 to 65535")
+        raise RefusedError(f"{printable} has no port from 1 to 65535")
     try:
         host = canonical_host(found["host"])
     except HostError as error:
@@ -110,7 +110,9 @@ def fill_header(header: NamedValue, secrets: Mapping[str, str]) -> bytes:
     """Return a header line. Raise ``RefusedError`` for a secret that would end the line."""
     value = fill(header.value, secrets)
     if _LINE_END.search(value):
-        raise RefusedError(f"the secret in the header {header.name!r} holds a line end, which no header can")
+        raise RefusedError(
+            f"the secret in the header {header.name!r} contains a line break, which is invalid in a header"
+        )
     return f"{header.name}: ".encode() + value + b"\r\n"
 
 

@@ -27,7 +27,7 @@ _INTERIM: Final = re.compile(rb"HTTP/1\.[0-9] 1[0-9]{2}(?: |$)")
 _CHUNK: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 
 
-class AnswerError(Exception):
+class InvalidResponseError(Exception):
     """An invalid response; ``str(error)`` completes a sentence about the server."""
 
 
@@ -42,11 +42,11 @@ class HttpResponse:
         self._chunk = -1
 
     def feed(self, data: bytes | memoryview) -> bool:
-        """Add received data. Return whether the response is complete. Raise ``AnswerError``."""
+        """Add received data. Return whether the response is complete. Raise ``InvalidResponseError``."""
         start = max(0, len(self._data) - 3)
         self._data += data
         if len(self._data) > self._max_bytes:
-            raise AnswerError(f"answered with more than {self._max_bytes >> 10} KiB")
+            raise InvalidResponseError(f"sent a response of more than {self._max_bytes >> 10} KiB")
         if not self._head_end and not self._find_head(start):
             return False
         if self._chunk >= 0:
@@ -55,17 +55,17 @@ class HttpResponse:
 
     def read(self) -> tuple[int, bytes]:
         """Return status and body, once the response is complete or the connection has ended. Raise
-        ``AnswerError``.
+        ``InvalidResponseError``.
         """
         if not self._data:
-            raise AnswerError("ended the connection without an answer")
-        response = _begun(bytes(self._data))
+            raise InvalidResponseError("ended the connection without a response")
+        response = _parse_head(bytes(self._data))
         try:
             return response.status, response.read()
         except http.client.IncompleteRead:
-            raise AnswerError("ended the connection in the middle of its answer") from None
+            raise InvalidResponseError("ended the connection in the middle of its response") from None
         except (http.client.HTTPException, ValueError, OSError):
-            raise AnswerError("answered with what is not HTTP") from None
+            raise InvalidResponseError("sent a response that is not HTTP") from None
 
     def _find_head(self, start: int) -> bool:
         """Return whether the head is complete, after removing interim responses before it."""
@@ -77,7 +77,7 @@ class HttpResponse:
         if end < 0:
             return False
         self._head_end = end + 4
-        head = _begun(bytes(self._data[: self._head_end]))
+        head = _parse_head(bytes(self._data[: self._head_end]))
         if head.chunked:
             self._chunk = self._head_end
         elif head.length is not None:
@@ -93,11 +93,11 @@ class HttpResponse:
             line_end = self._data.find(b"\r\n", self._chunk, self._chunk + MAX_LINE)
             if line_end < 0:
                 if len(self._data) - self._chunk > MAX_LINE:
-                    raise AnswerError("answered with what is not HTTP")
+                    raise InvalidResponseError("sent a response that is not HTTP")
                 return
             size = _CHUNK.fullmatch(self._data, self._chunk, line_end)
             if size is None:
-                raise AnswerError("answered with what is not HTTP")
+                raise InvalidResponseError("sent a response that is not HTTP")
             if int(size[1], 16):
                 self._chunk = line_end + 2 + int(size[1], 16) + 2
                 continue
@@ -117,13 +117,13 @@ class _Source:
         return io.BytesIO(self._data)
 
 
-def _begun(data: bytes) -> http.client.HTTPResponse:
-    """Return the response with its head parsed. Raise ``AnswerError``."""
+def _parse_head(data: bytes) -> http.client.HTTPResponse:
+    """Return the response with its head parsed. Raise ``InvalidResponseError``."""
     response = http.client.HTTPResponse(_Source(data))  # type: ignore[arg-type]
     try:
         response.begin()
     except (http.client.HTTPException, ValueError, OSError):
-        raise AnswerError("answered with what is not HTTP") from None
+        raise InvalidResponseError("sent a response that is not HTTP") from None
     return response
 
 
@@ -141,7 +141,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedToken:
     token: str = field(repr=False)
     expires: float
 
@@ -150,7 +150,7 @@ class TokenCache:
     """Tokens by request, in the memory of this process. Thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, _Kept] = {}
+        self._tokens: dict[str, _CachedToken] = {}
         self._lock = threading.Lock()
 
     def key(self, call: TokenRequest, secrets: Mapping[str, str]) -> str:
@@ -162,19 +162,19 @@ class TokenCache:
     def get(self, key: str) -> str | None:
         """Return a token that is still valid, or None."""
         with self._lock:
-            kept = self._kept.get(key)
-            return kept.token if kept and kept.expires > time.monotonic() else None
+            cached = self._tokens.get(key)
+            return cached.token if cached and cached.expires > time.monotonic() else None
 
-    def keep(self, key: str, token: str, seconds: float | None) -> None:
+    def add(self, key: str, token: str, seconds: float | None) -> None:
         """Store a token for its lifetime; with None until it is refused."""
-        lives = float("inf") if seconds is None else seconds - min(SLACK_SECONDS, seconds / 2)
+        lifetime = float("inf") if seconds is None else seconds - min(SLACK_SECONDS, seconds / 2)
         with self._lock:
-            self._kept[key] = _Kept(token, time.monotonic() + lives)
+            self._tokens[key] = _CachedToken(token, time.monotonic() + lifetime)
 
-    def forget(self, key: str) -> None:
+    def remove(self, key: str) -> None:
         """Remove a token that is no longer valid."""
         with self._lock:
-            self._kept.pop(key, None)
+            self._tokens.pop(key, None)
 
 
 TOKENS: Final = TokenCache()
@@ -197,60 +197,60 @@ def token_request(call: TokenRequest, target: Target, secrets: Mapping[str, str]
 class TokenTransport(OuterTransport):
     """Read the response of a token server on the host, and report to the guest only whether there is a token."""
 
-    def __init__(self, inner: Transport, keep: Callable[[str, float | None], None]) -> None:
+    def __init__(self, inner: Transport, on_token: Callable[[str, float | None], None]) -> None:
         super().__init__(inner)
-        self._keep = keep
+        self._on_token = on_token
         self._room = memoryview(bytearray(MAX_RESPONSE))
-        self._answer = HttpResponse(MAX_RESPONSE)
-        self._told: bytes | None = None
+        self._response = HttpResponse(MAX_RESPONSE)
+        self._reply: bytes | None = None
 
     def read_into(self, room: memoryview) -> int | None:
         """Read the response; return a status without a body. Raise ``OSError``, also for an invalid response."""
-        while self._told is None:
+        while self._reply is None:
             try:
                 size = self._inner.read_into(self._room)
                 if size is None:
                     return None
-                if self._answer.feed(self._room[:size]) or not size:
-                    self._told = self._judged(*self._answer.read())
-            except AnswerError as error:
+                if self._response.feed(self._room[:size]) or not size:
+                    self._reply = self._handle(*self._response.read())
+            except InvalidResponseError as error:
                 raise OSError(f"the token server {error}") from None
             except OSError as error:
                 if not error.strerror:
                     raise
                 raise OSError(f"the connection to the token server broke: {error.strerror.lower()}") from None
-        told, self._told = self._told[: len(room)], self._told[len(room) :]
-        room[: len(told)] = told
-        return len(told)
+        piece, self._reply = self._reply[: len(room)], self._reply[len(room) :]
+        room[: len(piece)] = piece
+        return len(piece)
 
-    def _judged(self, status: int, body: bytes) -> bytes:
+    def _handle(self, status: int, body: bytes) -> bytes:
         if not 200 <= status < 300:
             return _status(status, _error_code(body))
         try:
-            answer = parse_json(body)
+            value = parse_json(body)
         except ValueError:
-            answer = None
-        token = answer.get("access_token") if isinstance(answer, dict) else None
-        if not isinstance(answer, dict) or not isinstance(token, str) or not _TOKEN.fullmatch(token):
-            raise AnswerError("answered without an access_token")
-        if str(answer.get("token_type", "bearer")).lower() != "bearer":
-            raise AnswerError("answered with a token that is no bearer token")
-        seconds = answer.get("expires_in")
+            value = None
+        token = value.get("access_token") if isinstance(value, dict) else None
+        if not isinstance(value, dict) or not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            raise InvalidResponseError("sent a response without an access_token")
+        if str(value.get("token_type", "bearer")).lower() != "bearer":
+            raise InvalidResponseError("sent a token that is not a bearer token")
+        seconds = value.get("expires_in")
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
-        self._keep(token, float(min(seconds, MAX_SECONDS)) if number and isinstance(seconds, int | float) else None)
+        self._on_token(token, float(min(seconds, MAX_SECONDS)) if number and isinstance(seconds, int | float) else None)
         return _status(200, "")
 
 
 def _error_code(body: bytes) -> str:
     """Return the error code of RFC 6749, 5.2, and nothing else: a response may contain any other data."""
     try:
-        answer = parse_json(body)
+        value = parse_json(body)
     except ValueError:
         return ""
-    code = answer.get("error") if isinstance(answer, dict) else None
+    code = value.get("error") if isinstance(value, dict) else None
     return code if isinstance(code, str) and re.fullmatch(r"[a-z_]{1,60}", code) else ""
 
 
-def _status(status: int, words: str) -> bytes:
-    body = words.encode()
+def _status(status: int, error_code: str) -> bytes:
+    body = error_code.encode()
     return f"HTTP/1.1 {status} -\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body

@@ -27,7 +27,7 @@ class TlsTransport:
             connection, server_hostname=host, do_handshake_on_connect=False, suppress_ragged_eofs=False
         )
         self._unsent = bytearray()
-        self._is_agreed = False
+        self._has_handshake = False
         self.received = 0
         self.wants_write = False
 
@@ -72,9 +72,9 @@ class TlsTransport:
         """Complete the handshake, then send. Return whether the handshake is complete."""
         self.wants_write = False
         try:
-            if not self._is_agreed:
+            if not self._has_handshake:
                 self._socket.do_handshake()
-                self._is_agreed = True
+                self._has_handshake = True
             while self._unsent:
                 # A small copy: an interrupted TLS write must be repeated with the same data.
                 sent = self._socket.send(bytes(self._unsent[:16384]))
@@ -86,11 +86,11 @@ class TlsTransport:
         except ssl.SSLCertVerificationError as error:
             raise OSError(f"the certificate of {self._host} is not trusted: {error.verify_message}") from None
         except ssl.SSLError as error:
-            if self._is_agreed:
+            if self._has_handshake:
                 raise
             reason = (error.reason or str(error)).replace("_", " ").lower()
-            raise OSError(f"no TLS with {self._host}: {reason}") from None
-        return self._is_agreed
+            raise OSError(f"the TLS handshake with {self._host} failed: {reason}") from None
+        return self._has_handshake
 
 
 class OuterTransport:
@@ -100,36 +100,24 @@ class OuterTransport:
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
+        self.fileno = inner.fileno
+        self.finish = inner.finish
+        self.close = inner.close
+        self.abort = inner.abort
 
     @property
     def wants_write(self) -> bool:
-        """Delegated to the inner transport."""
+        """Whether the inner transport has buffered data to send."""
         return self._inner.wants_write
 
     @property
     def received(self) -> int:
-        """Delegated to the inner transport: data that this one adds is not from the server."""
+        """The number of bytes that the inner transport has received."""
         return self._inner.received
 
-    def fileno(self) -> int:
-        """Delegate to the inner transport."""
-        return self._inner.fileno()
-
     def write(self, data: bytes | memoryview) -> int:
-        """Delegate to the inner transport."""
+        """Write to the inner transport."""
         return self._inner.write(data)
-
-    def finish(self) -> None:
-        """Delegate to the inner transport."""
-        self._inner.finish()
-
-    def close(self) -> None:
-        """Delegate to the inner transport."""
-        self._inner.close()
-
-    def abort(self) -> None:
-        """Delegate to the inner transport."""
-        self._inner.abort()
 
 
 class FramedTransport(OuterTransport):
@@ -154,9 +142,7 @@ class FramedTransport(OuterTransport):
             if size is None or piece is room:
                 return size
             self._rest = bytes(piece[:size]) + self._rest
-        said, self._rest = self._rest[: len(room)], self._rest[len(room) :]
-        room[: len(said)] = said
-        return len(said)
+        return self._write_rest(room)
 
     def _frame(self, room: memoryview) -> int | None:
         try:
@@ -183,10 +169,14 @@ class FramedTransport(OuterTransport):
 
     def _end(self, room: memoryview, message: dict[str, str]) -> int:
         self._has_ended = True
-        words = LENGTH.pack(0) + json.dumps(message).encode()
-        said, self._rest = words[: len(room)], words[len(room) :]
-        room[: len(said)] = said
-        return len(said)
+        self._rest = LENGTH.pack(0) + json.dumps(message).encode()
+        return self._write_rest(room)
+
+    def _write_rest(self, room: memoryview) -> int:
+        size = min(len(room), len(self._rest))
+        room[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
 
 
 def transport(connection: socket.socket, scheme: str, host: str) -> Transport:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from toolc.guest.flow_control import RateLimiter
 from toolc.model.events import Listener, Stream, ToolConnect, ToolUpdate
 from toolc.model.result import ConnectionAttempt, Content, Text
-from toolc.runtime.secrets.redaction import Redactor, redacted_block
+from toolc.runtime.secrets.redaction import Redactor, redact_block
 
 ProgressSink: TypeAlias = Callable[[float | None, str], None]
 """Receives a tool's progress: percent (0 to 100, or None if unknown) and a message."""
@@ -106,7 +106,7 @@ class ProgressReporter:
 
     def report(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:
         """Pass on a report: immediately if it has content to show, else if the rate limit allows it."""
-        blocks = (redacted_block(block, self._redactor) for block in content)
+        blocks = (redact_block(block, self._redactor) for block in content)
         accepted = tuple(block for block in blocks if self._accept(max(MIN_BLOCK_BYTES, _size(block))))
         has_report = bool(message) or percent is not None or not content
         if accepted or (has_report and self._pace.admits(monotonic())):

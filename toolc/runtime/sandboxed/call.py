@@ -49,7 +49,7 @@ from toolc.runtime.output.progress import EventEmitter
 from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
 from toolc.runtime.sandboxed.options import CallOptions, approve_image, profile_of
 from toolc.runtime.sandboxed.plugin_description import ENDINGS, NOT_STARTED, interrupted
-from toolc.runtime.secrets.redaction import Redactor, exposed, redacted, secrets_of
+from toolc.runtime.secrets.redaction import Redactor, expose_secrets, redact_result, secrets_of
 from toolc.runtime.validation import as_promised
 from toolc.runtime.wire.call_loop import converse
 from toolc.sandbox.base import Engine, EngineSandbox, format_limits
@@ -214,7 +214,7 @@ class SandboxedCall:
             if transaction:
                 result = transaction.settle(result, outcome.ending, self.options.approve_changes)
                 self.timing.lap("commit")
-        result = redacted(replace(result, details=self._details(result, outcome, sandboxed)), redactor)
+        result = redact_result(replace(result, details=self._details(result, outcome, sandboxed)), redactor)
         result_store = self.options.result_store
         # Output that was truncated while it arrived already has a note, which makes it slightly longer than the
         # limit.
@@ -290,7 +290,7 @@ def _with_secrets(plan: Plan, tool: ToolSpec, options: CallOptions) -> tuple[Pla
     Raises ``UsageError`` that names every secret without a value, and ``PlanError``.
     """
     secrets = secrets_of(tool, options.reveal)
-    plan = exposed(replace(plan, allow=plan.allow or tool.sandbox.network.allow), tool, secrets)
+    plan = expose_secrets(replace(plan, allow=plan.allow or tool.sandbox.network.allow), tool, secrets)
     plan, requests = prepare_http_call(plan, secrets, tool.sandbox.secrets)
     plan = replace(plan, keep_bytes=STORED_STREAM_BYTES if options.result_store else 0)
     return plan, Egress(requests=requests, redactor=secrets.redactor)
@@ -354,7 +354,7 @@ def _judged(
         return with_stderr(interrupted(replace(outcome, stderr=Capture()), limits, allowed.own_ms), outcome)
     if outcome.ending in ENDINGS:
         return interrupted(outcome, limits, allowed.own_ms)
-    result = redacted(load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome), redactor)
+    result = redact_result(load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome), redactor)
     if next_plan := shaping(call, plan.profile, result, outcome):
         words = again(next_plan, max(1, allowed.ms - round(outcome.usage.duration_ms)))
         if words.ending in ENDINGS:

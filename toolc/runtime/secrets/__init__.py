@@ -4,6 +4,6 @@ Start reading in ``redaction``; ``encodings`` lists the forms in which a secret 
 
 May import: ``toolc.model``.
 
-Public names: ``CallSecrets``, ``exposed``, ``no_secrets``, ``redacted``, ``redacted_block``, ``RedactedStream``,
-``Redactor``, ``Reveal``, ``secrets_of`` (``redaction``).
+Public names: ``CallSecrets``, ``expose_secrets``, ``no_secrets``, ``redact_block``, ``redact_result``,
+``RedactedStream``, ``Redactor``, ``Reveal``, ``secrets_of`` (``redaction``).
 """

@@ -41,7 +41,7 @@ def secret_encodings(value: str) -> tuple[bytes, ...]:
 
 
 @lru_cache(maxsize=32)
-def base64_forms(value: str) -> tuple[bytes, ...]:
+def base64_encodings(value: str) -> tuple[bytes, ...]:
     """Return the constant part of the Base64 of any text that contains ``value``, as it is or escaped."""
     return tuple(dict.fromkeys(_base64_forms(value)))
 
@@ -63,10 +63,10 @@ def _forms(value: str) -> Iterator[bytes]:
 def _base64_forms(value: str) -> Iterator[bytes]:
     in_json = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
     for text in dict.fromkeys((value, *in_json, quote(value, safe=""))):
-        for kept in _base64(text.encode()):
-            yield kept
-            yield kept.translate(bytes.maketrans(b"+/", b"-_"))
-            yield quote(kept, safe="").encode()
+        for constant in _base64(text.encode()):
+            yield constant
+            yield constant.translate(bytes.maketrans(b"+/", b"-_"))
+            yield quote(constant, safe="").encode()
 
 
 def _spellings(value: str) -> Iterator[str]:
@@ -78,9 +78,9 @@ def _spellings(value: str) -> Iterator[str]:
 
 
 def _texts(value: str) -> Iterator[bytes]:
-    for written in (value, value.lower(), value.upper()):
+    for cased in (value, value.lower(), value.upper()):
         # Lower case as in host names, upper case as in variable names.
-        yield written.encode()
+        yield cased.encode()
     for escaped in (*_in_urls(value), *_in_json(value), *_in_html(value), *_in_code(value)):
         yield escaped.encode()
 
@@ -171,8 +171,8 @@ class EncodingMatcher:
         self._beginnings.update(form[:size] for size in range(1, min(_HEAD, len(form))))
         self._longest = max(self._longest, len(form))
 
-    def places(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yield where forms occur, in no order."""
+    def matches(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Yield the position of each occurrence of a form, and the form, in no order."""
         are_many = len(self._all) >= min(_MANY, len(data))
         # One search per form: ten times as fast as one regular expression for all.
         for form in self._short if are_many else self._all:
@@ -187,7 +187,7 @@ class EncodingMatcher:
                 if data.startswith(form, at):
                     yield at, form
 
-    def begun(self, data: bytes) -> int:
+    def partial_match(self, data: bytes) -> int:
         """Return how many bytes at the end of ``data`` are an incomplete beginning of a form; 0 for none."""
         size = len(data)
         for at in range(max(0, size - self._longest + 1), size - _HEAD + 1):

@@ -18,7 +18,7 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import EnvVar
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import SECRETS
-from toolc.runtime.secrets.encodings import EncodingMatcher, base64_forms, secret_encodings
+from toolc.runtime.secrets.encodings import EncodingMatcher, base64_encodings, secret_encodings
 
 _BREAKS: Final = b"\r\n\t \\"
 """The characters between lines of Base64 (of 64 characters in RFC 7468, of 76 in RFC 2045), with indentation.
@@ -29,7 +29,7 @@ The backslash is included because in JSON text lines end with ``\\n``, and some 
 _MAX_BREAKS: Final = 1024
 """How many more of these than Base64 characters a match may contain, so that a tool cannot delay the output."""
 
-_GLANCE: Final = 32
+_PREFIX_BYTES: Final = 32
 """How many bytes of a form are compared before all of it is."""
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
@@ -60,7 +60,7 @@ class Redactor:
         for form in secret_encodings(value):
             self._marks.setdefault(form, mark)
             self._forms.add(form)
-        for form in base64_forms(value):
+        for form in base64_encodings(value):
             self._in_lines.add(form)
         self._shortest = min(map(len, self._marks))
         self._has_number = self._has_number or bool(_NUMBER.fullmatch(value))
@@ -78,7 +78,7 @@ class Redactor:
         """Return ``data`` from ``first`` without secrets, including one that begins before."""
         if len(data) < self._shortest or not self._marks:
             return data[first:]
-        return self._taken_out(data, len(data), first)[0]
+        return self._redact(data, len(data), first)[0]
 
     def text(self, text: str) -> str:
         """Return ``text`` without secrets."""
@@ -94,16 +94,16 @@ class Redactor:
         """
         if len(text) < size:
             return self.text(text)
-        told = self.settled(text.encode("utf-8", "surrogatepass"))[0]
-        return told.decode("utf-8", "surrogatepass")[:size]
+        redacted = self.final(text.encode("utf-8", "surrogatepass"))[0]
+        return redacted.decode("utf-8", "surrogatepass")[:size]
 
     def _at_cuts(self, pieces: list[str]) -> Iterator[str]:
         """Yield the pieces of a truncated text, without possible parts of a secret at the cuts."""
         for index, piece in enumerate(pieces):
             data = piece.encode("utf-8", "surrogatepass")
-            first = max((_ended(data, form) for form in self._marks), default=0) if index else 0
+            first = max((_partial_end(data, form) for form in self._marks), default=0) if index else 0
             limit = len(data) - (self._pending(data) if index < len(pieces) - 1 else 0)
-            yield self._taken_out(data, limit, first)[0].decode("utf-8", "ignore")
+            yield self._redact(data, limit, first)[0].decode("utf-8", "ignore")
 
     def json(self, value: JsonValue) -> JsonValue:
         """Return ``value`` without secrets in any text, including keys."""
@@ -127,11 +127,11 @@ class Redactor:
                 return value
 
     def _number(self, value: float) -> JsonValue:
-        written = json.dumps(value)
-        told = self.text(written)
-        return value if told == written else told
+        text = json.dumps(value)
+        redacted = self.text(text)
+        return value if redacted == text else redacted
 
-    def settled(self, data: bytes, first: int = 0) -> tuple[bytes, bytes, int]:
+    def final(self, data: bytes, first: int = 0) -> tuple[bytes, bytes, int]:
         """Return the final part of ``data`` from ``first`` without secrets, the rest, and how much of the rest is
         removed.
 
@@ -140,10 +140,10 @@ class Redactor:
         if not self._marks:
             return data[first:], b"", 0
         limit = len(data) - self._pending(data)
-        told, end = self._taken_out(data, limit, first)
-        return told, data[limit:], end - limit
+        redacted, end = self._redact(data, limit, first)
+        return redacted, data[limit:], end - limit
 
-    def _taken_out(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, int]:
+    def _redact(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, int]:
         """Return ``data`` from ``first`` to ``limit`` without secrets that begin there, and where the last one
         ends.
         """
@@ -161,7 +161,7 @@ class Redactor:
 
     def _found(self, data: bytes) -> list[tuple[int, int, bytes]]:
         """Return where secrets occur, in order, with their marks; the longest first if several begin together."""
-        found = [(at, at + len(form), self._marks[form]) for at, form in self._forms.places(data)]
+        found = [(at, at + len(form), self._marks[form]) for at, form in self._forms.matches(data)]
         if b"\n" in data or b"\\" in data:
             found += [(start, end, self._marks[form]) for start, end, form in _across_lines(data, self._in_lines)]
         return sorted(found, key=lambda each: (each[0], -each[1]))
@@ -169,26 +169,26 @@ class Redactor:
     def _pending(self, data: bytes) -> int:
         """Return how many bytes at the end of ``data`` may be the beginning of a secret."""
         flat = _flat(data)
-        begun = self._in_lines.begun(flat.translate(None, _BREAKS))
-        return max(self._forms.begun(data), _size_of_last(flat, begun))
+        partial = self._in_lines.partial_match(flat.translate(None, _BREAKS))
+        return max(self._forms.partial_match(data), _size_of_last(flat, partial))
 
 
-def _across_lines(data: bytes, wanted: EncodingMatcher) -> Iterator[tuple[int, int, bytes]]:
+def _across_lines(data: bytes, matcher: EncodingMatcher) -> Iterator[tuple[int, int, bytes]]:
     """Yield where Base64 occurs in lines."""
     flat = _flat(data)
     joined = flat.translate(None, _BREAKS)
-    places: list[int] = []
-    for at, form in wanted.places(joined):
-        places = places or [place for place, byte in enumerate(flat) if byte not in _BREAKS]
-        yield places[at], places[at + len(form) - 1] + 1, form
+    positions: list[int] = []
+    for at, form in matcher.matches(joined):
+        positions = positions or [position for position, byte in enumerate(flat) if byte not in _BREAKS]
+        yield positions[at], positions[at + len(form) - 1] + 1, form
 
 
-def _ended(data: bytes, form: bytes) -> int:
+def _partial_end(data: bytes, form: bytes) -> int:
     """Return how many bytes at the beginning of ``data`` are an incomplete end of ``form``."""
     start = max(1, len(form) - len(data))
     while data and (start := form.find(data[:1], start)) >= 0:
         # A short comparison first: the rest of a long form is long too.
-        if data.startswith(form[start : start + _GLANCE]) and data.startswith(form[start:]):
+        if data.startswith(form[start : start + _PREFIX_BYTES]) and data.startswith(form[start:]):
             return len(form) - start
         start += 1
     return 0
@@ -196,8 +196,8 @@ def _ended(data: bytes, form: bytes) -> int:
 
 def _size_of_last(data: bytes, count: int) -> int:
     """Return the size of the last ``count`` bytes that are not breaks; 0 if there are more breaks than allowed."""
-    size, most = 0, 2 * count + _MAX_BREAKS
-    while count and size <= most:
+    size, max_size = 0, 2 * count + _MAX_BREAKS
+    while count and size <= max_size:
         size += 1
         count -= data[-size] not in _BREAKS
     return 0 if count else size
@@ -214,18 +214,18 @@ class RedactedStream:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._held = b""
-        self._gone = 0
+        self._removed = 0
 
     def feed(self, data: bytes) -> bytes:
         """Add ``data``; return what is final. The rest is held back."""
         if not self._redactor and not self._held:
             return data
-        told, self._held, self._gone = self._redactor.settled(self._held + data, self._gone)
-        return told
+        final, self._held, self._removed = self._redactor.final(self._held + data, self._removed)
+        return final
 
     def finish(self) -> bytes:
         """Return what was held back, at the end of the stream."""
-        held, first, self._held, self._gone = self._held, self._gone, b"", 0
+        held, first, self._held, self._removed = self._held, self._removed, b"", 0
         return self._redactor.data(held, first)
 
 
@@ -262,7 +262,7 @@ def no_secrets(names: Iterable[str]) -> Mapping[str, str]:
     raise UsageError("\n".join(f"the secret {name!r} has no value" for name in sorted(names)))
 
 
-def exposed(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
+def expose_secrets(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
     """Return ``plan`` with what its spec exposes to the tool: variables, and files whose paths are in variables."""
     if isinstance(tool.backend, HttpBackend):
         return plan
@@ -279,14 +279,14 @@ def exposed(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
     return replace(plan, env=tuple(env), secret_files=tuple(files))
 
 
-def redacted(result: ToolResult, redactor: Redactor) -> ToolResult:
+def redact_result(result: ToolResult, redactor: Redactor) -> ToolResult:
     """Return ``result`` without secrets."""
     if not redactor:
         return result
     error = result.error and ToolFailure(result.error.kind, redactor.text(result.error.message))
     structured = result.structured and (redactor.json(result.structured[0]),)
     return ToolResult(
-        content=tuple(redacted_block(block, redactor) for block in result.content),
+        content=tuple(redact_block(block, redactor) for block in result.content),
         structured=structured,
         error=error,
         # Except for a tool's own details, keys are fixed names that callers look up.
@@ -297,7 +297,7 @@ def redacted(result: ToolResult, redactor: Redactor) -> ToolResult:
     )
 
 
-def redacted_block(block: Content, redactor: Redactor) -> Content:
+def redact_block(block: Content, redactor: Redactor) -> Content:
     """Return ``block`` without secrets."""
     if isinstance(block, Text):
         return Text(redactor.text(block.text))

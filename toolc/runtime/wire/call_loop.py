@@ -192,7 +192,7 @@ class WireLoop:
         self._conversation.call()
         self.send()
         if self._broker is not None and self._conversation.goes_ahead:
-            self._broker.begin()
+            self._broker.send_first_request()
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
         """Move bytes until ``done``. Return False if ``deadline`` (of ``monotonic``) or a cancellation came first.

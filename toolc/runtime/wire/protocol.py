@@ -22,7 +22,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, Plan, PluginCall, PythonCall
 from toolc.model.result import Capture, Content
 from toolc.model.spec.code_backends import File
-from toolc.runtime.http import message as http_message
+from toolc.runtime.http.message import ADDRESS, http_message, interim_details
 from toolc.runtime.output.guest_streams import DelimitedOutput, LineOutput, Output, call_outputs, session_outputs
 from toolc.runtime.output.progress import MAX_MESSAGE, LiveTextStream, OutputSink, UpdateSink
 from toolc.runtime.secrets.redaction import Redactor
@@ -66,7 +66,7 @@ class ExitReport:
 class Connections(Protocol):
     """Handles the frames of streams that are connections."""
 
-    def take(self, kind: int, stream: int, payload: bytes) -> None:
+    def handle_frame(self, kind: int, stream: int, payload: bytes) -> None:
         """Handle one frame. Raises ``ProtocolError``."""
 
 
@@ -207,7 +207,7 @@ class Conversation:
         """Return what is known of an HTTP call, even if its guest could not answer; empty for other calls."""
         call = self._plan.invocation
         told = self.verdict.about if self.verdict else {}
-        return http_message.so_far(call, told) if isinstance(call, HttpCall) else {}
+        return interim_details(call, told) if isinstance(call, HttpCall) else {}
 
     def _take(self, kind: int, stream: int, payload: bytes) -> None:
         if not self.is_ready:
@@ -219,7 +219,7 @@ class Conversation:
         if not self._called:
             raise ProtocolError("it spoke before its call")
         if stream >= frames.FIRST_CONNECTION and self.connections is not None:
-            self.connections.take(kind, stream, payload)
+            self.connections.handle_frame(kind, stream, payload)
             return
         match kind:
             case frames.DATA | frames.END:
@@ -306,8 +306,8 @@ def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes
             "proxy": [listening.proxy, PROXY_PORT] if listening.proxy else None,
         }
     if isinstance(invocation, HttpCall):
-        call["network"] = {"requests": [*http_message.ADDRESS]}
-        call["http"] = http_message.message(invocation, plan.stream_bytes)
+        call["network"] = {"requests": [*ADDRESS]}
+        call["http"] = http_message(invocation, plan.stream_bytes)
     elif isinstance(invocation, PluginCall) or (isinstance(invocation, Exec) and not session):
         call["argv"] = list(invocation.argv)
     elif isinstance(invocation, PythonCall):

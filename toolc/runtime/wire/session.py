@@ -95,7 +95,7 @@ class SessionWire:
         mark = f"\0{self.mark}\0".encode()
         self._conversation.begin(mark, turn.timeout_ms, listening.timed(turn.on_progress), told)
         if self._broker:
-            self._broker.renew()
+            self._broker.reset()
         self._started = monotonic()
         if not self._conversation.is_ready:
             self._start()
@@ -147,7 +147,7 @@ class SessionWire:
         """Output of the process that was not read: a line or the beginning of one. Empty if there is none."""
         waiting = self._conversation.answers.next_line
         # Hide what may be the beginning of a secret.
-        return self.redactor.settled(waiting)[0] or (waiting and b"...")
+        return self.redactor.final(waiting)[0] or (waiting and b"...")
 
     def wait_for_marks(self) -> None:
         """Wait until all output of the call has arrived. Raises ``EndedError``."""

@@ -82,16 +82,16 @@ def test_a_name_that_leads_to_this_machine_needs_an_entry_for_the_address(
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.1",)))
     reason, (attempt,) = connect(entry("models.example.com", port), "models.example.com", port)
     assert reason == (
-        "models.example.com leads to 127.0.0.1, which is the machine that toolc runs on; "
+        "models.example.com resolves to 127.0.0.1, which is the machine that toolc runs on; "
         f"only an entry 127.0.0.1:{port} would allow that"
     )
     assert (attempt.allowed, attempt.remedy) == (False, f"127.0.0.1:{port}")
 
 
 def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, reason=f"{host} cannot be looked up"))
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, reason=f"{host} cannot be resolved"))
     reason, _ = connect(entry("models.example.com", 443), "models.example.com", 443)
-    assert reason.startswith("models.example.com cannot be looked up")
+    assert reason.startswith("models.example.com cannot be resolved")
 
 
 def test_an_address_that_does_not_answer_is_waited_for_no_longer_than_the_call() -> None:
@@ -133,7 +133,7 @@ def tool(scheme: Scheme, host: str, hosts: tuple[str, ...]) -> ToolSpec:
          "the secret 'KEY' may go to api.example.com, not to evil.example.com"),
         ("https", "api.example.com", (), "the secret 'KEY' may go to no host, not to api.example.com"),
         ("http", "api.example.com", ("api.example.com",),
-         "the secret 'KEY' goes over TLS only, and api.example.com is asked over http"),
+         "the secret 'KEY' is sent only over TLS, and the URL of api.example.com is http"),
     ],
 )  # fmt: skip
 def test_a_key_goes_to_its_hosts_and_over_tls(scheme: Scheme, host: str, hosts: tuple[str, ...], why: str) -> None:

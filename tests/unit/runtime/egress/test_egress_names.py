@@ -1,5 +1,3 @@
-"""Names are looked up beside a call, a few at once, and none after its end."""
-
 from __future__ import annotations
 
 import select
@@ -8,43 +6,43 @@ import threading
 import pytest
 
 from toolc.runtime.egress import polling
-from toolc.runtime.egress.polling import MAX_THREADS, Names, ResolvedHost
+from toolc.runtime.egress.polling import MAX_THREADS, ResolvedHost, Resolver
 
 SECONDS = 60
 
 
-def test_answers_are_announced_and_each_question_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_lookup_has_one_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("192.0.2.1",)))
-    names = Names()
+    resolver = Resolver()
     asked = [f"{number}.example" for number in range(MAX_THREADS + 1)]
     for host in asked:
-        names.ask(host)
+        resolver.request(host)
     found: list[str] = []
     while len(found) < len(asked):
-        assert select.select([names], [], [], SECONDS)[0]
-        found += [answer.host for answer in names.answers()]
+        assert select.select([resolver], [], [], SECONDS)[0]
+        found += [result.host for result in resolver.results()]
     assert sorted(found) == asked
-    names.close()
+    resolver.close()
 
 
-def test_what_waits_when_the_call_ends_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    began, go_on, looked_up = threading.Semaphore(0), threading.Event(), []
+def test_pending_names_are_not_resolved_after_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    started, proceed, looked_up = threading.Semaphore(0), threading.Event(), []
 
     def look_up(host: str) -> ResolvedHost:
         looked_up.append(host)
-        began.release()
-        go_on.wait(SECONDS)
+        started.release()
+        proceed.wait(SECONDS)
         return ResolvedHost(host)
 
     monkeypatch.setattr(polling, "look_up", look_up)
     before = set(threading.enumerate())
-    names = Names()
+    resolver = Resolver()
     for number in range(100):
-        names.ask(f"{number}.example")
+        resolver.request(f"{number}.example")
     for _ in range(MAX_THREADS):
-        assert began.acquire(timeout=SECONDS)
-    names.close()
-    go_on.set()
+        assert started.acquire(timeout=SECONDS)
+    resolver.close()
+    proceed.set()
     for thread in set(threading.enumerate()) - before:
         thread.join(SECONDS)
     assert len(looked_up) == MAX_THREADS

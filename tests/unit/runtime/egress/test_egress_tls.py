@@ -1,5 +1,3 @@
-"""The server's name at the beginning of TLS: read from any cut of the stream, and refused unless it is the one."""
-
 from __future__ import annotations
 
 import ssl
@@ -20,7 +18,7 @@ HOST = "api.example.com"
 
 
 def openssl_hello(name: str | None) -> bytes:
-    """What Python's own TLS says first."""
+    """Return the ClientHello of Python's TLS."""
     context = ssl.create_default_context()
     context.check_hostname = name is not None
     outgoing = ssl.MemoryBIO()
@@ -63,24 +61,24 @@ def refusal(stream: bytes, host: str = HOST) -> str:
 
 
 @pytest.mark.parametrize("name", [HOST, HOST.upper(), HOST + "."])
-def test_the_allowed_name_passes_in_any_spelling_of_it(name: str) -> None:
+def test_the_allowed_name_passes_in_any_spelling(name: str) -> None:
     stream = named(name.encode())
     assert ClientHelloFilter(HOST).feed(stream) == stream
 
 
-def test_a_real_greeting_passes_whole_and_once() -> None:
+def test_a_real_client_hello_passes_unchanged() -> None:
     stream = openssl_hello(HOST)
     check = ClientHelloFilter(HOST)
     assert check.feed(stream[:100]) == b""
     assert check.feed(stream[100:]) == stream
-    assert not check.is_settled
+    assert not check.is_done
     for data in (b"\x17\x03\x03\0\x04", b"data", named(b"evil.test")):
         assert check.feed(data) == data
-        assert check.is_settled
+        assert check.is_done
 
 
 @given(st.lists(st.integers(1, 600), max_size=8), st.integers(1, 200))
-def test_neither_segments_nor_records_hide_a_name(cuts: list[int], record: int) -> None:
+def test_a_name_is_found_in_any_segments_and_records(cuts: list[int], record: int) -> None:
     for name, passes in ((HOST, True), ("evil.test", False)):
         stream = records(hello((10, b"\0\x02\0\x1d"), (0, name_list(name.encode()))), record) + b"early data"
         check = ClientHelloFilter(HOST)
@@ -100,38 +98,34 @@ def test_neither_segments_nor_records_hide_a_name(cuts: list[int], record: int) 
 @pytest.mark.parametrize(
     ("stream", "reason"),
     [
-        (named(b"evil.test"), "the client's TLS names evil.test, and the connection is to api.example.com"),
+        (named(b"evil.test"), "the client's TLS names evil.test, but the connection is to api.example.com"),
         (openssl_hello(None), "the client's TLS names no server, and must name api.example.com"),
         (records(hello()), "the client's TLS names no server, and must name api.example.com"),
         (records(hello((0, name_list(HOST.encode(), b"evil.test")))), "the client's TLS names more than one server"),
         (
             records(hello((0, name_list(HOST.encode())), (0, name_list(b"evil.test")))),
-            "the client's TLS greeting says something twice",
+            "the client's TLS ClientHello has an extension twice",
         ),
         (records(hello((0, name_list(HOST.encode(), kind=1)))), "the client's TLS names more than one server"),
         (records(hello((0, name_list(HOST.encode()) + b"\0"))), "the client's TLS names more than one server"),
-        (records(hello((0, b""))), "the client's TLS greeting is damaged"),
-        (records(hello((0, name_list(HOST.encode())), tail=b"\0")), "the client's TLS greeting is damaged"),
-        (
-            records(hello((0, name_list(HOST.encode())), (0xFE0D, b"\0"))),
-            "the client's TLS encrypts the server's name (ECH); turn that off in the client",
-        ),
+        (records(hello((0, b""))), "the client's TLS ClientHello is malformed"),
+        (records(hello((0, name_list(HOST.encode())), tail=b"\0")), "the client's TLS ClientHello is malformed"),
         *(
             (
                 records(hello((0, name_list(HOST.encode())), (draft, b"\0"))),
-                "the client's TLS encrypts the server's name (ECH); turn that off in the client",
+                "the client's TLS encrypts the server's name (ECH); turn this off in the client",
             )
-            for draft in (0xFFCE, 0xFE08, 0xFE09, 0xFE0A, 0xFE0B, 0xFE0C)
+            for draft in (0xFE0D, 0xFFCE, 0xFE08, 0xFE09, 0xFE0A, 0xFE0B, 0xFE0C)
         ),
-        (b"\x16\x03\x01\0\0", "the client's TLS greeting is damaged"),
-        (b"\x16\x03\x01\xff\xff", "the client's TLS greeting is damaged"),
-        (b"\x16\x03\x01\0\x01\x01\x15\x03\x01\0\x02\x01\0", "the client's TLS greeting is damaged"),
-        (records(b"\x02\0\0\x01\0"), "the client's TLS does not begin with a greeting"),
-        (records(b"\x01\xff\xff\xff"), "the client's TLS greeting has no end"),
-        (b"\x80\x2e\x01\x03\x01", "the client speaks a version of SSL that names no server"),
+        (b"\x16\x03\x01\0\0", "the client's TLS ClientHello is malformed"),
+        (b"\x16\x03\x01\xff\xff", "the client's TLS ClientHello is malformed"),
+        (b"\x16\x03\x01\0\x01\x01\x15\x03\x01\0\x02\x01\0", "the client's TLS ClientHello is malformed"),
+        (records(b"\x02\0\0\x01\0"), "the client's TLS does not begin with a ClientHello"),
+        (records(b"\x01\xff\xff\xff"), "the client's TLS ClientHello is too long"),
+        (b"\x80\x2e\x01\x03\x01", "the client uses a version of SSL that names no server"),
     ],
 )
-def test_what_names_no_server_or_another_is_refused(stream: bytes, reason: str) -> None:
+def test_a_missing_or_wrong_name_is_refused(stream: bytes, reason: str) -> None:
     assert refusal(stream) == reason
 
 
@@ -144,7 +138,7 @@ def test_what_names_no_server_or_another_is_refused(stream: bytes, reason: str) 
         "api.exam\u00adple.com".encode(), "api\u3002example.com".encode(), b"x" * 300,
     ],
 )  # fmt: skip
-def test_no_trick_in_the_name_passes(name: bytes) -> None:
+def test_a_malformed_name_is_refused(name: bytes) -> None:
     assert "names" in refusal(named(name))
 
 
@@ -153,7 +147,7 @@ def test_no_trick_in_the_name_passes(name: bytes) -> None:
     [
         b"GET / HTTP/1.1\r\n",
         b"SSH-2.0-OpenSSH\r\n",
-        bytes.fromhex("0000000804d2162f"),  # PostgreSQL asks whether it may speak TLS
+        bytes.fromhex("0000000804d2162f"),  # PostgreSQL requests TLS
         b"\x16\x10\x01",
         bytes.fromhex("16000001 8da2"),  # MySQL: 22 bytes, the first packet
         b"\x80\x01\x02",
@@ -161,20 +155,20 @@ def test_no_trick_in_the_name_passes(name: bytes) -> None:
         b"\0",
     ],
 )
-def test_what_is_not_tls_passes_at_once(stream: bytes) -> None:
+def test_other_protocols_pass_immediately(stream: bytes) -> None:
     check = ClientHelloFilter(HOST)
     assert b"".join(check.feed(bytes([byte])) for byte in stream) == stream
 
 
-def test_a_greeting_without_end_is_not_collected_for_ever() -> None:
+def test_the_length_of_a_client_hello_is_limited() -> None:
     pieces = [records(b"\x01" + (30_000).to_bytes(3, "big") + bytes(100), 1), *[records(bytes(100), 1)] * MAX_BYTES]
     check = ClientHelloFilter(HOST)
-    with pytest.raises(RefusedError, match="has no end"):
+    with pytest.raises(RefusedError, match="is too long"):
         b"".join(check.feed(piece) for piece in pieces)
 
 
 @given(st.binary(max_size=300))
-def test_nothing_breaks_the_reader(data: bytes) -> None:
+def test_any_bytes_are_refused_or_passed(data: bytes) -> None:
     for stream in (data, b"\x16\x03\x01" + data, records(b"\x01" + data) if data else b""):
         try:
             passed = ClientHelloFilter(HOST).feed(stream)
@@ -195,7 +189,7 @@ def test_nothing_breaks_the_reader(data: bytes) -> None:
         b"\x14\x03\x01\0\x01\x01" + named(b"evil.test"),
     ],
 )
-def test_what_some_server_takes_for_tls_is_no_other_protocol(stream: bytes) -> None:
+def test_tls_that_only_some_servers_accept_is_checked(stream: bytes) -> None:
     assert "the client's TLS" in refusal(stream)
 
 
@@ -205,34 +199,34 @@ EARLY = b"\x17\x03\x03\0\x03abc"
 
 
 @pytest.mark.parametrize("between", [b"", CHANGE, WARNING, CHANGE + WARNING + CHANGE, b"\x16\x03\x03\0\0"])
-def test_a_second_greeting_is_held_to_the_name_too(between: bytes) -> None:
+def test_a_second_client_hello_is_checked_too(between: bytes) -> None:
     assert "names evil.test" in refusal(named(HOST.encode()) + between + named(b"evil.test"))
     stream = named(HOST.encode()) + between + named(HOST.encode()) + EARLY + named(b"anything")
     check = ClientHelloFilter(HOST)
     assert b"".join(check.feed(bytes([byte])) for byte in stream) == stream
-    assert check.is_settled
+    assert check.is_done
 
 
-def test_early_data_does_not_hide_a_second_greeting() -> None:
+def test_a_second_client_hello_after_early_data_is_checked() -> None:
     first = records(hello((0, name_list(HOST.encode())), (42, b"")))
     assert "names evil.test" in refusal(first + EARLY * 3 + CHANGE + named(b"evil.test"))
     assert ClientHelloFilter(HOST).feed(first + EARLY * 3) == first + EARLY * 3
 
 
-def test_a_second_greeting_in_pieces_is_no_encrypted_message() -> None:
+def test_a_second_client_hello_in_pieces_is_checked() -> None:
     pieces = records(hello((0, name_list(b"evil.test"))), 1)
-    assert refusal(named(HOST.encode()) + CHANGE + pieces) == "the client's TLS greeting is damaged"
+    assert refusal(named(HOST.encode()) + CHANGE + pieces) == "the client's TLS ClientHello is malformed"
     assert "names evil.test" in refusal(named(HOST.encode()) + pieces)
 
 
-def test_nothing_rides_behind_a_greeting_in_its_record() -> None:
+def test_a_record_holds_only_one_client_hello() -> None:
     good, evil = (hello((0, name_list(name))) for name in (HOST.encode(), b"evil.test"))
-    assert refusal(records(good + evil)) == "the client's TLS greeting is damaged"
+    assert refusal(records(good + evil)) == "the client's TLS ClientHello is malformed"
 
 
 @pytest.fixture(scope="module")
-def asking_twice(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """A server that asks every client of today for a second greeting."""
+def retrying_server(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """Return a server that requests a second ClientHello from current clients."""
     serving, _ = certificate(tmp_path_factory.mktemp("tls"))
     serving.set_ecdh_curve("prime256v1")
     return serving
@@ -246,8 +240,8 @@ PIECES = (openssl_hello(HOST), openssl_hello("evil.test"), CHANGE, WARNING, EARL
     st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=2),
     st.integers(1, 600),
 )
-def test_a_server_hears_of_no_other_name(
-    asking_twice: ssl.SSLContext, pieces: list[bytes], changes: list[tuple[int, int]], step: int
+def test_a_server_receives_no_other_name(
+    retrying_server: ssl.SSLContext, pieces: list[bytes], changes: list[tuple[int, int]], step: int
 ) -> None:
     stream = bytearray(b"".join(pieces))
     for at, byte in changes:
@@ -256,20 +250,20 @@ def test_a_server_hears_of_no_other_name(
     with suppress(RefusedError):
         for at in range(0, len(stream), step):
             passed += check.feed(bytes(stream[at : at + step]))
-    heard: list[str | None] = []
-    asking_twice.sni_callback = lambda _, name, __: heard.append(name)
+    received: list[str | None] = []
+    retrying_server.sni_callback = lambda _, name, __: received.append(name)
     to_server = ssl.MemoryBIO()
     to_server.write(passed)
     with suppress(ssl.SSLError):
-        asking_twice.wrap_bio(to_server, ssl.MemoryBIO(), server_side=True).do_handshake()
-    assert {canonical_host(name or "nobody") for name in heard} <= {HOST}
+        retrying_server.wrap_bio(to_server, ssl.MemoryBIO(), server_side=True).do_handshake()
+    assert {canonical_host(name or "missing") for name in received} <= {HOST}
 
 
 @pytest.mark.parametrize(
-    ("version", "curve", "greetings"),
+    ("version", "curve", "hellos"),
     [(ssl.TLSVersion.TLSv1_2, None, 1), (ssl.TLSVersion.TLSv1_3, None, 1), (ssl.TLSVersion.TLSv1_3, "prime256v1", 2)],
 )
-def test_a_whole_handshake_passes(tmp_path: Path, version: ssl.TLSVersion, curve: str | None, greetings: int) -> None:
+def test_a_complete_handshake_passes(tmp_path: Path, version: ssl.TLSVersion, curve: str | None, hellos: int) -> None:
     serving, _ = certificate(tmp_path)
     if curve is not None:
         serving.set_ecdh_curve(curve)
@@ -279,16 +273,16 @@ def test_a_whole_handshake_passes(tmp_path: Path, version: ssl.TLSVersion, curve
     server = serving.wrap_bio(to_server, to_client, server_side=True)
     client = asking.wrap_bio(to_client, sent, server_hostname=HOST)
     check = ClientHelloFilter(HOST)
-    said = 0
+    sent_names = 0
     for _ in range(4):
         for end in (client, server):
             with suppress(ssl.SSLWantReadError):
                 end.do_handshake()
             flight = sent.read()
-            said += flight.count(HOST.encode())
+            sent_names += flight.count(HOST.encode())
             to_server.write(check.feed(flight))
-    assert said == greetings
+    assert sent_names == hellos
     client.write(b"a secret")
     to_server.write(check.feed(sent.read()))
     assert server.read() == b"a secret"
-    assert check.is_settled
+    assert check.is_done

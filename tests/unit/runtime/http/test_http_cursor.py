@@ -1,5 +1,3 @@
-"""A cursor is put where a JSON Pointer leads, and nothing else of the body changes."""
-
 from __future__ import annotations
 
 import json
@@ -18,21 +16,21 @@ from toolc.runtime.http.broker import set_json_pointer
     [
         pytest.param('{"a":1}', "/start_cursor", '{"a":1,"start_cursor":"next"}', id="Notion"),
         pytest.param('{"query":"q"}', "/variables/after", '{"query":"q","variables":{"after":"next"}}', id="GraphQL"),
-        pytest.param('{"variables":{"after":null,"n":2}}', "/variables/after", None, id="in the place of null"),
+        pytest.param('{"variables":{"after":null,"n":2}}', "/variables/after", None, id="replaces null"),
         pytest.param('{"variables":null}', "/variables/after", '{"variables":{"after":"next"}}', id="null on the way"),
         pytest.param("null", "/after", '{"after":"next"}', id="null"),
         pytest.param('[{"a":1},{"b":[0]}]', "/1/b/0", '[{"a":1},{"b":["next"]}]', id="lists"),
         pytest.param('{"a/b":{"~1":1}}', "/a~1b/~01", '{"a/b":{"~1":"next"}}', id="escapes"),
         pytest.param('{"":{"":1}}', "//", '{"":{"":"next"}}', id="empty names"),
         pytest.param('{"0":1}', "/0", '{"0":"next"}', id="a name that is a number"),
-        pytest.param('{"ä":"é\\n","n":1.5,"big":123456789012345678901}', "/c", None, id="all else stays"),
+        pytest.param('{"ä":"é\\n","n":1.5,"big":123456789012345678901}', "/c", None, id="the rest is unchanged"),
     ],
 )
-def test_where_a_pointer_leads(body: str, pointer: str, changed: str | None) -> None:
-    wanted = json.loads(changed or body)
+def test_the_cursor_is_set_at_the_pointer(body: str, pointer: str, changed: str | None) -> None:
+    expected = json.loads(changed or body)
     if changed is None:
-        wanted = wanted | ({"variables": {"after": "next", "n": 2}} if "variables" in wanted else {"c": "next"})
-    assert json.loads(set_json_pointer(body.encode(), pointer, "next")) == wanted
+        expected = expected | ({"variables": {"after": "next", "n": 2}} if "variables" in expected else {"c": "next"})
+    assert json.loads(set_json_pointer(body.encode(), pointer, "next")) == expected
 
 
 @pytest.mark.parametrize(
@@ -49,13 +47,13 @@ def test_where_a_pointer_leads(body: str, pointer: str, changed: str | None) -> 
         ('{"a":1}', "/a/b/c/d"),
     ],
 )
-def test_where_it_leads_nowhere(body: str, pointer: str) -> None:
+def test_a_pointer_into_a_missing_value_is_refused(body: str, pointer: str) -> None:
     with pytest.raises(RefusedError) as caught:
         set_json_pointer(body.encode(), pointer, "next")
     assert (str(caught.value), caught.value.kind) == (f"the body has no place for a cursor at {pointer}", "network")
 
 
-def test_a_cursor_that_nobody_can_write() -> None:
+def test_a_cursor_that_is_nested_too_deeply_is_refused() -> None:
     cursor: JsonValue = 1
     for _ in range(5000):
         cursor = [cursor]
@@ -71,11 +69,11 @@ JSON = st.recursive(
 
 @pytest.mark.slow
 @given(st.dictionaries(st.text(), JSON, max_size=4), st.lists(st.text(), min_size=1, max_size=3), JSON)
-def test_any_name_can_be_pointed_at(body: dict[str, JsonValue], names: list[str], cursor: JsonValue) -> None:
+def test_any_name_can_be_in_a_pointer(body: dict[str, JsonValue], names: list[str], cursor: JsonValue) -> None:
     body.pop(names[0], None)
     pointer = "".join("/" + each.replace("~", "~0").replace("/", "~1") for each in names)
-    wanted: JsonValue = cursor
+    expected: JsonValue = cursor
     for each in reversed(names):
-        wanted = {each: wanted}
-    assert isinstance(wanted, dict)
-    assert json.loads(set_json_pointer(json.dumps(body).encode(), pointer, cursor)) == body | wanted
+        expected = {each: expected}
+    assert isinstance(expected, dict)
+    assert json.loads(set_json_pointer(json.dumps(body).encode(), pointer, cursor)) == body | expected

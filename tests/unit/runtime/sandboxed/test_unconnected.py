@@ -9,7 +9,7 @@ from toolc.runtime.sandboxed.call import explain_blocked_connections
 
 FAILED = ToolFailure("exit_status", "the command ended with exit status 56")
 DONE = ConnectionAttempt(
-    host="a.example", port=443, allowed=True, reason="a.example broke the connection off", bytes_in=9
+    host="a.example", port=443, allowed=True, reason="the connection to a.example failed", bytes_in=9
 )
 DOWN = ConnectionAttempt(host="d.example", port=443, allowed=True, reason="d.example, port 443: connection refused")
 

@@ -1,5 +1,3 @@
-"""What leaves a call is without its secrets, and still says what it said."""
-
 from __future__ import annotations
 
 import json
@@ -13,7 +11,7 @@ from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PythonCall
 from toolc.model.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult
-from toolc.runtime.secrets.redaction import Redactor, redacted
+from toolc.runtime.secrets.redaction import Redactor, redact_result
 from toolc.testing.fake_engine import FakeEngine
 
 KEY = "correct-horse"
@@ -27,19 +25,18 @@ SHAPED: JsonObject = {
 }
 
 
-def test_a_secret_is_taken_out_of_every_part_of_a_result() -> None:
-    value = "correct-horse"
+def test_a_secret_is_redacted_in_every_part_of_a_result() -> None:
     result = ToolResult(
         content=(
-            Text(f"<{value}>"),
-            Image(b"GIF89a" + value.encode(), "image/gif"),
-            Resource(value.encode(), "text/plain", f"{value}.txt"),
+            Text(f"<{KEY}>"),
+            Image(b"GIF89a" + KEY.encode(), "image/gif"),
+            Resource(KEY.encode(), "text/plain", f"{KEY}.txt"),
         ),
-        structured=({value: value},),
-        error=ToolFailure("execution", f"no {value}"),
-        details={"tool": {value: 1}, "stderr": value},
+        structured=({KEY: KEY},),
+        error=ToolFailure("execution", f"no {KEY}"),
+        details={"tool": {KEY: 1}, "stderr": KEY},
     )
-    assert redacted(result, Redactor({"KEY": value})) == ToolResult(
+    assert redact_result(result, Redactor({"KEY": KEY})) == ToolResult(
         content=(
             Text("<[secret KEY]>"),
             Image(b"GIF89a[secret KEY]", "image/gif"),
@@ -51,26 +48,26 @@ def test_a_secret_is_taken_out_of_every_part_of_a_result() -> None:
     )
 
 
-def test_a_type_with_a_secret_in_it_is_none() -> None:
+def test_a_mime_type_with_a_secret_is_replaced() -> None:
     result = ToolResult(content=(Resource(b"x", "application/correct-horse", "x"),))
-    assert redacted(result, Redactor({"KEY": "correct-horse"})).content == (
+    assert redact_result(result, Redactor({"KEY": "correct-horse"})).content == (
         Resource(b"x", "application/octet-stream", "x"),
     )
 
 
 @pytest.mark.parametrize("value", ["truncated", "duration_ms", "timing_ms"])
-def test_a_secret_that_is_a_word_of_ours_leaves_it_to_those_who_look_for_it(value: str) -> None:
+def test_fixed_keys_are_not_redacted(value: str) -> None:
     result = ToolResult(content=(), details={value: False, "timing_ms": {value: 1}})
-    assert redacted(result, Redactor({"KEY": value})) == result
+    assert redact_result(result, Redactor({"KEY": value})) == result
 
 
-def test_a_result_is_without_secrets_before_another_sandbox_puts_it_into_words(tmp_path: Path) -> None:
-    told: list[JsonObject] = []
+def test_a_result_is_redacted_before_another_sandbox_shapes_it(tmp_path: Path) -> None:
+    arguments: list[JsonObject] = []
 
     def script(plan: Plan) -> Outcome:
         assert isinstance(plan.invocation, PythonCall)
-        told.append(plan.invocation.arguments)
-        assert any(each.name == "KEY" for each in plan.env) == (len(told) == 1)
+        arguments.append(plan.invocation.arguments)
+        assert any(each.name == "KEY" for each in plan.env) == (len(arguments) == 1)
         reply = json.dumps({"content": [{"type": "text", "text": KEY}], "structured": [{"a": KEY}]}).encode()
         return Outcome(ending="exited", reply=Capture(head=reply, total_bytes=len(reply)))
 
@@ -79,5 +76,5 @@ def test_a_result_is_without_secrets_before_another_sandbox_puts_it_into_words(t
     store = SecretStore({"KEY": LiteralSource(KEY)}, {})
     with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as executor:
         result = executor.run("spill", {})
-    assert (told[1]["text"], told[1]["data"]) == ("[secret KEY]", [{"a": "[secret KEY]"}])
+    assert (arguments[1]["text"], arguments[1]["data"]) == ("[secret KEY]", [{"a": "[secret KEY]"}])
     assert KEY not in str(result)

@@ -1,5 +1,3 @@
-"""Secrets are taken out of whatever leaves a call: every form of them, in one piece or in several."""
-
 from __future__ import annotations
 
 import base64
@@ -24,14 +22,14 @@ FORMS = {
     "in a URL": quote(VALUE, safe=""),
     "in a URL's path": quote(VALUE),
     "in a form": quote_plus(VALUE),
-    "in a URL, small letters": quote(VALUE, safe="").replace("%2F", "%2f").replace("%2B", "%2b").lower(),
+    "in a URL, lower case": quote(VALUE, safe="").replace("%2F", "%2f").replace("%2B", "%2b").lower(),
     "in JSON": json.dumps(VALUE)[1:-1],
-    "in JSON, with its letters": json.dumps(VALUE, ensure_ascii=False)[1:-1],
+    "in JSON, not ASCII": json.dumps(VALUE, ensure_ascii=False)[1:-1],
     "in JSON in JSON": json.dumps(json.dumps(VALUE))[3:-3],
     "in JavaScript": json.dumps(VALUE)[1:-1].replace("/", "\\/"),
     "in HTML": html.escape(VALUE),
     "in hexadecimal": VALUE.encode().hex(),
-    "in HEXADECIMAL": VALUE.encode().hex().upper(),
+    "in hexadecimal, upper case": VALUE.encode().hex().upper(),
 }
 
 
@@ -43,11 +41,11 @@ def test_every_form_is_found(name: str) -> None:
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc", "user:"])
 @pytest.mark.parametrize("after", ["", "x", "xy"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
-def test_base64_is_found_wherever_it_stands(before: str, after: str, encode) -> None:  # type: ignore[no-untyped-def]
+def test_base64_is_found_at_any_alignment(before: str, after: str, encode) -> None:  # type: ignore[no-untyped-def]
     encoded = encode((before + VALUE + after).encode()).decode()
     found = REDACTOR.text(f"<{encoded}>")
     assert MARK in found
-    # What is left around the mark holds no whole byte of the secret.
+    # No whole byte of the secret remains around the mark.
     assert len(found) - len(MARK) - 2 <= len(base64.b64encode((before + after).encode())) + 8
 
 
@@ -68,15 +66,15 @@ def test_base64_is_found_in_lines_wherever_the_secret_begins(width: int, end: st
     found = Redactor({"KEY": secret}).text(wrapped((TEXT[:before] + secret + TEXT).encode(), width, end))
     assert "[secret KEY]" in found
     around = re.sub(r"\s|\\+[rn]", "", found.replace("[secret KEY]", ""))
-    # What is left around the mark holds no whole byte of the secret.
+    # No whole byte of the secret remains around the mark.
     assert len(around) <= len(base64.b64encode((TEXT[:before] + TEXT).encode())) + 4
 
 
-def test_a_host_is_written_small() -> None:
+def test_a_lower_case_form_is_found() -> None:
     assert Redactor({"KEY": "A1b2C3d4"}).text("https://a1b2c3d4.evil.test") == "https://[secret KEY].evil.test"
 
 
-def test_other_words_stay() -> None:
+def test_other_text_is_unchanged() -> None:
     assert REDACTOR.text("pa/ss+w0rd") == "pa/ss+w0rd"
     assert not Redactor()
     assert Redactor().text(VALUE) == VALUE
@@ -95,11 +93,11 @@ def test_each_long_line_of_a_key_is_a_secret() -> None:
     )
 
 
-def test_json_is_redacted_in_its_texts_and_keys() -> None:
+def test_json_is_redacted_in_strings_and_keys() -> None:
     assert REDACTOR.json({VALUE: [VALUE, 1, None, {"a": f"<{VALUE}>"}]}) == {MARK: [MARK, 1, None, {"a": f"<{MARK}>"}]}
 
 
-def test_a_secret_that_is_learnt_later_is_found_from_then_on() -> None:
+def test_a_secret_that_is_added_later_is_found() -> None:
     redactor = Redactor()
     stream = RedactedStream(redactor)
     assert stream.feed(b"first-token") == b"first-token"
@@ -107,21 +105,24 @@ def test_a_secret_that_is_learnt_later_is_found_from_then_on() -> None:
     assert stream.feed(b" first-token") + stream.finish() == b" [secret access_token]"
 
 
-def test_our_own_errors_are_redacted_too() -> None:
+def test_errors_of_toolc_are_redacted() -> None:
     with pytest.raises(SandboxDiedError) as caught, REDACTOR.errors():
-        raise SandboxDiedError(f"it said: {VALUE}")
-    assert str(caught.value) == f"it said: {MARK}"
+        raise SandboxDiedError(f"output: {VALUE}")
+    assert str(caught.value) == f"output: {MARK}"
+
+
+def redacted_in_pieces(redactor: Redactor, data: bytes, sizes: list[int]) -> bytes:
+    stream, final = RedactedStream(redactor), b""
+    for size in sizes:
+        final += stream.feed(data[:size])
+        data = data[size:]
+    return final + stream.feed(data) + stream.finish()
 
 
 @given(st.sampled_from(sorted(FORMS)), st.lists(st.integers(1, 12), max_size=40), st.binary(max_size=20))
-def test_a_stream_is_redacted_however_it_is_cut(name: str, cuts: list[int], noise: bytes) -> None:
+def test_a_stream_is_redacted_in_any_pieces(name: str, cuts: list[int], noise: bytes) -> None:
     data = noise + FORMS[name].encode() + b"." + FORMS[name].encode()
-    stream = RedactedStream(REDACTOR)
-    found = b""
-    for size in cuts:
-        found += stream.feed(data[:size])
-        data = data[size:]
-    found += stream.feed(data) + stream.finish()
+    found = redacted_in_pieces(REDACTOR, data, cuts)
     assert found.endswith(f"{MARK}.{MARK}".encode())
     assert VALUE.encode() not in found
 
@@ -132,43 +133,36 @@ def test_a_stream_is_redacted_however_it_is_cut(name: str, cuts: list[int], nois
     st.binary(max_size=100),
     st.lists(st.integers(1, 90), max_size=20),
 )
-def test_lines_of_base64_are_redacted_however_a_stream_is_cut(
-    width: int, end: str, before: bytes, cuts: list[int]
-) -> None:
+def test_lines_of_base64_are_redacted_in_any_pieces(width: int, end: str, before: bytes, cuts: list[int]) -> None:
     data = wrapped(before + VALUE.encode() * 2 + before, width, end).encode()
-    stream = RedactedStream(REDACTOR)
-    found = b""
-    for size in cuts:
-        found += stream.feed(data[:size])
-        data = data[size:]
-    found += stream.feed(data) + stream.finish()
+    found = redacted_in_pieces(REDACTOR, data, cuts)
     assert found.count(MARK.encode()) == 2
 
 
 @pytest.mark.parametrize("cut", range(29))
-def test_a_secret_that_begins_in_another_is_redacted_however_a_stream_is_cut(cut: int) -> None:
+def test_overlapping_secrets_are_redacted_at_any_cut(cut: int) -> None:
     stream = RedactedStream(Redactor({"FIRST": "first-token-abc", "SECOND": "abc-second-token"}))
     data = b"first-token-abc-second-token."
     assert stream.feed(data[:cut]) + stream.feed(data[cut:]) + stream.finish() == b"[secret FIRST]."
 
 
-def test_nothing_is_held_back_that_cannot_be_a_secret() -> None:
+def test_only_the_beginning_of_a_secret_is_held_back() -> None:
     stream = RedactedStream(Redactor({"TOKEN": "correct horse"}))
     assert stream.feed(b"correct hors") == b""
     assert stream.feed(b"es") == b"[secret TOKEN]s"
     assert stream.feed(b"50 % done\n") == b"50 % done\n"
 
 
-def test_nobody_waits_for_more_of_what_is_no_line_of_base64() -> None:
+def test_line_breaks_do_not_delay_the_output() -> None:
     stream = RedactedStream(REDACTOR)
-    begun = base64.b64encode(VALUE.encode())[:4]
-    told = stream.feed(begun)
+    start = base64.b64encode(VALUE.encode())[:4]
+    final = stream.feed(start)
     for _ in range(100):
-        told += stream.feed(b"\n" * 1000)
-    assert told == begun + b"\n" * 100_000
+        final += stream.feed(b"\n" * 1000)
+    assert final == start + b"\n" * 100_000
 
 
-def test_a_number_that_is_a_secret_is_taken_out_of_data() -> None:
+def test_a_number_that_is_a_secret_is_redacted() -> None:
     redactor = Redactor({"PIN": "48151623"})
     assert redactor.json([48151623, {"a": -48151623}, 4815162, True, None]) == [
         "[secret PIN]",
@@ -180,19 +174,19 @@ def test_a_number_that_is_a_secret_is_taken_out_of_data() -> None:
     assert Redactor({"KEY": "correct-horse"}).json([1, 2.5, True]) == [1, 2.5, True]
 
 
-def test_words_of_our_own_that_are_a_secret_stay_as_keys() -> None:
+def test_fixed_keys_are_not_redacted_in_details() -> None:
     redactor = Redactor({"KEY": "truncated"})
     assert redactor.values({"truncated": ["truncated", {"truncated": False}]}) == {
         "truncated": ["[secret KEY]", {"truncated": False}]
     }
 
 
-@pytest.mark.parametrize("shown", range(21))
-def test_the_head_of_a_text_that_was_cut_ends_before_a_piece_of_a_secret(shown: int) -> None:
+@pytest.mark.parametrize("visible", range(21))
+def test_the_head_of_a_cut_text_has_no_part_of_a_secret(visible: int) -> None:
     value = "s3cret/of-20-letters"
     redactor = Redactor({"KEY": value})
-    rest = "x" * (100 - shown)
-    assert redactor.head(rest + value[:shown], 100) == rest + ("[secret KEY]"[:shown] if shown == 20 else "")
+    rest = "x" * (100 - visible)
+    assert redactor.head(rest + value[:visible], 100) == rest + ("[secret KEY]"[:visible] if visible == 20 else "")
 
 
 def test_the_head_of_a_longer_text_is_redacted_before_it_is_cut() -> None:
@@ -201,35 +195,36 @@ def test_the_head_of_a_longer_text_is_redacted_before_it_is_cut() -> None:
     assert redactor.head("s3cret/of-20", 100) == "s3cret/of-20"
 
 
-@pytest.mark.parametrize("shown", range(20))
-def test_beside_a_cut_nothing_stays_of_a_secret(shown: int) -> None:
-    redactor = Redactor({"KEY": "s3cret/of-20-letters"})
+def cut_redactor(**secrets: str) -> Redactor:
+    redactor = Redactor(secrets)
     redactor.cut_mark = "<cut>"
-    head, tail = "s3cret/of-20-letters"[:shown], "s3cret/of-20-letters"[20 - shown :]
+    return redactor
+
+
+@pytest.mark.parametrize("visible", range(20))
+def test_no_part_of_a_secret_remains_at_a_cut(visible: int) -> None:
+    redactor = cut_redactor(KEY="s3cret/of-20-letters")
+    head, tail = "s3cret/of-20-letters"[:visible], "s3cret/of-20-letters"[20 - visible :]
     assert redactor.text(f"before {head}<cut> 9 bytes <cut>{tail} after") == "before  9 bytes  after"
 
 
-def test_beside_a_cut_other_words_stay_and_whole_secrets_are_named() -> None:
-    redactor = Redactor({"KEY": "s3cret/of-20-letters"})
-    redactor.cut_mark = "<cut>"
+def test_other_text_and_whole_secrets_remain_at_a_cut() -> None:
+    redactor = cut_redactor(KEY="s3cret/of-20-letters")
     assert redactor.text("grün s3cret/of-20-letters über<cut>...") == "grün [secret KEY] über..."
     assert redactor.text("<cut>! s3cret/of-20-letters über") == "! [secret KEY] über"
-    redactor = Redactor({"KEY": "q3cret/of-20-letters"})
-    redactor.cut_mark = "<cut>"
+    redactor = cut_redactor(KEY="q3cret/of-20-letters")
     assert redactor.text("<cut>q3cret/of-20-letters über") == "[secret KEY] über"
 
 
-def test_beside_a_cut_a_secret_that_begins_as_it_ends_is_taken_out_whole() -> None:
-    redactor = Redactor({"KEY": "s3cret/of-20-letters", "OTHER": "ters-and-more-letters"})
-    redactor.cut_mark = "<cut>"
+def test_a_secret_that_ends_as_it_begins_is_removed_at_a_cut() -> None:
+    redactor = cut_redactor(KEY="s3cret/of-20-letters", OTHER="ters-and-more-letters")
     assert redactor.text("<cut>s3cret/of-20-letters über") == " über"
     assert redactor.text("<cut>ters-and-more-letters über") == " über"
     assert redactor.text("<cut>letters-and-more-letters über") == " über"
 
 
-def test_a_mark_is_taken_away_where_no_secret_is_known_yet() -> None:
-    redactor = Redactor()
-    redactor.cut_mark = "<cut>"
+def test_cut_marks_are_removed_without_secrets() -> None:
+    redactor = cut_redactor()
     assert redactor
     assert redactor.json({"message": "abc<cut>..."}) == {"message": "abc..."}
 
@@ -241,17 +236,13 @@ def test_a_mark_is_taken_away_where_no_secret_is_known_yet() -> None:
     st.lists(st.integers(1, 9), max_size=40),
     st.integers(0, 60),
 )
-def test_no_secret_passes_however_several_overlap_and_are_cut(
+def test_overlapping_secrets_are_redacted_in_any_pieces(
     values: list[str], pieces: list[tuple[int, int]], cuts: list[int], at: int
 ) -> None:
     redactor = Redactor({f"KEY_{number}": value for number, value in enumerate(values)})
     text = "".join(values[which % len(values)][start:] for which, start in pieces)
-    stream, told, rest = RedactedStream(redactor), b"", text.encode()
-    for size in cuts:
-        told += stream.feed(rest[:size])
-        rest = rest[size:]
-    told += stream.feed(rest) + stream.finish()
+    final = redacted_in_pieces(redactor, text.encode(), cuts)
     redactor.cut_mark = "<cut>"
-    beside = redactor.text(f"{text[:at]}<cut> ... <cut>{text[at:]}")
+    cut = redactor.text(f"{text[:at]}<cut> ... <cut>{text[at:]}")
     head = redactor.head(text[:at], at)
-    assert [value for value in values if value in f"{told.decode()}|{beside}|{head}"] == []
+    assert [value for value in values if value in f"{final.decode()}|{cut}|{head}"] == []

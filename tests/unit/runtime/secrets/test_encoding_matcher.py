@@ -1,5 +1,3 @@
-"""Where forms stand, and what data ends with: as one form after the other would be found."""
-
 from __future__ import annotations
 
 import pytest
@@ -14,24 +12,24 @@ WORDS = st.lists(st.text("ab", min_size=1, max_size=20).map(str.encode), min_siz
 
 @st.composite
 def data_with(draw: st.DrawFn) -> tuple[list[bytes], bytes]:
-    """Words, and data that is made of words and their beginnings."""
+    """Return words, and data that consists of words and their beginnings."""
     words = draw(WORDS)
     pieces = draw(st.lists(st.tuples(st.sampled_from(words), st.integers(1, 20)), max_size=5))
     return words, b"".join(word[:size] for word, size in pieces)
 
 
-def made(words: list[bytes]) -> EncodingMatcher:
-    found = EncodingMatcher()
+def matcher_of(words: list[bytes]) -> EncodingMatcher:
+    matcher = EncodingMatcher()
     for word in words:
-        found.add(word)
-    return found
+        matcher.add(word)
+    return matcher
 
 
 @given(data_with())
-def test_what_data_ends_with_is_the_longest_beginning_of_a_form(drawn: tuple[list[bytes], bytes]) -> None:
+def test_the_partial_match_is_the_longest_beginning_of_a_form(drawn: tuple[list[bytes], bytes]) -> None:
     words, data = drawn
     beginnings = [word[:size] for word in words for size in range(1, len(word)) if data.endswith(word[:size])]
-    assert made(words).begun(data) == max(map(len, beginnings), default=0)
+    assert matcher_of(words).partial_match(data) == max(map(len, beginnings), default=0)
 
 
 @given(data_with(), st.sampled_from([0, 1000]))
@@ -39,21 +37,21 @@ def test_every_form_is_found_and_nothing_else(drawn: tuple[list[bytes], bytes], 
     words, data = drawn
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encodings, "_MANY", many)
-        places = [*made(words).places(data)]
-    assert all(data.startswith(form, at) for at, form in places)
-    assert {form for _, form in places} == {word for word in words if word in data}
+        found = [*matcher_of(words).matches(data)]
+    assert all(data.startswith(form, at) for at, form in found)
+    assert {form for _, form in found} == {word for word in words if word in data}
 
 
 @pytest.mark.parametrize("form", [b"abc", b"abcdefgh", b"abcdefghijklmnopqrst"])
-def test_each_beginning_of_a_form_is_one_but_not_all_of_it(form: bytes) -> None:
-    forms = made([form, b"another"])
+def test_a_whole_form_is_not_a_partial_match(form: bytes) -> None:
+    matcher = matcher_of([form, b"another"])
     for before in (b"", b"- "):
-        assert [forms.begun(before + form[:size]) for size in range(len(form) + 1)] == [*range(len(form)), 0]
+        assert [matcher.partial_match(before + form[:size]) for size in range(len(form) + 1)] == [*range(len(form)), 0]
 
 
-def test_many_forms_are_found_wherever_they_stand() -> None:
+def test_many_forms_are_found_at_any_position() -> None:
     words = [b"form %04d of many" % number for number in range(encodings._MANY)]
-    assert sorted(made([*words, b"short"]).places(b"a " + words[7] + b" short " + words[3])) == [
+    assert sorted(matcher_of([*words, b"short"]).matches(b"a " + words[7] + b" short " + words[3])) == [
         (2, words[7]),
         (20, b"short"),
         (26, words[3]),
