@@ -1,4 +1,4 @@
-"""Model providers: how each declares tools, and how its calls and results are written.
+"""Model providers: their tool declarations, calls and results.
 
 Start reading in ``base``. One module per provider; ``toolc.providers.json_schema`` lowers JSON Schema to what
 providers accept.
@@ -33,6 +33,6 @@ _PROVIDERS: Final = {
 
 @cache
 def load_provider(name: str) -> Provider:
-    """Return a provider by its name, and import its module if needed. Raises ``KeyError`` for an unknown name."""
+    """Return a provider by its name, and import its module if needed. Raise ``KeyError`` for an unknown name."""
     provider: Provider = resolve_name(_PROVIDERS[name])
     return provider

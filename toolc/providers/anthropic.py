@@ -13,8 +13,18 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas
 from toolc.model.result import Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import PDF, CallMessage, Lowering, Provider, blocks, encoded, in_words, members
-from toolc.providers.json_schema.lowering import Loss, LossLog, description, lower_plain
+from toolc.providers.base import (
+    PDF,
+    CallMessage,
+    Lowering,
+    Provider,
+    blocks,
+    describe_block,
+    lower_each,
+    members,
+    to_base64,
+)
+from toolc.providers.json_schema.lowering import LossLog, description, lower_plain
 from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
 
 __all__ = ["Anthropic"]
@@ -33,7 +43,9 @@ def _keeps(keyword: str, value: JsonValue) -> bool:
     return (keyword == "format" and value in _FORMATS) or (keyword == "minItems" and value in (0, 1))
 
 
-MODE: Final = StrictMode(provider="Anthropic", keeps=_keeps, requires_all=False, lists_types=False, recurses=False)
+MODE: Final = StrictMode(
+    provider="Anthropic", keeps=_keeps, requires_all=False, allows_type_lists=False, allows_recursion=False
+)
 
 
 @dataclass(slots=True)
@@ -45,16 +57,14 @@ class StrictTools:
     choices: int = 0
 
     def parameters(self, tool: ToolSpec, losses: LossLog) -> JsonObject | None:
-        """Return a tool's parameters for strict mode; None if it is not requested, or not possible (recorded as a
-        loss).
-        """
+        """Return a tool's parameters for strict mode; None if it is not requested or not possible (a loss)."""
         if not any(choice.provider == "anthropic" and choice.strict for choice in tool.providers):
             return None
         try:
             lowered = lower_strict(tool.parameters.value, MODE, losses)
             self._add(lowered)
         except NotStrictError as error:
-            error.tell(MODE.provider, losses)
+            error.add_to(losses, MODE.provider)
             return None
         return lowered
 
@@ -93,24 +103,23 @@ class Anthropic:
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare the tools in this order. A tool's examples become its ``input_examples``."""
-        lowered: list[JsonValue] = []
-        losses: list[Loss] = []
         strict_tools = StrictTools()
-        for tool in tools:
-            log = LossLog(tool.name, losses)
-            log.unsaid(tool, "label", "annotations")
-            strict = strict_tools.parameters(tool, log)
+
+        def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
+            losses.add_unsupported(tool, "label", "annotations")
+            strict = strict_tools.parameters(tool, losses)
             definition: JsonObject = {
                 "name": tool.name,
                 "description": description(tool),
-                "input_schema": strict or lower_plain(tool, _REJECTED_AT_ROOT, log),
+                "input_schema": strict or lower_plain(tool, _REJECTED_AT_ROOT, losses),
             }
             if strict:
                 definition["strict"] = True
             if tool.examples:
                 definition["input_examples"] = list(tool.examples)
-            lowered.append(definition)
-        return Lowering(lowered, tuple(losses))
+            return definition
+
+        return lower_each(tools, declare)
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the calls in the ``tool_use`` blocks of a ``Message``."""
@@ -120,17 +129,17 @@ class Anthropic:
             if block.get("type") == "tool_use"
         )
 
-    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
+    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
         """Return one message of role ``user`` with all results. The API requires it directly after the calls."""
-        results: list[JsonValue] = [_tool_result(each) for each in answers]
-        return [{"role": "user", "content": results}] if results else []
+        content: list[JsonValue] = [_tool_result(each) for each in results]
+        return [{"role": "user", "content": content}] if content else []
 
 
-def _tool_result(answer: CallMessage) -> JsonObject:
-    block: JsonObject = {"type": "tool_result", "tool_use_id": answer.call.call_id}
-    if content := [_block(each) for each in blocks(answer.result)]:
+def _tool_result(message: CallMessage) -> JsonObject:
+    block: JsonObject = {"type": "tool_result", "tool_use_id": message.call.call_id}
+    if content := [_block(each) for each in blocks(message.result)]:
         block["content"] = [*content]
-    if answer.result.is_error:
+    if message.result.is_error:
         block["is_error"] = True
     return block
 
@@ -140,11 +149,11 @@ def _block(block: Content) -> JsonObject:
         return {"type": "image", "source": _source(block)}
     if isinstance(block, Resource) and block.mime_type == PDF:
         return {"type": "document", "source": _source(block), "title": block.name}
-    return {"type": "text", "text": in_words(block)}
+    return {"type": "text", "text": describe_block(block)}
 
 
 def _source(block: Image | Resource) -> JsonObject:
-    return {"type": "base64", "media_type": block.mime_type, "data": encoded(block)}
+    return {"type": "base64", "media_type": block.mime_type, "data": to_base64(block)}
 
 
 ANTHROPIC: Final[Provider] = Anthropic()

@@ -20,13 +20,14 @@ from toolc.providers.base import (
     Lowering,
     Provider,
     blocks,
-    encoded,
-    in_words,
+    describe_block,
+    lower_each,
     members,
-    parsed_arguments,
+    parse_arguments,
+    to_base64,
 )
 from toolc.providers.gemini_schema import lower_schema
-from toolc.providers.json_schema.lowering import Loss, LossLog, description
+from toolc.providers.json_schema.lowering import LossLog, description
 
 UNNAMED: Final = "toolc_call_"
 """The prefix of ids for calls without an id from the model. These ids are not sent to the model."""
@@ -40,17 +41,7 @@ class Gemini:
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare the tools in this order. A tool without parameters has no schema."""
-        declarations: list[JsonValue] = []
-        losses: list[Loss] = []
-        for tool in tools:
-            log = LossLog(tool.name, losses)
-            log.unsaid(tool, "label", "annotations", "examples")
-            declaration: JsonObject = {"name": tool.name, "description": description(tool)}
-            schema = lower_schema(tool.parameters.value, log)
-            if not _takes_nothing(schema):
-                declaration["parametersJsonSchema"] = schema
-            declarations.append(declaration)
-        return Lowering(declarations, tuple(losses), inside="functionDeclarations")
+        return lower_each(tools, _declaration, inside="functionDeclarations")
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the function calls of a ``GenerateContentResponse``'s first candidate, or of a ``Content``."""
@@ -58,10 +49,20 @@ class Gemini:
         found = (part.get("functionCall", part.get("function_call")) for part in parts)
         return tuple(_call(each, index) for index, each in enumerate(found) if isinstance(each, dict))
 
-    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
+    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
         """Return one content of role ``user`` with a ``functionResponse`` for each call."""
-        parts: list[JsonValue] = [{"functionResponse": _response(each)} for each in answers]
+        parts: list[JsonValue] = [{"functionResponse": _response(each)} for each in results]
         return [{"role": "user", "parts": parts}] if parts else []
+
+
+def _declaration(tool: ToolSpec, losses: LossLog) -> JsonObject:
+    losses.add_unsupported(tool, "label", "annotations", "examples")
+    declaration: JsonObject = {"name": tool.name, "description": description(tool)}
+    schema = lower_schema(tool.parameters.value, losses)
+    set_keywords = {key: value for key, value in schema.items() if value or key == "additionalProperties"}
+    if set_keywords != {"type": "object", "additionalProperties": False}:
+        declaration["parametersJsonSchema"] = schema
+    return declaration
 
 
 def _call(call: JsonObject, index: int) -> ToolCall:
@@ -73,33 +74,28 @@ def _call(call: JsonObject, index: int) -> ToolCall:
     )
 
 
-def _response(answer: CallMessage) -> JsonObject:
+def _response(message: CallMessage) -> JsonObject:
     """Return a result under ``output`` or ``error``, the keys that have a meaning in the API."""
-    result = answer.result
-    shown = blocks(result)
-    said: JsonValue = "\n".join(in_words(each, "see below") if _is_part(each) else in_words(each) for each in shown)
+    result = message.result
+    content = blocks(result)
+    output: JsonValue = "\n".join(
+        describe_block(each, "see below") if _is_part(each) else describe_block(each) for each in content
+    )
     # The API accepts any JSON here, so data need not be a text; a separate text takes precedence.
-    if result.structured and parsed_arguments(said) == result.data:
-        said = result.data
-    response: JsonObject = {"name": answer.call.name}
-    if not answer.call.call_id.startswith(UNNAMED):
-        response["id"] = answer.call.call_id
-    response["response"] = {"error" if result.is_error else "output": said}
-    parts: list[JsonValue] = [{"inlineData": _inline(each)} for each in shown if _is_part(each)]
+    if result.structured and parse_arguments(output) == result.data:
+        output = result.data
+    response: JsonObject = {"name": message.call.name}
+    if not message.call.call_id.startswith(UNNAMED):
+        response["id"] = message.call.call_id
+    response["response"] = {"error" if result.is_error else "output": output}
+    parts: list[JsonValue] = [
+        {"inlineData": {"mimeType": each.mime_type, "data": to_base64(each)}} for each in content if _is_part(each)
+    ]
     return {**response, "parts": parts} if parts else response
 
 
 def _is_part(block: Content) -> TypeGuard[Image | Audio | Resource]:
     return isinstance(block, Image | Audio) or (isinstance(block, Resource) and block.mime_type == PDF)
-
-
-def _inline(block: Image | Audio | Resource) -> JsonObject:
-    return {"mimeType": block.mime_type, "data": encoded(block)}
-
-
-def _takes_nothing(schema: JsonObject) -> bool:
-    said = {key: value for key, value in schema.items() if value or key == "additionalProperties"}
-    return said == {"type": "object", "additionalProperties": False}
 
 
 GEMINI: Final[Provider] = Gemini()

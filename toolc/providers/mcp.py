@@ -13,10 +13,10 @@ from urllib.parse import quote
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Image, Resource, Text, ToolResult
-from toolc.model.spec.tool import Annotations, ToolSpec
+from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import as_text
-from toolc.providers.base import CallMessage, Lowering, Provider, encoded
-from toolc.providers.json_schema.lowering import Loss, LossLog, description
+from toolc.providers.base import CallMessage, Lowering, Provider, lower_each, to_base64
+from toolc.providers.json_schema.lowering import LossLog, description
 
 __all__ = ["call_result"]
 
@@ -36,9 +36,7 @@ class MCP:
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare the tools in this order."""
-        losses: list[Loss] = []
-        lowered: list[JsonValue] = [_tool(tool, LossLog(tool.name, losses)) for tool in tools]
-        return Lowering(lowered, tuple(losses))
+        return lower_each(tools, _tool)
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the call in a ``tools/call`` request. Its id is the id of the request."""
@@ -54,9 +52,9 @@ class MCP:
             ),
         )
 
-    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
+    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
         """Return a ``CallToolResult`` for each call."""
-        return [call_result(each.result) for each in answers]
+        return [call_result(each.result) for each in results]
 
 
 def call_result(result: ToolResult) -> JsonObject:
@@ -67,10 +65,10 @@ def call_result(result: ToolResult) -> JsonObject:
     content: list[JsonValue] = [_block(block) for block in result.content]
     if result.structured is not None and not content:
         content = [{"type": "text", "text": as_text(result.data)}]
-    told: JsonObject = {"content": content, "isError": result.is_error}
+    message: JsonObject = {"content": content, "isError": result.is_error}
     if isinstance(result.data, dict):
-        told["structuredContent"] = result.data
-    return told
+        message["structuredContent"] = result.data
+    return message
 
 
 def _block(block: Content) -> JsonObject:
@@ -78,9 +76,9 @@ def _block(block: Content) -> JsonObject:
         case Text():
             return {"type": "text", "text": block.text}
         case Image():
-            return {"type": "image", "data": encoded(block), "mimeType": block.mime_type}
+            return {"type": "image", "data": to_base64(block), "mimeType": block.mime_type}
         case Audio():
-            return {"type": "audio", "data": encoded(block), "mimeType": block.mime_type}
+            return {"type": "audio", "data": to_base64(block), "mimeType": block.mime_type}
         case Resource():
             return {"type": "resource", "resource": _contents(block)}
 
@@ -91,11 +89,11 @@ def _contents(block: Resource) -> JsonObject:
     if block.mime_type.startswith("text/"):
         with suppress(UnicodeDecodeError):
             return known | {"text": block.data.decode("utf-8")}
-    return known | {"blob": encoded(block)}
+    return known | {"blob": to_base64(block)}
 
 
 def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
-    losses.unsaid(tool, "examples")
+    losses.add_unsupported(tool, "examples")
     definition: JsonObject = {
         "name": tool.name,
         "description": description(tool),
@@ -103,8 +101,10 @@ def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
     }
     if tool.label:
         definition["title"] = tool.label
-    if hints := _hints(tool.annotations):
-        definition["annotations"] = hints
+    # Only the hints in the spec: MCP's defaults for the others are the cautious values.
+    hints = {hint: getattr(tool.annotations, name) for name, hint in _HINTS.items()}
+    if declared := {hint: value for hint, value in hints.items() if value is not None}:
+        definition["annotations"] = declared
     return definition
 
 
@@ -113,20 +113,10 @@ def _input_schema(schema: JsonObject) -> JsonObject:
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return schema
-    spelled: JsonObject = {name: _object(value) for name, value in properties.items()}
-    return {**schema, "properties": spelled}
-
-
-def _object(schema: JsonValue) -> JsonValue:
-    if schema is True:
-        return {}
-    return {"not": {}} if schema is False else schema
-
-
-def _hints(annotations: Annotations) -> JsonObject:
-    """Return only the hints in the spec. MCP's defaults for the others are the cautious values."""
-    values = {hint: getattr(annotations, name) for name, hint in _HINTS.items()}
-    return {hint: value for hint, value in values.items() if value is not None}
+    objects: JsonObject = {
+        name: ({} if value else {"not": {}}) if isinstance(value, bool) else value for name, value in properties.items()
+    }
+    return {**schema, "properties": objects}
 
 
 MODEL_CONTEXT_PROTOCOL: Final[Provider] = MCP()

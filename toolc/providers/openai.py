@@ -22,13 +22,14 @@ from toolc.providers.base import (
     Provider,
     blocks,
     data_url,
-    encoded,
-    flagged,
-    in_words,
+    describe_block,
+    lower_each,
     members,
-    parsed_arguments,
+    parse_arguments,
+    to_base64,
+    with_error_kind,
 )
-from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT, Loss, LossLog, description, lower_plain, with_items
+from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
 from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
 
 __all__ = ["strict_parameters"]
@@ -60,26 +61,26 @@ def _keeps(keyword: str, value: JsonValue) -> bool:
             return keyword in _KEPT
 
 
-MODE: Final = StrictMode(provider="OpenAI", keeps=_keeps, requires_all=True, lists_types=True, recurses=True)
+MODE: Final = StrictMode(
+    provider="OpenAI", keeps=_keeps, requires_all=True, allows_type_lists=True, allows_recursion=True
+)
 
 
 def strict_parameters(tool: ToolSpec, provider: str, losses: LossLog) -> JsonObject | None:
-    """Return a tool's parameters for strict mode; None if it is not requested, or not possible (recorded as a
-    loss).
-    """
+    """Return a tool's parameters for strict mode; None if it is not requested or not possible (a loss)."""
     if not any(choice.provider == provider and choice.strict for choice in tool.providers):
         return None
     try:
         lowered = lower_strict(tool.parameters.value, MODE, losses)
-        if too_much := _beyond(lowered):
-            raise NotStrictError("/parameters", too_much)
+        if exceeded := _exceeded_limit(lowered):
+            raise NotStrictError("/parameters", exceeded)
     except NotStrictError as error:
-        error.tell(MODE.provider, losses)
+        error.add_to(losses, MODE.provider)
         return None
     return lowered
 
 
-def _beyond(schema: JsonObject) -> str:
+def _exceeded_limit(schema: JsonObject) -> str:
     """Return which limit of OpenAI a lowered schema exceeds; empty if none."""
     size = _Size()
     size.add(schema, 0)
@@ -91,7 +92,7 @@ def _beyond(schema: JsonObject) -> str:
         (size.largest, MAX_CHARACTERS_OF_MANY, f"characters in an enum of more than {MANY_CHOICES} values"),
     ):
         if count > most:
-            return f"{count} {what}, of which it takes {most}"
+            return f"{count} {what} (at most {most} are allowed)"
     return ""
 
 
@@ -126,6 +127,14 @@ def _map(schema: JsonObject, keyword: str) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
+def _function(tool: ToolSpec, provider: str, losses: LossLog) -> tuple[JsonObject, bool]:
+    """Return name, description and parameters of a tool, and whether the parameters are for strict mode."""
+    losses.add_unsupported(tool, "label", "annotations", "examples")
+    strict = strict_parameters(tool, provider, losses)
+    parameters = strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, losses))
+    return {"name": tool.name, "description": description(tool), "parameters": parameters}, strict is not None
+
+
 _AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 
 
@@ -137,37 +146,28 @@ class OpenAIChat:
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare the tools in this order. Omitting ``strict`` turns it off."""
-        lowered: list[JsonValue] = []
-        losses: list[Loss] = []
-        for tool in tools:
-            log = LossLog(tool.name, losses)
-            log.unsaid(tool, "label", "annotations", "examples")
-            strict = strict_parameters(tool, self.name, log)
-            function: JsonObject = {
-                "name": tool.name,
-                "description": description(tool),
-                "parameters": strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, log)),
-            }
-            if strict:
-                function["strict"] = True
-            lowered.append({"type": "function", "function": function})
-        return Lowering(lowered, tuple(losses))
+
+        def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
+            function, is_strict = _function(tool, self.name, losses)
+            return {"type": "function", "function": function | ({"strict": True} if is_strict else {})}
+
+        return lower_each(tools, declare)
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the calls of a ``ChatCompletion``'s first choice, or of a message."""
         found = members(response, "tool_calls") or members(response, "choices", 0, "message", "tool_calls")
         return tuple(_call(each) for each in found if isinstance(each.get("function"), dict))
 
-    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
+    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
         """Return a ``tool`` message for each call, then one ``user`` message with all images and files.
 
         A ``tool`` message accepts only text, and all of them must come first.
         """
-        told: list[JsonValue] = [
-            {"role": "tool", "tool_call_id": each.call.call_id, "content": _words(each)} for each in answers
+        messages: list[JsonValue] = [
+            {"role": "tool", "tool_call_id": each.call.call_id, "content": _text(each)} for each in results
         ]
-        parts = [part for each in answers for part in _media(each)]
-        return [*told, {"role": "user", "content": parts}] if parts else told
+        parts = [part for each in results for part in _media(each)]
+        return [*messages, {"role": "user", "content": parts}] if parts else messages
 
 
 def _call(call: JsonObject) -> ToolCall:
@@ -175,20 +175,21 @@ def _call(call: JsonObject) -> ToolCall:
     assert isinstance(function, dict)
     return ToolCall(
         name=str(function.get("name")),
-        arguments=parsed_arguments(function.get("arguments")),
+        arguments=parse_arguments(function.get("arguments")),
         call_id=str(call.get("id")),
     )
 
 
-def _words(answer: CallMessage) -> str:
+def _text(message: CallMessage) -> str:
     """Return the texts, with a line that describes each other block."""
-    said = [in_words(block, "see below") if _part(block) else in_words(block) for block in blocks(answer.result)]
-    return flagged(answer.result, "\n".join(said))
+    content = blocks(message.result)
+    lines = [describe_block(each, "see below") if _part(each) else describe_block(each) for each in content]
+    return with_error_kind(message.result, "\n".join(lines))
 
 
-def _media(answer: CallMessage) -> list[JsonValue]:
-    parts: list[JsonValue] = [part for block in blocks(answer.result) if (part := _part(block))]
-    heading: JsonObject = {"type": "text", "text": f"From the tool {answer.call.name} ({answer.call.call_id}):"}
+def _media(message: CallMessage) -> list[JsonValue]:
+    parts: list[JsonValue] = [part for block in blocks(message.result) if (part := _part(block))]
+    heading: JsonObject = {"type": "text", "text": f"From the tool {message.call.name} ({message.call.call_id}):"}
     return [heading, *parts] if parts else []
 
 
@@ -197,7 +198,7 @@ def _part(block: Content) -> JsonObject | None:
     if isinstance(block, Image):
         return {"type": "image_url", "image_url": {"url": data_url(block)}}
     if isinstance(block, Audio) and block.mime_type in _AUDIO_FORMATS:
-        audio: JsonObject = {"data": encoded(block), "format": _AUDIO_FORMATS[block.mime_type]}
+        audio: JsonObject = {"data": to_base64(block), "format": _AUDIO_FORMATS[block.mime_type]}
         return {"type": "input_audio", "input_audio": audio}
     if isinstance(block, Resource) and block.mime_type == PDF:
         return {"type": "file", "file": {"filename": block.name, "file_data": data_url(block)}}
@@ -219,49 +220,39 @@ class OpenAIResponses:
         If it is omitted, the Responses API tries strict mode first, which changes which parameters are
         optional.
         """
-        lowered: list[JsonValue] = []
-        losses: list[Loss] = []
-        for tool in tools:
-            log = LossLog(tool.name, losses)
-            log.unsaid(tool, "label", "annotations", "examples")
-            strict = strict_parameters(tool, self.name, log)
-            lowered.append(
-                {
-                    "type": "function",
-                    "name": tool.name,
-                    "description": description(tool),
-                    "parameters": strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, log)),
-                    "strict": strict is not None,
-                }
-            )
-        return Lowering(lowered, tuple(losses))
+
+        def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
+            function, is_strict = _function(tool, self.name, losses)
+            return {"type": "function", **function, "strict": is_strict}
+
+        return lower_each(tools, declare)
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the ``function_call`` items in a ``Response``'s output."""
         return tuple(
             ToolCall(
                 name=str(item.get("name")),
-                arguments=parsed_arguments(item.get("arguments")),
+                arguments=parse_arguments(item.get("arguments")),
                 call_id=str(item.get("call_id")),
             )
             for item in members(response, "output")
             if item.get("type") == "function_call"
         )
 
-    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
+    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
         """Return a ``function_call_output`` item for each call."""
         return [
-            {"type": "function_call_output", "call_id": each.call.call_id, "output": _output(each)} for each in answers
+            {"type": "function_call_output", "call_id": each.call.call_id, "output": _output(each)} for each in results
         ]
 
 
-def _output(answer: CallMessage) -> JsonValue:
-    shown = blocks(answer.result)
-    if all(isinstance(block, Text) for block in shown):
-        return flagged(answer.result, "\n".join(map(in_words, shown)))
-    items: list[JsonValue] = [_item(block) for block in shown]
-    if answer.result.is_error:
-        items.insert(0, {"type": "input_text", "text": flagged(answer.result, "")})
+def _output(message: CallMessage) -> JsonValue:
+    content = blocks(message.result)
+    if all(isinstance(block, Text) for block in content):
+        return with_error_kind(message.result, "\n".join(map(describe_block, content)))
+    items: list[JsonValue] = [_item(block) for block in content]
+    if message.result.is_error:
+        items.insert(0, {"type": "input_text", "text": with_error_kind(message.result, "")})
     return items
 
 
@@ -270,7 +261,7 @@ def _item(block: Content) -> JsonObject:
         return {"type": "input_image", "image_url": data_url(block), "detail": "auto"}
     if isinstance(block, Resource) and block.mime_type == PDF:
         return {"type": "input_file", "filename": block.name, "file_data": data_url(block)}
-    return {"type": "input_text", "text": in_words(block)}
+    return {"type": "input_text", "text": describe_block(block)}
 
 
 RESPONSES: Final[Provider] = OpenAIResponses()

@@ -208,4 +208,4 @@ def test_a_small_schema_cannot_become_a_huge_one() -> None:
     log = LossLog("look")
     result = lower_schema({"type": "object", "properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": double}, log)
     check_gemini_schema(result)
-    assert f"more than {MAX_NODES} subschemas; the rest takes any value" in {loss.message for loss in log.found}
+    assert f"more than {MAX_NODES} subschemas; the others allow any value" in {loss.message for loss in log.found}

@@ -86,7 +86,7 @@ def test_what_is_said_in_full(schema: JsonObject, openai: JsonObject, anthropic:
 def test_what_takes_null_already_stays_and_absence_is_lost() -> None:
     assert lowered(OPENAI, {"type": ["string", "null"]}) == (
         {"type": ["string", "null"]},
-        ["/properties/p: OpenAI's strict mode requires it: null is given where it could be left out"],
+        ["/properties/p: OpenAI's strict mode requires this property: null replaces an absent value"],
     )
 
 
@@ -96,7 +96,7 @@ def test_a_reference_is_kept_to_itself() -> None:
         {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]},
         [],
     )
-    with pytest.raises(NotStrictError, match="a reference that leads back to itself"):
+    with pytest.raises(NotStrictError, match="a recursive reference"):
         lowered(ANTHROPIC, {"$ref": "#/$defs/node"}, {"node": node})
 
 
@@ -105,10 +105,10 @@ def test_keywords_beyond_the_subset_are_said_in_words() -> None:
     assert lowered(OPENAI, schema) == (
         {"type": ["string", "null"], "description": '(default: "a", minLength: 1, pattern: "^(?=a)")'},
         [
-            "/properties/p/default: OpenAI's strict mode does not take default here; said in the description",
-            "/properties/p/minLength: OpenAI's strict mode does not take minLength here; said in the description",
-            "/properties/p/pattern: OpenAI's strict mode does not take pattern here; said in the description",
-            "/properties/p/x-own: OpenAI's strict mode does not take x-own; dropped",
+            "/properties/p/default: OpenAI's strict mode does not support default here; moved to the description",
+            "/properties/p/minLength: OpenAI's strict mode does not support minLength here; moved to the description",
+            "/properties/p/pattern: OpenAI's strict mode does not support pattern here; moved to the description",
+            "/properties/p/x-own: OpenAI's strict mode does not support x-own; dropped",
         ],
     )
     both: JsonObject = {"type": "integer", "minimum": 1}
@@ -122,7 +122,7 @@ def test_a_choice_of_one_is_a_choice_and_an_open_object_is_closed() -> None:
     assert isinstance(schema, dict)
     assert schema.keys() == {"anyOf"}
     assert losses == [
-        "/properties/p/oneOf: Anthropic's strict mode reads oneOf as anyOf",
+        "/properties/p/oneOf: Anthropic's strict mode treats oneOf as anyOf",
         "/properties/p/oneOf/1: Anthropic's strict mode closes this object",
     ]
 
@@ -130,19 +130,19 @@ def test_a_choice_of_one_is_a_choice_and_an_open_object_is_closed() -> None:
 @pytest.mark.parametrize(
     ("schema", "pointer", "what"),
     [
-        ({}, "", "a value of which no type is said"),
-        ({"type": "array"}, "", "an array of which no items are said"),
-        ({"type": "array", "items": {}}, "/items", "a value of which no type is said"),
-        ({"type": "array", "items": True}, "/items", "a value of which nothing is said"),
+        ({}, "", "a value without a type"),
+        ({"type": "array"}, "", "an array without items"),
+        ({"type": "array", "items": {}}, "/items", "a value without a type"),
+        ({"type": "array", "items": True}, "/items", "a value without a schema"),
         ({"type": "array", "prefixItems": [{"type": "null"}]}, "/prefixItems", "prefixItems"),
-        ({"type": "object"}, "", "an object with names of a call's own"),
-        ({"type": "object", "additionalProperties": {"type": "string"}}, "", "an object with names of a call's own"),
+        ({"type": "object"}, "", "an object with arbitrary properties"),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "", "an object with arbitrary properties"),
         ({"type": "object", "patternProperties": {"^a": {}}}, "/patternProperties", "patternProperties"),
-        ({"type": "object", "properties": {}, "required": ["x"]}, "", "an object with names of a call's own"),
+        ({"type": "object", "properties": {}, "required": ["x"]}, "", "an object with arbitrary properties"),
         ({"enum": [["a"]]}, "/enum", "enum of arrays or objects"),
-        ({"type": "object", "const": ""}, "/const", "const with values of another type than its own"),
-        ({"$ref": "#/properties/q"}, "/$ref", "a reference to #/properties/q, which is none of $defs"),
-        ({"$ref": "#/$defs/d", "minLength": 1}, "/$ref", "a reference beside minLength"),
+        ({"type": "object", "const": ""}, "/const", "const with values of another type"),
+        ({"$ref": "#/properties/q"}, "/$ref", "a reference to #/properties/q, which is not in $defs"),
+        ({"$ref": "#/$defs/d", "minLength": 1}, "/$ref", "a reference together with minLength"),
     ],
 )
 @pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
@@ -260,7 +260,7 @@ def test_where_it_cannot_be_the_definition_is_not_strict_and_a_loss_says_why(pro
     tools, losses = definition(provider, FREE)
     assert '"strict": true' not in str(tools).replace("'", '"').lower()
     name = "Anthropic" if provider == "anthropic" else "OpenAI"
-    what = f"{name}'s strict mode cannot say an object with names of a call's own"
+    what = f"{name}'s strict mode does not support an object with arbitrary properties"
     assert losses == [f"look_0/parameters/properties/a: {what}; the definition is not strict"]
 
 
@@ -269,7 +269,7 @@ def test_openai_takes_ten_levels_of_objects() -> None:
     for _ in range(9):
         schema = parameters(a=schema)
     assert definition("openai_chat", parameters(a=schema))[1] == []
-    what = "OpenAI's strict mode cannot say 11 levels of objects, of which it takes 10"
+    what = "OpenAI's strict mode does not support 11 levels of objects (at most 10 are allowed)"
     assert definition("openai_chat", parameters(a=parameters(a=schema)))[1] == [
         f"look_0/parameters: {what}; the definition is not strict"
     ]
@@ -278,10 +278,10 @@ def test_openai_takes_ten_levels_of_objects() -> None:
 def test_openai_takes_so_many_values() -> None:
     many: list[JsonValue] = [f"{number:04}" for number in range(1001)]
     (loss,) = definition("openai_chat", parameters(a={"enum": many}))[1]
-    assert "1001 values of enum, of which it takes 1000" in loss
+    assert "1001 values of enum (at most 1000 are allowed)" in loss
     long: list[JsonValue] = [f"{number:061}" for number in range(251)]
     (loss,) = definition("openai_chat", parameters(a={"enum": long}))[1]
-    assert "15311 characters in an enum of more than 250 values, of which it takes 15000" in loss
+    assert "15311 characters in an enum of more than 250 values (at most 15000 are allowed)" in loss
 
 
 @pytest.mark.parametrize(
@@ -296,5 +296,5 @@ def test_openai_takes_so_many_values() -> None:
 def test_anthropic_takes_so_much_of_all_tools_together(schema: JsonObject, fit: int, what: str) -> None:
     tools, losses = definition("anthropic", schema, count=fit + 1)
     assert [each.get("strict", False) for each in tools] == [True] * fit + [False]
-    told = f"Anthropic's strict mode cannot say {what} in one request; the definition is not strict"
+    told = f"Anthropic's strict mode does not support {what} in one request; the definition is not strict"
     assert losses == [f"look_{fit}/parameters: {told}"]

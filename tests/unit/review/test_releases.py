@@ -47,7 +47,7 @@ OTHER_LETTERS: Final = (
     tool("toggle-log", "Write more to the log, or less.", {}),
 )
 UNSAID: Final = (
-    "Gemini does not take propertyNames here; said in the description (/parameters/properties/labels/propertyNames)"
+    "Gemini does not support propertyNames here; moved to the description (/parameters/properties/labels/propertyNames)"
 )
 OTHER: Final = "SUR01 low: the model sees another definition at parameters.properties.labels"
 RENAMED: Final = (

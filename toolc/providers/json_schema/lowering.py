@@ -1,7 +1,6 @@
-"""What the providers share: losses, descriptions, and keywords folded into words.
+"""Losses, descriptions, and functions to move unsupported keywords of a schema to its description.
 
-To *fold* a keyword is to remove it from a schema and say it in that schema's description. What was
-folded or dropped still holds: a call's arguments are validated against the tool's own schema.
+A keyword that was moved or dropped still applies: a call's arguments are validated against the tool's own schema.
 """
 
 from __future__ import annotations
@@ -17,56 +16,61 @@ from toolc.model.spec.tool import Annotations, ToolSpec
 __all__ = ["Loss", "LossLog"]
 
 
-# A tuple is made and hashed in a fraction of the time, and a thousand tools have ten thousand of these.
+# A tuple is created and hashed faster, and a thousand tools have ten thousand losses.
 class Loss(NamedTuple):
-    """Something a provider's definition cannot say: which tool, where in it (a JSON Pointer), and what."""
+    """A part of a tool that a provider's definition cannot express, with its JSON Pointer."""
 
     tool: str
     pointer: str
     message: str
 
 
+IGNORED: Final = frozenset(
+    {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "definitions"}
+)
+"""Keywords that are dropped without a loss: they tell a model nothing."""
+
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
-"""Keywords that OpenAI's API (all) and Anthropic's (three of them) answer with status 400 in a tool's root schema.
+"""Keywords that OpenAI's API (all) and Anthropic's (three of them) reject with status 400 in a tool's root schema.
 
 Neither documents it; their messages are "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/
 'enum'/'const'/'not' at the top level" and "input_schema does not support oneOf, allOf, or anyOf at the top level".
 """
 
+_DEFAULTS: Final = (None, (), Annotations())
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
 
 @dataclass(slots=True)
 class LossLog:
-    """Collects the losses of one tool at the end of ``found``, which tools may share."""
+    """Collects the losses of one tool at the end of ``found``, which several tools may share."""
 
     tool: str
     found: list[Loss] = field(default_factory=list)
     _known: set[Loss] = field(default_factory=set)
 
     def add(self, pointer: str, message: str) -> None:
-        """Record a loss at a JSON Pointer into the tool. The same loss is kept once."""
+        """Record a loss at a JSON Pointer into the tool. Duplicates are ignored."""
         loss = Loss(self.tool, pointer, message)
         if loss not in self._known:
             self._known.add(loss)
             self.found.append(loss)
 
-    def unsaid(self, tool: ToolSpec, *names: str) -> None:
-        """Record those of a tool's own fields that are set and have no place in the provider's definition."""
+    def add_unsupported(self, tool: ToolSpec, *names: str) -> None:
+        """Record each of these fields of a tool that is set, as the provider's definition does not have it."""
         for name in names:
-            if getattr(tool, name) not in _SAYS_NOTHING:
-                self.add(f"/{name}", f"{name} has no place in this provider's definition; dropped")
-
-
-_SAYS_NOTHING: Final = (None, (), Annotations())
+            if getattr(tool, name) not in _DEFAULTS:
+                self.add(f"/{name}", f"this provider's definition has no {name}; dropped")
 
 
 def description(tool: ToolSpec) -> str:
-    """The words for the model: never empty, and a deprecation is said in them."""
-    words = tool.description or tool.label or tool.name
-    return f"{words} (deprecated: {tool.deprecated})" if tool.deprecated else words
+    """Return the description for the model, which is never empty, with a note if the tool is deprecated."""
+    text = tool.description or tool.label or tool.name
+    return f"{text} (deprecated: {tool.deprecated})" if tool.deprecated else text
 
 
-def child(pointer: str, *keys: str | int) -> str:
-    """The JSON Pointer (RFC 6901) of something below ``pointer``."""
+def child_pointer(pointer: str, *keys: str | int) -> str:
+    """Return the JSON Pointer (RFC 6901) for ``keys`` below ``pointer``."""
     for key in keys:
         text = str(key)
         escaped = text.replace("~", "~0").replace("/", "~1") if "~" in text or "/" in text else text
@@ -74,32 +78,31 @@ def child(pointer: str, *keys: str | int) -> str:
     return pointer
 
 
-def say(schema: JsonObject, keywords: Mapping[str, JsonValue]) -> JsonObject:
-    """``schema`` with each of ``keywords``, as JSON, at the end of its description."""
+def add_to_description(schema: JsonObject, keywords: Mapping[str, JsonValue]) -> JsonObject:
+    """Return ``schema`` with ``keywords``, as JSON, at the end of its description."""
     if not keywords:
         return schema
-    said = ", ".join(f"{key}: {_compact(keywords[key])}" for key in sorted(keywords))
+    note = ", ".join(f"{key}: {_COMPACT.encode(keywords[key])}" for key in sorted(keywords))
     before = schema.get("description")
-    return {**schema, "description": f"{before} ({said})" if isinstance(before, str) and before else f"({said})"}
+    return {**schema, "description": f"{before} ({note})" if isinstance(before, str) and before else f"({note})"}
 
 
 def lower_plain(tool: ToolSpec, rejected_at_root: frozenset[str], losses: LossLog) -> JsonObject:
-    """A tool's parameters where any JSON Schema is taken, save for some keywords at the root, which are folded."""
+    """Return a tool's parameters, with the rejected keywords of the root moved to its description."""
     schema = tool.parameters.value
     if rejected_at_root.isdisjoint(schema):
         return schema
     rejected = {key: value for key, value in schema.items() if key in rejected_at_root}
     for key in sorted(rejected):
-        losses.add(
-            child("/parameters", key), f"{key} is refused at the root of the parameters; said in the description"
-        )
-    return say({key: value for key, value in schema.items() if key not in rejected}, rejected)
+        message = f"{key} is not supported at the root of the parameters; moved to the description"
+        losses.add(child_pointer("/parameters", key), message)
+    return add_to_description({key: value for key, value in schema.items() if key not in rejected}, rejected)
 
 
 def with_items(schema: JsonObject) -> JsonObject:
-    """``schema`` in which every array type has ``items``, ``{}`` where it had none: that means the same.
+    """Return ``schema`` with ``items: {}`` in every array type without ``items``, which has the same meaning.
 
-    OpenAI's API answers an array without ``items`` with status 400 ("array schema missing items").
+    OpenAI's API rejects an array without ``items`` with status 400 ("array schema missing items").
     """
     return _with_items(schema) if _lacks_items(schema) else schema
 
@@ -112,17 +115,9 @@ def _with_items(schema: JsonObject) -> JsonObject:
 
 
 def _lacks_items(schema: JsonObject) -> bool:
-    """Whether there is an array type without ``items`` in ``schema``."""
     return (_is_array(schema) and "items" not in schema) or any(map(_lacks_items, direct_subschemas(schema)))
 
 
 def _is_array(schema: JsonObject) -> bool:
     types = schema.get("type")
     return types == "array" or (isinstance(types, list) and "array" in types)
-
-
-def _compact(value: JsonValue) -> str:
-    return _COMPACT.encode(value)
-
-
-_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)

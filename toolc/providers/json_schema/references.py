@@ -1,8 +1,8 @@
-"""``allOf``, merged into the schema it stands in wherever that keeps its meaning exactly."""
+"""Resolve ``$ref``, find recursive references, and merge ``allOf`` into its schema if that keeps its meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
@@ -11,7 +11,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 
 
 def sole_reference(schema: JsonValue) -> str | None:
-    """The ``$ref`` of a schema that says nothing else, or None."""
+    """Return the ``$ref`` of a schema that has no other keyword; None for any other schema."""
     if isinstance(schema, dict) and len(schema) == 1 and isinstance(reference := schema.get("$ref"), str):
         return reference
     return None
@@ -19,16 +19,17 @@ def sole_reference(schema: JsonValue) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The references of one root schema, by their target as it is written: ``#``, ``#/$defs/node``, ``#anchor``."""
+    """The references in one root schema, by their text: ``#``, ``#/$defs/node``, ``#anchor``.
+
+    ``merged`` caches the targets in which ``merge_all_of`` has merged ``allOf``.
+    """
 
     root: JsonObject
     merged: dict[str, JsonValue] = field(default_factory=dict, compare=False, repr=False)
-    """What ``toolc.providers.json_schema.references`` made of those that it has met."""
-
     _recursive: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def target(self, reference: str) -> JsonValue:
-        """The schema that ``reference`` names, or None: remote, dangling, or not a schema."""
+        """Return the schema at ``reference``; None if it is remote, missing, or not a schema."""
         if not reference.startswith("#"):
             return None
         fragment = unquote(reference[1:])
@@ -46,12 +47,12 @@ class References:
         return found if isinstance(found, dict | bool) else None
 
     def is_recursive(self, reference: str) -> bool:
-        """Whether the schema that ``reference`` names refers to itself, directly or through others."""
+        """Return whether the schema at ``reference`` refers to itself, directly or through others."""
         if reference not in self._recursive:
-            self._recursive[reference] = self._leads_back(reference)
+            self._recursive[reference] = self._find_cycle(reference)
         return self._recursive[reference]
 
-    def _leads_back(self, reference: str) -> bool:
+    def _find_cycle(self, reference: str) -> bool:
         seen: set[str] = set()
         pending = [reference]
         while pending:
@@ -78,21 +79,21 @@ def _objects(value: JsonValue) -> Iterator[JsonObject]:
 _ANNOTATIONS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "examples", "title"}
 )
-_TOGETHER: Final = (
+_DEPENDENT: Final = (
     frozenset({"if", "then", "else"}),
     frozenset({"contains", "minContains", "maxContains"}),
     frozenset({"items", "prefixItems"}),
 )
-"""Keywords whose meaning depends on one another: from one schema only, or the same in both."""
+"""Keywords whose meaning depends on each other: they must come from one schema, or be equal in both."""
 
 _UNMERGEABLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties", "$dynamicRef"})
 _CLOSING: Final = frozenset({"additionalProperties", "patternProperties"})
 
 
 def merge_all_of(schema: JsonObject, references: References) -> JsonObject:
-    """``schema`` without its ``allOf``, or as it is where the parts do not merge.
+    """Return ``schema`` without its ``allOf``, or unchanged if the parts cannot be merged.
 
-    An ``allOf`` of one reference becomes that reference; other references are taken in unless recursive.
+    An ``allOf`` of one reference becomes that reference. Other references are inlined unless they are recursive.
     """
     parts = schema.get("allOf")
     if not isinstance(parts, list):
@@ -113,13 +114,13 @@ def merge_all_of(schema: JsonObject, references: References) -> JsonObject:
 
 
 def _part_of(part: JsonValue, references: References) -> JsonValue:
-    """One of the schemas of an ``allOf``, itself merged; None where that cannot be."""
+    """Return one of the schemas of an ``allOf``, itself merged; None if that is not possible."""
     reference = sole_reference(part)
     if reference is None:
         return merge_all_of(part, references) if isinstance(part, dict) else part
     if references.is_recursive(reference):
         return None
-    # Kept, since thirty schemas of which each takes in the next one twice would be merged a billion times.
+    # Cached: a chain of thirty schemas that each refer to the next one twice would be merged a billion times.
     if reference not in references.merged:
         target = references.target(reference)
         references.merged[reference] = merge_all_of(target, references) if isinstance(target, dict) else target
@@ -127,15 +128,16 @@ def _part_of(part: JsonValue, references: References) -> JsonValue:
 
 
 def _merged(one: JsonObject, other: JsonObject) -> JsonObject | None:
-    """The schema that holds where both hold, or None."""
-    if _UNMERGEABLE & (one.keys() | other.keys()) or not (_closes(one, other) and _closes(other, one)):
+    """Return a schema for the values that are valid for both; None if there is none."""
+    if _UNMERGEABLE & (one.keys() | other.keys()) or not (_allows(one, other) and _allows(other, one)):
         return None
-    if any(_part(one, group) != _part(other, group) for group in _TOGETHER if _has_both(one, other, group)):
+    shared = (group for group in _DEPENDENT if group & one.keys() and group & other.keys())
+    if any(_part(one, group) != _part(other, group) for group in shared):
         return None
     result = dict(one)
     for key, value in other.items():
         if key == "required":
-            result[key] = _united(one.get(key), value)
+            result[key] = _union(one.get(key), value)
         elif key == "properties":
             properties = _all_properties(one.get(key), value)
             if properties is None:
@@ -148,8 +150,8 @@ def _merged(one: JsonObject, other: JsonObject) -> JsonObject | None:
     return result
 
 
-def _closes(one: JsonObject, other: JsonObject) -> bool:
-    """Whether what ``one`` says about further properties means the same beside ``other``'s properties."""
+def _allows(one: JsonObject, other: JsonObject) -> bool:
+    """Return whether the rules of ``one`` for other properties keep their meaning with ``other``'s properties."""
     if not _CLOSING & one.keys():
         return True
     mine, theirs = one.get("properties"), other.get("properties")
@@ -157,16 +159,12 @@ def _closes(one: JsonObject, other: JsonObject) -> bool:
     return "patternProperties" not in other and (not isinstance(theirs, dict) or theirs.keys() <= names)
 
 
-def _has_both(one: JsonObject, other: JsonObject, group: frozenset[str]) -> bool:
-    return bool(group & one.keys() and group & other.keys())
-
-
 def _part(schema: JsonObject, group: frozenset[str]) -> JsonObject:
     return {key: schema[key] for key in group if key in schema}
 
 
-def _united(one: JsonValue, other: JsonValue) -> list[JsonValue]:
-    names: Iterable[JsonValue] = [*(one if isinstance(one, list) else []), *(other if isinstance(other, list) else [])]
+def _union(one: JsonValue, other: JsonValue) -> list[JsonValue]:
+    names = (name for each in (one, other) if isinstance(each, list) for name in each)
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
@@ -179,13 +177,13 @@ def _all_properties(one: JsonValue, other: JsonValue) -> JsonObject | None:
 
 @dataclass(slots=True)
 class Recursion:
-    """Answers about the references of one root schema, each known by its text, the root itself as ``#``."""
+    """Finds the references in one root schema that a value must follow again and again. The root is ``#``."""
 
     references: References
-    _leads: dict[str, frozenset[str]] = field(default_factory=dict)
+    _required: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def leads_back(self, reference: str, scope: str) -> bool:
-        """Whether the schema of ``reference`` contains that of ``scope`` with no optional property between."""
+        """Return whether ``reference`` contains ``scope`` and there is no optional property between them."""
         seen: set[str] = set()
         pending = [reference]
         while pending:
@@ -194,16 +192,16 @@ class Recursion:
                 return True
             if current not in seen:
                 seen.add(current)
-                pending.extend(self._leads_to(current))
+                pending.extend(self._required_references(current))
         return False
 
-    def _leads_to(self, reference: str) -> frozenset[str]:
-        if reference not in self._leads:
-            self._leads[reference] = frozenset(self._unavoidable(self.references.target(reference)))
-        return self._leads[reference]
+    def _required_references(self, reference: str) -> frozenset[str]:
+        if reference not in self._required:
+            self._required[reference] = frozenset(self._find_required(self.references.target(reference)))
+        return self._required[reference]
 
-    def _unavoidable(self, schema: JsonValue) -> Iterator[str]:
-        """The references in ``schema`` that stand below no optional property."""
+    def _find_required(self, schema: JsonValue) -> Iterator[str]:
+        """Yield the references in ``schema`` that are not below an optional property."""
         if not isinstance(schema, dict):
             return
         schema = merge_all_of(schema, self.references)
@@ -212,10 +210,10 @@ class Recursion:
         required, properties = schema.get("required"), schema.get("properties")
         if isinstance(properties, dict) and isinstance(required, list):
             for name in properties.keys() & set(map(str, required)):
-                yield from self._unavoidable(properties[name])
+                yield from self._find_required(properties[name])
         for key in ("items", "additionalProperties"):
-            yield from self._unavoidable(schema.get(key))
+            yield from self._find_required(schema.get(key))
         for key in ("prefixItems", "anyOf", "oneOf"):
             values = schema.get(key)
             for value in values if isinstance(values, list) else ():
-                yield from self._unavoidable(value)
+                yield from self._find_required(value)
