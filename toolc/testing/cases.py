@@ -1,8 +1,8 @@
-"""The tests that ``toolc test`` runs: which there are, which are asked for, and what came of each."""
+"""The tests that ``toolc test`` runs: find them, select them, and represent their results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Case", "CaseFilter", "CaseSet", "Tested", "find_cases"]
 
 
-Compile: TypeAlias = "Callable[[tuple[str, ...]], Compilation]"
+CompileSources: TypeAlias = "Callable[[tuple[str, ...]], Compilation]"
 """Compiles specs, given their paths; it reports their findings and raises if there are errors."""
 
 Verdict: TypeAlias = Literal["passed", "failed", "error"]
@@ -31,7 +31,7 @@ Verdict: TypeAlias = Literal["passed", "failed", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One test of a tool; ``number`` counts from 1. ``located`` is the tool in its spec, if that is known."""
+    """One test of a tool; ``number`` counts from 1. ``located`` is the tool in its spec, if known."""
 
     registry: Registry
     tool: ToolSpec
@@ -41,25 +41,26 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The test as people call it: ``word_count[1]``."""
+        """The name in reports, for example ``word_count[1]``."""
         return f"{self.tool.name}[{self.number}]"
 
     @property
-    def place(self) -> str:
-        """Where it stands, ``file:line:column``; empty where that is not known."""
+    def location(self) -> str:
+        """The position ``file:line:column``; empty if unknown."""
         return str(self.located.span("tests", self.number - 1)) if self.located else ""
 
     @property
     def path(self) -> str:
-        """The file that it stands in; empty where that is not known."""
+        """The file of the test; empty if unknown."""
         return self.located.path if self.located else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """What came of one test: ``problems`` are texts of several lines, perhaps. ``result`` is None for an error.
+    """The result of one test. Each of ``problems`` may have several lines.
 
-    ``files`` are those that the test names, as they are after the call; None for one that is not there.
+    ``result`` is None if the verdict is ``error``. ``files`` are the texts of the files that the test names, after
+    the call; None for a file that does not exist.
     """
 
     case: Case
@@ -74,13 +75,13 @@ class Tested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFilter:
-    """The tools that are asked for: by patterns of their names and by tags, of which one of each kind must fit."""
+    """Selects tools: one of the name patterns and one of the tags must match. An empty list matches all tools."""
 
     names: Sequence[str] = ()
     tags: Sequence[str] = ()
 
-    def takes(self, tool: ToolSpec) -> bool:
-        """Whether ``tool`` is asked for."""
+    def matches(self, tool: ToolSpec) -> bool:
+        """Return whether ``tool`` is selected."""
         by_name = not self.names or any(
             fnmatchcase(name, pattern) for name in (tool.name, *tool.aliases) for pattern in self.names
         )
@@ -89,30 +90,26 @@ class CaseFilter:
 
 @dataclass(frozen=True, slots=True)
 class CaseSet:
-    """The tests that were found, and the names of the tools that have none."""
+    """The tests that were found, and the names of the selected tools without tests."""
 
     cases: tuple[Case, ...]
     untested: tuple[str, ...]
 
 
-def find_cases(targets: Sequence[str], selection: CaseFilter, compile_sources: Compile) -> CaseSet:
-    """The tests of ``targets``: specs, folders, registries, ``SPEC#NAME``.
+def find_cases(targets: Sequence[str], selection: CaseFilter, compile_sources: CompileSources) -> CaseSet:
+    """Return the tests of ``targets``: specs, folders, registries, ``SPEC#NAME``.
 
-    Specs without ``#NAME`` are compiled together, so that a name is one tool's. Raises ``UsageError`` where there
+    Specs without ``#NAME`` are compiled together, so that duplicate names are errors. Raise ``UsageError`` if there
     are no tests.
     """
-    chosen = [
-        (source, tool)
-        for source in _sources(targets, compile_sources)
-        for tool in source.tools
-        if selection.takes(tool)
-    ]
+    sources = _sources(targets, compile_sources)
+    chosen = [(source, tool) for source in sources for tool in source.registry if selection.matches(tool)]
     cases = tuple(case for source, tool in chosen for case in source.cases(tool))
     untested = tuple(dict.fromkeys(tool.name for _, tool in chosen if not tool.tests))
     if not chosen:
-        raise UsageError("there is nothing to test: no tool fits --tool and --tag; see: toolc list")
+        raise UsageError("there is nothing to test: no tool matches --tool and --tag; list the tools with: toolc list")
     if not cases:
-        raise UsageError(f"there is nothing to test: none of {len(untested)} tools has `tests:`")
+        raise UsageError(f"there is nothing to test: none of the {len(untested)} tools has the key `tests`")
     return CaseSet(cases, untested)
 
 
@@ -121,10 +118,6 @@ class _Source:
     registry: Registry
     located: Sequence[LocatedTool] = ()
 
-    @property
-    def tools(self) -> Iterable[ToolSpec]:
-        return self.registry
-
     def cases(self, tool: ToolSpec) -> Iterator[Case]:
         own = (each for each in self.located if not each.comes_with_toolc)
         located = next((each for each in own if each.spec.name == tool.name), None)
@@ -132,7 +125,7 @@ class _Source:
             yield Case(registry=self.registry, tool=tool, number=number, test=test, located=located)
 
 
-def _sources(targets: Sequence[str], compile_sources: Compile) -> list[_Source]:
+def _sources(targets: Sequence[str], compile_sources: CompileSources) -> list[_Source]:
     @cache
     def compiled(*sources: str) -> _Source:
         compilation = compile_sources(sources)
@@ -147,15 +140,14 @@ def _sources(targets: Sequence[str], compile_sources: Compile) -> list[_Source]:
         elif name is None:
             whole.append(target)
         else:
-            all_of_it = compiled(str(source))
-            found.append(_Source(all_of_it.registry.only(name), all_of_it.located))
-    return [*([_own(compiled(*whole))] if whole else []), *found]
+            complete = compiled(str(source))
+            found.append(_Source(complete.registry.only(name), complete.located))
+    return [*([_without_builtin(compiled(*whole))] if whole else []), *found]
 
 
-def _own(source: _Source) -> _Source:
-    """Without the tools that come with toolc, whose tests are toolc's."""
-    brought = {tool.spec.name for tool in source.located if tool.comes_with_toolc}
-    if not brought:
+def _without_builtin(source: _Source) -> _Source:
+    builtin = {tool.spec.name for tool in source.located if tool.comes_with_toolc}
+    if not builtin:
         return source
-    names = (name for name in source.registry.names if name not in brought)
+    names = (name for name in source.registry.names if name not in builtin)
     return replace(source, registry=source.registry.only(*names))

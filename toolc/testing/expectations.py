@@ -1,4 +1,4 @@
-"""Whether a call came out as a spec's test expects, and the difference where it did not."""
+"""Compare the result of a call with the expectations of a test, and describe the differences."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import Expect, ExpectedChanges, ExpectedNetwork
-from toolc.testing.workspace import Changes, data, inside, obstacle
+from toolc.testing.workspace import Changes, comparison_obstacle, file_bytes, workspace_path
 
 __all__ = ["compare"]
 
 
 def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Changes | None = None) -> Iterator[str]:
-    """What is not as expected, one text (of several lines, perhaps) each; nothing where all is."""
+    """Yield a text for each difference from the expectations. A text may have several lines."""
     kind = result.error.kind if result.error else None
     if kind != expect.error:
         yield f"expected {_ending(expect.error)}, got {_ending(kind)}" + (f":\n{result.text}" if kind else "")
@@ -37,8 +37,8 @@ def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Change
     for file in expect.files:
         yield from _compare_file(file, workspace)
     for path in expect.absent:
-        if os.path.lexists(workspace / inside(path)):
-            yield f"{path}: expected nothing, and there is something"
+        if os.path.lexists(workspace / workspace_path(path)):
+            yield f"{path}: expected that it does not exist, but it exists"
     if expect.changes is not None and changed is not None:
         yield from compare_changes(expect.changes, changed)
     if expect.network is not None:
@@ -48,7 +48,7 @@ def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Change
 
 
 def json_of(result: ToolResult) -> tuple[JsonValue] | None:
-    """A result's data, or the JSON that its text is, in a list of one; None where it is neither."""
+    """Return the data of a result, or its text parsed as JSON, as a tuple of one; None if it has neither."""
     if result.structured is not None:
         return result.structured
     try:
@@ -58,7 +58,7 @@ def json_of(result: ToolResult) -> tuple[JsonValue] | None:
 
 
 def reached(result: ToolResult, *, allowed: bool) -> tuple[str, ...]:
-    """The destinations that a call reached, or was refused, as a spec writes them, sorted."""
+    """Return the destinations that a call reached, or was refused, in the notation of specs, sorted."""
     found = {
         format_destination(Destination(kind="exact", host=str(each["host"]), port=int(str(each["port"]))))
         for each in _attempts(result)
@@ -73,14 +73,14 @@ def _attempts(result: ToolResult) -> list[JsonObject]:
 
 
 def compare_network(listed: tuple[Destination, ...], result: ToolResult) -> Iterator[str]:
-    """What the call reached, and the test does not list."""
+    """Yield the destinations that the call reached and the test does not list."""
     for each in _attempts(result):
         if each["allowed"] and not any(_is(entry, each) for entry in listed):
             yield f"reached {each['host']}:{each['port']}, which expect.network does not list"
 
 
 def compare_connections(wanted: ExpectedNetwork, result: ToolResult) -> Iterator[str]:
-    """What the call reached or was refused and the test does not list, and the other way round."""
+    """Yield the differences between the connections of a call and the lists of a test."""
     for key, was, never, entries, is_allowed in (
         ("allowed", "reached", "never reached", wanted.allowed, True),
         ("refused", "was refused", "was never refused", wanted.refused, False),
@@ -97,7 +97,7 @@ def compare_connections(wanted: ExpectedNetwork, result: ToolResult) -> Iterator
 
 
 def compare_changes(wanted: ExpectedChanges, got: Changes) -> Iterator[str]:
-    """The difference between the changes that are expected and those that came."""
+    """Yield the difference between the expected and the actual changes to files."""
     expected = [f"{sign} {path}" for sign, paths in _signed(wanted) for path in paths]
     changed = [f"{sign} {path}" for sign, paths in _signed(got) for path in paths]
     if expected != changed:
@@ -125,30 +125,30 @@ def _compare_json(wanted: JsonValue, result: ToolResult) -> Iterator[str]:
     found = json_of(result)
     if found is None:
         yield "expected JSON, got " + (f"the text:\n{result.text}" if result.text else "nothing")
-    elif not same(wanted, got := within(wanted, found[0])):
+    elif not json_equal(wanted, got := restrict_keys(wanted, found[0])):
         yield "the JSON differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got) + "\n")
 
 
 def _compare_structured(wanted: JsonValue, result: ToolResult) -> Iterator[str]:
     if result.structured is None:
         yield "expected structured data, got " + (f"the text:\n{result.text}" if result.text else "nothing")
-    elif not same(wanted, got := result.structured[0]):
+    elif not json_equal(wanted, got := result.structured[0]):
         yield "the structured data differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got) + "\n")
 
 
-def within(wanted: JsonValue, got: JsonValue) -> JsonValue:
-    """``got`` without the keys of maps that ``wanted`` does not name."""
+def restrict_keys(wanted: JsonValue, got: JsonValue) -> JsonValue:
+    """Return ``got`` without the keys of objects that ``wanted`` does not contain."""
     match wanted, got:
         case dict(), dict():
-            return {key: within(wanted[key], value) for key, value in got.items() if key in wanted}
+            return {key: restrict_keys(wanted[key], value) for key, value in got.items() if key in wanted}
         case list(), list() if len(wanted) == len(got):
-            return [within(one, other) for one, other in zip(wanted, got, strict=True)]
+            return [restrict_keys(one, other) for one, other in zip(wanted, got, strict=True)]
         case _:
             return got
 
 
-def same(wanted: JsonValue, got: JsonValue) -> bool:
-    """Equal as JSON: 1 and 1.0 are one number, 1 and true are not the same."""
+def json_equal(wanted: JsonValue, got: JsonValue) -> bool:
+    """Return whether two values are equal as JSON: 1 equals 1.0, but 1 does not equal true."""
     try:
         return canonical(wanted) == canonical(got)
     except ValueError:
@@ -156,9 +156,9 @@ def same(wanted: JsonValue, got: JsonValue) -> bool:
 
 
 def _compare_file(file: File, workspace: Path) -> Iterator[str]:
-    if reason := obstacle(file.path, workspace):
+    if reason := comparison_obstacle(file.path, workspace):
         yield f"{file.path}: {reason}"
-    elif (got := (workspace / file.path).read_bytes()) != (wanted := data(file)):
+    elif (got := (workspace / file.path).read_bytes()) != (wanted := file_bytes(file)):
         yield f"{file.path} differs:\n" + _diff(wanted.decode("utf-8", "replace"), got.decode("utf-8", "replace"))
 
 
@@ -172,6 +172,6 @@ def _diff(wanted: str, got: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines for a difference, in which a missing last line feed can be seen, as ``diff`` and Git show it."""
+    """Return the lines of a text; a missing last line feed is marked as by ``diff`` and Git."""
     lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n\\ no line feed at the end"]
+    return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n\\ No newline at end of file"]

@@ -1,7 +1,7 @@
-"""An engine for the tests of programs that embed toolc: a Python callable answers each call.
+"""An engine for the tests of programs that embed toolc: a Python function returns the outcome of each call.
 
-It never runs a spec's code. Its sandboxes speak the real wire protocol, from a thread of this process,
-so that all of the runtime works as it does with a real engine.
+It does not run the code of specs. Its sandboxes are threads that use the real wire protocol, so that the runtime
+works as with a real engine.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from toolc.model.spec.sandbox import EnvVar
 from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, ImageUsed, Leftover
 
 Script: TypeAlias = Callable[[Plan], Outcome]
-"""What a call comes to. An exception that it raises is a sandbox that died.
+"""Returns the outcome of a call. If it raises an exception, the sandbox dies.
 
-Of a plugin it is asked once for each line, which is the plan's stdin, and what it wants written is the outcome's
-stdout; as long as an outcome is ``answered``, the plugin lives.
+For a plugin it is called once per line, which is the plan's stdin, and returns the response as the outcome's stdout.
+The plugin keeps running while outcomes are ``answered``.
 """
 
 READ_SIZE = 256 * 1024
 
 JOIN_SECONDS = 1.0
-"""How long ``close`` waits for a script that is still running; its thread then ends on its own."""
+"""The maximum time in seconds that ``close`` waits for a running script; its thread ends later."""
 
 
 class FakeEngine:
-    """An engine whose every call ends as ``script`` says. ``profiles`` lists what was started, in order."""
+    """An engine whose calls have the outcomes of ``script``. ``profiles`` lists the started sandboxes in order."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -54,43 +54,43 @@ class FakeEngine:
         return "fake"
 
     def probe(self) -> EngineStatus:
-        """Always available."""
+        """Return that the engine is available."""
         return EngineStatus(available=True, version="0")
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """Everything, as far as nothing can exceed a limit."""
+        """Return all capabilities."""
         return (Capabilities(),)
 
-    def unsupported_reason(self, profile: Profile) -> str | None:  # it can keep anything, for it does nothing
-        """Never refuses."""
+    def unsupported_reason(self, profile: Profile) -> str | None:
+        """Return None: every profile is supported."""
         return None
 
-    def overlay_obstacle(self, profile: Profile) -> str | None:  # it mounts nothing
-        """Never an overlay: a script finds a copy of the workspace at ``plan.profile.workspace.source``."""
+    def overlay_obstacle(self, profile: Profile) -> str | None:
+        """Return a reason, so that the script receives a copy of the workspace (``plan.profile.workspace.source``)."""
         return "the fake engine mounts nothing"
 
     def content_digests(self, profile: Profile) -> ContentDigests:
-        """An image whose digest is made of its name."""
+        """Return the digest of the image's name as the digest of the image."""
         if profile.image is None:
             return ContentDigests()
         digest = f"sha256:{hashlib.sha256(profile.image.encode()).hexdigest()}"
         return ContentDigests(ImageUsed(profile.image, digest, (f"config:{digest}",)))
 
-    def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:  # there is no program
-        """A sandbox that waits for one call."""
+    def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
+        """Start a sandbox that waits for a call."""
         self.profiles.append(profile)
         return FakeSandbox(profile, self._script)
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        """None: all that it makes is a thread."""
+        """Return nothing: sandboxes are threads."""
         return ()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the engine has no resources."""
 
 
 class FakeSandbox:
-    """A thread at the other end of a socket pair."""
+    """A thread that is connected by a socket pair."""
 
     def __init__(self, profile: Profile, script: Script) -> None:
         self._socket, theirs = socket.socketpair()
@@ -102,19 +102,19 @@ class FakeSandbox:
 
     @property
     def user(self) -> str:
-        """A user that does not exist."""
+        """The name of a user that does not exist."""
         return "fake"
 
     @property
     def image(self) -> None:
-        """There is none."""
+        """None: there is no image."""
 
     def fileno(self) -> int:
-        """The host's end of the socket pair."""
+        """Return the descriptor of the host's end of the socket pair."""
         return self._socket.fileno()
 
     def read(self) -> bytes | None:
-        """What has arrived, ``b""`` at the end, None when nothing has yet."""
+        """Return the received data, ``b""`` at the end, or None if there is none yet."""
         try:
             return self._socket.recv(READ_SIZE)
         except BlockingIOError:
@@ -123,7 +123,7 @@ class FakeSandbox:
             return b""
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what fits now."""
+        """Send as much as possible without blocking, and return the number of bytes."""
         try:
             return self._socket.send(data)
         except BlockingIOError:
@@ -132,15 +132,15 @@ class FakeSandbox:
             return len(data)
 
     def out_of_memory(self) -> bool:
-        """Whether the script's outcome said so."""
+        """Return whether the script's outcome was ``out_of_memory``."""
         return self._guest.out_of_memory
 
     def error_output(self) -> str:
-        """The exception that the script raised, if it did."""
+        """Return the exception that the script raised, or an empty string."""
         return self._guest.error_output
 
     def close(self) -> None:
-        """End the stream and wait for the thread, though not for ever."""
+        """Close the stream and wait up to ``JOIN_SECONDS`` for the thread."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -148,7 +148,7 @@ class FakeSandbox:
 
 
 class _Guest:
-    """The guest's part of the protocol, on a blocking socket."""
+    """The guest side of the protocol, on a blocking socket."""
 
     def __init__(self, wire: socket.socket, profile: Profile, script: Script) -> None:
         self.out_of_memory = False
@@ -167,17 +167,21 @@ class _Guest:
                 return
             except OSError as error:
                 self.error_output = str(error)
-            except Exception as error:  # noqa: BLE001  the script is anybody's; its error is this sandbox's death
+            except Exception as error:  # noqa: BLE001  any error of the script is the death of this sandbox
                 self.error_output = f"{type(error).__name__}: {error}"
 
     def _serve(self) -> None:
-        (size,) = frames.LENGTH.unpack(self._take(frames.LENGTH.size))
-        self._take(size)
+        (size,) = frames.LENGTH.unpack(self._receive(frames.LENGTH.size))
+        self._receive(size)
         self._wire.sendall(encode(frames.READY, 0, self._ready()))
         kind, _, payload = self._next()
         assert kind == frames.CALL
         job = Job(payload)
-        outcome = self._served(job) if job.session else self._ended(self._script(self._with_stdin(job)))
+        outcome = (
+            self._serve_session(job)
+            if job.session
+            else self._checked(self._script(replace(_plan(job, self._profile), stdin=b"".join(self._stdin()))))
+        )
         self._send_end(frames.STDOUT, outcome.stdout)
         self._send_end(frames.STDERR, outcome.stderr)
         if outcome.reply is not None:
@@ -185,30 +189,30 @@ class _Guest:
         self._wire.sendall(encode(frames.EXIT, 0, json.dumps(_exit(outcome)).encode()))
         self._next()
 
-    def _ended(self, outcome: Outcome) -> Outcome:
+    def _checked(self, outcome: Outcome) -> Outcome:
         if outcome.ending == "cancelled":
             raise ValueError("a sandbox cannot end as 'cancelled': cancel the call instead")
         self.out_of_memory = outcome.ending == "out_of_memory"
         return outcome
 
-    def _served(self, job: Job) -> Outcome:
-        """Answer line after line, until an outcome is the process's own end."""
+    def _serve_session(self, job: Job) -> Outcome:
+        """Respond to each line until an outcome ends the process."""
         for line in self._lines():
             if job.argv is not None:
-                outcome = self._ended(self._script(replace(_plan(job, self._profile), stdin=line)))
+                outcome = self._checked(self._script(replace(_plan(job, self._profile), stdin=line)))
                 if outcome.ending != "answered":
                     return outcome
                 self._send(frames.STDERR, outcome.stderr.data())
                 self._send(frames.STDOUT, outcome.stdout.data())
                 continue
             call = Call(line)
-            outcome = self._ended(self._script(_session_plan(job, call, self._profile)))
+            outcome = self._checked(self._script(_session_plan(job, call, self._profile)))
             if outcome.ending in {"signaled", "out_of_memory"} and job.python is not None:
                 return outcome
-            self._answer(call, outcome, is_function=job.python is not None)
+            self._respond(call, outcome, is_function=job.python is not None)
         raise _HostGoneError
 
-    def _answer(self, call: Call, outcome: Outcome, *, is_function: bool) -> None:
+    def _respond(self, call: Call, outcome: Outcome, *, is_function: bool) -> None:
         reply = outcome.reply.data() if outcome.reply else b""
         mark = b"\0%b\0" % call.mark.encode()
         self._send(frames.STDOUT, outcome.stdout.data() + mark)
@@ -223,9 +227,6 @@ class _Guest:
         mount = self._profile.workspace
         folder = mount and {"kernel": kernel(), "device": mount.device, "inode": mount.inode}
         return json.dumps({"python": "fake", "workspace": folder}).encode()
-
-    def _with_stdin(self, job: Job) -> Plan:
-        return replace(_plan(job, self._profile), stdin=b"".join(self._stdin()))
 
     def _lines(self) -> Iterator[bytes]:
         rest = b""
@@ -267,7 +268,7 @@ class _Guest:
         while data := self._wire.recv(READ_SIZE):
             yield from reader.feed(data)
 
-    def _take(self, size: int) -> bytes:
+    def _receive(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
             piece = self._wire.recv(size - len(data))
@@ -278,7 +279,7 @@ class _Guest:
 
 
 class _HostGoneError(Exception):
-    """The host has closed the stream, which ends a sandbox."""
+    """Raised when the host has closed the stream, which ends the sandbox."""
 
 
 def _plan(job: Job, profile: Profile) -> Plan:
@@ -294,7 +295,7 @@ def _plan(job: Job, profile: Profile) -> Plan:
 
 
 def _session_plan(job: Job, call: Call, profile: Profile) -> Plan:
-    """The plan of one call of a session's function or program."""
+    """Return the plan of one call in a session of a function or program."""
     job.call_id, job.environment = call.call_id, call.environment or job.environment
     if job.python is not None:
         job.python.arguments = call.arguments

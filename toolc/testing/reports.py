@@ -1,4 +1,4 @@
-"""What ``toolc test`` prints: lines for people, JSON, or the XML of JUnit, which most CI servers show."""
+"""The output of ``toolc test``: text, JSON, or JUnit XML, which most CI servers can show."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _SIGNS: Final[dict[Verdict, str]] = {"passed": "ok  ", "failed": "FAIL", "error"
 
 
 def as_line(tested: Tested) -> str:
-    """One test on a line, with its place and what is wrong below where anything is."""
-    place = f" {tested.case.place}" if tested.problems and tested.case.place else ""
-    lines = [f"{_SIGNS[tested.verdict]} {tested.case.name} ({tested.duration_ms:.0f} ms){place}"]
+    """Return one test on a line, followed by its problems."""
+    location = f" {tested.case.location}" if tested.problems and tested.case.location else ""
+    lines = [f"{_SIGNS[tested.verdict]} {tested.case.name} ({tested.duration_ms:.0f} ms){location}"]
     lines += [textwrap.indent(problem.rstrip(), "     ") for problem in tested.problems]
     return escape_for_terminal("\n".join(lines))
 
 
 def as_summary(tested: Sequence[Tested], untested: Sequence[str]) -> str:
-    """How many passed, failed and could not run, and which tools have no tests."""
+    """Return the number of tests by verdict, and the tools without tests."""
     counts = _counts(tested)
     summary = f"{counts['passed']} passed, {counts['failed']} failed"
     summary += f", {counts['error']} could not run" if counts["error"] else ""
@@ -37,14 +37,14 @@ def as_summary(tested: Sequence[Tested], untested: Sequence[str]) -> str:
 
 
 def as_json(tested: Sequence[Tested], untested: Sequence[str]) -> str:
-    """Every test, in order, with what is wrong."""
+    """Return all tests as JSON, in order."""
     value: JsonObject = {
         "tests": [
             {
                 "name": each.case.name,
                 "tool": each.case.tool.name,
                 "number": each.case.number,
-                "place": each.case.place or None,
+                "place": each.case.location or None,
                 "outcome": each.verdict,
                 "duration_ms": round(each.duration_ms, 3),
                 "problems": [*each.problems],
@@ -58,7 +58,7 @@ def as_json(tested: Sequence[Tested], untested: Sequence[str]) -> str:
 
 
 def as_junit(tested: Sequence[Tested], untested: Sequence[str]) -> str:
-    """One suite a file, one case a test; a tool without tests is a case that was skipped."""
+    """Return JUnit XML with one suite per file and one case per test. A tool without tests is a skipped case."""
     counts = _counts(tested)
     total = str(len(tested) + len(untested))
     root = _counted(Element("testsuites", name="toolc test"), counts)
@@ -72,7 +72,7 @@ def as_junit(tested: Sequence[Tested], untested: Sequence[str]) -> str:
             case = SubElement(suite, "testcase", name=name, classname="without tests")
             SubElement(case, "skipped", message="this tool has no tests")
     indent(root)
-    # ASCII only, other characters as references: right whatever encoding the output has.
+    # ASCII with character references is valid in any output encoding.
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root).decode("ascii")}'
 
 
@@ -88,7 +88,7 @@ def _suite(root: Element, name: str, tested: Sequence[Tested]) -> None:
         if each.problems:
             problem = SubElement(case, "failure" if each.verdict == "failed" else "error")
             problem.set("message", _text(each.problems[0].splitlines()[0]))
-            problem.text = _text("\n".join((each.case.place, *each.problems)).strip())
+            problem.text = _text("\n".join((each.case.location, *each.problems)).strip())
 
 
 def _counts(tested: Sequence[Tested]) -> dict[str, int]:
@@ -102,5 +102,5 @@ def _counted(element: Element, counts: Mapping[str, int]) -> Element:
 
 
 def _text(text: str) -> str:
-    # XML has no way at all to write most control characters.
+    # XML cannot represent most control characters.
     return escape_for_terminal(text)

@@ -1,4 +1,4 @@
-"""Running tests: several at a time, each call in a sandbox and a workspace of its own, told in order."""
+"""Run tests concurrently, each in its own sandbox and workspace, and return the results in order."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from toolc.model.json_schema import JsonValue
 from toolc.runtime.cancellation import Cancellation
 from toolc.testing.cases import Case, Tested
 from toolc.testing.expectations import compare
-from toolc.testing.workspace import changes, contents, place, snapshot
+from toolc.testing.workspace import changes, file_texts, snapshot, write_files
 
-__all__ = ["Make", "run_cases"]
+__all__ = ["ExecutorFactory", "run_cases"]
 
-Make: TypeAlias = Callable[[Case, Path], Executor]
-"""An executor for one test, whose workspace is this folder."""
+ExecutorFactory: TypeAlias = Callable[[Case, Path], Executor]
+"""Returns an executor for one test, with this folder as workspace."""
 
 
 def run_cases(
-    cases: Sequence[Case], make: Make, jobs: int, on_done: Callable[[Tested], None]
+    cases: Sequence[Case], make_executor: ExecutorFactory, jobs: int, on_done: Callable[[Tested], None]
 ) -> Generator[Tested, None, None]:
-    """What came of each test, in order, as soon as those before it are over; ``on_done`` hears of each at once.
+    """Run up to ``jobs`` tests concurrently and yield their results in order.
 
-    To close the iterator, or an interrupt, cancels what runs and waits until its sandboxes are gone. Raises
-    ``NoEngineError``, for then no other test can run either.
+    ``on_done`` is called with each result immediately, on any thread. Closing the iterator or an interrupt cancels
+    the running calls and waits until their sandboxes are removed. Raise ``NoEngineError`` if no test can run.
     """
     with Cancellation() as cancellation, ThreadPoolExecutor(jobs, "toolc test") as threads:
         try:
-            # Also what begins them: Ctrl-C comes while a thread starts, too.
-            waiting = [threads.submit(_run, case, make, cancellation) for case in cases]
+            # Inside the try: Ctrl-C can also arrive while a thread is being started.
+            waiting = [threads.submit(_run, case, make_executor, cancellation) for case in cases]
             for future in waiting:
-                future.add_done_callback(lambda done: _tell(done, on_done))
+                future.add_done_callback(lambda done: _report(done, on_done))
             for future in waiting:
                 yield future.result()
         except BaseException:
@@ -47,16 +47,16 @@ def run_cases(
             raise
 
 
-def _tell(done: Future[Tested], on_done: Callable[[Tested], None]) -> None:
+def _report(done: Future[Tested], on_done: Callable[[Tested], None]) -> None:
     if not done.cancelled() and done.exception() is None:
         on_done(done.result())
 
 
-def _run(case: Case, make: Make, cancellation: Cancellation) -> Tested:
+def _run(case: Case, make_executor: ExecutorFactory, cancellation: Cancellation) -> Tested:
     started = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="toolc-test-", ignore_cleanup_errors=True) as folder:
-            return _tested(case, make, Path(folder).resolve(), cancellation, started)
+            return _tested(case, make_executor, Path(folder).resolve(), cancellation, started)
     except NoEngineError:
         raise
     except ToolcError as error:
@@ -64,18 +64,20 @@ def _run(case: Case, make: Make, cancellation: Cancellation) -> Tested:
         return Tested(case=case, verdict="error", duration_ms=duration, problems=(str(error),), error=error)
 
 
-def _tested(case: Case, make: Make, workspace: Path, cancellation: Cancellation, started: float) -> Tested:
-    place(case.test.files, workspace)
+def _tested(
+    case: Case, make_executor: ExecutorFactory, workspace: Path, cancellation: Cancellation, started: float
+) -> Tested:
+    write_files(case.test.files, workspace)
     before = snapshot(workspace)
     attempts: list[JsonValue] = []
 
-    def hears(event: Event) -> None:
-        # Also those of the tools that this one calls, which are not in its own result.
+    def on_event(event: Event) -> None:
+        # Includes connections of called tools, which are not in the result of this one.
         if isinstance(event, ToolConnect):
             attempts.append(event.attempt.to_json())
 
-    with make(case, workspace) as executor:
-        result = executor.run(case.tool.name, case.test.args, on_event=hears, cancellation=cancellation)
+    with make_executor(case, workspace) as executor:
+        result = executor.run(case.tool.name, case.test.args, on_event=on_event, cancellation=cancellation)
     result = replace(result, details=result.details | {"network": attempts})
     duration = (time.monotonic() - started) * 1000
     changed = changes(before, snapshot(workspace), result)
@@ -87,5 +89,5 @@ def _tested(case: Case, make: Make, workspace: Path, cancellation: Cancellation,
         problems=problems,
         result=result,
         changes=changed,
-        files=contents(case.test.expect, workspace),
+        files=file_texts(case.test.expect, workspace),
     )

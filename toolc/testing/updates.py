@@ -1,4 +1,4 @@
-"""``toolc test --update``: what came of tests that failed becomes what they expect."""
+"""``toolc test --update``: write the results of failed tests into their specs, as the new expectations."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from toolc.testing.expectations import (
     compare_changes,
     compare_connections,
     compare_network,
+    json_equal,
     json_of,
     reached,
-    same,
-    within,
+    restrict_keys,
 )
 
 if TYPE_CHECKING:
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 __all__ = ["update"]
 
 
-def update(tested: Sequence[Tested], note: Callable[[str], None]) -> list[Tested]:
+def update(tested: Sequence[Tested], report: Callable[[str], None]) -> list[Tested]:
     """Write the results of failed tests into their specs; return the tests that still fail.
 
-    ``note`` receives one line per change and per test that could not be changed. A test that could not run stays as
-    it is, and so does a pattern, because several patterns match the new result.
+    ``report`` receives one line per change and per test that could not be changed. Tests that could not run are not
+    changed, nor are patterns, because several patterns match the new result.
     """
     failed = [each for each in tested if each.verdict == "failed"]
     done = update_tests([made for each in failed if (made := _wanted(each))])
     for each in done.made:
-        note(f"updated {_name(each)}: {', '.join('.'.join(route) for route in sorted({*each.values, *each.gone}))}")
+        report(f"updated {_name(each)}: {', '.join('.'.join(route) for route in sorted({*each.values, *each.gone}))}")
     for each, reason in done.refused:
-        note(escape_for_terminal(f"{_name(each)} ({each.tool.span('tests', each.index)}) was not updated: {reason}"))
+        report(escape_for_terminal(f"{_name(each)} ({each.tool.span('tests', each.index)}) was not updated: {reason}"))
     updated = {_name(each) for each in done.made}
     left: list[Tested] = []
     for still in (each for each in tested if each.problems):
         reasons = [*_unwritable(still)] if still.result else []
         for reason in reasons:
-            note(escape_for_terminal(f"{still.case.name} ({still.case.place}) still fails: {reason}"))
+            report(escape_for_terminal(f"{still.case.name} ({still.case.location}) still fails: {reason}"))
         if reasons or still.case.name not in updated:
             left.append(still)
     return left
@@ -55,41 +55,39 @@ def _name(update: ExpectationUpdate) -> str:
 
 
 def _unwritable(tested: Tested) -> Iterator[str]:
-    """What of a test stays as it is, since nothing that came could stand in its place."""
+    """Yield why expectations of a test cannot be replaced by its result."""
     expect, result = tested.case.test.expect, tested.result
     assert result is not None
     if expect.matches is not None and not re.search(expect.matches, result.text):
-        yield "its pattern does not match, and nobody knows which one is meant; change it by hand"
+        yield "its pattern does not match the text; change it by hand"
     if expect.json is not None and json_of(result) is None:
-        yield "it expects JSON, and the result is none"
+        yield "it expects JSON, but the result is not JSON"
     if expect.structured is not None and result.structured is None:
-        yield "it expects structured data, and the result has none"
+        yield "it expects structured data, but the result has none"
     for file in expect.files:
         if file.path not in tested.files:
-            yield f"it expects what {file.path} holds, which is no text file now"
+            yield f"it expects the text of {file.path}, which is not a text file now"
 
 
 def _wanted(tested: Tested) -> ExpectationUpdate | None:
-    """What a test would have to expect; None where nothing of it can be written."""
+    """Return the expectations that a test would have to have; None if none of them can be written."""
     case, result = tested.case, tested.result
     if case.located is None or result is None:
         return None
     expect = case.test.expect
     values: dict[Route, JsonValue] = {
-        **dict(_words(expect, result)),
+        **dict(_texts(expect, result)),
         **dict(_data(expect, result)),
         **dict(_connections(expect, result)),
         **dict(_workspace(tested)),
     }
     gone = frozenset[Route]([("error",)] if expect.error and result.error is None else [])
-    return (
-        ExpectationUpdate(tool=case.located, index=case.number - 1, values=values, gone=gone)
-        if values or gone
-        else None
-    )
+    if not (values or gone):
+        return None
+    return ExpectationUpdate(tool=case.located, index=case.number - 1, values=values, gone=gone)
 
 
-def _words(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValue]]:
+def _texts(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValue]]:
     if result.error is not None and result.error.kind != expect.error:
         yield ("error",), result.error.kind
     if expect.text is not None and expect.text != result.text:
@@ -98,9 +96,11 @@ def _words(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValu
 
 def _data(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValue]]:
     found = json_of(result)
-    if expect.json is not None and found is not None and not same(expect.json[0], within(expect.json[0], found[0])):
-        yield ("json",), within(expect.json[0], found[0])
-    if expect.structured is not None and result.structured and not same(expect.structured[0], result.structured[0]):
+    if expect.json is not None and found is not None:
+        restricted = restrict_keys(expect.json[0], found[0])
+        if not json_equal(expect.json[0], restricted):
+            yield ("json",), restricted
+    if expect.structured and result.structured and not json_equal(expect.structured[0], result.structured[0]):
         yield ("structured",), result.structured[0]
 
 

@@ -1,4 +1,4 @@
-"""A test's workspace: its files before the call, what the call did to them, and what they hold afterwards."""
+"""The workspace of a test: its files before and after the call, and the changes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.tool import Expect
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
-"""The largest file that a test compares."""
+"""The maximum size of a file that a test compares."""
 
 
-def place(files: tuple[File, ...], workspace: Path) -> None:
-    """Write a test's files into its workspace. Raises ``UsageError`` for a path that leads out of it."""
+def write_files(files: tuple[File, ...], workspace: Path) -> None:
+    """Write the files of a test into its workspace. Raise ``UsageError`` for a path outside it."""
     for file in files:
-        path = workspace / inside(file.path)
+        path = workspace / workspace_path(file.path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data(file))
+        path.write_bytes(file_bytes(file))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """The workspace's files that a call added, changed and deleted, each list sorted."""
+    """The files of the workspace that a call added, changed and deleted, sorted."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Changes:
 
 
 def snapshot(workspace: Path) -> dict[str, str]:
-    """What stands at each path of a workspace, folders apart: a digest of each, to be compared with another."""
+    """Return a digest of each file, link and special file of a workspace by path, to compare with a later one."""
     found: dict[str, str] = {}
     for folder, folders, names in os.walk(workspace):
         for name in sorted(folders + names):
@@ -53,10 +53,11 @@ def snapshot(workspace: Path) -> dict[str, str]:
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str], result: ToolResult) -> Changes:
-    """What a call changed, or would have changed where its transaction was not committed."""
-    told = result.details.get("changes")
-    if isinstance(told, dict) and told.get("committed") is False:
-        return Changes(added=_told(told, "added"), changed=_told(told, "changed"), deleted=_told(told, "deleted"))
+    """Return what a call changed, or would have changed if its transaction was not committed."""
+    listed = result.details.get("changes")
+    if isinstance(listed, dict) and listed.get("committed") is False:
+        added, changed, deleted = (_paths(listed, action) for action in ("added", "changed", "deleted"))
+        return Changes(added=added, changed=changed, deleted=deleted)
     return Changes(
         added=tuple(sorted(after.keys() - before.keys())),
         changed=tuple(sorted(path for path in before.keys() & after.keys() if before[path] != after[path])),
@@ -64,46 +65,46 @@ def changes(before: Mapping[str, str], after: Mapping[str, str], result: ToolRes
     )
 
 
-def contents(expect: Expect, workspace: Path) -> dict[str, str | None]:
-    """What the files that a test names hold, None for one that is not there; what is no text is left out."""
+def file_texts(expect: Expect, workspace: Path) -> dict[str, str | None]:
+    """Return the text of each file that a test names, or None if it does not exist. Other files are omitted."""
     found: dict[str, str | None] = {}
     for name in (*(file.path for file in expect.files), *expect.absent):
-        if not os.path.lexists(workspace / inside(name)):
+        if not os.path.lexists(workspace / workspace_path(name)):
             found[name] = None
-        elif obstacle(name, workspace) is None:
+        elif comparison_obstacle(name, workspace) is None:
             with suppress(UnicodeDecodeError):
                 found[name] = (workspace / name).read_bytes().decode("utf-8")
     return found
 
 
-def obstacle(name: str, workspace: Path) -> str | None:
-    """Why the file ``name`` cannot be compared; None where it can. Links are not followed."""
+def comparison_obstacle(name: str, workspace: Path) -> str | None:
+    """Return why the file ``name`` cannot be compared, or None if it can. Links are not followed."""
     path = workspace
-    for part in inside(name).parts:
+    for part in workspace_path(name).parts:
         path /= part
-        # A link could lead out of the workspace, and what it leads to into our output.
+        # A link could make the output include a file outside the workspace.
         if path.is_symlink():
-            return f"expected a file, and {path.relative_to(workspace)} is a symbolic link"
+            return f"expected a file, but {path.relative_to(workspace)} is a symbolic link"
     if not path.is_file():
-        return "expected a file, and there is none"
+        return "expected a file, but it does not exist"
     size = path.stat().st_size
-    return f"has {size} bytes, more than a test compares" if size > MAX_FILE_BYTES else None
+    return f"has {size} bytes, more than the {MAX_FILE_BYTES} that a test compares" if size > MAX_FILE_BYTES else None
 
 
-def inside(name: str) -> Path:
-    """``name`` as a path in the workspace. Raises ``UsageError`` where it leads out of it."""
+def workspace_path(name: str) -> Path:
+    """Return ``name`` as a path relative to the workspace. Raise ``UsageError`` if it is outside."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise UsageError(f"a test's file {name!r} is outside its workspace; use a path inside it")
+        raise UsageError(f"the file {name!r} of a test is outside its workspace; use a path inside it")
     return path
 
 
-def data(file: File) -> bytes:
-    """What a file of a test holds."""
+def file_bytes(file: File) -> bytes:
+    """Return the contents of a file of a test."""
     return base64.b64decode(file.base64) if file.base64 is not None else (file.text or "").encode()
 
 
-def _told(changes: JsonObject, action: str) -> tuple[str, ...]:
+def _paths(changes: JsonObject, action: str) -> tuple[str, ...]:
     listed = changes.get(action)
     entries = listed if isinstance(listed, list) else []
     return tuple(

@@ -84,7 +84,7 @@ FAIL t[1] (N ms) t.yaml:15:5
      +++ got
      @@ -1 +1 @@
      -{"word": "b"}
-     \\ no line feed at the end
+     \\ No newline at end of file
      +{"word": "a"}
      the text does not match 'z':
      {"word": "a"}
@@ -101,10 +101,10 @@ FAIL t[1] (N ms) t.yaml:15:5
      +++ got
      @@ -1 +1 @@
      -b
-     \\ no line feed at the end
+     \\ No newline at end of file
      +a
-     \\ no line feed at the end
-     none.txt: expected a file, and there is none
+     \\ No newline at end of file
+     none.txt: expected a file, but it does not exist
 FAIL t[2] (N ms) t.yaml:17:5
      expected no error, got the error exit_status:
      [exit status 3]
@@ -117,7 +117,7 @@ FAIL t[3] (N ms) t.yaml:18:5
 
 def test_nothing_to_test_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("") == 2
-    assert capsys.readouterr().err == "toolc: there is nothing to test: none of 1 tools has `tests:`\n"
+    assert capsys.readouterr().err == "toolc: there is nothing to test: none of the 1 tools has the key `tests`\n"
 
 
 def test_a_spec_with_errors_is_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,7 +205,7 @@ def test_tools_are_chosen_by_name_and_tag(
 @pytest.mark.parametrize("options", [("--tool", "nothing"), ("--tag", "file", "--tool", "read_b")])
 def test_what_chooses_nothing_is_told(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices(*options) == 2
-    expected = "toolc: there is nothing to test: no tool fits --tool and --tag; see: toolc list\n"
+    expected = "toolc: there is nothing to test: no tool matches --tool and --tag; list the tools with: toolc list\n"
     assert capsys.readouterr().err.endswith(expected)
 
 
@@ -230,7 +230,7 @@ DIFFERENCE = """\
 +++ got
 @@ -1 +1 @@
 -no
-\\ no line feed at the end
+\\ No newline at end of file
 +hi"""
 
 
@@ -275,7 +275,7 @@ the text differs:
 +++ got
 @@ -1 +1 @@
 -no
-\\ no line feed at the end
+\\ No newline at end of file
 +hi</failure>
     </testcase>
   </testsuite>
@@ -349,7 +349,7 @@ def test_changes_that_differ_are_shown(capsys: pytest.CaptureFixture[str]) -> No
         re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
         == """\
 FAIL w[1] (N ms) w.yaml:8:5
-     new.txt: expected nothing, and there is something
+     new.txt: expected that it does not exist, but it exists
      the changes differ:
      --- expected
      +++ got

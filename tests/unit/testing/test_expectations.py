@@ -1,4 +1,4 @@
-"""What a spec's test expects, and the difference where it came out otherwise."""
+"""Expectations of tests in specs, and the differences from results."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import Expect, ExpectedNetwork
 from toolc.testing.expectations import compare
-from toolc.testing.workspace import Changes, changes, contents, place, snapshot
+from toolc.testing.workspace import Changes, changes, file_texts, snapshot, write_files
 
 
 def problems(expect: Expect, result: ToolResult, workspace: Path = Path()) -> list[str]:
     return list(compare(expect, result, workspace))
 
 
-def said(text: str) -> ToolResult:
+def result_of(text: str) -> ToolResult:
     return ToolResult(content=(Text(text),))
 
 
-def test_nothing_expected_is_still_success() -> None:
-    assert problems(Expect(), said("x")) == []
+def test_default_expectation_is_success() -> None:
+    assert problems(Expect(), result_of("x")) == []
     assert problems(Expect(), failure("file", "gone")) == ["expected no error, got the error file:\ngone"]
 
 
-def test_an_expected_error_must_come_and_be_of_its_kind() -> None:
+def test_expected_error() -> None:
     assert problems(Expect(error="file"), failure("file", "gone")) == []
-    assert problems(Expect(error="file"), said("x")) == ["expected the error file, got no error"]
+    assert problems(Expect(error="file"), result_of("x")) == ["expected the error file, got no error"]
     assert problems(Expect(error="file"), failure("denied", "no")) == [
         "expected the error file, got the error denied:\nno"
     ]
@@ -50,7 +50,7 @@ def test_an_expected_error_must_come_and_be_of_its_kind() -> None:
         ([1, 2], [2, 1], False),
     ],
 )
-def test_json_is_compared_as_json(wanted: JsonValue, got: JsonValue, *, same: bool) -> None:
+def test_json_equality(wanted: JsonValue, got: JsonValue, *, same: bool) -> None:
     assert (problems(Expect(json=(wanted,)), ToolResult(content=(), structured=(got,))) == []) is same
 
 
@@ -66,46 +66,44 @@ def test_json_is_compared_as_json(wanted: JsonValue, got: JsonValue, *, same: bo
         ({}, [], False),
     ],
 )
-def test_json_holds_at_least_what_is_expected_and_structured_is_all_of_it(
-    wanted: JsonValue, got: JsonValue, *, same: bool
-) -> None:
+def test_json_may_have_more_keys_and_structured_may_not(wanted: JsonValue, got: JsonValue, *, same: bool) -> None:
     result = ToolResult(content=(), structured=(got,))
     assert (problems(Expect(json=(wanted,)), result) == []) is same
     assert problems(Expect(structured=(wanted,)), result)
     assert problems(Expect(structured=(got,)), result) == []
 
 
-def test_a_difference_in_json_leaves_out_what_nobody_asked_for() -> None:
+def test_json_difference_omits_other_keys() -> None:
     result = ToolResult(content=(), structured=({"a": 2, "b": 3},))
     (found,) = problems(Expect(json=({"a": 1},)), result)
     assert '"b"' not in found
-    assert problems(Expect(structured=(1,)), said("1")) == ["expected structured data, got the text:\n1"]
+    assert problems(Expect(structured=(1,)), result_of("1")) == ["expected structured data, got the text:\n1"]
 
 
-def test_json_that_a_tool_printed_as_text_counts() -> None:
-    assert problems(Expect(json=({"a": 1},)), said('{"a": 1}\n')) == []
-    assert problems(Expect(json=(1,)), said("one")) == ["expected JSON, got the text:\none"]
-    assert problems(Expect(json=(1,)), said("")) == ["expected JSON, got nothing"]
+def test_json_from_text() -> None:
+    assert problems(Expect(json=({"a": 1},)), result_of('{"a": 1}\n')) == []
+    assert problems(Expect(json=(1,)), result_of("one")) == ["expected JSON, got the text:\none"]
+    assert problems(Expect(json=(1,)), result_of("")) == ["expected JSON, got nothing"]
 
 
-def test_a_difference_shows_a_missing_last_line_feed() -> None:
-    assert problems(Expect(text="a\nb\n"), said("a\nb")) == [
-        "the text differs:\n--- expected\n+++ got\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ no line feed at the end"
+def test_difference_shows_missing_newline_at_end() -> None:
+    assert problems(Expect(text="a\nb\n"), result_of("a\nb")) == [
+        "the text differs:\n--- expected\n+++ got\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file"
     ]
 
 
-def test_files_are_placed_and_compared(tmp_path: Path) -> None:
+def test_files_are_written_and_compared(tmp_path: Path) -> None:
     files = (File(path="a/b.txt", text="ä\n"), File(path="c.bin", base64="AP8="))
-    place(files, tmp_path)
+    write_files(files, tmp_path)
     assert (tmp_path / "a" / "b.txt").read_bytes() == b"\xc3\xa4\n"
-    assert problems(Expect(files=files), said(""), tmp_path) == []
+    assert problems(Expect(files=files), result_of(""), tmp_path) == []
     (tmp_path / "c.bin").write_bytes(b"x")
-    (found,) = problems(Expect(files=files), said(""), tmp_path)
+    (found,) = problems(Expect(files=files), result_of(""), tmp_path)
     assert found.startswith("c.bin differs:\n")
 
 
 @pytest.mark.parametrize("link", ["a", "a/b.txt"])
-def test_a_link_that_a_tool_made_is_not_followed(link: str, tmp_path: Path) -> None:
+def test_links_are_not_followed(link: str, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "b.txt").write_text("secret")
@@ -113,16 +111,16 @@ def test_a_link_that_a_tool_made_is_not_followed(link: str, tmp_path: Path) -> N
     (workspace / link).parent.mkdir(parents=True)
     (workspace / link).symlink_to(outside if link == "a" else outside / "b.txt")
     expect = Expect(files=(File(path="a/b.txt", text="secret"),))
-    assert problems(expect, said(""), workspace) == [f"a/b.txt: expected a file, and {link} is a symbolic link"]
+    assert problems(expect, result_of(""), workspace) == [f"a/b.txt: expected a file, but {link} is a symbolic link"]
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", ""])
-def test_a_file_outside_the_workspace_is_refused(path: str, tmp_path: Path) -> None:
+def test_file_outside_the_workspace_is_rejected(path: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="outside its workspace"):
-        place((File(path=path, text=""),), tmp_path / "workspace")
+        write_files((File(path=path, text=""),), tmp_path / "workspace")
 
 
-def test_a_call_reaches_nothing_but_what_is_listed() -> None:
+def test_reached_destinations_must_be_listed() -> None:
     attempts: list[JsonValue] = [
         {"host": "a.example", "port": 443, "allowed": True},
         {"host": "b.c.example", "port": 443, "allowed": True},
@@ -132,8 +130,8 @@ def test_a_call_reaches_nothing_but_what_is_listed() -> None:
     exact = Destination(kind="exact", host="a.example", port=443)
     wildcard = Destination(kind="wildcard", host="c.example", port=443)
 
-    assert problems(Expect(network=()), said("x")) == []
-    assert problems(Expect(network=(exact,)), said("x")) == []
+    assert problems(Expect(network=()), result_of("x")) == []
+    assert problems(Expect(network=(exact,)), result_of("x")) == []
     assert problems(Expect(network=(exact, wildcard)), result) == []
     assert problems(Expect(network=(Destination(kind="public", host="", port=443),)), result) == []
     assert problems(Expect(network=(exact,)), result) == ["reached b.c.example:443, which expect.network does not list"]
@@ -143,7 +141,7 @@ def test_a_call_reaches_nothing_but_what_is_listed() -> None:
     ]
 
 
-def test_connections_are_those_that_are_listed_each_of_them() -> None:
+def test_connections_must_equal_the_lists() -> None:
     attempts: list[JsonValue] = [
         {"host": "a.example", "port": 443, "allowed": True},
         {"host": "evil.example", "port": 443, "allowed": False},
@@ -152,52 +150,52 @@ def test_connections_are_those_that_are_listed_each_of_them() -> None:
     good = Destination(kind="exact", host="a.example", port=443)
     evil = Destination(kind="exact", host="evil.example", port=443)
 
-    def told(allowed: tuple[Destination, ...] | None, refused: tuple[Destination, ...] | None) -> list[str]:
+    def differences(allowed: tuple[Destination, ...] | None, refused: tuple[Destination, ...] | None) -> list[str]:
         return problems(Expect(connections=ExpectedNetwork(allowed=allowed, refused=refused)), result)
 
-    assert told(None, None) == told((good,), (evil,)) == told((good,), None) == []
-    assert told((), (evil, good)) == [
+    assert differences(None, None) == differences((good,), (evil,)) == differences((good,), None) == []
+    assert differences((), (evil, good)) == [
         "reached a.example:443, which expect.network.allowed does not list",
         "was never refused a.example:443, which expect.network.refused lists",
     ]
-    assert told((good, evil), ()) == [
+    assert differences((good, evil), ()) == [
         "never reached evil.example:443, which expect.network.allowed lists",
         "was refused evil.example:443, which expect.network.refused does not list",
     ]
 
 
-def test_a_snapshot_tells_what_a_call_did(tmp_path: Path) -> None:
-    place((File(path="a/same", text="x"), File(path="changed", text="x"), File(path="gone", text="x")), tmp_path)
+def test_changes_between_snapshots(tmp_path: Path) -> None:
+    write_files((File(path="a/same", text="x"), File(path="changed", text="x"), File(path="gone", text="x")), tmp_path)
     (tmp_path / "link").symlink_to("a")
     before = snapshot(tmp_path)
-    assert changes(before, snapshot(tmp_path), said("")) == Changes()
-    place((File(path="changed", text="y"), File(path="new/file", text="")), tmp_path)
+    assert changes(before, snapshot(tmp_path), result_of("")) == Changes()
+    write_files((File(path="changed", text="y"), File(path="new/file", text="")), tmp_path)
     (tmp_path / "gone").unlink()
     (tmp_path / "link").unlink()
     (tmp_path / "link").symlink_to("new")
     os.mkfifo(tmp_path / "pipe")
 
-    assert changes(before, snapshot(tmp_path), said("")) == Changes(
+    assert changes(before, snapshot(tmp_path), result_of("")) == Changes(
         added=("new/file", "pipe"), changed=("changed", "link"), deleted=("gone",)
     )
 
 
-def test_what_was_not_committed_is_what_would_have_been_changed() -> None:
-    told: JsonObject = {
+def test_uncommitted_changes() -> None:
+    listed: JsonObject = {
         "committed": False,
         "added": [{"path": "b", "kind": "file"}, {"path": "a", "kind": "directory"}],
         "changed": [],
         "deleted": [{"path": "c", "kind": "symlink"}],
     }
-    result = ToolResult(content=(), details={"changes": told})
+    result = ToolResult(content=(), details={"changes": listed})
     assert changes({}, {}, result) == Changes(added=("b",), deleted=("c",))
 
 
-def test_what_files_hold_is_told_only_where_it_is_text_in_the_workspace(tmp_path: Path) -> None:
-    place((File(path="text", text="ä"), File(path="bytes", base64="/w==")), tmp_path)
+def test_file_texts_omit_binary_files_and_links(tmp_path: Path) -> None:
+    write_files((File(path="text", text="ä"), File(path="bytes", base64="/w==")), tmp_path)
     (tmp_path / "link").symlink_to("/etc/passwd")
     expect = Expect(files=tuple(File(path=name, text="") for name in ("text", "bytes", "link")), absent=("none",))
-    assert contents(expect, tmp_path) == {"text": "ä", "none": None}
-    assert problems(Expect(absent=("none", "link")), said(""), tmp_path) == [
-        "link: expected nothing, and there is something"
+    assert file_texts(expect, tmp_path) == {"text": "ä", "none": None}
+    assert problems(Expect(absent=("none", "link")), result_of(""), tmp_path) == [
+        "link: expected that it does not exist, but it exists"
     ]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
     from toolc.testing.cases import Case, CaseSet, Tested
-    from toolc.testing.runner import Make
+    from toolc.testing.runner import ExecutorFactory
 
 
 @click.command("test")
@@ -97,7 +97,7 @@ class _Bounds:
     policy: Policy | None
 
 
-def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Make:
+def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> ExecutorFactory:
     from toolc.client.executor import Executor  # start-up time
     from toolc.model.call import Allow
 
@@ -121,7 +121,7 @@ def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Make:
     return make
 
 
-def _run(found: CaseSet, make: Make, jobs: int, format_name: str) -> list[Tested]:
+def _run(found: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> list[Tested]:
     """Run the tests and tell of each, in order; on a terminal a bar says how many are over."""
     from toolc.cli.output.live import Progress
     from toolc.testing.reports import as_line  # start-up time
