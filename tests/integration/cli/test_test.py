@@ -378,7 +378,7 @@ tests:
         "toolc: updated t[1]: files.after.txt, json, text\n"
         "toolc: updated t[2]: error\n"
         "toolc: updated t[3]: error\n"
-        "toolc: t[3] (t.yaml:18:5) still fails: its pattern does not match, and nobody knows which one is meant; "
+        "toolc: t[3] (t.yaml:18:5) still fails: its pattern does not match the text; "
         "change it by hand\n"
     )
     written = Path("t.yaml").read_text(encoding="utf-8").removeprefix(HEAD)
