@@ -119,7 +119,7 @@ def find_registry(target: str, registry: str | None) -> Registry:
         found = open_registry(target)
         return _single(target, found, found.names)
     compilation = compiled_source(source)
-    own = sorted(tool.spec.name for tool in compilation.own)
+    own = sorted(tool.spec.name for tool in compilation.local)
     return _single(target, Registry.compiled(compilation), own)
 
 

@@ -35,7 +35,7 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
     """Write the output of ``build`` for compiled specs. Raise ``SpecError`` and ``UsageError``."""
     from toolc.compiler.pipeline.gc_pause import gc_paused  # only a build needs the compiler
 
-    compilation.refuse_errors()
+    compilation.raise_errors()
     with gc_paused():
         names = [tool.name for tool in compilation.tools]
         rendered = render(compilation.tools, compilation.tools)

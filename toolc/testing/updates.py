@@ -34,12 +34,15 @@ def update(tested: Sequence[Tested], report: Callable[[str], None]) -> list[Test
     changed, nor are patterns, because several patterns match the new result.
     """
     failed = [each for each in tested if each.verdict == "failed"]
-    done = update_tests([made for each in failed if (made := _wanted(each))])
-    for each in done.made:
-        report(f"updated {_name(each)}: {', '.join('.'.join(route) for route in sorted({*each.values, *each.gone}))}")
-    for each, reason in done.refused:
-        report(escape_for_terminal(f"{_name(each)} ({each.tool.span('tests', each.index)}) was not updated: {reason}"))
-    updated = {_name(each) for each in done.made}
+    done = update_tests([new for each in failed if (new := _update_of(each))])
+    for each in done.applied:
+        routes = sorted({*each.values, *each.removed})
+        report(f"updated {_test_name(each)}: {', '.join('.'.join(route) for route in routes)}")
+    for each, reason in done.rejected:
+        report(
+            escape_for_terminal(f"{_test_name(each)} ({each.tool.span('tests', each.index)}) was not updated: {reason}")
+        )
+    updated = {_test_name(each) for each in done.applied}
     left: list[Tested] = []
     for still in (each for each in tested if each.problems):
         reasons = [*_unwritable(still)] if still.result else []
@@ -50,7 +53,7 @@ def update(tested: Sequence[Tested], report: Callable[[str], None]) -> list[Test
     return left
 
 
-def _name(update: ExpectationUpdate) -> str:
+def _test_name(update: ExpectationUpdate) -> str:
     return f"{update.tool.spec.name}[{update.index + 1}]"
 
 
@@ -69,7 +72,7 @@ def _unwritable(tested: Tested) -> Iterator[str]:
             yield f"it expects the text of {file.path}, which is not a text file now"
 
 
-def _wanted(tested: Tested) -> ExpectationUpdate | None:
+def _update_of(tested: Tested) -> ExpectationUpdate | None:
     """Return the expectations that a test would have to have; None if none of them can be written."""
     case, result = tested.case, tested.result
     if case.located is None or result is None:
@@ -81,10 +84,10 @@ def _wanted(tested: Tested) -> ExpectationUpdate | None:
         **dict(_connections(expect, result)),
         **dict(_workspace(tested)),
     }
-    gone = frozenset[Route]([("error",)] if expect.error and result.error is None else [])
-    if not (values or gone):
+    removed = frozenset[Route]([("error",)] if expect.error and result.error is None else [])
+    if not (values or removed):
         return None
-    return ExpectationUpdate(tool=case.located, index=case.number - 1, values=values, gone=gone)
+    return ExpectationUpdate(tool=case.located, index=case.number - 1, values=values, removed=removed)
 
 
 def _texts(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValue]]:

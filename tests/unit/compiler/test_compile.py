@@ -67,7 +67,7 @@ def test_a_path_without_specs_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file or folder"):
         compile_specs([tmp_path / "missing"])
     for path in (tmp_path / "empty", tmp_path):
-        with pytest.raises(UsageError, match="no specs here"):
+        with pytest.raises(UsageError, match="no specs found"):
             compile_specs([path])
 
 

@@ -164,4 +164,4 @@ def _check(place: Path) -> None:
     if compilation.diagnostics.has_errors:
         note(f"wrote {place}, which has errors: mend them there or in the plugin")
         raise click.exceptions.Exit(FINDINGS)
-    print(f"wrote {place}: {', '.join(sorted(tool.spec.name for tool in compilation.own))}")
+    print(f"wrote {place}: {', '.join(sorted(tool.spec.name for tool in compilation.local))}")

@@ -101,7 +101,7 @@ def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
         name = target
     compilation = compile_or_exit(paths, to=sys.stderr, code=CANNOT)
     named = [tool for tool in compilation.located if name in {tool.spec.name, *tool.spec.aliases}]
-    found = compilation.own if name is None else named
+    found = compilation.local if name is None else named
     if len(found) == 1:
         return found[0]
     names = [tool.spec.name for tool in found or compilation.located]

@@ -69,11 +69,11 @@ class CacheKey:
     def answer(self, compilation: Compilation) -> dict[str, object] | None:
         """Return the result of a compilation with digests of its inputs; None if one may have just changed."""
         try:
-            if self.specs is None or self._has_just_changed(compilation.looked_for):
+            if self.specs is None or self._has_just_changed(compilation.searched):
                 return None
             return {
                 "specs": self.specs,
-                "projects": [[str(folder), _digest_of_project(folder)] for folder in compilation.looked_for],
+                "projects": [[str(folder), _digest_of_project(folder)] for folder in compilation.searched],
                 "below": [[str(folder), known] for folder, known in compilation.below.items()],
                 "asked": [
                     [str(folder.path), folder.shown, method, asked, known]

@@ -37,15 +37,15 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
     The replacement is atomic. Raise ``UsageError``, and leave the file unchanged, if it cannot be written or no
     longer contains ``before``.
     """
-    place = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path))
     try:
-        if not os.access(place, os.W_OK):
+        if not os.access(target, os.W_OK):
             raise UsageError(f"cannot write {path}: it is read-only")
-        known = place.stat()
+        known = target.stat()
         if not stat.S_ISREG(known.st_mode):
             raise UsageError(f"cannot write {path}: it is not a regular file")
-        descriptor, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.toolc-", dir=place.parent)
-        aside = Path(name)
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.toolc-", dir=target.parent)
+        temporary = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(after)
@@ -54,11 +54,11 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
                     os.fchown(descriptor, known.st_uid, known.st_gid)
                 os.fchmod(descriptor, stat.S_IMODE(known.st_mode))
                 os.fsync(descriptor)
-            if place.read_bytes() != before:
-                raise UsageError(f"{path} changed while it was being fixed and was left as it is; try again")
-            aside.replace(place)
+            if target.read_bytes() != before:
+                raise UsageError(f"{path} changed while it was being fixed, so the fixes were not written; try again")
+            temporary.replace(target)
         finally:
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
@@ -107,9 +107,9 @@ def apply_fixes(paths: Sequence[Path], settings: Settings, *, unsafe: bool) -> I
     for found in find_specs(paths, projects):
         data = _read(found.path)
         if data is not None:
-            mended = _mend(data, found, projects, settings, unsafe=unsafe)
-            if mended.count:
-                yield mended
+            fixed = _fix_file(data, found, projects, settings, unsafe=unsafe)
+            if fixed.count:
+                yield fixed
 
 
 def _read(path: Path) -> bytes | None:
@@ -123,33 +123,29 @@ def _read(path: Path) -> bytes | None:
     return data if len(data) <= MAX_BYTES else None
 
 
-def _mend(before: bytes, found: SpecFile, projects: Projects, settings: Settings, *, unsafe: bool) -> FixedFile:
+def _fix_file(before: bytes, found: SpecFile, projects: Projects, settings: Settings, *, unsafe: bool) -> FixedFile:
     data, count, budget = before, 0, MAX_READ
-    changes: list[Diagnostic] = []
-    now = compile_text(data, found, projects, settings)
+    changes: list[tuple[Position, str]] = []
+    current = compile_text(data, found, projects, settings)
     for _ in range(MAX_ROUNDS):
-        made = 0
+        applied = 0
         # From the end of the file, so that an edit does not move the others.
         end: Position | None = None
-        for finding, fix in reversed(_fixable(now.diagnostics, found.shown, unsafe=unsafe)):
-            start, stop = _stretch(fix)
+        for finding, fix in reversed(_fixable(current.diagnostics, found.shown, unsafe=unsafe)):
+            start, stop = _edited_range(fix)
             if budget < 0 or (end is not None and stop > end):
                 continue
-            changed = edited(data, found.shown, fix)
+            changed = apply_fix(data, found.shown, fix)
             after = compile_text(changed, found, projects, settings)
             budget -= len(changed)
-            if _is_good(finding, fix, now, after):
-                data, now, end, made = changed, after, start, made + 1
-                changes += [] if fix.safe else [finding]
-        count += made
-        if not made:
+            if _is_good(finding, fix, current, after):
+                data, current, end, applied = changed, after, start, applied + 1
+                if not fix.safe:
+                    changes.append((finding.span.start, f"{finding.span}: {finding.code.number}: {fix.description}"))
+        count += applied
+        if not applied:
             break
-    return FixedFile(found, before, data, count, tuple(map(_told, sorted(changes, key=lambda each: each.span.start))))
-
-
-def _told(finding: Diagnostic) -> str:
-    assert finding.fix is not None
-    return f"{finding.span}: {finding.code.number}: {finding.fix.description}"
+    return FixedFile(found, before, data, count, tuple(text for _, text in sorted(changes, key=lambda each: each[0])))
 
 
 def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[tuple[Diagnostic, Fix]]:
@@ -161,22 +157,22 @@ def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[tuple
         and (finding.fix.safe or unsafe)
         and all(edit.span.path == path for edit in finding.fix.edits)
     ]
-    return sorted(found, key=lambda each: _stretch(each[1]))
+    return sorted(found, key=lambda each: _edited_range(each[1]))
 
 
-def _stretch(fix: Fix) -> tuple[Position, Position]:
+def _edited_range(fix: Fix) -> tuple[Position, Position]:
     """Return the start and end of the range that a fix edits."""
     return min(edit.span.start for edit in fix.edits), max(edit.span.end for edit in fix.edits)
 
 
-def edited(data: bytes, path: str, fix: Fix) -> bytes:
+def apply_fix(data: bytes, path: str, fix: Fix) -> bytes:
     """Return the file after one fix; line endings and all other text stay unchanged."""
     text = data.decode("utf-8")
     source = SourceText(path, text.removeprefix(BOM))
     skipped = len(text) - len(source.text)
     end_of_line = "\r\n" if "\r\n" in text else "\n"
     for edit in sorted(fix.edits, key=lambda edit: edit.span.start, reverse=True):
-        start, end = (source.offset(place) + skipped for place in (edit.span.start, edit.span.end))
+        start, end = (source.offset(position) + skipped for position in (edit.span.start, edit.span.end))
         text = text[:start] + edit.text.replace("\n", end_of_line) + text[end:]
     return text.encode("utf-8")
 
@@ -192,7 +188,7 @@ def _is_good(finding: Diagnostic, fix: Fix, before: FileResult, after: FileResul
     if after.document is None or _errors(after) > _errors(before):
         return False
     old, new = before.document.root, after.document.root
-    return _is_same(old, new) if fix.safe else _is_same_beyond(old, new, *_stretch(fix))
+    return _is_same(old, new) if fix.safe else _is_same_outside(old, new, *_edited_range(fix))
 
 
 def _counts(diagnostics: Diagnostics) -> Counter[tuple[str, str]]:
@@ -208,35 +204,30 @@ def _is_same(old: nodes.Node, new: nodes.Node) -> bool:
     return json.dumps(nodes.to_json(old)) == json.dumps(nodes.to_json(new))
 
 
-def _is_same_beyond(old: nodes.Node, new: nodes.Node, start: Position, end: Position) -> bool:
+def _is_same_outside(old: nodes.Node, new: nodes.Node, start: Position, end: Position) -> bool:
     """Return whether two trees differ only in the innermost values that overlap the range in the old text."""
     match old, new:
-        case nodes.Mapping(), nodes.Mapping() if _keys(old) == _keys(new):
+        case nodes.Mapping(), nodes.Mapping() if [each.key for each in old.entries] == [
+            each.key for each in new.entries
+        ]:
             pairs = [(one.value, other.value) for one, other in zip(old.entries, new.entries, strict=True)]
         case nodes.Sequence(), nodes.Sequence() if len(old.items) == len(new.items):
             pairs = [*zip(old.items, new.items, strict=True)]
         case _:
             return _is_same(old, new) or any(each.start <= end and start <= each.end for each in _spans(old))
-    return all(_is_same_beyond(one, other, start, end) for one, other in pairs)
+    return all(_is_same_outside(one, other, start, end) for one, other in pairs)
 
 
 def _spans(node: nodes.Node) -> Iterator[Span]:
     """Yield the spans of a node and its descendants. A TOML table itself consists only of its header."""
     yield node.span
-    match node:
-        case nodes.Mapping():
-            for entry in node.entries:
-                yield entry.key_span
-                yield from _spans(entry.value)
-        case nodes.Sequence():
-            for item in node.items:
-                yield from _spans(item)
-        case _:
-            pass
-
-
-def _keys(mapping: nodes.Mapping) -> list[str]:
-    return [entry.key for entry in mapping.entries]
+    if isinstance(node, nodes.Mapping):
+        for entry in node.entries:
+            yield entry.key_span
+            yield from _spans(entry.value)
+    elif isinstance(node, nodes.Sequence):
+        for item in node.items:
+            yield from _spans(item)
 
 
 def _lines(text: str) -> list[str]:

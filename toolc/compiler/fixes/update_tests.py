@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from toolc.compiler.fixes.apply import edited, rewrite
+from toolc.compiler.fixes.apply import apply_fix, rewrite
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile_file import FileCompiler
 from toolc.compiler.project.discovery import Projects, SpecFile
@@ -93,7 +93,7 @@ def _scalar(value: JsonValue) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         text.encode()
     except ValueError as error:
-        raise UnwritableError("it holds half a character, or a number that is none") from error
+        raise UnwritableError("it contains a lone surrogate, or a number that is not finite") from error
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -103,39 +103,40 @@ Route: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectationUpdate:
-    """The new expectations of test ``index`` (from 0) of a tool: ``values`` to set, and ``gone`` to remove."""
+    """The new expectations of test ``index`` (from 0) of a tool: ``values`` to set, and routes to remove."""
 
     tool: LocatedTool
     index: int
     values: Mapping[Route, JsonValue]
-    gone: frozenset[Route] = frozenset()
+    removed: frozenset[Route] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Updated:
     """The updates that were made, and those that were not, with the reason."""
 
-    made: tuple[ExpectationUpdate, ...]
-    refused: tuple[tuple[ExpectationUpdate, str], ...]
+    applied: tuple[ExpectationUpdate, ...]
+    rejected: tuple[tuple[ExpectationUpdate, str], ...]
 
 
 def update_tests(updates: Sequence[ExpectationUpdate]) -> Updated:
     """Write ``updates`` into their files. Raise ``UsageError`` if a file cannot be written."""
-    made: list[ExpectationUpdate] = []
-    refused: list[tuple[ExpectationUpdate, str]] = []
+    applied: list[ExpectationUpdate] = []
+    rejected: list[tuple[ExpectationUpdate, str]] = []
     for path in dict.fromkeys(each.tool.path for each in updates):
         file = _File.read(path)
         # From the end of the file, so that an edit does not move the others.
-        for each in sorted((each for each in updates if each.tool.path == path), key=_place, reverse=True):
-            if reason := file.make(each):
-                refused.append((each, reason))
+        for each in sorted((each for each in updates if each.tool.path == path), key=_position, reverse=True):
+            if reason := file.apply(each):
+                rejected.append((each, reason))
             else:
-                made.append(each)
+                applied.append(each)
         file.write()
-    return Updated(tuple(sorted(made, key=_place)), tuple(sorted(refused, key=lambda each: _place(each[0]))))
+    rejected.sort(key=lambda each: _position(each[0]))
+    return Updated(tuple(sorted(applied, key=_position)), tuple(rejected))
 
 
-def _place(update: ExpectationUpdate) -> tuple[str, int, int]:
+def _position(update: ExpectationUpdate) -> tuple[str, int, int]:
     start = update.tool.span("tests", update.index).start
     return update.tool.path, start.line, start.column
 
@@ -155,16 +156,16 @@ class _File:
         except OSError as error:
             raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
 
-    def make(self, update: ExpectationUpdate) -> str:
+    def apply(self, update: ExpectationUpdate) -> str:
         """Make one update; return the reason if it cannot be made, or an empty string."""
         try:
             edits = tuple(_edits(update))
         except UnwritableError as error:
             return str(error)
-        changed = edited(self._data, self._shown, Fix("update", edits))
-        wanted = self._meaning(self._data)
-        if wanted is None or not _apply(wanted, update) or _dump(wanted) != _dump(self._meaning(changed)):
-            return "it is written in a way that cannot be edited safely; change it by hand"
+        changed = apply_fix(self._data, self._shown, Fix("update", edits))
+        expected = self._meaning(self._data)
+        if expected is None or not _apply(expected, update) or _dump(expected) != _dump(self._meaning(changed)):
+            return "its text cannot be edited safely; change it by hand"
         self._data = changed
         return ""
 
@@ -189,18 +190,18 @@ def _dump(value: JsonValue) -> str:
 
 
 def _apply(meaning: JsonObject, update: ExpectationUpdate) -> bool:
-    """Apply an update to the decoded tools; return False if its place does not exist."""
+    """Apply an update to the decoded tools; return False if the test does not exist."""
     tool = meaning.get(update.tool.spec.name)
     tests = tool.get("tests") if isinstance(tool, dict) else None
     if not isinstance(tests, list) or not isinstance(test := tests[update.index], dict):
         return False
-    for route in (*update.values, *update.gone):
+    for route in (*update.values, *update.removed):
         at: JsonValue = test
         for key in ("expect", *route[:-1]):
             at = at.setdefault(key, {}) if isinstance(at, dict) else None
         if not isinstance(at, dict):
             return False
-        if route in update.gone:
+        if route in update.removed:
             at.pop(route[-1], None)
         else:
             at[route[-1]] = deepcopy(update.values[route])
@@ -210,13 +211,13 @@ def _apply(meaning: JsonObject, update: ExpectationUpdate) -> bool:
 def _edits(update: ExpectationUpdate) -> Iterator[Edit]:
     """Yield the edits of an update. Raise ``UnwritableError``."""
     new: dict[str, JsonValue] = {}
-    for route in sorted(update.gone):
+    for route in sorted(update.removed):
         entry = _entry(update, route)
-        yield _certain(entry and remove_entry(update.tool.source, entry))
+        yield _required(entry and remove_entry(update.tool.source, entry))
     for route, value in update.values.items():
         entry = _entry(update, route)
         if entry is not None:
-            yield _certain(_replaced(update.tool.source, entry, value))
+            yield _required(_replaced(update.tool.source, entry, value))
         elif len(route) > 1:
             raise UnwritableError(f"expect.{route[0]} has no {route[-1]!r}; add it by hand")
         else:
@@ -230,9 +231,9 @@ def _entry(update: ExpectationUpdate, route: Route) -> nodes.MappingEntry | None
     return holder.entry(route[-1]) if isinstance(holder, nodes.Mapping) else None
 
 
-def _certain(edit: Edit | None) -> Edit:
+def _required(edit: Edit | None) -> Edit:
     if edit is None:
-        raise UnwritableError("it stands where it cannot be edited; change it by hand")
+        raise UnwritableError("it is in a place that cannot be edited; change it by hand")
     return edit
 
 
@@ -240,10 +241,10 @@ def _replaced(source: SourceText, entry: nodes.MappingEntry, value: JsonValue) -
     span = entry.value.span
     if span.path != source.path or (isinstance(entry.value, nodes.Scalar) and entry.value.vars):
         return None
-    return Edit(span, _written(source, value, entry))
+    return Edit(span, _format(source, value, entry))
 
 
-def _written(source: SourceText, value: JsonValue, entry: nodes.MappingEntry) -> str:
+def _format(source: SourceText, value: JsonValue, entry: nodes.MappingEntry) -> str:
     """Return a value in the language of the file; a text in a block stays a block if possible."""
     if is_toml(source):
         is_block = source.between(entry.value.span)[:3] in {'"""', "'''"}
@@ -271,18 +272,18 @@ def _inserted(tool: LocatedTool, index: int, new: dict[str, JsonValue]) -> Edit:
             return _before_first(source, test, {"expect": new})
         if not is_toml(source):
             return Edit(test.span, in_yaml({"expect": new}))
-    raise UnwritableError("there is no place for what is expected; add 'expect' by hand")
+    raise UnwritableError("'expect' cannot be added to the test; add it by hand")
 
 
 def _before_first(source: SourceText, mapping: nodes.Mapping, new: Mapping[str, JsonValue]) -> Edit:
     first = mapping.entries[0].key_span
     start = source.offset(first.start)
-    place = source.span(start, start)
+    span = source.span(start, start)
     if is_toml(source):
         pairs = [f"{toml_key(key)} = {in_toml(value)}" for key, value in new.items()]
     else:
         pairs = [f"{yaml_key(key)}: {in_yaml(value)}" for key, value in new.items()]
     if source.between(mapping.span).startswith("{"):
-        return Edit(place, "".join(f"{pair}, " for pair in pairs))
+        return Edit(span, "".join(f"{pair}, " for pair in pairs))
     indent = " " * (first.start.column - 1)
-    return Edit(place, "".join(f"{pair}\n{indent}" for pair in pairs))
+    return Edit(span, "".join(f"{pair}\n{indent}" for pair in pairs))

@@ -31,12 +31,12 @@ class BuiltinTools(NamedTuple):
     findings: tuple[Diagnostic, ...]
 
 
-def load_builtin_tools(members: Sequence[Member], own: Sequence[LocatedTool]) -> BuiltinTools:
-    """Compile the built-in tools with these names; ``own`` are the project's own tools.
+def load_builtin_tools(members: Sequence[Member], local: Sequence[LocatedTool]) -> BuiltinTools:
+    """Compile the built-in tools with these names; ``local`` are the tools defined in the project.
 
     Raise ``UsageError`` if files of the toolc installation are missing.
     """
-    taken = {name for tool in own for name in (tool.spec.name, *tool.spec.aliases)}
+    taken = {name for tool in local for name in (tool.spec.name, *tool.spec.aliases)}
     pieces = tuple(_pieces(sorted({member.name for member in members})))
     known = {tool.spec.name: tool for piece in pieces for tool in piece.tools}
     tools = {member.name: known[member.name] for member in members if member.name in known}
@@ -64,15 +64,17 @@ def _pieces(names: Sequence[str]) -> Iterator[Piece]:
             yield piece
 
 
-def _findings(members: Sequence[Member], there: Collection[str], clear: Collection[str]) -> Iterator[Diagnostic]:
+def _findings(members: Sequence[Member], existing: Collection[str], clear: Collection[str]) -> Iterator[Diagnostic]:
     for member in members:
-        if member.name not in there:
+        if member.name not in existing:
             names = builtin_names()
-            hint = suggestion(member.name, names) or f"there are {quote_names(names)}"
-            yield Diagnostic(codes.DANGLING, f"no tool '{member.name[:80]}' comes with toolc", member.span, hint)
+            hint = suggestion(member.name, names) or f"the built-in tools are {quote_names(names)}"
+            yield Diagnostic(codes.DANGLING, f"there is no built-in tool '{member.name[:80]}'", member.span, hint)
         elif member.name not in clear:
-            message = f"'{member.name}' is taken: a tool of this project has that name, or one of its aliases"
-            yield Diagnostic(codes.DUPLICATE_NAME, message, member.span, "leave it out here, or rename that tool")
+            message = f"a tool of this project already has the name or alias '{member.name}'"
+            yield Diagnostic(
+                codes.DUPLICATE_NAME, message, member.span, "remove it from this list, or rename that tool"
+            )
 
 
 _MAX_NAMED: Final = 10
@@ -93,10 +95,7 @@ def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[Lo
         known = compiled | {*names_below(project, projects)}
         for member in members:
             if member.name not in known:
-                hint = suggestion(member.name, known) or _existing(sorted(known - {""}))
+                names = sorted(known - {""})
+                more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+                hint = suggestion(member.name, known) or f"the tools are {quote_names(names[:_MAX_NAMED])}{more}"
                 yield Diagnostic(codes.DANGLING, f"there is no tool '{member.name}'", member.span, hint)
-
-
-def _existing(names: list[str]) -> str:
-    more = len(names) - _MAX_NAMED
-    return f"the tools are {quote_names(names[:_MAX_NAMED])}" + (f" and {more} more" if more > 0 else "")

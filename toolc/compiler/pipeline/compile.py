@@ -12,8 +12,9 @@ from toolc.compiler.checks import check_together
 from toolc.compiler.checks.base import TOOL_SET_CHECKS
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.pipeline.builtin_tools import check_toolsets
-from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.pipeline.builtin_tools import BuiltinTools, check_toolsets, load_builtin_tools
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, check_callers
+from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.compiler.project.discovery import PROJECT_FILES, Projects, SpecFile, find
 from toolc.compiler.project.files import SpecFolder, case_conflicts
 from toolc.compiler.project.project import Project
@@ -21,6 +22,7 @@ from toolc.compiler.project.settings import NO_SETTINGS, Settings, apply, severi
 from toolc.compiler.project.suppressions import suppress
 from toolc.document.nodes import Document
 from toolc.model import codes
+from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
 from toolc.model.errors import SpecError, UsageError
 from toolc.model.source import SourceText
@@ -29,15 +31,13 @@ from toolc.model.spec.tool import ToolSpec
 if TYPE_CHECKING:
     from toolc.model.registry import RegistryFile
 
-from toolc.compiler.pipeline.gc_pause import gc_paused
-
 __all__ = ["Compilation", "compile_specs", "gather"]
 
 
-_ABOUT_SEVERAL: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
-"""Numbers of findings that depend on several files.
+_TOOL_SET_NUMBERS: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
+"""The numbers of findings that depend on several files.
 
-Whether a comment that suppresses one of them is used is known only when all files are compiled.
+A comment that suppresses one of them can be reported as unused only when all files are compiled.
 """
 
 
@@ -50,7 +50,7 @@ class Compilation:
     - ``located``: the tools with their positions.
     - ``projects``: the project files that apply to them.
     - ``folders``: the folders of the specs, with a log of the files that the tools requested.
-    - ``looked_for``: the folders in which a project file was searched for.
+    - ``searched``: the folders in which a project file was searched for.
     - ``below``: the value of ``Projects.below``.
     """
 
@@ -60,7 +60,7 @@ class Compilation:
     located: tuple[LocatedTool, ...]
     projects: tuple[Project, ...]
     folders: tuple[SpecFolder, ...]
-    looked_for: tuple[Path, ...]
+    searched: tuple[Path, ...]
     below: Mapping[Path, str]
 
     @property
@@ -68,11 +68,13 @@ class Compilation:
         """The output folder that the projects set for builds. Raise ``UsageError`` if they differ."""
         named = sorted({project.out for project in self.projects if project.out is not None})
         if len(named) > 1:
-            raise UsageError(f"the projects of these specs name several folders to write: {named[0]}, {named[1]}")
+            raise UsageError(
+                f"the projects of these specs set different output folders: {named[0]}, {named[1]}; use --out"
+            )
         return named[0] if named else None
 
     @property
-    def own(self) -> tuple[LocatedTool, ...]:
+    def local(self) -> tuple[LocatedTool, ...]:
         """The tools of ``located`` that are defined in the specs, without built-in tools."""
         return tuple(tool for tool in self.located if not tool.comes_with_toolc)
 
@@ -87,7 +89,7 @@ class Compilation:
                 found[name] = (*found.get(name, ()), *here)
         return found
 
-    def refuse_errors(self) -> None:
+    def raise_errors(self) -> None:
         """Raise ``SpecError`` if there is an error."""
         if self.diagnostics.has_errors:
             found = self.diagnostics.sorted()
@@ -99,10 +101,10 @@ class Compilation:
 
     def registry(self) -> RegistryFile:
         """Return the tools with their digests, and the toolsets. Raise ``SpecError`` if there is an error."""
-        self.refuse_errors()
-        from toolc.model.call_graph import tools_by_name  # imported here to start faster: a check registers nothing
-        from toolc.model.registry import RegistryFile
+        from toolc.model.registry import RegistryFile  # lazy: 17 ms, which a check does not need
         from toolc.model.registry_file import register
+
+        self.raise_errors()
 
         others = tools_by_name(self.tools)
         return RegistryFile(tuple(register(tool, others) for tool in self.tools), self.toolsets)
@@ -149,18 +151,18 @@ def compile_specs(
     for piece in pieces:
         diagnostics.extend(piece.diagnostics)
     if not diagnostics.has_errors:
-        _refuse_empty(
-            [path for path in paths if path not in allow_empty], [piece.found.real for piece in specs], projects
-        )
-    own = [tool for piece in pieces for tool in piece.tools]
-    brought, tools, of_names = _brought(projects, own)
-    located = [*own, *tools]
+        required = [path for path in paths if path not in allow_empty]
+        _check_not_empty(required, [piece.found.real for piece in specs], projects)
+    local = [tool for piece in pieces for tool in piece.tools]
+    members = [member for project in projects.found for member in project.builtin]
+    builtin = load_builtin_tools(members, local) if members else BuiltinTools((), (), ())
+    located = [*local, *builtin.tools]
     of_several = [
-        *_clashes(own, diagnostics),
+        *_case_conflicts(local, diagnostics),
         *together(located),
-        *of_names,
+        *builtin.findings,
         *check_toolsets(paths, projects, located),
-        *_against_policies(located, settings),
+        *check_callers(located, settings.policies),
         *(each for source in projects.sources for each in check_text_for_secrets(source)),
     ]
     for each in of_several:
@@ -173,8 +175,8 @@ def compile_specs(
         paths={tool.spec.name: tool.path for tool in good},
         located=tuple(good),
         projects=projects.found,
-        folders=tuple(piece.folder for piece in (*specs, *brought)),
-        looked_for=projects.looked_for,
+        folders=tuple(piece.folder for piece in (*specs, *builtin.pieces)),
+        searched=projects.looked_for,
         below=projects.below,
     )
 
@@ -201,24 +203,16 @@ def _reported(
     def layers_of(path: str) -> tuple[Settings, ...]:
         return (projects.of(Path(path)).lint, settings)
 
-    def tells(code: Code, path: str) -> bool:
-        return code.number not in _ABOUT_SEVERAL and severity_of(code, layers_of(path)) is not None
+    def is_complete(code: Code, path: str) -> bool:
+        return code.number not in _TOOL_SET_NUMBERS and severity_of(code, layers_of(path)) is not None
 
-    return apply(suppress(diagnostics, sources, tells), layers_of).map(_without_foreign_fix)
+    return apply(suppress(diagnostics, sources, is_complete), layers_of).map(_without_foreign_fix)
 
 
 def _without_foreign_fix(found: Diagnostic) -> Diagnostic:
     """Remove the fix of a finding if it would edit a project file, because other specs depend on that file too."""
     is_shared = found.fix is not None and PurePosixPath(found.span.path).name in PROJECT_FILES
     return replace(found, fix=None) if is_shared else found
-
-
-def _against_policies(located: Sequence[LocatedTool], settings: Settings) -> Iterable[Diagnostic]:
-    if not settings.policies and not any(tool.policies for tool in located):
-        return ()
-    from toolc.compiler.pipeline.compile_file import check_callers  # start-up time: few projects have a policy
-
-    return check_callers(located, settings.policies)
 
 
 def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[SpecFile, ...]:
@@ -228,37 +222,25 @@ def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[SpecFile, ...
     )
 
 
-def _brought(
-    projects: Projects, own: Sequence[LocatedTool]
-) -> tuple[tuple[Piece, ...], tuple[LocatedTool, ...], tuple[Diagnostic, ...]]:
-    """Return the built-in tools that the project files list, with their files and findings about the names."""
-    members = [member for project in projects.found for member in project.builtin]
-    if not members:
-        return (), (), ()
-    from toolc.compiler.pipeline.builtin_tools import load_builtin_tools  # start-up time: few projects list one
-
-    return load_builtin_tools(members, own)
-
-
-def _clashes(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> Iterator[Diagnostic]:
+def _case_conflicts(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> Iterator[Diagnostic]:
     for first, second in case_conflicts(sorted({tool.path for tool in tools})):
         source = diagnostics.source(second) or SourceText(second, "")
-        message = f"{second} is {first} where letter case does not count"
+        message = f"{second} and {first} differ only in letter case"
         yield Diagnostic(codes.LETTER_CASE, message, source.whole_file(), "rename one")
 
 
-def _refuse_empty(paths: Sequence[Path], specs: Sequence[str], projects: Projects) -> None:
+def _check_not_empty(paths: Sequence[Path], specs: Sequence[str], projects: Projects) -> None:
     files = frozenset(specs)
     for path in paths:
         real = os.path.realpath(path)
         if real not in files and not any(spec.startswith(f"{real.rstrip(os.sep)}{os.sep}") for spec in specs):
             if excluding := _excluding(path, projects):
                 raise UsageError(
-                    f"{path}: no specs here, since 'exclude' in {excluding} passes over what there is; "
-                    "name a file, which is taken all the same, or change 'exclude'"
+                    f"{path}: no specs found, because 'exclude' in {excluding} excludes all files; "
+                    "name a file to compile it anyway, or change 'exclude'"
                 )
             raise UsageError(
-                f"{path}: no specs here; a spec is a YAML or TOML file that starts with 'toolc: 1' "
+                f"{path}: no specs found; a spec is a YAML or TOML file that starts with 'toolc: 1' "
                 "('toolc = 1' in TOML)"
             )
 

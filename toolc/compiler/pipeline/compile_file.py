@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -88,17 +88,11 @@ class FileCompiler:
         for source in self.projects.sources:
             diagnostics.add_source(source)
         tools = decode(document, folder, Findings(document.source, diagnostics), project)
-        of_policies = self._against_policies(tools)
+        of_policies = check_alone(tools, self.settings.policies)
         for each in (*check_each(tools, self._checks(project)), *check_text_for_secrets(document.source), *of_policies):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
-        told = _told_once(diagnostics)
-        return Piece(found=found, source=document.source, tools=tools, diagnostics=told, folder=folder)
-
-    def _against_policies(self, tools: Sequence[LocatedTool]) -> Iterable[Diagnostic]:
-        if not self.settings.policies and not any(tool.policies for tool in tools):
-            return ()
-
-        return check_alone(tools, self.settings.policies)
+        diagnostics = _without_repetitions(diagnostics)
+        return Piece(found=found, source=document.source, tools=tools, diagnostics=diagnostics, folder=folder)
 
     def _checks(self, project: Project) -> tuple[ToolCheck, ...]:
         """Return the checks that run for files of ``project``."""
@@ -108,7 +102,7 @@ class FileCompiler:
         return self._running[id(project)]
 
 
-def _told_once(diagnostics: Diagnostics) -> Diagnostics:
+def _without_repetitions(diagnostics: Diagnostics) -> Diagnostics:
     """Remove findings about ambiguous YAML values where the value is reported as invalid anyway."""
     wrong = {each.span for each in diagnostics.sorted() if each.code is codes.BAD_VALUE}
     if not wrong:
@@ -145,7 +139,7 @@ CODES: Final[Mapping[PolicyKey, Code]] = {
 def check_alone(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
     """Yield policy violations of tools that call no other tools; ``more`` are policies besides the project's."""
     for tool in tools:
-        if not called_tools(tool.spec):
+        if (tool.policies or more) and not called_tools(tool.spec):
             yield from _findings(tool, NO_TOOLS, more)
 
 
@@ -167,10 +161,11 @@ def _findings(tool: LocatedTool, tools: ToolLookup, more: Sequence[Policy]) -> I
     from toolc.policy.rules import violations  # lazy: the rules import all backends, 20 ms
 
     for each in violations(tool.spec, tools, policies):
-        yield Diagnostic(CODES[each.key], f"'{tool.spec.name}': {each.message}", _place(tool, each), each.hint)
+        yield Diagnostic(CODES[each.key], f"'{tool.spec.name}': {each.message}", _span(tool, each), each.hint)
 
 
-def _place(tool: LocatedTool, each: Violation) -> Span:
+def _span(tool: LocatedTool, each: Violation) -> Span:
+    """Return the span of the violating value, or of the nearest key above it, or of the tool's name."""
     node = tool.node_at(*each.route) if each.destination else None
     for item in node.items if isinstance(node, SequenceNode) else ():
         try:
@@ -178,11 +173,7 @@ def _place(tool: LocatedTool, each: Violation) -> Span:
                 return item.span
         except HostError:
             continue
-    return _nearest(tool, each.route)
-
-
-def _nearest(tool: LocatedTool, route: tuple[str | int, ...]) -> Span:
-    """Return the span of the value at ``route``, or of the nearest key above it, or of the tool's name."""
+    route = each.route
     if tool.node_at(*route) is not None:
         return tool.span(*route)
     while route and tool.node_at(*route) is None:

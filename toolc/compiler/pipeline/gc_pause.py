@@ -21,12 +21,8 @@ def gc_paused() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            _count_as_old()
+            if not gc.get_freeze_count():  # otherwise unfreeze() would also release objects that other code froze
+                # Moves new objects to the oldest generation, so that the next collection does not traverse them.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
-
-
-def _count_as_old() -> None:
-    """Move new objects to the oldest generation, so that the next collection does not traverse all of them."""
-    if not gc.get_freeze_count():  # otherwise unfreeze() would also release objects that other code froze
-        gc.freeze()
-        gc.unfreeze()

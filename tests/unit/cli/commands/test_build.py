@@ -95,7 +95,7 @@ def test_a_check_says_what_it_found_on_stdout_and_writes_nothing(capsys: pytest.
 
 
 @pytest.mark.parametrize("command", ["build", "check", "test"])
-@pytest.mark.parametrize(("path", "told"), [("nope", "nope: no such file or folder"), ("specs", "no specs here")])
+@pytest.mark.parametrize(("path", "told"), [("nope", "nope: no such file or folder"), ("specs", "no specs found")])
 def test_what_cannot_be_worked_on_is_exit_code_2(
     command: str, path: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,11 +1,10 @@
-"""Exact texts before and after ``--fix``, and what must hold whatever a file says."""
+"""The texts of files before and after ``--fix``, and properties of all fixes."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,25 +22,25 @@ from toolc.model.source import Position, Span
 
 SETTINGS = Settings(severity={"TC305": Severity.WARNING})
 HEAD = "toolc: 1\nname: hello\n"
-WORDS = "description: Say hello to the whole wörld ✓, and to nobody else.\n"
+WORDS = "description: Say hello to the whole wörld ✓, and to no one else.\n"
 ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
+TOOL = f"{HEAD}{WORDS}{ECHO}"
 WHO = "parameters: {who: {type: string}}\n"
 N = "parameters: {n: {type: integer, minimum: -5}}\n"
-TOML = 'toolc = 1\nname = "hello"\ndescription = "Say hello to the whole wörld ✓, and to nobody else."\n'
+TOML = 'toolc = 1\nname = "hello"\ndescription = "Say hello to the whole wörld ✓, and to no one else."\n'
 TOML_N = "parameters.n = {type = 'integer', minimum = -1}\n"
 TOML_REQUIRED = "[parameters]\ntype = 'object'\nrequired = ['a']\n[parameters.properties.a]\n"
 TOML_ECHO = 'backend.shell.argv = ["echo", "hello"]\n'
 
 
 def fixed(folder: Path, text: str, name: str = "tool.yaml", *, unsafe: bool = False) -> tuple[str, int]:
-    """What a file with this text holds after its fixes, and how many these were."""
+    """Return the text of a file after its fixes, and the number of fixes."""
     path = folder / name
     path.write_bytes(text.encode())
-    count = 0
-    for mended in apply_fixes([path], SETTINGS, unsafe=unsafe):
-        mended.write()
-        count = mended.count
-    return path.read_bytes().decode(), count
+    found = [*apply_fixes([path], SETTINGS, unsafe=unsafe)]
+    for each in found:
+        each.write()
+    return path.read_bytes().decode(), sum(each.count for each in found)
 
 
 def argv(items: str, parameters: str = "") -> str:
@@ -49,64 +48,33 @@ def argv(items: str, parameters: str = "") -> str:
 
 
 SAFE = [
-    ("TC003", f"{HEAD}{WORDS}label: no\n{ECHO}", f'{HEAD}{WORDS}label: "no"\n{ECHO}'),
-    (
-        "TC003",
-        f"{HEAD}{WORDS}label: ✓\ntags: [✓, on, 22:22]\n{ECHO}",
-        f'{HEAD}{WORDS}label: ✓\ntags: [✓, "on", "22:22"]\n{ECHO}',
+    ("TC003", f"{WORDS}label: no\n", f'{WORDS}label: "no"\n'),
+    ("TC003", f"{WORDS}label: ✓\ntags: [✓, on, 22:22]\n", f'{WORDS}label: ✓\ntags: [✓, "on", "22:22"]\n'),
+    ("TC807", f"{WORDS}# toolc: ignore[TC211] ✓\n", WORDS),
+    ("TC807", f"label: ✓   # toolc: ignore[TC211] x\n{WORDS}", f"label: ✓\n{WORDS}"),
+    ("TC807", f"{WORDS}# toolc: ignore[TC211,TC213] the end\n", WORDS),
+    *(
+        (
+            "TC807",
+            f"description: ✓ hi # toolc: ignore[{before}] short\n",
+            f"description: ✓ hi # toolc: ignore[{after}] short\n",
+        )
+        for before, after in [
+            ("TC211, TC204", "TC204"),
+            (" TC204 , TC211 ", " TC204 "),
+            ("TC211,TC204,TC213", "TC204"),
+            ("TC204, TC211, TC213", "TC204"),
+        ]
     ),
-    ("TC807", f"{HEAD}{WORDS}# toolc: ignore[TC211] ✓\n{ECHO}", f"{HEAD}{WORDS}{ECHO}"),
-    ("TC807", f"{HEAD}label: ✓   # toolc: ignore[TC211] x\n{WORDS}{ECHO}", f"{HEAD}label: ✓\n{WORDS}{ECHO}"),
-    (
-        "TC807",
-        f"{HEAD}description: ✓ hi # toolc: ignore[TC211, TC204] short\n{ECHO}",
-        f"{HEAD}description: ✓ hi # toolc: ignore[TC204] short\n{ECHO}",
-    ),
-    (
-        "TC807",
-        f"{HEAD}description: ✓ hi # toolc: ignore[ TC204 , TC211 ] short\n{ECHO}",
-        f"{HEAD}description: ✓ hi # toolc: ignore[ TC204 ] short\n{ECHO}",
-    ),
-    (
-        "TC807",
-        f"{HEAD}description: ✓ hi # toolc: ignore[TC211,TC204,TC213] short\n{ECHO}",
-        f"{HEAD}description: ✓ hi # toolc: ignore[TC204] short\n{ECHO}",
-    ),
-    (
-        "TC807",
-        f"{HEAD}description: ✓ hi # toolc: ignore[TC204, TC211, TC213] short\n{ECHO}",
-        f"{HEAD}description: ✓ hi # toolc: ignore[TC204] short\n{ECHO}",
-    ),
-    ("TC807", f"{HEAD}{WORDS}{ECHO}# toolc: ignore[TC211,TC213] the end", f"{HEAD}{WORDS}{ECHO}"),
 ]
 
 UNSAFE = [
     ("TC004", f"{HEAD}{WORDS}version: 1.10\n{ECHO}", f'{HEAD}{WORDS}version: "1.10"\n{ECHO}'),
-    (
-        "TC101",
-        f"{HEAD}descripton: ✓ Say hello to all the world.\n{ECHO}",
-        f"{HEAD}description: ✓ Say hello to all the world.\n{ECHO}",
-    ),
-    (
-        "TC101",
-        f"{HEAD}'descripton': ✓ Say hello to all the world.\n{ECHO}",
-        f"{HEAD}'description': ✓ Say hello to all the world.\n{ECHO}",
-    ),
-    (
-        "TC101",
-        f"{HEAD}{WORDS}{ECHO}providers: {{antropic: {{}}}}\n",
-        f"{HEAD}{WORDS}{ECHO}providers: {{anthropic: {{}}}}\n",
-    ),
-    (
-        "TC109",
-        f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: 90}}}}\n",
-        f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: 90s}}}}\n",
-    ),
-    (
-        "TC109",
-        f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: '2 min'}}}}\n",
-        f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: '2m'}}}}\n",
-    ),
+    ("TC101", f"{HEAD}descripton: ✓ Say hello.\n{ECHO}", f"{HEAD}description: ✓ Say hello.\n{ECHO}"),
+    ("TC101", f"{HEAD}'descripton': ✓ Say hello.\n{ECHO}", f"{HEAD}'description': ✓ Say hello.\n{ECHO}"),
+    ("TC101", f"{TOOL}providers: {{antropic: {{}}}}\n", f"{TOOL}providers: {{anthropic: {{}}}}\n"),
+    ("TC109", f"{TOOL}sandbox: {{limits: {{timeout: 90}}}}\n", f"{TOOL}sandbox: {{limits: {{timeout: 90s}}}}\n"),
+    ("TC109", f"{TOOL}sandbox: {{limits: {{timeout: '2 min'}}}}\n", f"{TOOL}sandbox: {{limits: {{timeout: '2m'}}}}\n"),
     ("TC110", argv("[echo, ✓, {{ who }}, {{ who }}/x]", WHO), argv('[echo, ✓, "{{ who }}", "{{ who }}/x"]', WHO)),
     ("TC403", argv('[seq, "✓", "{{ n }}", "{{ n }}"]', N), argv('[seq, "✓", "--", "{{ n }}", "{{ n }}"]', N)),
     ("TC403", argv('\n      - seq\n      - "{{ n }}"', N), argv('\n      - seq\n      - "--"\n      - "{{ n }}"', N)),
@@ -119,8 +87,8 @@ UNSAFE = [
     ),
     (
         "TC007",
-        f"{HEAD}{WORDS}{ECHO}result: {{schema: {{properties: {{é: {{}}, true: {{}}}}}}}}\n",
-        f'{HEAD}{WORDS}{ECHO}result: {{schema: {{properties: {{é: {{}}, "true": {{}}}}}}}}\n',
+        f"{TOOL}result: {{schema: {{properties: {{é: {{}}, true: {{}}}}}}}}\n",
+        f'{TOOL}result: {{schema: {{properties: {{é: {{}}, "true": {{}}}}}}}}\n',
     ),
     ("TC108", argv("[head, ✓, -n, 10, true]"), argv('[head, ✓, -n, "10", "true"]')),
     (
@@ -138,7 +106,7 @@ UNSAFE = [
     ("TC210", f'{HEAD}description: "Say hello to ✓ the whole\\u200b world."\n{ECHO}', None),
 ]
 
-REQUIRED = f"{HEAD}{WORDS}{ECHO}parameters:\n  type: object\n  required: [who]\n  properties:\n    who:"
+REQUIRED = f"{TOOL}parameters:\n  type: object\n  required: [who]\n  properties:\n    who:"
 DEFAULTS = [
     (" {type: string, default: é}\n", " {type: string}\n"),
     (" {default: é, type: string}\n", " {type: string}\n"),
@@ -150,20 +118,21 @@ DEFAULTS = [
 
 @pytest.mark.parametrize(("number", "before", "after"), SAFE)
 def test_safe_fixes(tmp_path: Path, number: str, before: str, after: str) -> None:
+    before, after = f"{HEAD}{before}{ECHO}", f"{HEAD}{after}{ECHO}"
     assert _is_reported(tmp_path, number, before)
     assert fixed(tmp_path, before)[0] == after
     assert fixed(tmp_path, after) == (after, 0)
 
 
 @pytest.mark.parametrize(("number", "before", "after"), UNSAFE)
-def test_unsafe_fixes_are_made_only_if_asked_for(tmp_path: Path, number: str, before: str, after: str | None) -> None:
+def test_unsafe_fixes_need_the_option(tmp_path: Path, number: str, before: str, after: str | None) -> None:
     assert _is_reported(tmp_path, number, before)
     assert fixed(tmp_path, before) == (before, 0)
     assert fixed(tmp_path, before, unsafe=True)[0] == (after or before)
 
 
 @pytest.mark.parametrize(("before", "after"), DEFAULTS)
-def test_a_default_goes_with_what_belongs_to_it(tmp_path: Path, before: str, after: str) -> None:
+def test_default_is_removed_with_its_line_or_comma(tmp_path: Path, before: str, after: str) -> None:
     assert fixed(tmp_path, REQUIRED + before, unsafe=True) == (REQUIRED + after, 1)
 
 
@@ -186,27 +155,27 @@ def test_a_default_goes_with_what_belongs_to_it(tmp_path: Path, before: str, aft
         ),
     ],
 )
-def test_toml_is_fixed_as_yaml_is(tmp_path: Path, before: str, after: str | None) -> None:
+def test_fixes_in_toml(tmp_path: Path, before: str, after: str | None) -> None:
     assert fixed(tmp_path, before, "tool.toml", unsafe=True)[0] == (after or before)
 
 
-def test_windows_line_ends_stay(tmp_path: Path) -> None:
+def test_windows_line_endings_are_kept(tmp_path: Path) -> None:
     before = (argv('\n      - seq\n      - "{{ n }}"', N) + "label: no\n").replace("\n", "\r\n")
     after = before.replace('      - "{{', '      - "--"\r\n      - "{{').replace("label: no", 'label: "no"')
     assert fixed(tmp_path, before, unsafe=True) == (after, 2)
 
 
-def test_a_byte_order_mark_goes_if_it_is_reported(tmp_path: Path) -> None:
+def test_byte_order_mark_is_removed_if_reported(tmp_path: Path) -> None:
     before = f"\ufeff{HEAD}{WORDS}label: no\n{ECHO}"
     after = before.replace("label: no", 'label: "no"')
     assert fixed(tmp_path, before) == (after[1:], 2)
     (tmp_path / "tool.yaml").write_bytes(before.encode())
-    (mended,) = apply_fixes([tmp_path], Settings(ignore=("TC009",)), unsafe=False)
-    assert mended.after == after.encode()
+    (result,) = apply_fixes([tmp_path], Settings(ignore=("TC009",)), unsafe=False)
+    assert result.after == after.encode()
 
 
-def test_what_a_fix_brings_to_light_is_fixed_too(tmp_path: Path) -> None:
-    before = f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeot: 90}}}}\n"
+def test_findings_revealed_by_a_fix_are_fixed(tmp_path: Path) -> None:
+    before = f"{TOOL}sandbox: {{limits: {{timeot: 90}}}}\n"
     assert fixed(tmp_path, before, unsafe=True) == (before.replace("timeot: 90", "timeout: 90s"), 2)
 
 
@@ -214,17 +183,17 @@ def test_what_a_fix_brings_to_light_is_fixed_too(tmp_path: Path) -> None:
     "lines",
     [
         "descripton: ✓ Say hello to the world.\ndescriptoin: ✓ Say hello to the world.\n",  # which of the two?
-        "descripton: ✓ Say hello to the world.\ndescription: ✓ Say hello to the world.\n",  # it is there already
+        "descripton: ✓ Say hello to the world.\ndescription: ✓ Say hello to the world.\n",  # it exists already
         "sandbox: {limits: {timeout: &t 90, pids: *t}}\ndescription: ✓ Say hello to the world.\n",
         "label: &x 1.10\ndescription: ✓ Say hello to the world.\n",
         "label: &x no\nowner: *x\ndescription: ✓ Say hello to the world.\n",
     ],
 )
-def test_what_is_not_certain_is_left(tmp_path: Path, lines: str) -> None:
+def test_ambiguous_findings_are_not_fixed(tmp_path: Path, lines: str) -> None:
     assert fixed(tmp_path, f"{HEAD}{lines}{ECHO}", unsafe=True) == (f"{HEAD}{lines}{ECHO}", 0)
 
 
-def test_what_settings_or_a_comment_ignore_is_not_fixed(tmp_path: Path) -> None:
+def test_ignored_findings_are_not_fixed(tmp_path: Path) -> None:
     path = tmp_path / "tool.yaml"
     path.write_text(f"{HEAD}{WORDS}label: no\n{ECHO}", encoding="utf-8")
     assert not [*apply_fixes([path], Settings(ignore=("TC003",)), unsafe=True)]
@@ -232,37 +201,37 @@ def test_what_settings_or_a_comment_ignore_is_not_fixed(tmp_path: Path) -> None:
     assert not [*apply_fixes([path], NO_SETTINGS, unsafe=True)]
 
 
-def test_files_that_are_no_specs_are_left(tmp_path: Path) -> None:
+def test_other_files_are_not_changed(tmp_path: Path) -> None:
     (tmp_path / "compose.yaml").write_text("services: {a: no}  # toolc: ignore[TC204] no\n", encoding="utf-8")
     (tmp_path / "binary.yaml").write_bytes(b"toolc: 1\nname: \xff\nlabel: no\n")
     assert not [*apply_fixes([tmp_path], NO_SETTINGS, unsafe=True)]
 
 
-def test_many_findings_are_fixed_in_one_call(tmp_path: Path) -> None:
+def test_many_findings_in_one_call(tmp_path: Path) -> None:
     before = f"{HEAD}{WORDS}tags: [{', '.join(['no'] * 30)}]\n{ECHO}"
     assert fixed(tmp_path, before) == (before.replace("no,", '"no",').replace("no]", '"no"]'), 30)
 
 
 VICTIM = f"{HEAD}description: Say é.\nlabel: ✓\n{ECHO}"
-LONG = "Say hello to the whole wörld, and to nobody else."
+LONG = "Say hello to the whole wörld, and to no one else."
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, line: int, start: int, end: int, text: str, *, safe: bool) -> None:
-    """Let every finding TC204 have this fix, whatever it is worth."""
+    """Add this fix to each finding TC204."""
 
     def compiled(data: bytes, found: SpecFile, projects: Projects, chosen: Settings) -> FileResult:
         alone = compile_text(data, found, projects, chosen)
         span = Span(found.shown, Position(line, start), Position(line, end))
-        wrong = Fix("write it", (Edit(span, text),), safe)
+        fix = Fix("write it", (Edit(span, text),), safe)
         return FileResult(
             alone.document,
-            alone.diagnostics.map(lambda each: replace(each, fix=wrong) if each.code.number == "TC204" else each),
+            alone.diagnostics.map(lambda each: replace(each, fix=fix) if each.code.number == "TC204" else each),
         )
 
     monkeypatch.setattr(apply, "compile_text", compiled)
 
 
-def test_a_fix_is_held_to_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_correct_fix_is_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, 3, 14, 20, LONG, safe=False)
     assert fixed(tmp_path, VICTIM, unsafe=True) == (VICTIM.replace("Say é.", LONG), 1)
 
@@ -271,14 +240,14 @@ def test_a_fix_is_held_to_what_it_says(tmp_path: Path, monkeypatch: pytest.Monke
     ("line", "start", "end", "text", "safe"),
     [
         (3, 14, 20, LONG, True),  # another meaning
-        (3, 14, 20, "Say é!", False),  # the finding is still there
-        (3, 14, 20, f"{LONG}\nfoo: 1", False),  # an error that was not there
-        (3, 14, 20, f'"{LONG}', False),  # no YAML
-        (3, 1, 13, "# description:", True),  # another meaning, though no value is another
-        (4, 1, 6, "label: ✓\nlabel", False),  # elsewhere
+        (3, 14, 20, "Say é!", False),  # the finding remains
+        (3, 14, 20, f"{LONG}\nfoo: 1", False),  # a new error
+        (3, 14, 20, f'"{LONG}', False),  # not YAML
+        (3, 1, 13, "# description:", True),  # another meaning with the same values
+        (4, 1, 6, "label: ✓\nlabel", False),  # outside the finding
     ],
 )
-def test_a_fix_that_does_anything_else_is_not_made(
+def test_fix_with_another_effect_is_not_applied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: int, start: int, end: int, text: str, *, safe: bool
 ) -> None:
     offer(monkeypatch, line, start, end, text, safe=safe)
@@ -286,32 +255,29 @@ def test_a_fix_that_does_anything_else_is_not_made(
 
 
 @pytest.mark.parametrize("unsafe", [False, True])
-def test_a_value_beyond_the_edit_is_not_changed(
+def test_value_outside_the_edit_is_not_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, unsafe: bool
 ) -> None:
-    def edited(*given: Any) -> bytes:
-        return right(*given).replace(b"nobody else", b"everybody")
-
-    right = apply.edited
-    monkeypatch.setattr(apply, "edited", edited)
-    before = f"{HEAD}{WORDS}{ECHO}version: {'1.10' if unsafe else 'no'}\n"
+    correct = apply.apply_fix
+    monkeypatch.setattr(apply, "apply_fix", lambda *given: correct(*given).replace(b"hello to", b"bye to"))
+    before = f"{TOOL}version: {'1.10' if unsafe else 'no'}\n"
     assert fixed(tmp_path, before, unsafe=unsafe) == (before, 0)
 
 
-def test_the_project_file_is_left(tmp_path: Path) -> None:
+def test_project_file_is_not_changed(tmp_path: Path) -> None:
     project, spec = tmp_path / "toolc.yaml", tmp_path / "tool.yaml"
     project.write_text("vars: {x: no}\ndefaults: {sandbox: {limits: {timeout: 9}}}\n")
-    spec.write_text(f"{HEAD}{WORDS}{ECHO}", encoding="utf-8")
+    spec.write_text(TOOL, encoding="utf-8")
     found = compile_specs([spec]).diagnostics.sorted()
     assert [(each.code.number, each.fix) for each in found] == [("TC003", None), ("TC109", None)]
     assert not [*apply_fixes([tmp_path], NO_SETTINGS, unsafe=True)]
 
 
-def test_the_diff_of_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_diff_of_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.yaml").write_text(f"{HEAD}label: no", encoding="utf-8")
-    (mended,) = apply_fixes([Path("a.yaml")], Settings(), unsafe=False)
-    assert mended.diff() == (
+    (result,) = apply_fixes([Path("a.yaml")], Settings(), unsafe=False)
+    assert result.diff() == (
         "--- a/a.yaml\n+++ b/a.yaml\n@@ -1,3 +1,3 @@\n toolc: 1\n name: hello\n"
         '-label: no\n\\ No newline at end of file\n+label: "no"\n\\ No newline at end of file\n'
     )
@@ -351,7 +317,7 @@ LINES = st.sampled_from(
     mark=st.sampled_from(["", "\ufeff"]),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=150)
-def test_no_mix_of_findings_corrupts_a_file(tmp_path: Path, lines: list[str], end: str, mark: str) -> None:
+def test_any_mix_of_findings_keeps_the_meaning(tmp_path: Path, lines: list[str], end: str, mark: str) -> None:
     before = mark + end.join([*HEAD.splitlines(), *lines, ""]).replace("\n", end).replace("\r\r", "\r")
     safe, _ = fixed(tmp_path, before)
     assert _meaning(safe) == _meaning(before)
@@ -366,7 +332,6 @@ def test_no_mix_of_findings_corrupts_a_file(tmp_path: Path, lines: list[str], en
 
 
 def _meaning(text: str) -> str | None:
-    """The document as JSON; None where it does not parse."""
     document = load_data(text.encode(), Path("tool.yaml"), "tool.yaml", Diagnostics())
     return json.dumps(to_json(document.root)) if document else None
 

@@ -1,4 +1,4 @@
-"""Files written anew: whole or not at all."""
+"""Files are replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_new_text_and_the_old_mode(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
+def old_file(folder: Path) -> Path:
+    path = folder / "a.yaml"
     path.write_bytes(b"old")
+    return path
+
+
+def test_mode_is_kept(tmp_path: Path) -> None:
+    path = old_file(tmp_path)
     path.chmod(0o640)
     rewrite(path, b"old", b"new")
     assert path.read_bytes() == b"new"
@@ -25,7 +30,7 @@ def test_the_new_text_and_the_old_mode(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.yaml"]
 
 
-def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path) -> None:
+def test_link_is_kept_and_its_target_written(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     target, link = tmp_path / "inner" / "a.yaml", tmp_path / "link.yaml"
     target.write_bytes(b"old")
@@ -35,54 +40,52 @@ def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path) -> None:
     assert target.read_bytes() == b"new"
 
 
-def test_what_somebody_else_wrote_meanwhile_stays(tmp_path: Path) -> None:
+def test_concurrent_change_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_bytes(b"theirs")
-    with pytest.raises(UsageError, match="changed while it was being fixed and was left as it is; try again"):
+    with pytest.raises(UsageError, match="changed while it was being fixed, so the fixes were not written; try again"):
         rewrite(path, b"old", b"new")
     assert path.read_bytes() == b"theirs"
     assert names(tmp_path) == ["a.yaml"]
 
 
-def test_a_file_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+def test_removed_file_is_not_created_again(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot write"):
         rewrite(tmp_path / "a.yaml", b"old", b"new")
     assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("step", ["fsync", "fchmod", "replace"])
-def test_an_interrupted_write_loses_nothing(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_bytes(b"old")
+@pytest.mark.parametrize(
+    ("error", "raised", "message"),
+    [
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+        (OSError(28, "No space left on device"), UsageError, r"cannot write .*a\.yaml: no space left on device"),
+    ],
+)
+def test_failed_write_changes_nothing(
+    tmp_path: Path,
+    step: str,
+    error: BaseException,
+    raised: type[BaseException],
+    message: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = old_file(tmp_path)
 
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
+    def fail(*_: object, **__: object) -> None:
+        raise error
 
-    monkeypatch.setattr(os, step, interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(raised, match=message):
         rewrite(path, b"old", b"new")
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["a.yaml"]
 
 
-def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_bytes(b"old")
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UsageError, match=r"cannot write .*a\.yaml: no space left on device"):
-        rewrite(path, b"old", b"new")
-    assert path.read_bytes() == b"old"
-    assert names(tmp_path) == ["a.yaml"]
-
-
-def test_a_read_only_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_bytes(b"old")
-    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write whatever a mode says
+def test_read_only_file_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = old_file(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root ignores modes
     with pytest.raises(UsageError, match="it is read-only"):
         rewrite(path, b"old", b"new")
     assert path.read_bytes() == b"old"

@@ -1,4 +1,4 @@
-"""``builtin`` of a project file: tools that come with toolc are compiled along, and can be named as steps."""
+"""``builtin`` in a project file: built-in tools are compiled too, and composites can call them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def says(text: str) -> None:
+def write_project(text: str) -> None:
     Path("toolc.yaml").write_text(text, encoding="utf-8")
 
 
@@ -51,20 +51,20 @@ def found() -> list[str]:
     return [f"{each.span} {each.code.number} {each.message}; {each.hint}" for each in compiled().diagnostics.sorted()]
 
 
-def test_its_names_are_those_of_the_library() -> None:
+def test_names_of_the_library() -> None:
     assert builtin_names() == [*Registry.builtin().names]
 
 
-def test_a_step_names_one(project: Path) -> None:
-    says("builtin: [calculator]\n")
+def test_step_calls_a_builtin_tool(project: Path) -> None:
+    write_project("builtin: [calculator]\n")
     assert found() == []
     registry = Registry.load("specs")
     assert registry.names == ("calculator", "double")
     assert registry.registered("calculator") == Registry.builtin().registered("calculator")
 
 
-def test_a_built_registry_has_it_and_a_toolset_may(project: Path) -> None:
-    says("builtin: [calculator, file_read]\ntoolsets: {sums: [double], reads: [file_read]}\n")
+def test_build_and_toolsets_include_builtin_tools(project: Path) -> None:
+    write_project("builtin: [calculator, file_read]\ntoolsets: {sums: [double], reads: [file_read]}\n")
     build("specs", "build")
     registry = Registry.load("build/registry.json")
     assert registry.names == ("calculator", "double", "file_read")
@@ -72,7 +72,7 @@ def test_a_built_registry_has_it_and_a_toolset_may(project: Path) -> None:
     assert registry.toolset("reads").names == ("file_read",)
 
 
-def test_without_it_the_finding_says_how(project: Path) -> None:
+def test_finding_explains_how_to_add_it(project: Path) -> None:
     assert found() == [
         (
             "specs/double.yaml:8:29 TC105 there is no tool 'calculator'; "
@@ -81,8 +81,8 @@ def test_without_it_the_finding_says_how(project: Path) -> None:
     ]
 
 
-def test_no_settings_of_the_project_change_it(project: Path) -> None:
-    says("builtin: [calculator]\ndefaults: {sandbox: {limits: {timeout: 77s}}, confirm: true}\nvars: {a: b}\n")
+def test_project_settings_do_not_change_it(project: Path) -> None:
+    write_project("builtin: [calculator]\ndefaults: {sandbox: {limits: {timeout: 77s}}, confirm: true}\nvars: {a: b}\n")
     tools = {tool.name: tool for tool in compiled().tools}
     assert tools["double"].sandbox.limits.timeout_ms == 77_000
     assert tools["calculator"] == Registry.builtin().get("calculator")
@@ -92,28 +92,28 @@ def test_no_settings_of_the_project_change_it(project: Path) -> None:
 @pytest.mark.parametrize(
     ("listed", "finding"),
     [
-        ("[calculater]", "1:11 TC105 no tool 'calculater' comes with toolc; did you mean 'calculator'?"),
+        ("[calculater]", "1:11 TC105 there is no built-in tool 'calculater'; did you mean 'calculator'?"),
         ("[bash, bash]", "1:17 TC108 this list names 'bash' on line 1 already; remove one of the two"),
         ("bash", "1:10 TC108 'builtin' must be a list, but is the text 'bash'; write a list: [bash]"),
     ],
 )
-def test_what_is_wrong_with_the_list_is_told(project: Path, listed: str, finding: str) -> None:
-    says(f"builtin: {listed}\n")
+def test_invalid_list(project: Path, listed: str, finding: str) -> None:
+    write_project(f"builtin: {listed}\n")
     assert f"toolc.yaml:{finding}" in found()
 
 
-def test_a_name_of_the_project_is_not_taken(project: Path) -> None:
-    says("builtin: [calculator]\n")
+def test_name_of_a_project_tool_is_an_error(project: Path) -> None:
+    write_project("builtin: [calculator]\n")
     other = CALLER.replace("name: double", "name: treble\naliases: [calculator]").replace("tool: calc", "tool: calc")
     Path("specs/other.yaml").write_text(other.replace("{id: sum, tool: calculator", "{id: sum, tool: double"))
     assert any(
-        each.startswith("toolc.yaml:1:11 TC203 'calculator' is taken: a tool of this project has that name")
+        each.startswith("toolc.yaml:1:11 TC203 a tool of this project already has the name or alias 'calculator'")
         for each in found()
     )
 
 
-def test_its_description_is_compared_with_nothing(project: Path) -> None:
-    says("builtin: [calculator]\n")
+def test_description_is_not_compared_with_others(project: Path) -> None:
+    write_project("builtin: [calculator]\n")
     mine = Registry.builtin().registered("calculator").spec
     Path("specs/sums.yaml").write_text(
         f"toolc: 1\nname: calculators\ndescription: {mine.description!r}\nbackend: {{shell: {{argv: [bc]}}}}\n"
@@ -141,17 +141,17 @@ EDITS = (
 PLAIN = """\
 toolc: 1
 name: plain
-description: Print the name of the day on which it is.
+description: Print the name of the current day.
 backend: {shell: {argv: [date]}}
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS, ids=range(len(EDITS)))
-def test_a_cached_build_is_what_a_cold_one_is(
+def test_cached_build_equals_a_new_one(
     project: Path, edit: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    says("builtin: [calculator, file_read]\n")
+    write_project("builtin: [calculator, file_read]\n")
     Path("specs/plain.yaml").write_text(PLAIN, encoding="utf-8")
     assert "registry.json" in built()
     path, before, after = edit
@@ -162,13 +162,12 @@ def test_a_cached_build_is_what_a_cold_one_is(
     assert built() == warm
 
 
-def test_a_change_of_it_is_built_anew(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where toolc itself is worked on; an installed one has another version then."""
+def test_changed_builtin_tool_is_built_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = project / "ours" / "specs"
     shutil.copytree(packaged_path("specs"), ours, ignore=shutil.ignore_patterns("plugins"))
     monkeypatch.setattr(builtin_tools, "packaged_path", lambda _: ours)
     monkeypatch.setattr(tool_names, "packaged_path", lambda _: ours)
-    says("builtin: [calculator]\n")
+    write_project("builtin: [calculator]\n")
     before = built()
     spec = ours / "calculator.yaml"
     spec.write_text(spec.read_text(encoding="utf-8").replace("label: Calc", "label: Other calc"), encoding="utf-8")
@@ -177,28 +176,28 @@ def test_a_change_of_it_is_built_anew(project: Path, monkeypatch: pytest.MonkeyP
     assert b"Other calculator" in after["registry.json"]
 
 
-def test_its_places_are_those_of_no_machine(project: Path) -> None:
-    says("builtin: [calculator]\n")
+def test_paths_do_not_depend_on_the_machine(project: Path) -> None:
+    write_project("builtin: [calculator]\n")
     paths = {tool.spec.name: tool.path for tool in compiled().located}
     assert paths == {"calculator": "toolc:specs/calculator.yaml", "double": "specs/double.yaml"}
 
 
-def test_its_tests_are_toolcs_own(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    says("builtin: [calculator]\n")
+def test_its_tests_are_not_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_project("builtin: [calculator]\n")
     with pytest.raises(SystemExit) as end:
         main(["test", "specs"])
     assert end.value.code == 2
-    assert "there is nothing to test: none of 1 tools has `tests:`" in capsys.readouterr().err
+    assert "there is nothing to test: none of the 1 tools has the key `tests`" in capsys.readouterr().err
     with pytest.raises(SystemExit) as end:
         main(["test", "specs#calculator", "--update"])
     assert "--update writes into specs, and a registry is none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [(), ("--effective",)])
-def test_a_file_of_one_tool_still_needs_no_name(
+def test_file_of_one_tool_needs_no_name(
     project: Path, option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    says("builtin: [calculator]\n")
+    write_project("builtin: [calculator]\n")
     for target, shown in (("double.yaml", "double"), ("double.yaml#calculator", "calculator")):
         with pytest.raises(SystemExit) as end:
             main(["show", f"specs/{target}", *option])

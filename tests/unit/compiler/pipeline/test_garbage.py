@@ -7,7 +7,7 @@ import pytest
 from toolc.compiler.pipeline.gc_pause import gc_paused
 
 
-def test_the_collector_is_as_it_was_whatever_happens() -> None:
+def test_collector_is_restored_after_errors() -> None:
     with gc_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
@@ -16,7 +16,7 @@ def test_the_collector_is_as_it_was_whatever_happens() -> None:
     assert gc.isenabled()
 
 
-def test_who_turned_it_off_keeps_it_off() -> None:
+def test_disabled_collector_stays_disabled() -> None:
     gc.disable()
     try:
         with gc_paused():
@@ -27,13 +27,13 @@ def test_who_turned_it_off_keeps_it_off() -> None:
 
 
 @pytest.mark.slow
-def test_what_was_made_meanwhile_is_not_looked_at_by_the_next_step() -> None:
+def test_new_objects_are_in_the_oldest_generation() -> None:
     with gc_paused():
         made: list[list[int]] = [[] for _ in range(10)]
     assert {id(each) for each in made} <= {id(each) for each in gc.get_objects(generation=2)}
 
 
-def test_what_somebody_froze_stays_frozen() -> None:
+def test_frozen_objects_stay_frozen() -> None:
     gc.freeze()
     try:
         with gc_paused():

@@ -20,7 +20,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(toolc=PROJECT, one__a=TOOL, two__b=several, old__c=TOOL.replace("hello", "nowhere"))
 
 
-def test_a_name_that_no_tool_has_is_an_error() -> None:
+def test_unknown_name_is_an_error() -> None:
     assert report(compile_specs([Path("one")])) == (
         """\
 toolc.yaml:2:16: error TC105: there is no tool 'hullo'
@@ -38,23 +38,23 @@ toolc.yaml:3:21: error TC105: there is no tool 'nowhere'
     )
 
 
-def test_tools_that_are_not_compiled_count_too() -> None:
+def test_tools_that_are_not_compiled_are_known() -> None:
     write(toolc=PROJECT.replace(", hullo", "").replace(", nowhere", ""))
     assert lines(compile_specs([Path("one")])) == []
 
 
-def test_one_file_alone_does_not_tell() -> None:
+def test_single_file_is_not_checked() -> None:
     assert lines(compile_specs([Path("one/a.yaml")])) == []
 
 
-def test_of_many_tools_it_names_a_few_and_counts_the_rest(tmp_path: Path) -> None:
+def test_hint_names_only_some_of_many_tools(tmp_path: Path) -> None:
     write(toolc="toolsets: {all: [zzz]}\n")
     for index in range(12):
         (tmp_path / "one" / f"{index}.yaml").write_text(TOOL.replace("hello", f"t{index:02}", 1))
     assert "'t05' and 6 more\n" in report(compile_specs([Path("one")]))
 
 
-def test_a_name_that_a_toolset_has_twice_is_an_error() -> None:
+def test_repeated_name_is_an_error() -> None:
     write(toolc="toolsets: {all: [hello, hello], some: [hello]}\nexclude: [old, two]\n")
 
     assert lines(compile_specs([Path("one")])) == [

@@ -1,4 +1,4 @@
-"""Paths that are one path where letter case does not count."""
+"""Paths that differ only in letter case."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_two_specs_that_a_mac_could_not_hold(tmp_path: Path, monkeypatch: pytest
 
     assert render(compilation.diagnostics, color=False) == (
         "specs/hello.yaml:1:1: warning TC014: "
-        "specs/hello.yaml is specs/Hello.yaml where letter case does not count\n"
+        "specs/hello.yaml and specs/Hello.yaml differ only in letter case\n"
         "  1 | toolc: 1\n"
         "    | ^\n"
         "    = help: rename one\n"

@@ -187,8 +187,8 @@ def test_a_file_that_is_named_is_taken_though_excluded() -> None:
 def test_where_all_is_excluded_the_project_file_is_named() -> None:
     write(top__toolc="exclude: [specs]\n", top__specs__a=TOOL)
     message = (
-        "top/specs: no specs here, since 'exclude' in top/toolc.yaml passes over what there is; "
-        "name a file, which is taken all the same, or change 'exclude'"
+        "top/specs: no specs found, because 'exclude' in top/toolc.yaml excludes all files; "
+        "name a file to compile it anyway, or change 'exclude'"
     )
     with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
         compile_specs([Path("top/specs")])
@@ -197,5 +197,5 @@ def test_where_all_is_excluded_the_project_file_is_named() -> None:
 def test_out_is_relative_to_the_project_file_and_one() -> None:
     write(one__toolc="out: made\n", one__a=TOOL, two__toolc="out: made\n", two__a=TOOL.replace("hello", "bye"))
     assert compile_specs([Path("one")]).out == Path.cwd() / "one" / "made"
-    with pytest.raises(UsageError, match="name several folders to write"):
+    with pytest.raises(UsageError, match="set different output folders"):
         _ = compile_specs([Path()]).out
