@@ -29,7 +29,7 @@ def clients_image(configuration: str) -> str | None:
     recipe = (FOLDER / "Dockerfile").read_bytes() + str(base["Id"]).encode()
     tag = f"toolc-tests/clients:{hashlib.sha256(recipe).hexdigest()[:12]}"
     with store.locked("build", tag):
-        if not build.has(client, tag):
+        if not build.has_image(client, tag):
             said: list[str] = []
-            build.build(client, folder=FOLDER, tag=tag, base=base_tag(), labels={}, say=said.append)
+            build.build_folder(client, folder=FOLDER, tag=tag, base=base_tag(), labels={}, on_progress=said.append)
     return tag

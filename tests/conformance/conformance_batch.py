@@ -66,7 +66,7 @@ def control_group(sandbox: EngineSandbox) -> str:
     if isinstance(sandbox, DockerSandbox):
         return sandbox.container
     assert isinstance(sandbox, OciSandbox)
-    return sandbox._place.name
+    return sandbox._paths.name
 
 
 def processes_in(group: str) -> list[str]:

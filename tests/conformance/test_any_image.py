@@ -63,7 +63,7 @@ def image(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyImage]:
     """An image, in the daemon and unpacked."""
     found: AnyImage = request.param
     file = archive(tmp_path / "image.tar", found.name, found.layer())
-    images.take(found.name, file)
+    images.import_archive(found.name, file)
     with in_docker(file, found.name):
         yield found
 

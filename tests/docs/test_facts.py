@@ -45,7 +45,7 @@ from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.oci import sandbox as oci_sandbox
 
 DEADLINES = {
-    "Query the daemon": daemon.ASK_SECONDS,
+    "Query the daemon": daemon.QUERY_SECONDS,
     "Open its stream of events": container.OPEN_SECONDS,
     "Create a container": container.CREATE_SECONDS,
     "Attach to its streams": container.ATTACH_SECONDS,

@@ -122,8 +122,7 @@ class Watched:
 
 
 def prepare_docker(death: Death) -> Any:
-    from toolc.sandbox.docker import api_client, container, sandbox
-    from toolc.sandbox.docker.engine import DockerEngine
+    from toolc.sandbox.docker import api_client, engine, sandbox
 
     sent = threading.local()
 
@@ -146,14 +145,14 @@ def prepare_docker(death: Death) -> Any:
 
     death._wrap(api_client._Connection, "request", request)
     death._wrap(api_client._Connection, "_head", head)
-    death._wrap(container, "create", create)
-    death.before(container, "create", "before create")
-    death.after(container, "create", "created")
-    death.after(container, "attach", "attached")
-    death.after(container, "start", "started")
+    death._wrap(engine, "create_container", create)
+    death.before(engine, "create_container", "before create")
+    death.after(engine, "create_container", "created")
+    death.after(engine, "attach_container", "attached")
+    death.after(engine, "start_container", "started")
     if death._step == "removing":
         sandbox._GRACE = 0  # type: ignore[misc]
-    return DockerEngine()
+    return engine.DockerEngine()
 
 
 def prepare_oci(death: Death) -> Any:
@@ -161,13 +160,13 @@ def prepare_oci(death: Death) -> Any:
     from toolc.sandbox.oci.engine import OciEngine
 
     def await_start(original: Callable[..., Any], sandbox: Any) -> None:
-        place = sandbox._place
+        paths = sandbox._paths
         if death._step == "created":
-            while not (place.state / place.name).exists() and not sandbox._wait_for_exit(0):
+            while not (paths.state / paths.name).exists() and not sandbox._wait_for_exit(0):
                 time.sleep(0)
             death.at("created")
         if death._step == "attached":
-            while not place.pid_file.exists() and not sandbox._wait_for_exit(0):
+            while not paths.pid_file.exists() and not sandbox._wait_for_exit(0):
                 time.sleep(0)
             death.at("attached")
         original(sandbox)

@@ -26,7 +26,7 @@ from dying_owner import STEPS
 from killing import DEATHS, Death, lacks, seconds_after_death
 from records import Record, Records, Row, line
 
-from toolc.sandbox.docker.api_client import ApiError, NoHostError
+from toolc.sandbox.docker.api_client import ApiError, NoDaemonError
 
 RANDOM: Final = "at random"
 MANY: Final = "1000 calls"
@@ -86,7 +86,7 @@ class Soak:
         began, seconds, wrong = time.monotonic(), 0.0, ""
         try:
             seconds = measure()
-        except (AssertionError, ApiError, NoHostError, OSError, subprocess.SubprocessError) as error:
+        except (AssertionError, ApiError, NoDaemonError, OSError, subprocess.SubprocessError) as error:
             wrong = f"{type(error).__name__}: {error}"
             say(f"LEFT BEHIND: {name}, {step}, {death}\n{wrong}")
         took = time.monotonic() - began

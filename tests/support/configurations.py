@@ -29,7 +29,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.sandbox.base import Engine
-from toolc.sandbox.docker.api_client import NoHostError
+from toolc.sandbox.docker.api_client import NoDaemonError
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.oci.engine import OciEngine
 
@@ -56,7 +56,7 @@ class Configuration:
             return f"{self.name}: these tests need root"
         try:
             found = self.run(lambda engine: _lacks(engine, self.min_isolation))
-        except NoHostError as error:
+        except NoDaemonError as error:
             return f"{self.name}: {error}"
         return f"{self.name}: {found}" if found else None
 

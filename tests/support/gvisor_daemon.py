@@ -10,19 +10,19 @@ import shutil
 
 from own_daemon import TOOLS, missing, own_daemon
 
-from toolc.sandbox.docker.api_client import NoHostError, find_socket
+from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
 from toolc.sandbox.docker.daemon import Daemon, connect
 
 
 @functools.cache
 def gvisor_socket() -> str:
-    """Return the path of its socket. Raise ``NoHostError`` where there is none and none can be started."""
+    """Return the path of its socket. Raise ``NoDaemonError`` where there is none and none can be started."""
     usual = find_socket(os.environ)
     if has_gvisor(connect(usual)):
         return usual
     runsc = shutil.which("runsc", path=TOOLS)
     if missing() or not runsc:
-        raise NoHostError(
+        raise NoDaemonError(
             f"the Docker daemon at {usual} has no runtime runsc (gVisor)",
             "Register one, or run the tests with .ci/with-engines.",
         )

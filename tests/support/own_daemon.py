@@ -21,7 +21,7 @@ from pathlib import Path
 from docker.api.client import APIClient
 
 from toolc.model.json_schema import JsonValue
-from toolc.sandbox.docker.api_client import NoHostError, find_socket
+from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
 from toolc.sandbox.docker.daemon import connect
 from toolc.sandbox.docker.image_builder import base_tag
 from toolc.sandbox.host import cgroups
@@ -45,7 +45,7 @@ class OwnDaemon:
     def __init__(self, folder: Path, configuration: Mapping[str, JsonValue] | None = None) -> None:
         """Start it with the contents of ``daemon.json``, and load the base image of the usual daemon into it.
 
-        Raises ``NoHostError`` with the end of its log if it does not answer within ``SECONDS``.
+        Raises ``NoDaemonError`` with the end of its log if it does not answer within ``SECONDS``.
         """
         self._folder = folder
         self.data = folder / "data"
@@ -90,12 +90,12 @@ class OwnDaemon:
         while True:
             try:
                 connect(self.socket)
-            except NoHostError:
+            except NoDaemonError:
                 if self._process.poll() is not None or time.monotonic() > deadline:
                     self._process.kill()
                     self._process.wait(SECONDS)
                     log = (self._folder / "log").read_text(encoding="utf-8", errors="replace")
-                    raise NoHostError("the Docker daemon of the tests did not start", log[-2000:]) from None
+                    raise NoDaemonError("the Docker daemon of the tests did not start", log[-2000:]) from None
                 time.sleep(0.05)
             else:
                 return
@@ -129,7 +129,7 @@ def missing() -> str:
         return f"needs {' and '.join(lacking)}"
     try:
         connect(find_socket(os.environ))
-    except NoHostError as error:
+    except NoDaemonError as error:
         return f"needs the base image of the usual daemon: {error}"
     return ""
 

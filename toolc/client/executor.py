@@ -40,7 +40,7 @@ from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.sandbox.base import Engine
-from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection
+from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection_of
 
 __all__ = ["Executor"]
 
@@ -331,7 +331,7 @@ class Executor:
             return select(self._engine, profile)
         if reason := self._engine.unsupported_reason(profile):
             raise NoEngineError(reason)
-        return selection(self._engine, profile)
+        return selection_of(self._engine, profile)
 
     def _runner(
         self, name: str, arguments: JsonObject, call_id: str | None, confirm: Confirm | None = None

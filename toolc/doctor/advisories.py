@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-Standing: TypeAlias = Literal["affected", "unknown", "fixed"]
+FixStatus: TypeAlias = Literal["affected", "unknown", "fixed"]
 """Whether a version has a flaw. ``unknown``: the fix in its branch is not recorded."""
 
+_CVE: Final = r"CVE-\d{4}-\d+"
 _CANDIDATE: Final = re.compile(r"[-.~]?(alpha|beta|rc)[-.]?(\d*)", re.IGNORECASE)
 _DATE: Final = re.compile(r"(20\d{6})(?:\.(\d+))?")
 
@@ -35,10 +36,6 @@ class Version:
         """Whether it was packaged by someone other than the project, who may have added fixes."""
         return bool(self.rest)
 
-    def release(self) -> Version:
-        """Return the project's release that it was built from."""
-        return Version(self.numbers, self.candidate)
-
 
 def parse(text: str) -> Version | None:
     """Parse a version of a program, kernel or package; return None if it is not one.
@@ -59,17 +56,17 @@ def parse(text: str) -> Version | None:
     return Version(numbers, rest=rest)
 
 
-def standing(found: Version, since: Version, fixed: Sequence[Version], *, every_branch: bool) -> Standing:
-    """Return whether ``found`` has a flaw introduced in ``since`` and fixed in ``fixed``, one release per branch.
+def fix_status(version: Version, since: Version, fixed: Sequence[Version], *, every_branch: bool) -> FixStatus:
+    """Return whether ``version`` has a flaw introduced in ``since`` and fixed in ``fixed``, one release per branch.
 
     With ``every_branch``, a branch that is not in ``fixed`` was never fixed; else it is unknown.
     """
-    release = found.release()
+    release = Version(version.numbers, version.candidate)
     if release < since:
         return "fixed"
-    for mended in fixed:
-        if mended.branch == release.branch:
-            return "affected" if release < mended else "fixed"
+    for each in fixed:
+        if each.branch == release.branch:
+            return "affected" if release < each else "fixed"
     if release >= max(fixed):
         return "fixed"
     return "affected" if every_branch else "unknown"
@@ -82,8 +79,7 @@ Exposed: TypeAlias = Literal["no", "partly", "yes"]
 """Whether a tool in toolc's sandbox could exploit a flaw; ``partly`` if that needs more than the tool."""
 
 Status: TypeAlias = Literal["open", "maybe", "patched"]
-"""``patched``: according to the changelog of the installed package; ``maybe``: possibly fixed by its packager, or
-unknown."""
+"""``patched``: according to the changelog of the installed package; ``maybe``: perhaps fixed by its packager."""
 
 _KERNEL: Final = "kernel"
 """The component whose branches are maintained for years, with fixes that no list contains completely."""
@@ -103,8 +99,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advisory:
-    """A known flaw: its component, what it allows, whether and why toolc's sandboxes are exposed, and the
-    remedy."""
+    """A known flaw: its component, what it allows, whether toolc's sandboxes are exposed, and the remedy."""
 
     id: str
     component: str
@@ -138,7 +133,7 @@ def load(path: Path = PATH) -> tuple[Advisory, ...]:
     return tuple(_advisory(entry) for entry in table["advisory"])
 
 
-def concerning(
+def match_advisories(
     components: Iterable[Component], advisories: Iterable[Advisory], changelog: Callable[[str], str] | None = None
 ) -> Iterator[AdvisoryMatch]:
     """Yield the advisories that affect these components, in the table's order.
@@ -151,27 +146,27 @@ def concerning(
         by_name.setdefault(component.name, []).append(component)
     for advisory in advisories:
         for component in by_name.get(advisory.component, ()):
-            if found := _concern(advisory, component, read):
-                yield found
+            if match := _match(advisory, component, read):
+                yield match
 
 
-def _concern(advisory: Advisory, component: Component, changelog: Callable[[str], str]) -> AdvisoryMatch | None:
+def _match(advisory: Advisory, component: Component, changelog: Callable[[str], str]) -> AdvisoryMatch | None:
     version, since = parse(component.version), parse(advisory.since)
-    fixed = [mended for mended in map(parse, advisory.fixed) if mended]
+    fixed = [release for release in map(parse, advisory.fixed) if release]
     assert since is not None
     if version is None:
         return None
-    stands = standing(version, since, fixed, every_branch=component.name != _KERNEL)
-    if stands == "fixed":
+    status = fix_status(version, since, fixed, every_branch=component.name != _KERNEL)
+    if status == "fixed":
         return None
-    if version.is_packaged and component.package and advisory.id in _ids(changelog(component.package)):
-        note = f"the changelog of the package {component.package} names it as mended"
+    if version.is_packaged and component.package and advisory.id in re.findall(_CVE, changelog(component.package)):
+        note = f"the changelog of the package {component.package} lists it as fixed"
         return AdvisoryMatch(advisory=advisory, component=component, status="patched", note=note)
     if version.is_packaged:
-        note = "may be patched by your distribution, which keeps old numbers and adds fixes"
+        note = "may be patched by your distribution, which keeps old version numbers and adds fixes"
         return AdvisoryMatch(advisory=advisory, component=component, status="maybe", note=note)
-    if stands == "unknown":
-        note = "may be patched in this branch of the kernel, of which that is not recorded here"
+    if status == "unknown":
+        note = "may be patched in this branch of the kernel, for which toolc has no record"
         return AdvisoryMatch(advisory=advisory, component=component, status="maybe", note=note)
     return AdvisoryMatch(advisory=advisory, component=component, status="open")
 
@@ -183,10 +178,6 @@ def installed_changelog(package: str) -> str:
         return gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
     except (OSError, EOFError):
         return ""
-
-
-def _ids(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"CVE-\d{4}-\d+", text))
 
 
 def _advisory(entry: Mapping[str, Any]) -> Advisory:  # Any, because a TOML table holds values of any type

@@ -6,12 +6,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from toolc.doctor.advisories import Component
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.sandbox.docker.api_client import ApiError, NoHostError, find_socket
+from toolc.sandbox.docker.api_client import ApiError, NoDaemonError, find_socket
 from toolc.sandbox.docker.daemon import Daemon, connect
 from toolc.sandbox.oci import probe
 
@@ -19,33 +19,33 @@ PACKAGES: Final = {"docker": "docker.io", "containerd": "containerd", "runc": "r
 """The packages of these programs on Debian and its derivatives, by their names in the advisories."""
 
 _NAMES: Final = {"Engine": "docker", "Podman Engine": "podman", "containerd": "containerd", "runc": "runc"}
-"""The names of components in the daemon's answer, and in the advisories."""
+"""The names of components in the daemon's response, and in the advisories."""
 
 _SECONDS: Final = 10.0
 """How long the daemon, or a runtime that prints its version, may take."""
 
 
 def docker_components() -> tuple[Component, ...]:
-    """Return the daemon, its components, its gVisor and its kernel; nothing if no daemon answers."""
+    """Return the daemon, its components, its gVisor and its kernel; nothing if no daemon responds."""
     try:
         daemon = connect(find_socket(os.environ))
-        answer = daemon.client.call("GET", "/version", timeout=_SECONDS)
-    except (NoHostError, ApiError):
+        version = daemon.client.call("GET", "/version", timeout=_SECONDS)
+    except (NoDaemonError, ApiError):
         return ()
     kernel = Component(name="kernel", version=daemon.kernel)
-    return (*parse_docker_version(answer if isinstance(answer, dict) else {}), *_gvisor(daemon), kernel)
+    return (*parse_docker_version(version if isinstance(version, dict) else {}), *_gvisor(daemon), kernel)
 
 
 def parse_docker_version(version: JsonObject) -> tuple[Component, ...]:
-    """Return the components in the answer to ``GET /version``."""
+    """Return the components in the response to ``GET /version``."""
     listed = version.get("Components")
     parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
     found = [Component(name="docker desktop", version=name[1]) for name in _desktop(version.get("Platform"))]
     for part in parts:
-        said = str(part.get("Name", ""))
-        if "OCI Runtime" in said and "runc" in said:
-            said = "runc"
-        if name := _NAMES.get(said):
+        reported = str(part.get("Name", ""))
+        if "OCI Runtime" in reported and "runc" in reported:
+            reported = "runc"
+        if name := _NAMES.get(reported):
             found.append(Component(name=name, version=_number(part), package=PACKAGES[name]))
     return tuple(found)
 
@@ -60,8 +60,8 @@ def _number(part: JsonObject) -> str:
 
 
 def _desktop(platform: JsonValue) -> Iterator[re.Match[str]]:
-    said = platform.get("Name") if isinstance(platform, dict) else None
-    yield from re.finditer(r"^Docker Desktop (\d\S*)", said if isinstance(said, str) else "")
+    name = platform.get("Name") if isinstance(platform, dict) else None
+    yield from re.finditer(r"^Docker Desktop (\d\S*)", name if isinstance(name, str) else "")
 
 
 def _gvisor(daemon: Daemon) -> Iterator[Component]:
@@ -69,18 +69,19 @@ def _gvisor(daemon: Daemon) -> Iterator[Component]:
     for runtime in daemon.runtimes:
         path = re.search(r"\bpath=(\S+)", runtime.definition)
         program = shutil.which(path[1]) if path else None
-        if runtime.isolation == "gvisor" and program and (said := _asked(program)):
-            yield Component(name="gvisor", version=said, package="runsc")
+        if runtime.isolation == "gvisor" and program and (output := _version_output(program)):
+            version = output.partition("\n")[0].removeprefix("runsc version ")
+            yield Component(name="gvisor", version=version, package="runsc")
 
 
-def _asked(program: str) -> str:
+def _version_output(program: str, seconds: float = _SECONDS) -> str | None:
+    """Return what ``PROGRAM --version`` prints; None if it cannot be run."""
     try:
-        done = subprocess.run(
-            [program, "--version"], env={}, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
+        return subprocess.run(
+            [program, "--version"], env={}, capture_output=True, text=True, timeout=seconds, check=False
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.partition("\n")[0].removeprefix("runsc version ")
+        return None
 
 
 def oci_components() -> tuple[Component, ...]:
@@ -88,22 +89,20 @@ def oci_components() -> tuple[Component, ...]:
     path = probe.runtime()
     if path is None:
         return ()
-    try:
-        done = subprocess.run(
-            [path, "--version"], env={}, capture_output=True, text=True, timeout=probe.VERSION_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    output = _version_output(path, probe.VERSION_SECONDS)
+    if output is None:
         return ()
     system = os.uname()
-    return (
-        *parse_runc_version(done.stdout),
-        Component(name="kernel", version=kernel_version(system.release, system.version)),
-    )
+    kernel = Component(name="kernel", version=kernel_version(system.release, system.version))
+    return (*parse_runc_version(output), kernel)
+
+
+COMPONENTS: Final[dict[str, Callable[[], tuple[Component, ...]]]] = {"docker": docker_components, "oci": oci_components}
+"""The function that returns the components of an engine, by the engine's name."""
 
 
 def parse_runc_version(text: str) -> tuple[Component, ...]:
-    """Parse the version output of runc. A distribution may put the version of its package in place of the
-    commit."""
+    """Parse the version output of runc. A distribution may replace the commit with its package's version."""
     version = re.search(r"^runc version (\S+)", text, re.MULTILINE)
     if version is None:
         return ()

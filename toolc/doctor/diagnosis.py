@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from toolc.doctor.advisories import AdvisoryMatch
 from toolc.doctor.host_report import EngineReport, HostReport, strongest
 from toolc.doctor.probes import EscapeProbe, ProbeResult
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject
 from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.sandbox.base import Capabilities
 
 __all__ = ["Diagnosis", "Probed", "Trial", "to_json"]
 
-Place: TypeAlias = tuple[str, MinIsolation]
+EngineKind: TypeAlias = tuple[str, MinIsolation]
 """The name of an engine, and one of its kinds of isolation."""
 
 
@@ -35,12 +34,12 @@ class Probed:
     """The results of the probes, by name. ``reason`` says why they could not be run; else it is empty."""
 
     reason: str = ""
-    answers: dict[str, ProbeResult] = field(default_factory=dict)
+    results: dict[str, ProbeResult] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
         """Whether a probe failed, or none could be run."""
-        return bool(self.reason) or any(answer.verdict == "failed" for answer in self.answers.values())
+        return bool(self.reason) or any(each.verdict == "failed" for each in self.results.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +48,9 @@ class Diagnosis:
 
     host: HostReport
     engines: tuple[EngineReport, ...]
-    trials: dict[Place, Trial]
+    trials: dict[EngineKind, Trial]
     probes: tuple[EscapeProbe, ...] = ()
-    probed: dict[Place, Probed] = field(default_factory=dict)
+    probed: dict[EngineKind, Probed] = field(default_factory=dict)
 
     @property
     def works(self) -> bool:
@@ -98,14 +97,14 @@ def to_json(diagnosis: Diagnosis) -> JsonObject:
 def _engine(report: EngineReport, diagnosis: Diagnosis) -> JsonObject:
     return {
         "name": report.name,
-        "available": report.probe.available,
-        "version": report.probe.version,
-        "reason": report.probe.reason,
+        "available": report.status.available,
+        "version": report.status.version,
+        "reason": report.status.reason,
         "components": [{"name": each.name, "version": each.version} for each in report.components],
         "isolation": [
             _offered(offered, diagnosis.trials[report.name, offered.isolation]) for offered in report.capabilities
         ],
-        "advisories": [_concern(concern) for concern in report.concerns],
+        "advisories": [_advisory(each) for each in report.advisories],
         "remedies": [{"lacks": each.lacks, "remedy": each.remedy} for each in report.remedies],
     }
 
@@ -120,22 +119,22 @@ def _offered(offered: Capabilities, trial: Trial) -> JsonObject:
         "kind": offered.isolation,
         "call": call,
         "limits": {name: offered.limit(name).level for name in LIMITS},
-        "workspaces": _list(offered.workspaces),
-        "users": _list(offered.users),
+        "workspaces": [*offered.workspaces],
+        "users": [*offered.users],
         "images": offered.images,
-        "notes": _list(offered.notes),
+        "notes": [*offered.notes],
     }
 
 
-def _concern(concern: AdvisoryMatch) -> JsonObject:
-    advisory = concern.advisory
+def _advisory(match: AdvisoryMatch) -> JsonObject:
+    advisory = match.advisory
     return {
         "id": advisory.id,
         "component": advisory.component,
-        "version": concern.component.version,
+        "version": match.component.version,
         "affected": advisory.affected,
-        "status": concern.status,
-        "note": concern.note,
+        "status": match.status,
+        "note": match.note,
         "allows": advisory.allows,
         "exposed": advisory.exposed,
         "because": advisory.because,
@@ -153,14 +152,10 @@ def _probe(probe: EscapeProbe, diagnosis: Diagnosis) -> JsonObject:
             {
                 "engine": name,
                 "isolation": isolation,
-                "verdict": probed.answers[probe.name].verdict,
-                "found": probed.answers[probe.name].found,
+                "verdict": probed.results[probe.name].verdict,
+                "found": probed.results[probe.name].found,
             }
             for (name, isolation), probed in diagnosis.probed.items()
             if not probed.reason
         ],
     }
-
-
-def _list(words: Sequence[str]) -> JsonValue:
-    return [*words]

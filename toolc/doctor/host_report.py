@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from toolc.doctor.advisories import AdvisoryMatch, Component, concerning, load
+from toolc.doctor.advisories import AdvisoryMatch, Component, load, match_advisories
+from toolc.doctor.components import COMPONENTS
 from toolc.model.names import ENGINES
 from toolc.model.plan import Profile
 from toolc.sandbox.base import ISOLATION, Capabilities, Engine, EngineStatus, unenforced
@@ -46,15 +46,15 @@ class EngineReport:
     """One engine: its components, what it enforces with each kind of isolation, and what would improve it."""
 
     name: str
-    probe: EngineStatus
+    status: EngineStatus
     components: tuple[Component, ...] = ()
     capabilities: tuple[Capabilities, ...] = ()
-    concerns: tuple[AdvisoryMatch, ...] = ()
+    advisories: tuple[AdvisoryMatch, ...] = ()
     remedies: tuple[Recommendation, ...] = ()
 
 
 def report_host() -> HostReport:
-    """Return a description of this machine, as far as it matters for sandboxes. Never raises."""
+    """Return a description of this machine, for sandboxes. Never raises."""
     return HostReport(
         system=_system(),
         kernel=f"{platform.system()} {platform.release()}",
@@ -64,35 +64,32 @@ def report_host() -> HostReport:
 
 
 def report_engines(names: Sequence[str] = ENGINES) -> tuple[EngineReport, ...]:
-    """Return a report about each of these engines. Query its daemon or programs; start no sandbox, and never
-    raise."""
-    advisories = load()
-    found = []
+    """Return a report about each of these engines. Never raise, and start no sandbox."""
+    table = load()
+    reports = []
     for name in names:
         engine = load_engine(name)
-        probe = engine.probe()
-        made_of: tuple[Component, ...] = ()
-        if probe.available:
-            made_of = getattr(importlib.import_module("toolc.doctor.components"), f"{name}_components")()
-        found.append(describe(engine, probe, made_of, tuple(concerning(made_of, advisories))))
-    return tuple(found)
+        status = engine.probe()
+        components = COMPONENTS[name]() if status.available else ()
+        reports.append(describe(engine, status, components, tuple(match_advisories(components, table))))
+    return tuple(reports)
 
 
 def describe(
-    engine: Engine, probe: EngineStatus, components: tuple[Component, ...], concerns: tuple[AdvisoryMatch, ...]
+    engine: Engine, status: EngineStatus, components: tuple[Component, ...], advisories: tuple[AdvisoryMatch, ...]
 ) -> EngineReport:
     """Return the report about one engine, from its status and capabilities."""
-    if not probe.available:
-        remedy = Recommendation(lacks=probe.reason, remedy=probe.remedy)
-        return EngineReport(name=engine.name, probe=probe, remedies=(remedy,))
+    if not status.available:
+        remedy = Recommendation(lacks=status.reason, remedy=status.remedy)
+        return EngineReport(name=engine.name, status=status, remedies=(remedy,))
     capabilities = engine.capabilities()
     return EngineReport(
         name=engine.name,
-        probe=probe,
+        status=status,
         components=components,
         capabilities=capabilities,
-        concerns=concerns,
-        remedies=(*_limits(capabilities), *_isolation(engine, capabilities), *_updates(concerns)),
+        advisories=advisories,
+        remedies=(*_limits(capabilities), *_isolation(engine, capabilities), *_updates(advisories)),
     )
 
 
@@ -118,22 +115,17 @@ def _isolation(engine: Engine, capabilities: Sequence[Capabilities]) -> list[Rec
     """Return the next stronger kind of isolation, and why it is not available."""
     best = max((ISOLATION.index(offered.isolation) for offered in capabilities), default=0)
     for wanted in ISOLATION[best + 1 :]:
-        reason = engine.unsupported_reason(Profile(min_isolation=wanted))
-        return (
-            [Recommendation(lacks=f"min_isolation: {wanted} cannot be had.", remedy=_sentence(reason))]
-            if reason
-            else []
-        )
+        if reason := engine.unsupported_reason(Profile(min_isolation=wanted)):
+            return [Recommendation(lacks=f"min_isolation: {wanted} is not available.", remedy=_sentence(reason))]
+        break
     return []
 
 
-def _updates(concerns: Sequence[AdvisoryMatch]) -> list[Recommendation]:
+def _updates(advisories: Sequence[AdvisoryMatch]) -> list[Recommendation]:
     return [
-        Recommendation(
-            lacks=f"{concern.advisory.id} ({concern.component.name}) is open.", remedy=concern.advisory.remedy
-        )
-        for concern in concerns
-        if concern.status == "open" and concern.advisory.exposed != "no"
+        Recommendation(lacks=f"{each.advisory.id} ({each.component.name}) is open.", remedy=each.advisory.remedy)
+        for each in advisories
+        if each.status == "open" and each.advisory.exposed != "no"
     ]
 
 
@@ -168,12 +160,12 @@ def describe_cgroup(mountinfo: str) -> str:
 def restrictions(read: Read) -> list[str]:
     """Return the restrictions by the kernel's settings and modules, one sentence each."""
     found = [
-        f"Ordinary users may not make user namespaces ({name} is {value}); to allow it: {remedy}"
+        f"Ordinary users may not create user namespaces ({name} is {value}); to allow it: {remedy}"
         for name, value, remedy in oci_probe.NEEDED_SETTINGS
         if read(f"/proc/sys/{name.replace('.', '/')}") == str(value)
     ]
     if read("/sys/module/apparmor/parameters/enabled") != "Y" and not read("/sys/fs/selinux/enforce"):
-        found.append("Neither AppArmor nor SELinux is on: namespaces and the system call filter stand alone.")
+        found.append("Neither AppArmor nor SELinux is on: only namespaces and the system call filter isolate tools.")
     if read("/sys/fs/selinux/enforce") == "0":
         found.append("SELinux only logs (permissive); to enforce: setenforce 1")
     if "Seccomp:" not in read("/proc/self/status"):

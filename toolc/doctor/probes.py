@@ -62,7 +62,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Host:
-    """What the probes look for on this machine, all of it created for them."""
+    """What the probes look for on this machine; all of it is created for them."""
 
     word: str
     socket_name: str
@@ -112,10 +112,10 @@ def run_probes(
         found = _attempts(executor, host)
         tested = [tool for tool in registry if tool.tests]
         with ThreadPoolExecutor(CALLERS) as pool:
-            answers = pool.map(lambda tool: _beyond_limit(executor, tool, named[tool.name]), tested)
-        found |= {tool.name: answer for tool, answer in zip(tested, answers, strict=True)}
+            results = pool.map(lambda tool: _beyond_limit(executor, tool, named[tool.name]), tested)
+        found |= {tool.name: result for tool, result in zip(tested, results, strict=True)}
         found |= _traces(executor, host)
-    return {probe.name: _judged(probe, found[probe.name], isolation, accepted) for probe in probes}
+    return {probe.name: _adjust(probe, found[probe.name], isolation, accepted) for probe in probes}
 
 
 def _registered(tool: ToolSpec) -> RegisteredTool:
@@ -123,24 +123,24 @@ def _registered(tool: ToolSpec) -> RegisteredTool:
     return RegisteredTool(spec=tool, surface_digest=known.surface, effect_digest=known.effect)
 
 
-def _judged(probe: EscapeProbe, answer: ProbeResult, isolation: MinIsolation, accepted: tuple[str, ...]) -> ProbeResult:
-    if answer.verdict == "held":
-        return answer
+def _adjust(probe: EscapeProbe, result: ProbeResult, isolation: MinIsolation, accepted: tuple[str, ...]) -> ProbeResult:
+    if result.verdict == "held":
+        return result
     if probe.own_kernel and isolation != "namespace":
-        return ProbeResult("own", "its own kernel's")
+        return ProbeResult("own", "only in its own kernel")
     if probe.limit in accepted:
         return ProbeResult("unenforced", "not enforced here, which you have accepted")
-    return answer
+    return result
 
 
 def _attempts(executor: Executor, host: _Host) -> dict[str, ProbeResult]:
     result = executor.run("attempts", host.arguments())
     if result.is_error or not result.structured or not isinstance(result.structured[0], dict):
-        raise InfrastructureError(f"the attempts did not end as they should: {result.text}")
-    said: Mapping[str, object] = result.structured[0]
+        raise InfrastructureError(f"the tool of the escape attempts failed: {result.text}")
+    outcomes: Mapping[str, object] = result.structured[0]
     return {
         name: ProbeResult("held") if each == "refused" else ProbeResult("failed", str(each))
-        for name, each in said.items()
+        for name, each in outcomes.items()
     }
 
 
@@ -153,33 +153,32 @@ def _beyond_limit(executor: Executor, tool: ToolSpec, probe: EscapeProbe) -> Pro
         return ProbeResult("held") if tool.name == "stop_process_1" else ProbeResult("failed", str(error))
     if probe.ended_by_memory and result.error and result.error.kind == "out_of_memory":
         return ProbeResult("held")
-    # None of them expects files of a workspace.
-    problems = list(compare(test.expect, result, Path()))
-    return ProbeResult("failed", problems[0]) if problems else ProbeResult("held")
+    # None of these tests expects files in a workspace.
+    return _expect_none(iter(compare(test.expect, result, Path())))
 
 
 def _traces(executor: Executor, host: _Host) -> dict[str, ProbeResult]:
     found = {
-        "follow_link": _silent(executor.run("follow_link", {})),
-        "write_read_only": _silent(executor.run("write_read_only", {})),
+        "follow_link": _expect_silence(executor.run("follow_link", {})),
+        "write_read_only": _expect_silence(executor.run("write_read_only", {})),
     }
     executor.run("leave_processes", {"word": host.word})
-    found["leave_processes"] = _nothing(_processes_with(host.word))
+    found["leave_processes"] = _expect_none(_processes_with(host.word))
     executor.run("leave_files", {"word": host.word})
-    found["leave_files"] = _nothing(_files_with(host.word))
-    found["find_files"] = _silent(executor.run("find_files", {}))
-    found["leave_mounts"] = _nothing(_mounts_with(str(host.workspace.parent)))
+    found["leave_files"] = _expect_none(_files_with(host.word))
+    found["find_files"] = _expect_silence(executor.run("find_files", {}))
+    found["leave_mounts"] = _expect_none(_mounts_with(str(host.workspace.parent)))
     return found
 
 
-def _silent(result: ToolResult) -> ProbeResult:
+def _expect_silence(result: ToolResult) -> ProbeResult:
     """Return ``held`` if the tool printed nothing, or returned an empty list; else ``failed``."""
     if result.structured is not None and not result.is_error:
         return ProbeResult("failed", str(result.structured[0])) if result.structured[0] else ProbeResult("held")
     return ProbeResult("failed", result.text.strip()) if result.text.strip() else ProbeResult("held")
 
 
-def _nothing(found: Iterator[str]) -> ProbeResult:
+def _expect_none(found: Iterator[str]) -> ProbeResult:
     first = next(found, None)
     return ProbeResult("held") if first is None else ProbeResult("failed", first)
 
@@ -210,11 +209,10 @@ def _mounts_with(folder: str) -> Iterator[str]:
 
 @contextmanager
 def _host() -> Iterator[_Host]:
-    """Create a secret file, a variable, an abstract socket, a port, and a workspace with a link that leads out of
-    it."""
+    """Create a secret file, a variable, an abstract socket, a port, and a workspace with a link out of it."""
     word = f"toolc-probe-{secrets.token_hex(8)}"
-    with ExitStack() as held:
-        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="toolc-probe-"))).resolve()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="toolc-probe-"))).resolve()
         folder.chmod(0o755)
         secret, workspace = folder / "secret", folder / "workspace"
         secret.write_text(word, encoding="utf-8")
@@ -222,10 +220,10 @@ def _host() -> Iterator[_Host]:
         (workspace / "kept").write_text("kept", encoding="utf-8")
         (workspace / "link").symlink_to(folder)
         os.environ["TOOLC_PROBE"] = word
-        held.callback(os.environ.pop, "TOOLC_PROBE", None)
-        port = held.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
+        stack.callback(os.environ.pop, "TOOLC_PROBE", None)
+        port = stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
         if sys.platform == "linux":  # only Linux has abstract sockets
-            listener = held.enter_context(socket.socket(socket.AF_UNIX))
+            listener = stack.enter_context(socket.socket(socket.AF_UNIX))
             listener.bind(f"\0{word}")
             listener.listen()
         yield _Host(word=word, socket_name=word, port=port, secret=secret, workspace=workspace)

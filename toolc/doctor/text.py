@@ -24,7 +24,7 @@ _WORDS: Final = {"held": "ok", "failed": "FAILED", "own": "own", "unenforced": "
 
 _OTHERS: Final[dict[Verdict, str]] = {
     "own": "reached only the sandbox's own kernel",
-    "unenforced": "about limits that you have accepted to do without",
+    "unenforced": "for limits that you have accepted as not enforced",
 }
 """The verdicts that neither held nor failed, as shown in the summary."""
 
@@ -50,12 +50,12 @@ def _host(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _engine(report: EngineReport, diagnosis: Diagnosis) -> Iterator[str]:
-    if not report.probe.available:
+    if not report.status.available:
         yield f"{report.name} does not work"
-        yield from _wrapped("  ", report.probe.reason)
+        yield from _wrapped("  ", report.status.reason)
         return
-    yield f"{report.name} {report.probe.version}"
-    yield from _field("made of", ", ".join(f"{each.name} {each.version}" for each in report.components))
+    yield f"{report.name} {report.status.version}"
+    yield from _field("components", ", ".join(f"{each.name} {each.version}" for each in report.components))
     for offered in report.capabilities:
         yield from _offered(offered, diagnosis.trials[report.name, offered.isolation])
 
@@ -63,10 +63,10 @@ def _engine(report: EngineReport, diagnosis: Diagnosis) -> Iterator[str]:
 def _offered(offered: Capabilities, trial: Trial) -> Iterator[str]:
     yield f"  isolation: {offered.isolation}"
     if trial.reason:
-        yield from _field("a call", f"could not be made: {trial.reason}")
+        yield from _field("test call", f"failed: {trial.reason}")
     else:
-        seen = f"took {trial.milliseconds:.0f} ms, as user {trial.user}, with Python {trial.python}"
-        yield from _field("a call", seen)
+        result = f"took {trial.milliseconds:.0f} ms, as user {trial.user}, with Python {trial.python}"
+        yield from _field("test call", result)
     weak = unenforced(offered)
     enforced = ", ".join(name for name in LIMITS if name not in weak)
     yield from _field("limits", "all enforced" if not weak else f"enforced: {enforced}")
@@ -85,32 +85,28 @@ def _advisories(reports: Sequence[EngineReport]) -> Iterator[str]:
     """Yield each flaw once, with the engines that it affects; first those that a tool might exploit."""
     engines: dict[AdvisoryMatch, list[str]] = {}
     for report in reports:
-        for concern in report.concerns:
-            engines.setdefault(concern, []).append(report.name)
+        for match in report.advisories:
+            engines.setdefault(match, []).append(report.name)
     if not engines:
         return
     serious = [each for each in engines if each.status != "patched" and each.advisory.exposed != "no"]
-    yield f"known flaws of these versions: {len(engines)}, of which a tool might use {len(serious)}"
-    for concern in serious:
-        advisory = concern.advisory
-        yield f"  {advisory.id}  {_component(concern)} ({', '.join(engines[concern])}); {advisory.affected}"
+    yield f"known vulnerabilities of these versions: {len(engines)}, of which tools might exploit {len(serious)}"
+    for match in serious:
+        advisory = match.advisory
+        yield f"  {advisory.id}  {_component(match)} ({', '.join(engines[match])}); {advisory.affected}"
         yield from _field("allows", advisory.allows)
         yield from _field("exposed", f"{advisory.exposed}: {advisory.because}")
-        yield from _field("status", concern.note or "open")
+        yield from _field("status", match.note or "open")
         yield from _field("to do", advisory.remedy)
-    for concern in engines:
-        if concern not in serious:
-            yield from _harmless(concern)
+    for match in engines:
+        if match not in serious:
+            advisory, patched = match.advisory, match.status == "patched"
+            why = f"patched: {match.note}" if patched else f"tools cannot exploit it: {advisory.because}"
+            yield from _wrapped(f"  {advisory.id}  ", f"{_component(match)}, {advisory.affected}; {why}")
 
 
-def _harmless(concern: AdvisoryMatch) -> Iterator[str]:
-    advisory = concern.advisory
-    why = f"patched: {concern.note}" if concern.status == "patched" else f"no use to a tool: {advisory.because}"
-    yield from _wrapped(f"  {advisory.id}  ", f"{_component(concern)}, {advisory.affected}; {why}")
-
-
-def _component(concern: AdvisoryMatch) -> str:
-    return f"{concern.component.name} {concern.component.version}"
+def _component(match: AdvisoryMatch) -> str:
+    return f"{match.component.name} {match.component.version}"
 
 
 def _strongest(diagnosis: Diagnosis) -> Iterator[str]:
@@ -142,15 +138,15 @@ def _probes(diagnosis: Diagnosis) -> Iterator[str]:
         f"{name} {isolation}" if isolation != "namespace" else name: probed
         for (name, isolation), probed in diagnosis.probed.items()
     }
-    asked = {name: probed for name, probed in columns.items() if not probed.reason}
+    run = {name: probed for name, probed in columns.items() if not probed.reason}
     width = max(len(probe.tries) for probe in diagnosis.probes) + 2
-    yield "  ".join([f"{'a tool tries to':<{width}}", *asked]).rstrip()
+    yield "  ".join([f"{'a tool tries to':<{width}}", *run]).rstrip()
     group = ""
     for probe in diagnosis.probes:
         if probe.group != group:
             group = probe.group
             yield group
-        cells = [f"{_WORDS[probed.answers[probe.name].verdict]:<{len(name)}}" for name, probed in asked.items()]
+        cells = [f"{_WORDS[probed.results[probe.name].verdict]:<{len(name)}}" for name, probed in run.items()]
         yield "  ".join([f"  {probe.tries:<{width - 2}}", *cells]).rstrip()
     for name, probed in columns.items():
         yield from _summary(name, probed, diagnosis.probes)
@@ -160,14 +156,14 @@ def _summary(name: str, probed: Probed, probes: Sequence[EscapeProbe]) -> Iterat
     if probed.reason:
         yield from _wrapped("", f"{name} could not be probed: {probed.reason}")
         return
-    verdicts = [answer.verdict for answer in probed.answers.values()]
+    verdicts = [result.verdict for result in probed.results.values()]
     others = "".join(f", {count} {words}" for key, words in _OTHERS.items() if (count := verdicts.count(key)))
     yield f"{name}: {verdicts.count('held')} of {len(verdicts)} probes held{others}"
     for probe in probes:
-        answer = probed.answers[probe.name]
-        if answer.verdict == "failed":
+        result = probed.results[probe.name]
+        if result.verdict == "failed":
             yield from _wrapped("  ", f"FAILED: a tool could {probe.tries}. {probe.means}")
-            yield from _wrapped("    ", f"found: {answer.found}")
+            yield from _wrapped("    ", f"found: {result.found}")
 
 
 def _field(name: str, text: str) -> Iterator[str]:

@@ -10,5 +10,5 @@ May import: ``toolc.guest``, ``toolc.data`` and ``toolc.model``. The order of th
 Public names: ``Capabilities``, ``ContentDigests``, ``Engine``, ``EngineSandbox``, ``EngineStatus``, ``ImageUsed``,
 ``Leftover``, ``format_limits``, ``unenforced``, ``ISOLATION`` (``base``); ``guest_limits``, ``tmpfs_bounds``,
 ``FILES``, ``HOSTNAME``, ``LOOPBACK``, ``MASKED_PATHS``, ``READONLY_PATHS`` (``isolation``); ``close_unused``,
-``EngineSelection``, ``in_use``, ``load``, ``probe``, ``select``, ``selection`` (``selection``).
+``EngineSelection``, ``in_use``, ``load``, ``probe``, ``select``, ``selection_of`` (``selection``).
 """

@@ -52,7 +52,7 @@ class Enforcement:
     """How well a limit is enforced.
 
     ``reason`` and ``remedy`` are sentences: why the limit is not fully enforced, and what to do about it.
-    ``instead`` names what is limited in its place (``nothing``, ``each process by itself``).
+    ``instead`` names what is limited in its place (``nothing``, ``each process separately``).
     """
 
     level: Level = "enforced"

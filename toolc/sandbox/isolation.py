@@ -52,9 +52,9 @@ READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/pr
 FILE_BYTES: Final = 4096
 """A tmpfs allows one file per this number of bytes. A file costs about a kilobyte of kernel memory."""
 
-LEAST_FILES: Final = 1024
+MIN_INODES: Final = 1024
 
 
 def tmpfs_bounds(size_bytes: int) -> tuple[str, str]:
     """Return the tmpfs options for this size, with a limit for inodes: empty files have no size but use memory."""
-    return f"size={size_bytes}", f"nr_inodes={max(size_bytes // FILE_BYTES, LEAST_FILES)}"
+    return f"size={size_bytes}", f"nr_inodes={max(size_bytes // FILE_BYTES, MIN_INODES)}"

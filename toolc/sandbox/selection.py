@@ -15,7 +15,7 @@ from toolc.model.names import AUTO, ENGINES, engine_names
 from toolc.model.plan import LimitName, Profile
 from toolc.sandbox.base import Engine, EngineStatus, format_fallbacks, offer, unenforced
 
-__all__ = ["EngineSelection", "close_unused", "in_use", "load", "probe", "select", "selection"]
+__all__ = ["EngineSelection", "close_unused", "in_use", "load", "probe", "select", "selection_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class EngineSelection:
     instead: str = ""
 
 
-def selection(engine: Engine, profile: Profile, notes: tuple[str, ...] = ()) -> EngineSelection:
+def selection_of(engine: Engine, profile: Profile, notes: tuple[str, ...] = ()) -> EngineSelection:
     """Return the selection of an engine that does not refuse ``profile``, with the limits it does not enforce."""
     offered = offer(engine.capabilities(), profile.min_isolation)
     weak = unenforced(offered)
@@ -69,17 +69,17 @@ def select(name: str, profile: Profile) -> EngineSelection:
     if name != AUTO:
         objection = _objection(name, profile)
         if objection is None:
-            return selection(load(name), profile)
-        raise NoEngineError(f"the {name} engine cannot run this call: {objection.whole()}")
+            return selection_of(load(name), profile)
+        raise NoEngineError(f"the {name} engine cannot run this call: {objection}")
     objections: dict[str, _Objection] = {}
     for each in ENGINES:
         objection = _objection(each, profile)
         if objection is None:
-            # These notes are part of every call, so they have no remedies; `toolc doctor` prints those.
+            # These notes are part of every call, so they have no remedies. `toolc doctor` prints those.
             notes = (f"{other}: {found.reason}" for other, found in objections.items())
-            return selection(load(each), profile, tuple(notes))
+            return selection_of(load(each), profile, tuple(notes))
         objections[each] = objection
-    sentences = (_sentence(f"{each}: {found.whole()}") for each, found in objections.items())
+    sentences = (_sentence(f"{each}: {found}") for each, found in objections.items())
     raise NoEngineError("no engine on this host can run this call. " + " ".join(sentences))
 
 
@@ -127,8 +127,7 @@ class _Objection:
     reason: str
     remedy: str = ""
 
-    def whole(self) -> str:
-        """Return both, as sentences."""
+    def __str__(self) -> str:
         return f"{_sentence(self.reason)} {self.remedy}" if self.remedy else self.reason
 
 
@@ -137,8 +136,8 @@ def _objection(name: str, profile: Profile) -> _Objection | None:
     found = probe(name)
     if not found.available:
         return _Objection(found.reason, found.remedy)
-    refusal = load(name).unsupported_reason(profile)
-    return None if refusal is None else _Objection(refusal)
+    reason = load(name).unsupported_reason(profile)
+    return None if reason is None else _Objection(reason)
 
 
 def _sentence(text: str) -> str:

@@ -44,11 +44,13 @@ def make_image(language: str) -> None:
     if build is None:
         return
     tag, client = build_tag(build), connect(find_socket(os.environ)).client
-    if not docker_build.has(client, tag):
+    if not docker_build.has_image(client, tag):
         said: list[str] = []
         labels = {BUILD_LABEL: tag, BASE_LABEL: base_tag()}
         folder = FOLDER / language / build.folder
-        docker_build.build(client, folder=folder, tag=tag, base=base_tag(), labels=labels, say=said.append)
+        docker_build.build_folder(
+            client, folder=folder, tag=tag, base=base_tag(), labels=labels, on_progress=said.append
+        )
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ CONCERNS = (
     AdvisoryMatch(advisory=RACE, component=RUNC, status="maybe", note="may be patched by your distribution"),
 )
 WEAK = Enforcement(
-    level="approximate", reason="No control group with memory is delegated.", instead="each process by itself"
+    level="approximate", reason="No control group with memory is delegated.", instead="each process separately"
 )
 HOST = HostReport(
     system="Debian GNU/Linux 12 (bookworm)",
@@ -54,22 +54,22 @@ HOST = HostReport(
 ENGINES = (
     EngineReport(
         name="docker",
-        probe=Availability(available=True, version="28.3.0"),
+        status=Availability(available=True, version="28.3.0"),
         components=(Component(name="docker", version="28.3.0"), RUNC),
         capabilities=(Capabilities(), Capabilities(isolation="gvisor", notes=("Memory ends the whole sandbox.",))),
-        concerns=CONCERNS,
+        advisories=CONCERNS,
     ),
     EngineReport(
         name="oci",
-        probe=Availability(available=True, version="1.1.5"),
+        status=Availability(available=True, version="1.1.5"),
         components=(RUNC,),
         capabilities=(Capabilities(weak={"memory": WEAK}, users=("owner",)),),
-        concerns=CONCERNS,
+        advisories=CONCERNS,
         remedies=(Recommendation(lacks="limits.memory: No control group.", remedy="Run it as root."),),
     ),
     EngineReport(
         name="other",
-        probe=Availability(available=False, reason="It is not installed.", remedy="Install it."),
+        status=Availability(available=False, reason="It is not installed.", remedy="Install it."),
         remedies=(Recommendation(lacks="It is not installed.", remedy="Install it."),),
     ),
 )
@@ -95,25 +95,25 @@ Debian GNU/Linux 12 (bookworm), Linux 6.1.0-18-amd64, cgroup v2
   Neither AppArmor nor SELinux is on.
 
 docker 28.3.0
-    made of    docker 28.3.0, runc 1.1.5+ds1-1+deb12u1
+    components docker 28.3.0, runc 1.1.5+ds1-1+deb12u1
   isolation: namespace
-    a call     took 210 ms, as user 65534:65534, with Python 3.11.2
+    test call  took 210 ms, as user 65534:65534, with Python 3.11.2
     limits     all enforced
     workspaces none, ro, rw, transaction
     users      owner, nobody, root
   isolation: gvisor
-    a call     could not be made: the runtime does not start; add --network=none
+    test call  failed: the runtime does not start; add --network=none
     limits     all enforced
     workspaces none, ro, rw, transaction
     users      owner, nobody, root
     note       Memory ends the whole sandbox.
 
 oci 1.1.5
-    made of    runc 1.1.5+ds1-1+deb12u1
+    components runc 1.1.5+ds1-1+deb12u1
   isolation: namespace
-    a call     took 210 ms, as user 65534:65534, with Python 3.11.2
+    test call  took 210 ms, as user 65534:65534, with Python 3.11.2
     limits     enforced: timeout, cpus, pids, output, tmp, files, file_size
-               memory: not enforced; limited instead: each process by itself
+               memory: not enforced; limited instead: each process separately
                No control group with memory is delegated.
     workspaces none, ro, rw, transaction
     users      owner
@@ -121,14 +121,14 @@ oci 1.1.5
 other does not work
   It is not installed.
 
-known flaws of these versions: 2, of which a tool might use 1
+known vulnerabilities of these versions: 2, of which tools might exploit 1
   CVE-2025-31133  runc 1.1.5+ds1-1+deb12u1 (docker, oci); fixed in 1.2.8, 1.3.3
     allows     escape by a swapped /dev/null
     exposed    partly: it takes a hostile image
     status     may be patched by your distribution
     to do      Update runc to 1.2.8, 1.3.3 or later.
-  CVE-2025-52565  runc 1.1.5+ds1-1+deb12u1, since 1.0.0-rc3, fixed in 1.2.8, 1.3.3; no use to a tool: no sandbox is
-                  given a terminal
+  CVE-2025-52565  runc 1.1.5+ds1-1+deb12u1, since 1.0.0-rc3, fixed in 1.2.8, 1.3.3; tools cannot exploit it: no
+                  sandbox is given a terminal
 
 strongest here: min_isolation: namespace, by docker, with every limit enforced
 
@@ -145,7 +145,7 @@ def test_the_whole_as_text() -> None:
 
 
 def probed(*answers: ProbeResult) -> Probed:
-    return Probed(answers=dict(zip(("bpf", "tunnel", "memory"), answers, strict=True)))
+    return Probed(results=dict(zip(("bpf", "tunnel", "memory"), answers, strict=True)))
 
 
 PROBED = Diagnosis(
@@ -172,8 +172,8 @@ def test_probes_are_a_table_with_a_summary_and_the_meaning_of_what_failed() -> N
         "limits\n"
         "  use more memory     ok      accepted       ok\n"
         "docker: 3 of 3 probes held\n"
-        "docker gvisor: 1 of 3 probes held, 1 reached only the sandbox's own kernel, 1 about limits that you have "
-        "accepted to do without\n"
+        "docker gvisor: 1 of 3 probes held, 1 reached only the sandbox's own kernel, 1 for limits that you have "
+        "accepted as not enforced\n"
         "oci: 2 of 3 probes held\n"
         "  FAILED: a tool could load a BPF program. Most escapes began there.\n"
         "    found: let through: EINVAL\n"
@@ -184,7 +184,7 @@ def test_probes_are_a_table_with_a_summary_and_the_meaning_of_what_failed() -> N
 def test_what_a_tool_has_said_cannot_move_the_cursor() -> None:
     failed = Diagnosis(
         host=HOST, engines=(), trials={}, probes=PROBES[:1],
-        probed={("oci", "namespace"): Probed(answers={"bpf": ProbeResult("failed", "\x1b[2J")})},
+        probed={("oci", "namespace"): Probed(results={"bpf": ProbeResult("failed", "\x1b[2J")})},
     )  # fmt: skip
     assert "found: \\x1b[2J\n" in to_text(failed)
 

@@ -14,7 +14,7 @@ import docker
 import pytest
 
 from toolc.model.errors import InfrastructureError
-from toolc.sandbox.docker.api_client import NoHostError, find_socket
+from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
 from toolc.sandbox.docker.image_builder import base_tag
 
 PATIENCE = 60.0
@@ -41,7 +41,7 @@ def api() -> Iterator[docker.APIClient]:
         api = docker.APIClient(base_url=f"unix://{find_socket(os.environ)}", version="auto")
         if not api.images(base_tag()):
             pytest.skip("needs the base image")
-    except (NoHostError, InfrastructureError, docker.errors.DockerException) as error:
+    except (NoDaemonError, InfrastructureError, docker.errors.DockerException) as error:
         pytest.skip(f"needs a Docker daemon: {error}")
     yield api
     api.close()

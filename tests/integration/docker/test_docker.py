@@ -21,7 +21,7 @@ from docker_cases import client, containers, engine, line, output, own_container
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MIB, Limits
-from toolc.sandbox.docker import container as docker_container
+from toolc.sandbox.docker import engine as docker_engine
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host.kernel import TRIES
@@ -369,7 +369,7 @@ def test_a_workspace_that_vanished_is_an_error(engine: DockerEngine, client: Cli
     profile = Profile(workspace=workspace(folder))
     folder.rmdir()
     before = own_containers(client)
-    with pytest.raises(InfrastructureError, match=f"sees no folder {folder}: it was removed, or"):
+    with pytest.raises(InfrastructureError, match=f"cannot find the workspace {folder}: it was removed, or"):
         engine.start(profile, python("pass"))
     assert own_containers(client) == before
 
@@ -381,7 +381,7 @@ def test_an_interrupted_start_leaves_nothing(
         raise KeyboardInterrupt
 
     before = own_containers(client)
-    monkeypatch.setattr("toolc.sandbox.docker.container.start", interrupt)
+    monkeypatch.setattr("toolc.sandbox.docker.engine.start_container", interrupt)
     with pytest.raises(KeyboardInterrupt):
         engine.start(Profile(), python("pass"))
     assert own_containers(client) == before
@@ -392,14 +392,14 @@ def test_a_start_that_fails_in_passing_is_made_again(
     engine: DockerEngine, client: Client, monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
     """As on a busy machine with cgroup v1."""
-    really, starts, before = docker_container.start, iter(range(100)), own_containers(client)
+    really, starts, before = docker_engine.start_container, iter(range(100)), own_containers(client)
 
     def start(client: Client, container: str) -> None:
         if next(starts) < failures:
             raise ApiError("OCI runtime create failed: write /sys/fs/cgroup/cpu/x/cgroup.procs: invalid argument", 400)
         really(client, container)
 
-    monkeypatch.setattr(docker_container, "start", start)
+    monkeypatch.setattr(docker_engine, "start_container", start)
     if failures < TRIES:
         assert run(engine, Profile(), "print('fine')") == "fine\n"
     else:

@@ -43,8 +43,8 @@ def behind(silent: SilentDaemon) -> Iterator[DockerEngine]:
 @pytest.mark.parametrize(
     ("request_line", "module", "deadline"),
     [
-        pytest.param(r"GET /version", docker_daemon, "ASK_SECONDS", id="version"),
-        pytest.param(r"GET \S*/info", docker_daemon, "ASK_SECONDS", id="info"),
+        pytest.param(r"GET /version", docker_daemon, "QUERY_SECONDS", id="version"),
+        pytest.param(r"GET \S*/info", docker_daemon, "QUERY_SECONDS", id="info"),
         pytest.param(r"GET \S*/images/", container, "INSPECT_SECONDS", id="image"),
         pytest.param(r"GET \S*/events", container, "OPEN_SECONDS", id="events"),
         pytest.param(r"POST \S*/containers/create", container, "CREATE_SECONDS", id="create"),
@@ -104,7 +104,7 @@ def test_a_daemon_that_does_not_answer_lets_another_engine_have_the_next_call(
     silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(container, "OPEN_SECONDS", SHORT)
-    monkeypatch.setattr(docker_daemon, "ASK_SECONDS", SHORT)
+    monkeypatch.setattr(docker_daemon, "QUERY_SECONDS", SHORT)
     monkeypatch.setattr(container, "REMOVE_SECONDS", SHORT)
     assert behind.unsupported_reason(Profile()) is None
     silent.swallow = "."

@@ -119,7 +119,7 @@ def test_a_daemon_that_is_stopped_and_started_again(daemon: OwnDaemon, engine: D
         assert told == ENDED or re.fullmatch(rf"{NOT_REMOVED}: cannot connect to .*; {REMEDY}", told), told
         with pytest.raises(InfrastructureError, match=r"no Docker daemon|cannot connect"):
             engine.start(Profile(), ["-c", "pass"])
-        with pytest.raises(InfrastructureError, match=r"there is no Docker daemon at|no Docker daemon listens at"):
+        with pytest.raises(InfrastructureError, match=r"there is no Docker daemon at|no Docker daemon is listening at"):
             engine.start(Profile(), ["-c", "pass"])
     finally:
         daemon.start()
@@ -151,7 +151,7 @@ def test_a_daemon_that_hangs_from_one_request_on(
     daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     assert works(engine)
-    really = getattr(docker_container, moment)
+    really = getattr(docker_engine, f"{moment}_container")
 
     def held(*arguments: object) -> object:
         daemon.hold()
@@ -160,7 +160,7 @@ def test_a_daemon_that_hangs_from_one_request_on(
     with monkeypatch.context() as patch:
         for name in ("CREATE", "ATTACH", "START", "REMOVE"):
             patch.setattr(docker_container, f"{name}_SECONDS", 0.3)
-        patch.setattr(docker_container, moment, held)
+        patch.setattr(docker_engine, f"{moment}_container", held)
         try:
             with pytest.raises(InfrastructureError, match="the daemon did not answer in time"):
                 engine.start(Profile(), ["-c", "pass"])

@@ -28,7 +28,7 @@ __all__ = ["client", "engine"]
 
 DIE = """
 import os, select, signal, sys
-from toolc.sandbox.docker import container as docker_container, api_client as docker_http
+from toolc.sandbox.docker import api_client, engine as docker_engine
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host.owner import Owner
 from toolc.model.plan import Profile
@@ -46,21 +46,21 @@ def die_after(module, name):
 moment = sys.argv[1]
 print(Owner.current().label(), Owner.current().directory(), flush=True)
 if moment == "create under way":
-    original = docker_container.create
+    original = docker_engine.create_container
     def create(*arguments):
-        docker_http._Connection._head = die
+        api_client._Connection._head = die
         original(*arguments)
-    docker_container.create = create
+    docker_engine.create_container = create
 elif moment == "before create":
-    docker_container.create = die
+    docker_engine.create_container = die
 elif moment == "start under way":
-    original = docker_container.start
+    original = docker_engine.start_container
     def start(*arguments):
-        docker_http._Connection._head = die
+        api_client._Connection._head = die
         original(*arguments)
-    docker_container.start = start
+    docker_engine.start_container = start
 elif moment != "in call":
-    die_after(docker_container, moment)
+    die_after(docker_engine, moment + "_container")
 sandbox = DockerEngine().start(Profile(), ["-I", "-S", "-c", sys.argv[2]])
 while not sandbox.read():
     select.select([sandbox], [], [])
@@ -120,7 +120,7 @@ def created(client: Client, engine: DockerEngine, owner: str) -> str:
     image = container.find_image(client, base_tag())
     assert image is not None
     body = container_config.create_config(Profile(), python("pass"), daemon=daemon, image=image, owner=owner)
-    return container.create(client, f"toolc-test-{os.urandom(4).hex()}", body)
+    return container.create_container(client, f"toolc-test-{os.urandom(4).hex()}", body)
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def foreign_and_living(client: Client, engine: DockerEngine) -> Iterator[list[st
     made = [created(client, engine, owner) for owner in (here.label(), foreign, "not an owner")]
     yield made
     for each in made:
-        container.remove(client, each)
+        container.remove_container(client, each)
 
 
 def test_the_first_start_sweeps_dead_owners_and_nobody_else(

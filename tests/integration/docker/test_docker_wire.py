@@ -253,8 +253,8 @@ def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(
     ],
 )
 def test_who_does_without(profile: Profile, arguments: tuple[str, ...], daemon: Daemon) -> None:
-    assert not streams.is_of_use(profile, arguments, daemon)
-    assert streams.is_of_use(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL))
+    assert not streams.uses_socket(profile, arguments, daemon)
+    assert streams.uses_socket(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL))
 
 
 class Meeting:
@@ -264,7 +264,7 @@ class Meeting:
         listener = streams.listen()
         assert listener is not None
         self.listener = listener
-        self.folder = Path(listener.shown_in(LocalImage("sha256:0", ())).binds[0][0])
+        self.folder = Path(listener.mounted_in(LocalImage("sha256:0", ())).binds[0][0])
         ours, self.daemon = socket.socketpair()
         self.attached = AttachedStream(ours)
         self.stream = GuestSocketStream(listener, self.attached)
@@ -329,7 +329,10 @@ def test_the_first_to_come_is_the_only_one(meeting: Meeting) -> None:
 
 def test_a_guest_that_comes_when_no_descriptor_is_free(meeting: Meeting) -> None:
     with meeting.come():
-        with few_descriptors(0), pytest.raises(InfrastructureError, match="cannot speak to a sandbox: Too many open"):
+        with (
+            few_descriptors(0),
+            pytest.raises(InfrastructureError, match="cannot accept the connection of a sandbox: Too many open"),
+        ):
             meeting.stream.read()
         assert meeting.stream.read() is None
         assert not meeting.folder.exists()

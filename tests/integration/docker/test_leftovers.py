@@ -43,7 +43,11 @@ def owners(dead_owner: str) -> tuple[str, str, str]:
     return dead_owner, Owner.current().label(), FOREIGN
 
 
-REASONS = ["", f"its process {os.getpid()} is alive", "it belongs to another machine, or to one that has no name"]
+REASONS = [
+    "",
+    f"its process {os.getpid()} is alive",
+    "it belongs to another machine, or to one without /etc/machine-id",
+]
 
 
 def test_containers_and_volumes(client: Client, engine: DockerEngine, owners: tuple[str, str, str]) -> None:
@@ -84,7 +88,7 @@ def test_a_container_that_is_being_removed_is_gone_before_its_volume_is_tried(mo
 def engine_remove(client: Client, container: str) -> None:
     from toolc.sandbox.docker import container as docker_container
 
-    docker_container.remove(client, container)
+    docker_container.remove_container(client, container)
 
 
 def test_the_janitor_removes_volumes_that_lost_their_container(client: Client, dead_owner: str) -> None:
@@ -103,7 +107,7 @@ def test_a_janitor_that_starts_removes_dead_owners_empty_folders(dead_owner: str
     folder.mkdir()
     (full / "oci-1").mkdir(parents=True)
     try:
-        janitor._remove_empty()
+        janitor._remove_empty_directories()
         assert not folder.exists()
         assert full.exists()
     finally:
@@ -143,7 +147,11 @@ def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_folders(places: Path, owners: tuple[str, str, str]) -> None:
     for label in owners:
-        for folder in (places / "run" / label, scratch._base() / label / "1", store.place() / "scratch" / f"{label}-1"):
+        for folder in (
+            places / "run" / label,
+            scratch._base() / label / "1",
+            store.directory() / "scratch" / f"{label}-1",
+        ):
             (folder / "deep").mkdir(parents=True)
     (places / "run" / "not an owner's").mkdir()
     found = leftovers.survey()

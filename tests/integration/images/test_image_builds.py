@@ -45,8 +45,8 @@ def test_two_at_once_build_once(client: Client, build: Build, monkeypatch: pytes
     built: list[str] = []
     really = docker_build._follow
 
-    def counting(steps: Iterable[JsonValue], say: docker_build.Say) -> None:
-        really(steps, say)
+    def counting(steps: Iterable[JsonValue], on_progress: docker_build.OnProgress) -> None:
+        really(steps, on_progress)
         built.append("once")
 
     monkeypatch.setattr(docker_build, "_follow", counting)
@@ -64,19 +64,19 @@ def test_a_build_that_fails_in_passing_is_made_again(
     really, tries = docker_build._follow, iter(range(100))
     tag, words = f"toolc-tests/passing-{os.getpid()}:{from_disk:d}", "FROM scratch\nLABEL a=b\n"
 
-    def follow(steps: Iterable[JsonValue], say: docker_build.Say) -> None:
-        really(steps, say)
+    def follow(steps: Iterable[JsonValue], on_progress: docker_build.OnProgress) -> None:
+        really(steps, on_progress)
         if next(tries) < TRIES - 1:
             raise ApiError("OCI runtime create failed: write /sys/fs/cgroup/cpu/x/cgroup.procs: invalid argument")
 
     monkeypatch.setattr(docker_build, "_follow", follow)
     if from_disk:
         (tmp_path / "Dockerfile").write_text(words, encoding="utf-8")
-        docker_build.build(client, folder=tmp_path, tag=tag, base="", labels={}, say=lambda _: None)
+        docker_build.build_folder(client, folder=tmp_path, tag=tag, base="", labels={}, on_progress=lambda _: None)
     else:
         files = {"Dockerfile": words.encode()}
-        docker_build.build_files(client, files=files, tag=tag, base="", labels={}, say=lambda _: None)
-    assert docker_build.has(client, tag)
+        docker_build.build_files(client, files=files, tag=tag, base="", labels={}, on_progress=lambda _: None)
+    assert docker_build.has_image(client, tag)
     assert next(tries) == TRIES
     client.call("DELETE", f"/images/{tag}?force=1", timeout=PATIENCE)
 
@@ -96,15 +96,20 @@ def test_a_base_that_has_docker_fetch_something_is_refused_and_other_triggers_ar
         for name, step in (("runs", "RUN echo made >/made"), ("fetches", "ADD http://127.0.0.1:9/key /key")):
             files = {"Dockerfile": f"ARG BASE\nFROM ${{BASE}}\nONBUILD {step}\n".encode()}
             docker_build.build_files(
-                client, files=files, tag=tag + name, base=image_builder.base_tag(), labels={}, say=lambda _: None
+                client,
+                files=files,
+                tag=tag + name,
+                base=image_builder.base_tag(),
+                labels={},
+                on_progress=lambda _: None,
             )
             made.append(tag + name)
         child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}fetches\n"),))
         with pytest.raises(InfrastructureError) as caught:
             image_builder.ensure_built(client, child)
         assert str(caught.value) == (
-            f"image/Dockerfile starts from {tag}fetches, whose ONBUILD has Docker fetch "
-            "'http://127.0.0.1:9/key /key' with the host's own network; start from another image"
+            f"image/Dockerfile starts from {tag}fetches, whose ONBUILD makes Docker download "
+            "'http://127.0.0.1:9/key /key' with the host's network; start from another image"
         )
         child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}runs\n"),))
         made.insert(0, image_builder.ensure_built(client, child))

@@ -42,7 +42,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     first = archive(folder / "busybox.tar", BUSYBOX, busybox())
     second = archive(folder / "one.tar", ONE, one_program())
     for name, file in ((BUSYBOX, first), (ONE, second)):
-        oci_images.take(name, file)
+        oci_images.import_archive(name, file)
     if not load("docker").probe().available:
         yield folder
         return
@@ -181,7 +181,7 @@ def test_both_engines_name_the_image_and_mean_the_same(tmp_path: Path) -> None:
     """
     found = [call(tmp_path, engine, spec).details["image"] for engine in ("docker", "oci")]
     assert found[0] == found[1]
-    assert found[0] == {"name": BUSYBOX, "digest": oci_images.unpacked(BUSYBOX).digest}
+    assert found[0] == {"name": BUSYBOX, "digest": oci_images.unpacked_image(BUSYBOX).digest}
 
 
 @needs_busybox
@@ -193,13 +193,13 @@ def test_an_ordinary_user_unpacks_and_runs_an_image_without_a_daemon(tmp_path: P
 
     def work(engine: Engine) -> str:
         name = "mine:1"
-        oci_images.take(name, archive(Path(os.environ["HOME"]) / "image.tar", name, layer))
+        oci_images.import_archive(name, archive(Path(os.environ["HOME"]) / "image.tar", name, layer))
         sandbox = engine.start(
             Profile(image=name), ["-I", "-S", "-c", "import sys, os; print(sys.prefix, os.getuid())"]
         )
-        return f"{interpreter._said(sandbox, 1000).decode()}{sandbox.image}"
+        return f"{interpreter._output(sandbox, 1000).decode()}{sandbox.image}"
 
-    own = oci_images.take("mine:1", archive(tmp_path / "image.tar", "mine:1", layer))
+    own = oci_images.import_archive("mine:1", archive(tmp_path / "image.tar", "mine:1", layer))
     used = ImageUsed("mine:1", own.digest, (f"config:{own.digest}",))
     assert configuration.run(work) == f"/.toolc 0\n{used}"
 
@@ -336,8 +336,8 @@ def test_a_folder_that_has_docker_fetch_something_is_not_built(engine: str, tmp_
     with pytest.raises(InfrastructureError) as caught:
         call(tmp_path, engine, "backend: {shell: {argv: [echo, a]}}\nsandbox: {build: image}\n")
     assert str(caught.value) == (
-        f"image/Dockerfile has Docker fetch 'http://127.0.0.1:1/{os.getpid()} /x' with the host's own network; "
-        "put it into the folder and COPY it, or fetch it with RUN"
+        f"image/Dockerfile makes Docker download 'http://127.0.0.1:1/{os.getpid()} /x' with the host's network; "
+        "put the file into the folder and COPY it, or download it with RUN"
     )
 
 

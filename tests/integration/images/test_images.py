@@ -62,18 +62,18 @@ def test_an_image_is_built_once_and_again_when_its_folder_changes(
 ) -> None:
     monkeypatch.setattr(image_builder, "PUBLIC_BASE", base)
     said: list[str] = []
-    first = image_builder.build_image("base", base=None, say=said.append)
+    first = image_builder.build_image("base", base=None, on_progress=said.append)
     tag = f"toolc/base:test-{os.getpid()}"
     assert (first.name, first.tag, first.base) == ("base", tag, base)
     assert said[0] == f"building {tag} from {base}"
     assert first in image_builder.list_images()
 
     said.clear()
-    assert image_builder.build_image("base", base=None, say=said.append) == first
+    assert image_builder.build_image("base", base=None, on_progress=said.append) == first
     assert said == [f"{tag} is up to date (from {base})"]
 
     (checkout / "file").write_text("2", encoding="utf-8")
-    second = image_builder.build_image("base", base=None, say=said.append)
+    second = image_builder.build_image("base", base=None, on_progress=said.append)
     assert second.recipe != first.recipe
     assert first.id not in ids(client), "the image that lost its tag is removed"
 
@@ -83,7 +83,7 @@ def test_a_failed_build_says_what_docker_said_and_leaves_nothing(client: Client,
     word = f"test-{os.getpid()}-{checkout.parent.parent.name}"
     (checkout / "Dockerfile").write_text(f"ARG BASE\nFROM ${{BASE}}\nRUN : {word}; exit 3\n", encoding="utf-8")
     with pytest.raises(InfrastructureError) as caught:
-        image_builder.build_image("base", base=base, say=lambda _: None)
+        image_builder.build_image("base", base=base, on_progress=lambda _: None)
     assert str(caught.value) == (
         f"Docker could not build toolc/base:test-{os.getpid()}: "
         f"The command '/bin/sh -c : {word}; exit 3' returned a non-zero code: 3"
@@ -94,7 +94,7 @@ def test_a_failed_build_says_what_docker_said_and_leaves_nothing(client: Client,
 
 def test_a_named_base_is_never_replaced(base: str, checkout: Path) -> None:
     with pytest.raises(InfrastructureError, match=r"cannot pull 127\.0\.0\.1:1/none:x: .*; name a base that is on"):
-        image_builder.build_image("base", base="127.0.0.1:1/none:x", say=lambda _: None)
+        image_builder.build_image("base", base="127.0.0.1:1/none:x", on_progress=lambda _: None)
 
 
 def test_without_a_registry_a_base_is_made_here(
@@ -113,7 +113,7 @@ def test_without_a_registry_a_base_is_made_here(
     monkeypatch.setattr("shutil.which", lambda _name: "/usr/bin/mmdebstrap")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     try:
-        assert image_builder.build_image("base", base=None, say=lambda _: None).base == own
+        assert image_builder.build_image("base", base=None, on_progress=lambda _: None).base == own
     finally:
         client.call("DELETE", f"/images/toolc/base:test-{os.getpid()}?force=1", timeout=60)
         client.call("DELETE", f"/images/{own}?force=1", timeout=60)
@@ -126,11 +126,11 @@ def test_with_no_way_to_a_base_the_message_says_them_all(
     monkeypatch.setattr(debian, "tag", lambda: None)
     said: list[str] = []
     with pytest.raises(InfrastructureError) as caught:
-        image_builder.build_image("base", base=None, say=said.append)
+        image_builder.build_image("base", base=None, on_progress=said.append)
     assert str(caught.value) == (
-        "there is no base for the image: 127.0.0.1:1/none:x could not be pulled, and one can be made here only on "
-        "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). Where a registry is "
-        "reachable, run: docker pull 127.0.0.1:1/none:x. With a base of your own that has apt or python3, run: "
+        "there is no base for the image: 127.0.0.1:1/none:x could not be pulled, and a base can be created here only "
+        "on Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). If a registry is "
+        "reachable, run: docker pull 127.0.0.1:1/none:x. To use another base that has apt or python3, run: "
         "toolc image build base --from IMAGE"
     )
     assert said[0] == "pulling 127.0.0.1:1/none:x"
@@ -144,7 +144,7 @@ def test_the_command_that_brings_an_image() -> None:
 
 def test_an_unknown_image() -> None:
     with pytest.raises(
-        UsageError, match=r"^there is no image 'bas' to build; there is: base, node, python, shell-tools$"
+        UsageError, match=r"^there is no image 'bas' to build; choose one of: base, node, python, shell-tools$"
     ):
         image_builder.recipe("bas")
 
@@ -182,7 +182,7 @@ def test_which_base_this_host_can_make(
 def test_a_failed_mmdebstrap_says_its_last_words(tmp_path: Path) -> None:
     argv = ["/bin/sh", "-c", "echo I: hello >&2; echo E: no mirror >&2; exit 1"]
     said: list[str] = []
-    with pytest.raises(InfrastructureError, match=r"^mmdebstrap failed: E: no mirror; run it by hand to see why:"):
+    with pytest.raises(InfrastructureError, match=r"^mmdebstrap failed: E: no mirror; to see why, run:"):
         debian._run(argv, tmp_path, said.append)
     assert said == ["I: hello"]
 

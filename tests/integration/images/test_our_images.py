@@ -29,7 +29,7 @@ def test_every_image_is_known_here() -> None:
 def test_an_image_holds_what_it_is_for(name: str, engine: str, tmp_path: Path) -> None:
     usable("docker")
     usable(engine)
-    tag = image_builder.build_image(name, base=None, say=lambda _line: None).tag
+    tag = image_builder.build_image(name, base=None, on_progress=lambda _line: None).tag
     spec = tmp_path / "tool.yaml"
     spec.write_text(
         "toolc: 1\nname: tool\ndescription: Show that what an image is for is in it.\n"

@@ -30,27 +30,27 @@ def _own_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def take(tmp_path: Path, name: str, comment: str, layer: bytes = b"") -> images.Unpacked:
-    return images.take(name, archive(tmp_path / "image.tar", name, layer or bytes(1024), comment))
+    return images.import_archive(name, archive(tmp_path / "image.tar", name, layer or bytes(1024), comment))
 
 
 def test_an_image_that_was_unpacked_anew_is_stale_and_goes(tmp_path: Path) -> None:
     old, new = take(tmp_path, "own/tool:1", "old"), take(tmp_path, "own/tool:1", "new")
     take(tmp_path, "again:1", "new")
 
-    named, stale = metadata.stored()
+    named, stale = metadata.stored_images()
     assert (named.digest, named.names, named.folder) == (new.digest, ("again:1", "own/tool:1"), new.root.parent)
     assert (stale.digest, stale.is_stale) == (old.digest, True)
     assert 0 < named.size_bytes() < 10_000
 
-    metadata.remove(stale)
-    metadata.remove(stale)
-    assert [each.digest for each in metadata.stored()] == [new.digest]
+    metadata.remove_image(stale)
+    metadata.remove_image(stale)
+    assert [each.digest for each in metadata.stored_images()] == [new.digest]
     assert not old.root.exists()
-    assert list((store.place() / "scratch").iterdir()) == []
+    assert list((store.directory() / "scratch").iterdir()) == []
 
 
 def test_nothing_is_unpacked_in_a_new_store() -> None:
-    assert metadata.stored() == ()
+    assert metadata.stored_images() == ()
 
 
 @needs_oci
@@ -61,11 +61,11 @@ def test_an_image_that_a_call_runs_in_stays(tmp_path: Path) -> None:
         sandbox = engine.start(Profile(image="mine:1"), BOOTSTRAP_ARGUMENTS)
         try:
             take(tmp_path, "mine:1", "new", busybox())
-            (stale,) = [each for each in metadata.stored() if each.is_stale]
-            with pytest.raises(InfrastructureError, match=r"^a call of process \d+ runs in it; try again later$"):
-                metadata.remove(stale)
+            (stale,) = [each for each in metadata.stored_images() if each.is_stale]
+            with pytest.raises(InfrastructureError, match=r"^a call of process \d+ uses it; try again later$"):
+                metadata.remove_image(stale)
             assert stale.folder.is_dir()
         finally:
             sandbox.close()
-        metadata.remove(stale)
+        metadata.remove_image(stale)
     assert not stale.folder.exists()

@@ -227,7 +227,7 @@ def test_a_file_system_without_mapped_mounts_is_refused_with_the_remedy(engine: 
     profile = Profile(workspace=Mount(source="/proc/sys", mode="ro", owner=0, group=0))
     refusal = engine.unsupported_reason(profile)
     assert refusal is not None
-    assert refusal.startswith("/proc/sys belongs to root and cannot be shown to the tool as another user's")
+    assert refusal.startswith("/proc/sys belongs to root and cannot be mounted as another user's")
     assert "give the folder to an ordinary user with chown" in refusal
     with pytest.raises(InfrastructureError, match="chown"):
         start(engine, "", profile)

@@ -88,7 +88,7 @@ def test_without_any_he_is_told_why_and_what_to_do() -> None:
         "No control group with memory, pids, cpu is delegated to this user. "
         "Run it as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes toolc run TOOL. "
         "Or accept in your own configuration (~/.config/toolc/config.yaml) what is then "
-        "limited instead (memory: each process by itself; cpus: nothing; pids: the processes of the tool's user): "
+        "limited instead (memory: each process separately; cpus: nothing; pids: the processes of the tool's user): "
         "accept_unenforced: [memory, cpus, pids]"
     )
 
@@ -132,7 +132,7 @@ def test_what_is_delegated_is_enforced_where_another_is_not(
         profile = Profile(limits=LIMITS, accept_unenforced=ALL)
         sandbox = start(engine, "import os; print(os.getpid(), flush=True); input()", profile)
         try:
-            return [[*sorted(offered.weak)], kept(sandbox._place.name)]
+            return [[*sorted(offered.weak)], kept(sandbox._paths.name)]
         finally:
             sandbox.close()
 
@@ -226,7 +226,7 @@ def test_the_command_line_says_so_too() -> None:
     assert as_user(work, groups=False) == (
         "0 toolc: warning: tool 'forks' runs without limits.memory, limits.cpus and limits.pids: "
         "the engine 'oci' cannot enforce that here, and your configuration accepts it; limited instead: "
-        "memory: each process by itself; cpus: nothing; pids: the processes of the tool's user\n"
+        "memory: each process separately; cpus: nothing; pids: the processes of the tool's user\n"
     )
 
 

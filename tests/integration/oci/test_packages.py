@@ -39,7 +39,7 @@ def fill(folder: Path) -> None:
 
 
 def only() -> packages.Packages:
-    (found,) = packages.installed()
+    (found,) = packages.installed_packages()
     return found
 
 
@@ -49,7 +49,7 @@ def old(key: str = "aa11") -> packages.Packages:
 
 
 def test_nothing_is_installed_in_a_new_store() -> None:
-    assert packages.installed() == ()
+    assert packages.installed_packages() == ()
 
 
 def test_packages_are_named_and_unused_after_a_month_without_a_call() -> None:
@@ -63,17 +63,17 @@ def test_packages_are_named_and_unused_after_a_month_without_a_call() -> None:
 
 def test_unused_packages_go_whole_and_twice_is_the_same_as_once() -> None:
     unused = old()
-    packages.remove(unused)
-    packages.remove(unused)
-    assert packages.installed() == ()
-    assert list((store.place() / "scratch").iterdir()) == []
+    packages.remove_packages(unused)
+    packages.remove_packages(unused)
+    assert packages.installed_packages() == ()
+    assert list((store.directory() / "scratch").iterdir()) == []
 
 
 def test_packages_that_a_call_has_used_meanwhile_stay() -> None:
     unused = old()
     packages.make("aa11", fill)
-    with pytest.raises(InfrastructureError, match=r"^a call has just begun to use it$"):
-        packages.remove(unused)
+    with pytest.raises(InfrastructureError, match=r"^a call has just started to use it; try again later$"):
+        packages.remove_packages(unused)
     assert only().folder.is_dir()
 
 
@@ -84,8 +84,8 @@ def test_calls_and_removals_at_once_get_on_with_each_other(monkeypatch: pytest.M
 
     def prune() -> None:
         while not stop.is_set():
-            for each in packages.installed():
-                packages.remove(each)
+            for each in packages.installed_packages():
+                packages.remove_packages(each)
 
     thread = threading.Thread(target=prune)
     thread.start()
@@ -109,10 +109,10 @@ def test_packages_that_a_call_runs_with_stay(monkeypatch: pytest.MonkeyPatch) ->
         sandbox = engine.start(Profile(requirements=("greets==1.0",)), BOOTSTRAP_ARGUMENTS)
         try:
             os.utime(only().folder, (LONG_AGO, LONG_AGO))
-            with pytest.raises(InfrastructureError, match=r"^a call of process \d+ runs in it; try again later$"):
-                packages.remove(only())
+            with pytest.raises(InfrastructureError, match=r"^a call of process \d+ uses it; try again later$"):
+                packages.remove_packages(only())
             assert only().is_unused
         finally:
             sandbox.close()
-        packages.remove(only())
-    assert packages.installed() == ()
+        packages.remove_packages(only())
+    assert packages.installed_packages() == ()

@@ -81,7 +81,7 @@ def test_the_store_of_images(small_disk: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("TOOLC_STORE", str(small_disk))
     archived = archive(tmp_path / "image.tar", "toolc-test/full:1", one_file(200_000))
     filler = fill(small_disk)
-    with pytest.raises(InfrastructureError, match="No space left on device; make room"):
+    with pytest.raises(InfrastructureError, match="No space left on device; free disk space"):
         export_image("toolc-test/full:1", archived)
     filler.unlink()
     exported = export_image("toolc-test/full:1", archived)

@@ -93,5 +93,5 @@ def test_a_state_folder_that_others_may_write_is_refused(monkeypatch: pytest.Mon
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     (tmp_path / "toolc" / "scratch").mkdir(parents=True)
     (tmp_path / "toolc" / "scratch").chmod(0o777)
-    with pytest.raises(InfrastructureError, match="is not a folder that only this user can write"):
+    with pytest.raises(InfrastructureError, match="must be a folder that only this user can write"):
         scratch.make_scratch("")

@@ -159,7 +159,11 @@ def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(configuration: Co
 def test_git_works_and_its_own_files_stay_as_they_are(workspace: Path, name: str, owner: int) -> None:
     """Where no image is named, the host's own git."""
     configuration = ready(name)
-    image = image_builder.build_image("shell-tools", base=None, say=lambda _: None).tag if name == "docker" else None
+    image = (
+        image_builder.build_image("shell-tools", base=None, on_progress=lambda _: None).tag
+        if name == "docker"
+        else None
+    )
     git = ["git", "-C", str(workspace), "-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "safe.directory=*"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         subprocess.run([*git, *words], check=True, capture_output=True)

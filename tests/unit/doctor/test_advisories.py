@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from toolc.doctor.advisories import Advisory, Component, concerning, load, parse
+from toolc.doctor.advisories import Advisory, Component, load, match_advisories, parse
 
 FLAW = Advisory(
     id="CVE-2024-21626",
@@ -22,7 +22,7 @@ FLAW = Advisory(
 
 def concern(version: str, changelog: str = "", *, package: str = "runc", advisory: Advisory = FLAW) -> tuple[str, str]:
     component = Component(name=advisory.component, version=version, package=package)
-    found = [(each.status, each.note) for each in concerning([component], [advisory], lambda _: changelog)]
+    found = [(each.status, each.note) for each in match_advisories([component], [advisory], lambda _: changelog)]
     return found[0] if found else ("none", "")
 
 
@@ -39,7 +39,7 @@ def test_a_package_that_names_the_flaw_in_its_changelog_is_patched() -> None:
     changelog = "runc (1.1.5+ds1-1+deb12u1) bookworm-security\n  * Fix CVE-2024-21626\n"
     assert concern("1.1.5+ds1-1+deb12u1", changelog) == (
         "patched",
-        "the changelog of the package runc names it as mended",
+        "the changelog of the package runc lists it as fixed",
     )
 
 
@@ -47,7 +47,7 @@ def test_a_package_that_names_the_flaw_in_its_changelog_is_patched() -> None:
 def test_another_package_may_be_patched(changelog: str) -> None:
     assert concern("1.1.5+ds1-1+deb12u1", changelog) == (
         "maybe",
-        "may be patched by your distribution, which keeps old numbers and adds fixes",
+        "may be patched by your distribution, which keeps old version numbers and adds fixes",
     )
 
 
@@ -66,7 +66,7 @@ def test_of_a_branch_of_the_kernel_that_is_not_listed_it_is_not_known() -> None:
     )  # fmt: skip
     assert concern("6.18.44", advisory=kernel) == (
         "maybe",
-        "may be patched in this branch of the kernel, of which that is not recorded here",
+        "may be patched in this branch of the kernel, for which toolc has no record",
     )
     assert concern("7.0.3", advisory=kernel) == ("open", "")
     assert concern("7.1.0", advisory=kernel) == ("none", "")
@@ -74,7 +74,7 @@ def test_of_a_branch_of_the_kernel_that_is_not_listed_it_is_not_known() -> None:
 
 def test_flaws_come_in_the_order_of_the_table_for_each_component() -> None:
     components = [Component(name="runc", version="1.1.4"), Component(name="containerd", version="1.6.0")]
-    names = [each.advisory.id for each in concerning(components, load())]
+    names = [each.advisory.id for each in match_advisories(components, load())]
     assert names[:3] == ["CVE-2023-25809", "CVE-2023-28642", "CVE-2024-21626"]
     assert names.index("CVE-2022-23648") > names.index("CVE-2026-41579")
 

@@ -132,14 +132,14 @@ PLAIN = {"/sys/module/apparmor/parameters/enabled": "Y", "/proc/self/status": "S
             {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"},
             [
                 (
-                    "Ordinary users may not make user namespaces (kernel.apparmor_restrict_unprivileged_userns is "
+                    "Ordinary users may not create user namespaces (kernel.apparmor_restrict_unprivileged_userns is "
                     "1); to allow it: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
                 )
             ],
         ),
         (
             {"/sys/module/apparmor/parameters/enabled": ""},
-            ["Neither AppArmor nor SELinux is on: namespaces and the system call filter stand alone."],
+            ["Neither AppArmor nor SELinux is on: only namespaces and the system call filter isolate tools."],
         ),
         (
             {"/sys/module/apparmor/parameters/enabled": "", "/sys/fs/selinux/enforce": "0"},
@@ -185,7 +185,7 @@ def test_limits_with_one_cause_are_one_remedy_and_the_next_isolation_another() -
     found = describe(Engine(Capabilities(weak={"memory": WEAK, "pids": WEAK})), AVAILABLE, (), ())
     assert found.remedies == (
         Recommendation(lacks="limits.memory, limits.pids: No control group.", remedy="Run it as root."),
-        Recommendation(lacks="min_isolation: gvisor cannot be had.", remedy="Install it, then restart."),
+        Recommendation(lacks="min_isolation: gvisor is not available.", remedy="Install it, then restart."),
     )
 
 
@@ -211,7 +211,7 @@ def test_only_an_open_flaw_that_a_tool_might_use_asks_for_an_update() -> None:
 
 
 def test_the_strongest_has_more_isolation_then_more_limits_then_comes_first() -> None:
-    first, second = (EngineReport(name=name, probe=AVAILABLE) for name in ("first", "second"))
+    first, second = (EngineReport(name=name, status=AVAILABLE) for name in ("first", "second"))
     whole, weak = Capabilities(), Capabilities(weak={"memory": WEAK})
     weak_gvisor = Capabilities(isolation="gvisor", weak={"memory": WEAK})
     assert strongest([(first, whole), (second, weak_gvisor)]) == (second, weak_gvisor)
@@ -224,5 +224,5 @@ def test_this_host_has_a_report_on_every_engine() -> None:
     reports = report_engines()
     assert [report.name for report in reports] == list(ENGINES)
     for report in reports:
-        assert report.probe.available == bool(report.capabilities) == bool(report.components)
+        assert report.status.available == bool(report.capabilities) == bool(report.components)
     assert report_host().cgroup.startswith("v")

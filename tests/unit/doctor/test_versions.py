@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from toolc.doctor.advisories import Version, parse, standing
+from toolc.doctor.advisories import Version, fix_status, parse
 
 
 def version(text: str) -> Version:
@@ -46,7 +46,7 @@ def test_what_is_no_version_is_none(text: str) -> None:
 
 def test_versions_are_in_the_order_of_their_releases() -> None:
     order = ["1.0.0-rc9", "1.0.0-rc95", "1.0.0", "1.2.0-beta1", "1.2.0-rc.1", "1.2.0", "1.2.8", "1.10.0"]
-    assert all(version(first).release() < version(then).release() for first, then in pairwise(order))
+    assert all(version(first) < version(then) for first, then in pairwise(order))
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_versions_are_in_the_order_of_their_releases() -> None:
 )
 def test_a_version_stands_by_the_fix_of_its_own_branch(found: str, every_branch: bool, expected: str) -> None:
     fixed = [version(each) for each in ("1.2.8", "1.3.3", "1.4.0-rc.3")]
-    assert standing(version(found), version("1.0.0-rc3"), fixed, every_branch=every_branch) == expected
+    assert fix_status(version(found), version("1.0.0-rc3"), fixed, every_branch=every_branch) == expected

@@ -98,6 +98,6 @@ def _probe(report: EngineReport, isolation: MinIsolation, configuration: Configu
     note(f"probing {report.name}, isolation {isolation}; this takes about a quarter of a minute")
     make = partial(Executor, engine=report.name, configuration=configuration)
     try:
-        return Probed(answers=run_probes(make, isolation, configuration.accept_unenforced))
+        return Probed(results=run_probes(make, isolation, configuration.accept_unenforced))
     except ToolcError as error:
         return Probed(reason=str(error))

@@ -31,14 +31,14 @@ def build(names: tuple[str, ...], base: str | None) -> None:
     for name in wanted:
         recipe(name)  # every name is right before the first is built
     for name in wanted:
-        click.echo(build_image(name, base=base, say=_say).tag)
+        click.echo(build_image(name, base=base, on_progress=_say).tag)
 
 
 @command.command("list", short_help="List the images on this host.")
 def list_() -> None:
     """List the images on this host: tag, size, and origin or the folder where it is unpacked."""
     from toolc.sandbox.docker.image_builder import list_images
-    from toolc.sandbox.oci.images import unpacked_images
+    from toolc.sandbox.images.metadata import stored_images
 
     try:
         for image in (built := list_images()):
@@ -46,7 +46,7 @@ def list_() -> None:
     except NoEngineError as error:
         built = ()
         note(str(error))
-    unpacked = unpacked_images()
+    unpacked = stored_images()
     for each in unpacked:
         name = ", ".join(each.names) or each.digest
         stale = "; no name means it any more: toolc image prune" if each.is_stale else ""
@@ -62,20 +62,20 @@ def prune(dry_run: bool) -> None:
 
     What a call runs in is kept. The images of a daemon are its own affair.
     """
-    from toolc.sandbox.docker.image_builder import prune_image, prune_packages, unused_packages
-    from toolc.sandbox.oci.images import unpacked_images
+    from toolc.sandbox.images.metadata import remove_image, stored_images
+    from toolc.sandbox.python.packages import installed_packages, remove_packages
 
     removed = "would remove" if dry_run else "removed"
-    stale = [image for image in unpacked_images() if image.is_stale]
+    stale = [image for image in stored_images() if image.is_stale]
     for image in stale:
         size = _mebibytes(image.size_bytes())
         if not dry_run:
-            prune_image(image)
+            remove_image(image)
         click.echo(f"{removed}  {image.digest}  {size}")
-    unused = unused_packages()
+    unused = [each for each in installed_packages() if each.is_unused]
     for each in unused:
         if not dry_run:
-            prune_packages(each)
+            remove_packages(each)
         click.echo(f"{removed}  packages  {', '.join(each.names)}")
     if not stale and not unused:
         note("nothing is to be removed")
@@ -102,8 +102,8 @@ def export(name: str, archive: Path | None, output: Path | None) -> None:
     if output is not None:
         click.echo(f"{save_image(name, output)}  {output}")
         return
-    made = export_image(name, archive)
-    click.echo(f"{made.tag}  {made.digest}  {made.root}")
+    image = export_image(name, archive)
+    click.echo(f"{image.name}  {image.digest}  {image.root}")
 
 
 def _mebibytes(size_bytes: int) -> str:

@@ -49,7 +49,7 @@ def _pin(engine: str | None) -> Pin:
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
         from toolc.model.plan import Profile
         from toolc.model.spec.code_backends import PythonBackend
-        from toolc.sandbox.images.metadata import chosen
+        from toolc.sandbox.images.metadata import approval_name
         from toolc.sandbox.selection import select  # few tools have an image, and most specs are locked without
 
         spec = tool.spec
@@ -63,7 +63,7 @@ def _pin(engine: str | None) -> Pin:
             accept_unenforced=configuration.accept_unenforced,
         )
         found = select(engine or configuration.engine, profile).engine.content_digests(profile)
-        return chosen(found.image.names, found.image.name) if found.image else None, found.packages
+        return approval_name(found.image.names, found.image.name) if found.image else None, found.packages
 
     configuration = user_configuration()
     return pin

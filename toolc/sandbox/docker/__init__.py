@@ -8,7 +8,6 @@ extra socket of calls with a network, and ``sweep`` removes containers of dead p
 May import: ``toolc.sandbox``, ``host``, ``images`` and ``python``; ``toolc.guest``, ``toolc.data`` and
 ``toolc.model``. It must not import ``oci``.
 
-Public names: ``ApiError``, ``find_socket``, ``NoHostError`` (``api_client``); ``connect``, ``Daemon`` (``daemon``);
-``build_image``, ``list_images``, ``prune_image``, ``prune_packages``, ``recipe``, ``unused_packages``
-(``image_builder``).
+Public names: ``ApiError``, ``find_socket``, ``NoDaemonError`` (``api_client``); ``connect``, ``Daemon`` (``daemon``);
+``build_image``, ``list_images``, ``recipe`` (``image_builder``).
 """

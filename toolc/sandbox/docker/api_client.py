@@ -1,8 +1,8 @@
 """A small HTTP/1.1 client for the Docker Engine API over a Unix socket, and how to find that socket.
 
 Importing the docker SDK takes 130 ms, and it has a quarter less throughput. This client opens one connection per
-request (0.06 ms on a Unix socket), each with its own deadline. It uses only the standard library, because the sweep
-uses it too.
+request (0.06 ms on a Unix socket), each with its own deadline. The sweep uses it too, so it needs only the standard
+library.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from typing import Final
 
 from toolc.model.json_schema import JsonValue
 
-__all__ = ["ApiError", "NoHostError", "find_socket"]
+__all__ = ["ApiError", "NoDaemonError", "find_socket"]
 
-MAX_ANSWER: Final = 64 * 1024 * 1024
-"""The maximum size of an answer that is read completely, in bytes."""
+MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
+"""The maximum size of a response that is read completely, in bytes."""
 
 _MAX_LINE: Final = 64 * 1024
-
+_NOT_HTTP: Final = "the server at this socket does not speak HTTP"
 _MAX_MESSAGE: Final = 1000
 """The maximum length of an error message of the daemon, in characters."""
 
 
 class ApiError(Exception):
-    """A failed request. ``status`` is the HTTP status, 0 if there was no answer. The message is the daemon's."""
+    """A failed request. ``status`` is the HTTP status, 0 without a response. The message is the daemon's."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -48,13 +48,13 @@ class Client:
     version_prefix: str = ""
 
     def call(self, method: str, path: str, body: JsonValue = None, *, timeout: float) -> JsonValue:
-        """Send one request and return its answer parsed as JSON, None if it is empty.
+        """Send one request and return its response parsed as JSON, None if it is empty.
 
         ``timeout`` is in seconds, for the whole exchange. Raises ``ApiError``, also for a status of 400 or above.
         """
         with contextlib.closing(_Connection.open(self.socket_path, timeout)) as connection:
             head = connection.request(method, self.version_prefix + path, body)
-            return _parse(connection.all_of(head))
+            return _parse(connection.read_all(head))
 
     def upgrade(self, path: str, *, timeout: float) -> tuple[socket.socket, bytes]:
         """Upgrade a POST request to a raw bidirectional stream. Return it with the bytes already received.
@@ -67,14 +67,14 @@ class Client:
                 "POST", self.version_prefix + path, None, "Connection: Upgrade\r\nUpgrade: tcp\r\n"
             )
             if head.status not in {101, 200}:
-                raise ApiError(f"the daemon answered {head.status} where a stream was asked for", head.status)
+                raise ApiError(f"the daemon responded with {head.status} instead of opening a stream", head.status)
         except BaseException:
             connection.close()
             raise
         return connection.sock, bytes(connection.buffer)
 
     def follow(self, path: str, *, timeout: float) -> JsonLineStream:
-        """Open an endless answer; ``timeout`` (seconds) is for its start. Raises ``ApiError``."""
+        """Open an endless response; ``timeout`` (seconds) is for its start. Raises ``ApiError``."""
         connection = _Connection.open(self.socket_path, timeout)
         try:
             head = connection.request("GET", self.version_prefix + path, None)
@@ -112,7 +112,7 @@ class JsonLineStream:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """The status of an answer and its headers, names in lower case."""
+    """The status of a response and its headers, names in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -120,7 +120,7 @@ class _Head:
 
 @dataclass(slots=True)
 class _Connection:
-    """One request and its answer. ``deadline`` is in the time of the monotonic clock, None for no deadline."""
+    """One request and its response. ``deadline`` is in the time of the monotonic clock, None for no deadline."""
 
     sock: socket.socket
     deadline: float | None
@@ -131,7 +131,7 @@ class _Connection:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection = _Connection(sock, time.monotonic() + timeout)
         try:
-            connection.arm()
+            connection.set_timeout()
             sock.connect(path)
         except OSError as error:
             sock.close()
@@ -141,15 +141,12 @@ class _Connection:
     def close(self) -> None:
         self.sock.close()
 
-    def arm(self) -> None:
+    def set_timeout(self) -> None:
         """Set the timeout of the next operation to the time left until the deadline."""
-        if self.deadline is None:
-            self.sock.settimeout(None)
-        else:
-            self.sock.settimeout(max(self.deadline - time.monotonic(), 0.001))
+        self.sock.settimeout(None if self.deadline is None else max(self.deadline - time.monotonic(), 0.001))
 
     def request(self, method: str, target: str, body: JsonValue, extra: str = "") -> _Head:
-        """Send a request and read the head of its answer. Raises ``ApiError`` for a status of 400 or above."""
+        """Send a request and read the head of its response. Raises ``ApiError`` for a status of 400 or above."""
         payload = b"" if body is None else json.dumps(body).encode()
         head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: toolc\r\n{extra}"
         if not extra:
@@ -157,23 +154,22 @@ class _Connection:
         if payload or method == "POST":
             head += f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n"
         try:
-            self.arm()
+            self.set_timeout()
             self.sock.sendall(head.encode("ascii") + b"\r\n" + payload)
         except OSError as error:
-            raise ApiError(f"the daemon took no request: {error.strerror or error}") from error
-        answer = self._head()
-        if answer.status >= 400:
-            raise ApiError(_message(self.all_of(answer)) or f"HTTP status {answer.status}", answer.status)
-        return answer
+            raise ApiError(f"cannot send a request to the daemon: {error.strerror or error}") from error
+        response = self._head()
+        if response.status >= 400:
+            raise ApiError(_message(self.read_all(response)) or f"HTTP status {response.status}", response.status)
+        return response
 
-    def all_of(self, head: _Head) -> bytes:
-        """Return the whole body. Raises ``ApiError`` if it is longer than ``MAX_ANSWER``."""
-        whole = bytearray()
+    def read_all(self, head: _Head) -> bytes:
+        """Return the whole body. Raises ``ApiError`` if it is longer than ``MAX_RESPONSE_BYTES``."""
+        body = bytearray()
         for chunk in self.body(head):
-            whole += chunk
-            if len(whole) > MAX_ANSWER:
-                raise ApiError(f"the daemon's answer is longer than {MAX_ANSWER} bytes")
-        return bytes(whole)
+            body += chunk
+            _check_size(len(body))
+        return bytes(body)
 
     def body(self, head: _Head) -> Iterator[bytes]:
         """Yield the pieces of the body as they arrive (RFC 9112 sections 6 and 7)."""
@@ -193,7 +189,7 @@ class _Connection:
     def _head(self) -> _Head:
         words = self._line().split(None, 2)
         if len(words) < 2 or not words[0].startswith(b"HTTP/1."):
-            raise ApiError("what answered does not speak HTTP")
+            raise ApiError(_NOT_HTTP)
         headers = {}
         while line := self._line():
             name, _, value = line.partition(b":")
@@ -203,15 +199,14 @@ class _Connection:
     def _line(self) -> bytes:
         while (end := self.buffer.find(b"\r\n")) < 0:
             if len(self.buffer) > _MAX_LINE:
-                raise ApiError("what answered does not speak HTTP")
+                raise ApiError(_NOT_HTTP)
             self._fill()
         line = bytes(self.buffer[:end])
         del self.buffer[: end + 2]
         return line
 
     def _exactly(self, size: int) -> bytes:
-        if size > MAX_ANSWER:
-            raise ApiError(f"the daemon's answer is longer than {MAX_ANSWER} bytes")
+        _check_size(size)
         while len(self.buffer) < size:
             self._fill()
         data = bytes(self.buffer[:size])
@@ -221,27 +216,29 @@ class _Connection:
     def _fill(self) -> None:
         data = self._receive()
         if not data:
-            raise ApiError("the daemon ended the connection before its answer was whole")
+            raise ApiError("the daemon closed the connection before its response was complete")
         self.buffer += data
 
     def _receive(self) -> bytes:
         try:
-            self.arm()
+            self.set_timeout()
             return self.sock.recv(64 * 1024)
         except TimeoutError as error:
             raise ApiError("the daemon did not answer in time") from error
         except OSError as error:
-            raise ApiError(f"the daemon's answer ended early: {error.strerror or error}") from error
+            raise ApiError(f"cannot read the daemon's response: {error.strerror or error}") from error
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_RESPONSE_BYTES:
+        raise ApiError(f"the daemon's response is longer than {MAX_RESPONSE_BYTES} bytes")
 
 
 def _number(text: bytes, *, base: int) -> int:
-    try:
-        number = int(text.strip(), base)
-    except ValueError:
-        number = -1
-    if number < 0:
-        raise ApiError("what answered does not speak HTTP")
-    return number
+    with contextlib.suppress(ValueError):
+        if (number := int(text.strip(), base)) >= 0:
+            return number
+    raise ApiError(_NOT_HTTP)
 
 
 def _parse(data: bytes) -> JsonValue:
@@ -250,9 +247,9 @@ def _parse(data: bytes) -> JsonValue:
     try:
         value: JsonValue = json.loads(data)
     except RecursionError as error:
-        raise ApiError("the daemon's answer is not JSON: it is nested too deeply") from error
+        raise ApiError("the daemon's response is not JSON: it is nested too deeply") from error
     except ValueError as error:
-        raise ApiError(f"the daemon's answer is not JSON: {error}") from error
+        raise ApiError(f"the daemon's response is not JSON: {error}") from error
     return value
 
 
@@ -274,8 +271,8 @@ INSTALL = (
 """How to install and start a daemon, in one sentence."""
 
 
-class NoHostError(Exception):
-    """No usable daemon was found: the reason, and the remedy."""
+class NoDaemonError(Exception):
+    """No usable daemon was found, for a ``reason``; ``remedy`` is a sentence for the user."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(f"{reason}. {remedy}")
@@ -286,8 +283,8 @@ class NoHostError(Exception):
 def find_socket(environment: Mapping[str, str]) -> str:
     """Return the path of the daemon's socket.
 
-    It is ``DOCKER_HOST``, else the current context, else the first usual place. What the user has chosen is never
-    replaced. Raises ``NoHostError``.
+    It is ``DOCKER_HOST``, else the current context, else the first default socket. The user's choice is never
+    replaced. Raises ``NoDaemonError``.
     """
     if host := environment.get("DOCKER_HOST"):
         return _unix_path(host, "DOCKER_HOST")
@@ -296,30 +293,28 @@ def find_socket(environment: Mapping[str, str]) -> str:
     context = environment.get("DOCKER_CONTEXT") or _current_context(configuration)
     if context and context != "default":
         return _unix_path(_context_host(configuration, context), f"the Docker context {context!r}")
-    for path in _usual_places(environment, home):
+    for path in _default_sockets(environment, home):
         if _is_socket(path):
             return str(path)
-    raise NoHostError("no Docker daemon was found on this host", INSTALL)
+    raise NoDaemonError("no Docker daemon was found on this host", INSTALL)
 
 
-def _usual_places(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
+def _default_sockets(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
     runtime = environment.get("XDG_RUNTIME_DIR")
     yield Path("/var/run/docker.sock")
-    if runtime:
-        yield Path(runtime) / "docker.sock"
+    yield from [Path(runtime, "docker.sock")] if runtime else []
     yield home / ".docker/run/docker.sock"
-    if runtime:
-        yield Path(runtime) / "podman/podman.sock"
+    yield from [Path(runtime, "podman/podman.sock")] if runtime else []
     yield Path("/run/podman/podman.sock")
 
 
 def _unix_path(host: str, origin: str) -> str:
     if host.startswith("unix://"):
         return host.removeprefix("unix://")
-    raise NoHostError(
+    raise NoDaemonError(
         f"{origin} is {host!r}, and toolc reaches Docker only over a Unix socket: "
         "tcp, ssh and TLS are not supported yet",
-        "Set DOCKER_HOST=unix:///var/run/docker.sock to use this machine's own daemon.",
+        "Set DOCKER_HOST=unix:///var/run/docker.sock to use the daemon of this machine.",
     )
 
 
@@ -337,7 +332,7 @@ def _context_host(configuration: Path, name: str) -> str:
     host = endpoint.get("Host") if isinstance(endpoint, dict) else None
     if isinstance(host, str):
         return host
-    raise NoHostError(
+    raise NoDaemonError(
         f"the Docker context {name!r} cannot be read", "Choose another one with: docker context use default"
     )
 
@@ -352,7 +347,7 @@ def _json_object(path: Path) -> dict[str, object]:
 
 def _is_socket(path: Path) -> bool:
     try:
-        return stat.S_ISSOCK(os.stat(path).st_mode)  # noqa: PTH116  Path.is_socket hides a refused look
+        return stat.S_ISSOCK(os.stat(path).st_mode)  # noqa: PTH116  Path.is_socket hides a PermissionError
     except PermissionError:
         return True
     except OSError:

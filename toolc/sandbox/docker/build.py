@@ -1,4 +1,4 @@
-"""Build, pull and list images with the docker SDK, which is imported only when needed."""
+"""Build, pull and list images with the docker SDK."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -19,16 +20,16 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.daemon import NAME_LABEL
 from toolc.sandbox.host.kernel import retry_transient
+from toolc.sandbox.images import debian
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient
 
-
 RECIPE_LABEL: Final = "toolc.image.recipe"
-Say: TypeAlias = Callable[[str], None]
-"""A function that prints one line of progress, given without a line feed."""
-
 BASE_LABEL: Final = "toolc.image.base"
+
+OnProgress: TypeAlias = Callable[[str], None]
+"""A function that receives one line of progress, without a line feed."""
 
 _LIST_SECONDS: Final = 30.0
 _PULL_SECONDS: Final = 15
@@ -58,86 +59,79 @@ def list_built(client: Client) -> tuple[BuiltImage, ...]:
     return tuple(sorted((built for entry in entries for built in _built(entry)), key=lambda built: built.tag))
 
 
-def find(client: Client, tag: str) -> BuiltImage | None:
+def find_built(client: Client, tag: str) -> BuiltImage | None:
     """Return toolc's image with this tag, None if there is none. Raises ``ApiError``."""
     return next((built for built in list_built(client) if built.tag == tag), None)
 
 
-def discard(client: Client, old: BuiltImage) -> None:
+def remove_replaced(client: Client, old: BuiltImage) -> None:
     """Remove an image that lost its tag to a new one. An image that is in use or has other tags is kept."""
     with suppress(ApiError):
         client.call("DELETE", f"/images/{quote(old.id)}", timeout=_LIST_SECONDS)
 
 
-def obtain(client: Client, base: str | None, public: str, say: Say) -> str:
+def obtain_base(client: Client, base: str | None, public: str, on_progress: OnProgress) -> str:
     """Return a base image that is on this host.
 
     It is ``base`` if given, else ``public``, else one built from the host's distribution. Pull or build it if
     needed. A given ``base`` is never replaced. Raises ``InfrastructureError`` if no base is available.
     """
-    from toolc.sandbox.images import debian  # imported only for builds
-
     wanted = base or public
-    if has(client, wanted):
+    if has_image(client, wanted):
         return wanted
     own = debian.tag()
-    if base is None and own and has(client, own):
+    if base is None and own and has_image(client, own):
         return own
-    say(f"pulling {wanted}")
+    on_progress(f"pulling {wanted}")
     try:
-        _pull(client, wanted, say)
+        _pull(client, wanted, on_progress)
     except ApiError as error:
         if base is not None:
             raise InfrastructureError(f"cannot pull {base}: {error}; name a base that is on this host") from error
-        say(f"cannot pull {wanted}: {error}")
+        on_progress(f"cannot pull {wanted}: {error}")
     else:
         return wanted
     if own is None or os.geteuid() != 0 or shutil.which("mmdebstrap") is None:
         raise InfrastructureError(
-            f"there is no base for the image: {wanted} could not be pulled, and one can be made here only on "
-            "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). Where a registry is "
-            f"reachable, run: docker pull {wanted}. With a base of your own that has apt or python3, run: "
+            f"there is no base for the image: {wanted} could not be pulled, and a base can be created here only on "
+            "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). If a registry is "
+            f"reachable, run: docker pull {wanted}. To use another base that has apt or python3, run: "
             "toolc image build base --from IMAGE"
         )
-    with debian.archive(say) as archive, _sdk(client, _BUILD_SECONDS) as api:
+    with debian.archive(on_progress) as archive, _sdk(client, _BUILD_SECONDS) as api:
         repository, _, tag = own.partition(":")
         answer = api.import_image_from_file(str(archive), repository=repository, tag=tag)
-        _follow([json.loads(line) for line in answer.splitlines() if line], say)
+        _follow([json.loads(line) for line in answer.splitlines() if line], on_progress)
     return own
 
 
-def build(client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[str, str], say: Say) -> None:
+def build_folder(
+    client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[str, str], on_progress: OnProgress
+) -> None:
     """Build ``folder`` and tag the result. Raises ``ApiError``; no container of the build is left then."""
 
     def once() -> None:
         with _sdk(client, _BUILD_SECONDS) as api:
+            # The host's network also works if the daemon has no bridge.
             steps = api.build(
-                path=str(folder),
-                tag=tag,
-                buildargs={"BASE": base},
-                labels=dict(labels),
-                # The host's network also works if the daemon has no bridge.
-                network_mode="host",
-                rm=True,
-                forcerm=True,
-                decode=True,
-            )
-            _follow(steps, say)
+                path=str(folder), tag=tag, buildargs={"BASE": base}, labels=dict(labels), network_mode="host", rm=True,
+                forcerm=True, decode=True,
+            )  # fmt: skip
+            _follow(steps, on_progress)
 
     # Each step that runs a command is a container. A repeated build reuses the layers already built.
     retry_transient(once, ApiError)
 
 
 def build_files(
-    client: Client, *, files: Mapping[str, bytes], tag: str, base: str, labels: Mapping[str, str], say: Say
-) -> None:
+    client: Client, *, files: Mapping[str, bytes], tag: str, base: str, labels: Mapping[str, str],
+    on_progress: OnProgress,
+) -> None:  # fmt: skip
     """Build from these files, which include a Dockerfile, and tag the result. Raises ``ApiError``.
 
     The build steps use Docker's network for containers, or none if it has none. They never use the host's network:
     commands in a Dockerfile must not reach services that listen on this host only.
     """
-    import tarfile  # 10 ms, needed only for builds
-
     context = io.BytesIO()
     with tarfile.open(fileobj=context, mode="w") as tar:
         for path, content in sorted(files.items()):
@@ -152,17 +146,10 @@ def build_files(
         context.seek(0)
         with _sdk(client, _BUILD_SECONDS) as api:
             steps = api.build(
-                fileobj=context,
-                custom_context=True,
-                tag=tag,
-                buildargs={"BASE": base} if needs_base else {},
-                labels=dict(labels),
-                network_mode=network,
-                rm=True,
-                forcerm=True,
-                decode=True,
-            )
-            _follow(steps, say)
+                fileobj=context, custom_context=True, tag=tag, buildargs={"BASE": base} if needs_base else {},
+                labels=dict(labels), network_mode=network, rm=True, forcerm=True, decode=True,
+            )  # fmt: skip
+            _follow(steps, on_progress)
 
     try:
         retry_transient(lambda: once("default"), ApiError)
@@ -172,20 +159,20 @@ def build_files(
         retry_transient(lambda: once("none"), ApiError)
 
 
-def save(client: Client, image: str, file: IO[bytes]) -> None:
+def save_archive(client: Client, image: str, file: IO[bytes]) -> None:
     """Write an image to a file, like ``docker save``. Raises ``ApiError``."""
     with _sdk(client, _BUILD_SECONDS) as api:
         for piece in api.get_image(image):
             file.write(piece)
 
 
-def _pull(client: Client, image: str, say: Say) -> None:
+def _pull(client: Client, image: str, on_progress: OnProgress) -> None:
     repository, _, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "latest")
     with _sdk(client, _PULL_SECONDS) as api:
-        _follow(api.pull(repository, tag=tag, stream=True, decode=True), say)
+        _follow(api.pull(repository, tag=tag, stream=True, decode=True), on_progress)
 
 
-def has(client: Client, image: str) -> bool:
+def has_image(client: Client, image: str) -> bool:
     """Return whether this daemon has the image. Raises ``ApiError``."""
     try:
         client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)
@@ -196,14 +183,14 @@ def has(client: Client, image: str) -> bool:
     return True
 
 
-def triggers(client: Client, image: str, say: Say) -> tuple[str, ...]:
+def onbuild_instructions(client: Client, image: str) -> tuple[str, ...]:
     """Return the ``ONBUILD`` instructions of an image, which run in images built from it. Raises ``ApiError``.
 
     Pull the image first if it is missing; if that fails, return none, because no build can run them.
     """
-    if not has(client, image):
+    if not has_image(client, image):
         try:
-            _pull(client, image, say)
+            _pull(client, image, lambda _: None)
         except ApiError:
             return ()
     described = client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)
@@ -215,23 +202,23 @@ def triggers(client: Client, image: str, say: Say) -> tuple[str, ...]:
 @contextmanager
 def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
     """Yield the docker SDK on the same socket; turn its errors into ``ApiError``."""
-    import docker  # 130 ms, and only builds need it
-    import urllib3
+    import docker  # lazy: 130 ms, and only builds need it
+    import urllib3  # lazy: part of docker
 
     try:
         with closing(docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto", timeout=seconds)) as api:
             yield api
     except docker.errors.APIError as error:
         if error.response is not None:
-            # The answer of a refused pull or build is a stream that is not read to its end.
+            # The response of a failed pull or build is a stream that is not read to its end.
             error.response.close()
         raise ApiError(str(error.explanation or error), error.status_code or 0) from error
-    # The SDK does not convert errors of its transport: those of requests are OSErrors, of a stream urllib3's.
+    # The SDK does not convert errors of its transport: OSError from requests, and urllib3's from streams.
     except (docker.errors.DockerException, OSError, urllib3.exceptions.HTTPError) as error:
         raise ApiError(str(error)) from error
 
 
-def _follow(steps: Iterable[JsonValue], say: Say) -> None:
+def _follow(steps: Iterable[JsonValue], on_progress: OnProgress) -> None:
     """Report the progress of a build or a pull. Raises ``ApiError`` with its error message if it failed."""
     failure = ""
     # Read to the end: only then does the SDK release its connection.
@@ -243,7 +230,7 @@ def _follow(steps: Iterable[JsonValue], say: Say) -> None:
         words = "" if "progress" in step else str(step.get("stream") or step.get("status") or "")
         for line in words.splitlines():
             if line.strip():
-                say(line.rstrip())
+                on_progress(line.rstrip())
     if failure:
         raise ApiError(failure)
 

@@ -19,48 +19,39 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.docker.api_client import ApiError, Client, JsonLineStream
 from toolc.sandbox.docker.container_config import LocalImage
 from toolc.sandbox.docker.daemon import NAME_LABEL, OWNER_LABEL
-from toolc.sandbox.images import metadata
-from toolc.sandbox.images.metadata import names_of
+from toolc.sandbox.images.metadata import content_names, volumes
 
 CREATE_SECONDS: Final = 30.0
-"""How long a daemon may take to create a container; disks are slow under load."""
-
 ATTACH_SECONDS: Final = 30.0
-"""How long a daemon may take to attach to the streams of a container."""
-
 START_SECONDS: Final = 30.0
-"""How long a daemon may take to start a container."""
-
 REMOVE_SECONDS: Final = 30.0
-"""How long killing and removing a container may take, all attempts together."""
-
 INSPECT_SECONDS: Final = 30.0
-"""How long a daemon may take to describe an image."""
+"""The timeouts of each operation; disks are slow under load. For removal: of all attempts together."""
 
 _PAUSE_SECONDS: Final = 0.01
 
 
-def create(client: Client, name: str, body: JsonObject) -> str:
+def create_container(client: Client, name: str, body: JsonObject) -> str:
     """Create a container without starting it; return its id. Raises ``ApiError``."""
-    answer = client.call("POST", f"/containers/create?name={name}", body, timeout=CREATE_SECONDS)
-    found = answer.get("Id") if isinstance(answer, dict) else None
-    if not isinstance(found, str):
-        raise ApiError("the daemon created a container and did not say which")
-    return found
+    response = client.call("POST", f"/containers/create?name={name}", body, timeout=CREATE_SECONDS)
+    container = response.get("Id") if isinstance(response, dict) else None
+    if not isinstance(container, str):
+        raise ApiError("the daemon created a container and did not return its id")
+    return container
 
 
-def attach(client: Client, container: str) -> tuple[socket.socket, bytes]:
+def attach_container(client: Client, container: str) -> tuple[socket.socket, bytes]:
     """Attach to its stdin, stdout and stderr, preferably before it starts. Raises ``ApiError``."""
     path = f"/containers/{container}/attach?stream=1&stdin=1&stdout=1&stderr=1"
     return client.upgrade(path, timeout=ATTACH_SECONDS)
 
 
-def start(client: Client, container: str) -> None:
+def start_container(client: Client, container: str) -> None:
     """Start the container. Raises ``ApiError``."""
     client.call("POST", f"/containers/{container}/start", timeout=START_SECONDS)
 
 
-def remove(client: Client, container: str) -> bool:
+def remove_container(client: Client, container: str) -> bool:
     """Kill and remove the container, and wait for it. Return False if it did not exist (any more).
 
     Raises ``ApiError`` if the daemon does not confirm either.
@@ -87,21 +78,21 @@ def find_image(client: Client, name: str) -> LocalImage | None:
     Raises ``ApiError``, and ``InfrastructureError`` for an image that cannot be used for a sandbox.
     """
     try:
-        answer = client.call("GET", f"/images/{quote(name)}/json", timeout=INSPECT_SECONDS)
+        response = client.call("GET", f"/images/{quote(name)}/json", timeout=INSPECT_SECONDS)
     except ApiError as error:
         if error.status == 404:
             return None
         raise
-    if not isinstance(answer, dict) or not isinstance(answer.get("Id"), str):
-        raise ApiError(f"the daemon's answer about the image {name} has no id")
-    configuration = answer.get("Config")
+    if not isinstance(response, dict) or not isinstance(response.get("Id"), str):
+        raise ApiError(f"the daemon's description of the image {name} has no id")
+    configuration = response.get("Config")
     configuration = configuration if isinstance(configuration, dict) else {}
-    volumes, labels = configuration.get("Volumes"), configuration.get("Labels")
+    labels = configuration.get("Labels")
     return LocalImage(
-        str(answer["Id"]),
-        metadata.volumes(volumes),
-        ours=isinstance(labels, dict) and _is_tagged(answer.get("RepoTags"), labels.get(NAME_LABEL)),
-        names=names_of(answer),
+        str(response["Id"]),
+        volumes(configuration.get("Volumes")),
+        ours=isinstance(labels, dict) and _is_tagged(response.get("RepoTags"), labels.get(NAME_LABEL)),
+        names=content_names(response),
     )
 
 
@@ -116,14 +107,13 @@ OPEN_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 5.0
 """How long the thread may take to end after ``stop``."""
 
-
 _SIGKILL: Final = ("9", "SIGKILL")
 """The signal as daemons of different versions write it."""
 
 
 @dataclass(slots=True)
 class ContainerWatcher:
-    """The events of one container so far. ``gone`` is set when the daemon has removed it.
+    """The events of one container so far. ``removed`` is set when the daemon has removed it.
 
     ``killed`` is True if the daemon sent it SIGKILL, on request or because the daemon is stopping.
     """
@@ -131,7 +121,7 @@ class ContainerWatcher:
     out_of_memory: bool = False
     killed: bool = False
     exit_status: int | None = None
-    gone: threading.Event = field(default_factory=threading.Event)
+    removed: threading.Event = field(default_factory=threading.Event)
 
 
 class EventStream:
@@ -144,13 +134,13 @@ class EventStream:
         self._lock = threading.Lock()
         self._watches: dict[str, ContainerWatcher] = {}
         self._stopping = False
-        self._feed = client.follow(f"/events?filters={quote(filters)}", timeout=OPEN_SECONDS)
-        self._thread = threading.Thread(target=self._follow, args=(self._feed,), name="toolc-events", daemon=True)
+        self._stream = client.follow(f"/events?filters={quote(filters)}", timeout=OPEN_SECONDS)
+        self._thread = threading.Thread(target=self._follow, args=(self._stream,), name="toolc-events", daemon=True)
         self._thread.start()
 
     @property
-    def alive(self) -> bool:
-        """Whether the stream is still open: a restart of the daemon ends it."""
+    def is_alive(self) -> bool:
+        """Whether the stream is still open. A restart of the daemon ends it."""
         return self._thread.is_alive()
 
     def watch(self, container: str) -> ContainerWatcher:
@@ -158,7 +148,7 @@ class EventStream:
         with self._lock:
             return self._watches.setdefault(container, ContainerWatcher())
 
-    def forget(self, container: str) -> None:
+    def unwatch(self, container: str) -> None:
         """Stop collecting its events. If ``stop`` was called, the last one ends the stream."""
         with self._lock:
             self._watches.pop(container, None)
@@ -175,14 +165,14 @@ class EventStream:
             self._end()
 
     def _end(self) -> None:
-        self._feed.stop()
+        self._stream.stop()
         self._thread.join(timeout=STOP_SECONDS)
 
-    def _follow(self, feed: JsonLineStream) -> None:
-        for event in feed:
-            self._take(event)
+    def _follow(self, stream: JsonLineStream) -> None:
+        for event in stream:
+            self._handle(event)
 
-    def _take(self, event: JsonValue) -> None:
+    def _handle(self, event: JsonValue) -> None:
         if not isinstance(event, dict):
             return
         actor = event.get("Actor")
@@ -203,6 +193,6 @@ class EventStream:
                 status = attributes.get("exitCode")
                 watch.exit_status = int(status) if isinstance(status, str) and status.isdecimal() else None
             case "destroy" | "remove":  # Podman's name of the event is "remove"
-                watch.gone.set()
+                watch.removed.set()
             case _:
                 pass

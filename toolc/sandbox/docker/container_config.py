@@ -1,4 +1,4 @@
-"""Turn a profile into the body of ``POST /containers/create``, and refuse what the daemon cannot enforce."""
+"""Convert a profile to the body of ``POST /containers/create``, and report what the daemon cannot enforce."""
 
 from __future__ import annotations
 
@@ -14,35 +14,42 @@ from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
 from toolc.sandbox.base import unenforced, unenforced_reason
-from toolc.sandbox.docker import daemon as docker_daemon
-from toolc.sandbox.docker import limits as docker_limits
-from toolc.sandbox.docker.daemon import OWNER_LABEL, Daemon, Runtime, choose
-from toolc.sandbox.host import kernel
+from toolc.sandbox.docker.daemon import (
+    OWNER_LABEL,
+    Daemon,
+    Runtime,
+    choose_runtime,
+    podman_isolation_error,
+    podman_tmpfs_options,
+    seccomp_file,
+)
+from toolc.sandbox.docker.limits import MIN_MEMORY, capabilities_for
+from toolc.sandbox.host.kernel import overlay_options
 from toolc.sandbox.isolation import HOSTNAME, LOOPBACK, MASKED_PATHS, READONLY_PATHS, guest_limits, tmpfs_bounds
 
 
-def obstacle(profile: Profile, daemon: Daemon) -> str | None:
+def overlay_obstacle(profile: Profile, daemon: Daemon) -> str | None:
     """Return why this daemon cannot mount the workspace as an overlay; None if it may be tried."""
     if profile.min_isolation != "namespace":
-        return f"a sandbox with min_isolation: {profile.min_isolation} cannot use one"
+        return f"a sandbox with min_isolation: {profile.min_isolation} cannot use an overlay"
     if daemon.rootless or daemon.podman:
-        return "toolc uses one only with Docker's own daemon, run by root"
+        return "toolc uses an overlay only with Docker's own daemon, run by root"
     return None
 
 
-def volume(mount: Mount) -> JsonObject:
+def overlay_volume(mount: Mount) -> JsonObject:
     """Return an anonymous volume for the workspace overlay, which is removed with its container.
 
     The lower directory is a path below ``/proc`` of this process. Only a daemon on this machine can see it, and it
     remains the same folder even if another process renames it.
     """
-    options: list[str] = ["nosuid", "nodev", *kernel.options(mount, mount.pinned)]
+    options: list[str] = ["nosuid", "nodev", *overlay_options(mount, mount.pinned)]
     driver: JsonValue = {"Name": "local", "Options": {"type": "overlay", "device": "overlay", "o": ",".join(options)}}
     return {"Type": "volume", "Target": "/workspace", "VolumeOptions": {"NoCopy": True, "DriverConfig": driver}}
 
 
 def owner_label(options: JsonObject) -> str:
-    """Return the owner's label from the options of a volume that ``volume`` requested; empty for other volumes."""
+    """Return the owner's label from the options of an ``overlay_volume``; empty for other volumes."""
     found = re.search(r"(?:^|,)upperdir=[^,]*/toolc/scratch/([^/,]+)/", str(options.get("o")))
     return found[1] if found else ""
 
@@ -106,12 +113,12 @@ def user_of(profile: Profile, daemon: Daemon) -> User:
 def unsupported_reason(profile: Profile, daemon: Daemon) -> str | None:
     """Return why this daemon cannot meet the demands of ``profile``, with the remedy; None if it can."""
     if runtime_of(profile, daemon) is None:
-        return docker_daemon.no_runtime(profile) if daemon.podman else _NO_RUNTIME[profile.min_isolation]
+        return podman_isolation_error(profile) if daemon.podman else _NO_RUNTIME[profile.min_isolation]
     if not daemon.has_seccomp:
         return "this Docker daemon filters no system calls; run one whose kernel and configuration have seccomp"
-    if reason := unenforced_reason(docker_limits.for_profile(profile, daemon), profile.accept_unenforced):
+    if reason := unenforced_reason(capabilities_for(profile, daemon), profile.accept_unenforced):
         return reason
-    if profile.limits.memory_bytes < docker_limits.LEAST_MEMORY:
+    if profile.limits.memory_bytes < MIN_MEMORY:
         return "Docker limits memory to no less than 6MiB; raise limits.memory in the spec"
     if reason := _unfiltered(profile, daemon):
         return reason
@@ -120,22 +127,22 @@ def unsupported_reason(profile: Profile, daemon: Daemon) -> str | None:
 
 _NO_RUNTIME: Final = {
     "gvisor": (
-        "the tool demands min_isolation: gvisor, and this Docker daemon has no such runtime; install gVisor "
+        "the tool demands min_isolation: gvisor, but this Docker daemon has no such runtime; install gVisor "
         '(apt-get install runsc), add "runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": '
         '["--network=none", "--oci-seccomp"]}} to /etc/docker/daemon.json, and restart Docker'
     ),
     "vm": (
-        "the tool demands min_isolation: vm, and this Docker daemon has no such runtime; install Kata Containers "
+        "the tool demands min_isolation: vm, but this Docker daemon has no such runtime; install Kata Containers "
         'on a machine that has KVM, add "runtimes": {"kata": {"runtimeType": "io.containerd.kata.v2"}} to '
         "/etc/docker/daemon.json, and restart Docker"
     ),
 }
-"""Why a daemon cannot provide an isolation, by the isolation that the tool demands."""
+"""Why a daemon cannot provide an isolation, by that isolation."""
 
 
 def runtime_of(profile: Profile, daemon: Daemon) -> Runtime | None:
     """Return the runtime with the isolation that ``profile`` demands; None if the daemon has none."""
-    return choose(daemon.runtimes, profile.min_isolation)
+    return choose_runtime(daemon.runtimes, profile.min_isolation)
 
 
 def create_config(
@@ -147,7 +154,7 @@ def create_config(
     """
     user = user_of(profile, daemon)
     labels: JsonObject = {OWNER_LABEL: owner}
-    command: list[JsonValue] = [*arguments, *guest_words(profile, daemon)]
+    command: list[JsonValue] = [*arguments, *guest_arguments(profile, daemon)]
     return {
         "Image": image.id,
         "Entrypoint": [*image.command],
@@ -167,7 +174,7 @@ def create_config(
     }
 
 
-_MASKED_BESIDE: Final = ("/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
+_ALSO_MASKED: Final = ("/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
 """Paths to mask in addition: Docker mounts all of /sys, and a writable /dev/mqueue. The oci engine mounts neither.
 """
 
@@ -176,7 +183,7 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
     limits = profile.limits
     runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
     memory = limits.memory_bytes + (GVISOR_MEMORY if runtime.isolation == "gvisor" else 0)
-    # The machine itself limits the tool to its CPUs; the daemon would refuse a higher number.
+    # The daemon refuses more CPUs than the machine has.
     cpus = min(limits.cpus, float(daemon.cpus))
     return {
         "AutoRemove": True,
@@ -187,7 +194,7 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         "IpcMode": "none",
         "ReadonlyRootfs": True,
         # In a workspace of root the tool is root, and Docker's own list leaves files that root can read.
-        "MaskedPaths": [*MASKED_PATHS, *_MASKED_BESIDE],
+        "MaskedPaths": [*MASKED_PATHS, *_ALSO_MASKED],
         "ReadonlyPaths": [*READONLY_PATHS],
         "LogConfig": {"Type": "none"},
         "RestartPolicy": {"Name": "no"},
@@ -236,10 +243,10 @@ def _pids(limits: Limits, runtime: Runtime) -> int:
     return limits.pids * GVISOR_THREADS + GVISOR_OWN if runtime.isolation == "gvisor" else limits.pids
 
 
-def guest_words(profile: Profile, daemon: Daemon) -> tuple[str, ...]:
+def guest_arguments(profile: Profile, daemon: Daemon) -> tuple[str, ...]:
     """Return further arguments of process 1: limits to set itself, and the kernel version that it must not find."""
     runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
-    names = {*unenforced(docker_limits.for_profile(profile, daemon))}
+    names = {*unenforced(capabilities_for(profile, daemon))}
     if runtime.isolation == "gvisor":
         names.add("pids")
     foreign = () if runtime.isolation == "namespace" else (f"not-kernel={daemon.kernel}",)
@@ -258,7 +265,7 @@ def _seccomp(profile: Profile, daemon: Daemon) -> list[JsonValue]:
     gvisor = runtime is not None and runtime.isolation == "gvisor"
     make = seccomp.gvisor_profile if gvisor else seccomp.profile
     text = json.dumps(make(daemon.architecture))
-    return [f"seccomp={docker_daemon.filter_file(text) if daemon.podman else text}"]
+    return [f"seccomp={seccomp_file(text) if daemon.podman else text}"]
 
 
 def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
@@ -276,13 +283,13 @@ def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> J
         "/tool": f"{options},exec,{small}",
         "/dev/shm": f"{options},noexec,{small}",
     }
-    return {path: docker_daemon.tmpfs_options(each) if daemon.podman else each for path, each in mounts.items()}
+    return {path: podman_tmpfs_options(each) if daemon.podman else each for path, each in mounts.items()}
 
 
 def _workspace(profile: Profile) -> list[JsonValue]:
     mount = profile.workspace
     if mount and mount.mode == "overlay":
-        return [volume(mount)]
+        return [overlay_volume(mount)]
     return [_bind(mount.source, "/workspace", read_only=mount.mode == "ro")] if mount else []
 
 
@@ -337,7 +344,7 @@ def _workspace_refusal(mount: Mount | None, daemon: Daemon, *, nonroot: bool) ->
     if daemon.rootless and mount.owner != os.geteuid():
         return (
             f"{mount.source} belongs to user {mount.owner}, and a rootless Docker daemon can only act as "
-            f"user {os.geteuid()}; use a workspace of your own"
+            f"user {os.geteuid()}; use a workspace that belongs to this user"
         )
     if nonroot and mount.owner == 0 and not daemon.rootless:
         return (

@@ -1,4 +1,4 @@
-"""Connect to a daemon: choose the API version, and find out what it can enforce."""
+"""Connect to a daemon: choose the API version, and determine what it can enforce."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.sandbox.base import ISOLATION
-from toolc.sandbox.docker.api_client import INSTALL, ApiError, Client, NoHostError
+from toolc.sandbox.docker.api_client import INSTALL, ApiError, Client, NoDaemonError
 from toolc.sandbox.host.owner import shared_directory
 
 __all__ = ["Daemon", "connect"]
@@ -36,19 +36,18 @@ DEFAULT: Final = Runtime("runc")
 
 
 def runtimes(info: JsonObject) -> tuple[Runtime, ...]:
-    """Return the runtimes in the answer to ``GET /info``: the default first, then the others by name."""
+    """Return the runtimes in the response to ``GET /info``: the default first, then the others by name."""
     default = info.get("DefaultRuntime")
     first = default if isinstance(default, str) and default else DEFAULT.name
     listed = info.get("Runtimes")
     entries = dict(listed) if isinstance(listed, dict) else {}
-    found = [_runtime(name, entries.get(name)) for name in sorted({first, *entries}, key=lambda n: (n != first, n))]
-    return tuple(found)
+    names = sorted({first, *entries}, key=lambda name: (name != first, name))
+    return tuple(_runtime(name, entries.get(name)) for name in names)
 
 
-def choose(registered: tuple[Runtime, ...], wanted: MinIsolation) -> Runtime | None:
-    """Return the runtime for a tool that demands ``wanted``: the default if it is sufficient, else the weakest that
-    is."""
-    fit = [runtime for runtime in registered if ISOLATION.index(runtime.isolation) >= ISOLATION.index(wanted)]
+def choose_runtime(registered: tuple[Runtime, ...], isolation: MinIsolation) -> Runtime | None:
+    """Return the runtime for ``isolation`` or stronger: the default if sufficient, else the weakest that is."""
+    fit = [runtime for runtime in registered if ISOLATION.index(runtime.isolation) >= ISOLATION.index(isolation)]
     if registered[0] in fit:
         return registered[0]
     return min(fit, key=lambda runtime: ISOLATION.index(runtime.isolation), default=None)
@@ -58,42 +57,32 @@ def _runtime(name: str, entry: JsonValue) -> Runtime:
     described = entry if isinstance(entry, dict) else {}
     # A runtime is given by the path of its program, or (since 23.0) by the name of a containerd shim.
     program = str(described.get("path") or described.get("runtimeType") or name)
-    for isolation, pattern in _KINDS:
-        if re.search(pattern, program.rpartition("/")[2]):
-            return Runtime(name, isolation, _definition(described))
-    return Runtime(name, "namespace", _definition(described))
-
-
-def _definition(described: JsonObject) -> str:
-    return " ".join(f"{key}={described[key]}" for key in sorted(described) if key != "status")
+    definition = " ".join(f"{key}={described[key]}" for key in sorted(described) if key != "status")
+    matching = (isolation for isolation, pattern in _KINDS if re.search(pattern, program.rpartition("/")[2]))
+    return Runtime(name, next(matching, "namespace"), definition)
 
 
 _UNKNOWN_OPTIONS: Final = ("uid=", "gid=", "nr_inodes=")
 """The tmpfs options that Podman rejects."""
 
 
-def is_podman(version: object) -> bool:
-    """Return whether Podman answered ``GET /version``, judged by its ``Components``."""
-    return "Podman" in str(version)
-
-
-def no_runtime(profile: Profile) -> str:
+def podman_isolation_error(profile: Profile) -> str:
     """Return why Podman cannot provide the isolation that ``profile`` demands, and the remedy."""
     return (
         f"the tool demands min_isolation: {profile.min_isolation}, and Podman starts every container with its "
-        "default runtime, which does not isolate so; set runtime in containers.conf to one that does, or use Docker"
+        "default runtime, which does not provide it; set runtime in containers.conf to one that does, or use Docker"
     )
 
 
-def tmpfs_options(options: str) -> str:
+def podman_tmpfs_options(options: str) -> str:
     """Return the tmpfs options without those that Podman does not know."""
     return ",".join(each for each in options.split(",") if not each.startswith(_UNKNOWN_OPTIONS))
 
 
-def filter_file(text: str) -> Path:
-    """Return the path of a file of this user with this seccomp filter. Podman accepts only a path in a request.
+def seccomp_file(text: str) -> Path:
+    """Return the path of a file with this seccomp filter. Podman accepts only a path in a request.
 
-    Raises ``InfrastructureError`` if there is no safe place for it.
+    Raises ``InfrastructureError`` if there is no safe folder for it.
     """
     folder = shared_directory()
     path = folder / f"seccomp-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
@@ -106,7 +95,7 @@ def filter_file(text: str) -> Path:
 
 
 OLDEST_API: Final = (1, 40)
-"""Docker 19.03, Podman 3. An older daemon silently ignores fields it does not know, and so would ignore a limit."""
+"""Docker 19.03, Podman 3. An older daemon silently ignores fields that it does not know, including limits."""
 
 NEWEST_API: Final = (1, 51)
 """The newest version that this code was written for (Docker 28.3)."""
@@ -114,13 +103,13 @@ NEWEST_API: Final = (1, 51)
 _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 """Podman's names of architectures."""
 
-ASK_SECONDS: Final = 30.0
-"""The timeout of each question about the daemon itself, long enough that a slow daemon does not fail a call."""
+QUERY_SECONDS: Final = 30.0
+"""The timeout of each request about the daemon itself: a slow daemon must not fail a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
-    """A daemon that answers, and its reported abilities.
+    """A daemon that responds, and its reported abilities.
 
     ``id`` is the daemon's ID; ``architecture`` and ``kernel`` are those of its machine, as in ``uname -m`` and
     ``uname -r``. ``podman`` is True if it is Podman. ``rootless``: user 0 inside is the daemon's user outside.
@@ -148,26 +137,26 @@ class Daemon:
 def connect(socket_path: str) -> Daemon:
     """Connect to the daemon at ``socket_path`` and return its description.
 
-    Raises ``NoHostError`` if it cannot be used.
+    Raises ``NoDaemonError`` if it cannot be used.
     """
     client = Client(socket_path)
     try:
-        version = _object(client.call("GET", "/version", timeout=ASK_SECONDS))
+        version = _object(client.call("GET", "/version", timeout=QUERY_SECONDS))
         client = Client(socket_path, _version_prefix(version))
-        info = _object(client.call("GET", "/info", timeout=ASK_SECONDS))
+        info = _object(client.call("GET", "/info", timeout=QUERY_SECONDS))
     except ApiError as error:
         raise _unreachable(socket_path, error) from error
     if _text(info, "OSType", "linux") != "linux":
-        raise NoHostError("the Docker daemon runs Windows containers", "Switch it to Linux containers.")
+        raise NoDaemonError("the Docker daemon runs Windows containers", "Switch it to Linux containers.")
     return parse(client, version, info)
 
 
 def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
-    """Parse the answers to ``GET /version`` and ``GET /info``. A limit that is missing cannot be enforced."""
+    """Parse the responses to ``GET /version`` and ``GET /info``. A limit that is missing cannot be enforced."""
     options = info.get("SecurityOptions")
     words = [str(option) for option in options] if isinstance(options, list) else []
     names = {part for word in words for part in word.split(",")}
-    cpus, podman = info.get("NCPU"), is_podman(version.get("Components"))
+    cpus, podman = info.get("NCPU"), "Podman" in str(version.get("Components"))
     architecture = _text(info, "Architecture", "")
     return Daemon(
         client=client,
@@ -194,15 +183,15 @@ def choose_version(newest: str, oldest: str) -> tuple[int, int]:
     """Return the API version to use with a daemon that supports ``oldest`` to ``newest``.
 
     It is the newest that both support. If the daemon has dropped all versions known here, use its oldest. Raises
-    ``NoHostError`` if the daemon is too old.
+    ``NoDaemonError`` if the daemon is too old.
     """
-    theirs = _version(newest)
-    if theirs < OLDEST_API:
-        raise NoHostError(
-            f"the Docker daemon speaks API {newest or 'unknown'}, and toolc needs 1.40 (Docker 19.03) or newer",
+    supported = _version(newest)
+    if supported < OLDEST_API:
+        raise NoDaemonError(
+            f"the Docker daemon supports API {newest or 'unknown'}, and toolc needs 1.40 (Docker 19.03) or newer",
             "Update Docker.",
         )
-    return max(min(theirs, NEWEST_API), _version(oldest))
+    return max(min(supported, NEWEST_API), _version(oldest))
 
 
 def _version_prefix(version: JsonObject) -> str:
@@ -215,29 +204,29 @@ def _version(text: str) -> tuple[int, int]:
     return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else (0, 0)
 
 
-def _unreachable(socket_path: str, error: ApiError) -> NoHostError:
+def _unreachable(socket_path: str, error: ApiError) -> NoDaemonError:
     match error.__cause__:
         case PermissionError():
-            return NoHostError(
+            return NoDaemonError(
                 f"this user may not use the Docker daemon at {socket_path}",
                 "Add yourself to its group (sudo usermod -aG docker $USER, then log in again) or set up "
                 "rootless Docker (dockerd-rootless-setuptool.sh install).",
             )
         case FileNotFoundError():
-            return NoHostError(f"there is no Docker daemon at {socket_path}", INSTALL)
+            return NoDaemonError(f"there is no Docker daemon at {socket_path}", INSTALL)
         case ConnectionRefusedError():
-            return NoHostError(
-                f"no Docker daemon listens at {socket_path}", "Start it with: sudo systemctl start docker"
+            return NoDaemonError(
+                f"no Docker daemon is listening at {socket_path}", "Start it with: sudo systemctl start docker"
             )
         case _:
-            return NoHostError(
-                f"the Docker daemon at {socket_path} does not work: {error}", "See what it says with: docker info"
+            return NoDaemonError(
+                f"the Docker daemon at {socket_path} does not work: {error}", "Run this to see why: docker info"
             )
 
 
 def _object(value: JsonValue) -> JsonObject:
     if not isinstance(value, dict):
-        raise ApiError("what answered is not a Docker daemon")
+        raise ApiError("the server at this socket is not a Docker daemon")
     return value
 
 

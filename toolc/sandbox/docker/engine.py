@@ -20,24 +20,32 @@ from typing import Final
 from toolc.model.errors import InfrastructureError, NoPythonError
 from toolc.model.plan import Profile
 from toolc.sandbox.base import NO_PYTHON, Capabilities, ContentDigests, EngineStatus, Leftover
-from toolc.sandbox.docker import container as docker_container
 from toolc.sandbox.docker import container_config, limits, streams, sweep
-from toolc.sandbox.docker.api_client import ApiError, Client, NoHostError, find_socket
-from toolc.sandbox.docker.container import EventStream
+from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
+from toolc.sandbox.docker.container import (
+    EventStream,
+    attach_container,
+    create_container,
+    remove_container,
+    start_container,
+)
 from toolc.sandbox.docker.daemon import Daemon, connect
 from toolc.sandbox.docker.images import Images, ResolvedImage, missing_image, name_of
 from toolc.sandbox.docker.sandbox import Container, DockerSandbox
 from toolc.sandbox.docker.streams import AttachedStream, GuestListener, GuestSocketStream
-from toolc.sandbox.host import janitor, kernel, store
-from toolc.sandbox.host.kernel import kernel_kills, retry_transient
+from toolc.sandbox.host import janitor, store
+from toolc.sandbox.host.kernel import kernel_kills, prepare_overlay, retry_transient
 from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.python.packages import packages_of
 
 LATE_SECONDS: Final = 600.0
-"""How long after a request without an answer its container may still appear. Each start looks for it."""
+"""How long after a request without a response its container may still appear, in seconds."""
 
 
 class DockerEngine:
     """An ``Engine`` (see ``toolc.sandbox.base``) that uses a Docker or Podman daemon."""
+
+    name = "docker"
 
     def __init__(self, socket_path: str | None = None) -> None:
         """``socket_path`` is the daemon's socket; None finds it like the ``docker`` command does."""
@@ -48,21 +56,16 @@ class DockerEngine:
         self._images = Images()
         # The ids of images in whose containers the daemon cannot mount a socket.
         self._without_socket: set[str] = set()
-        # Containers that may exist although their start failed: by name, if the daemon did not answer.
-        self._undone: dict[str, float] = {}
+        # Containers that may still appear because the daemon did not respond: until when, by name.
+        self._late: dict[str, float] = {}
         # More concurrent starts than this slow each other down.
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
 
-    @property
-    def name(self) -> str:
-        """The name for ``--engine``."""
-        return "docker"
-
     def probe(self) -> EngineStatus:
-        """Return whether a daemon answers that toolc can use."""
+        """Return whether a daemon responds that toolc can use."""
         try:
             daemon = self._connect()
-        except NoHostError as error:
+        except NoDaemonError as error:
             return EngineStatus(available=False, reason=error.reason, remedy=error.remedy)
         return EngineStatus(available=True, version=daemon.version)
 
@@ -70,7 +73,7 @@ class DockerEngine:
         """Return what the daemon enforces, for each kind of runtime that it has."""
         try:
             return limits.capabilities(self._connect())
-        except NoHostError:
+        except NoDaemonError:
             return ()
 
     def unsupported_reason(self, profile: Profile) -> str | None:
@@ -79,10 +82,10 @@ class DockerEngine:
             daemon = self._connect()
             return (
                 container_config.unsupported_reason(profile, daemon)
-                or _broken(profile, daemon)
-                or self._images.missing(profile, daemon.client)
+                or _known_failure(profile, daemon)
+                or self._images.missing_reason(profile, daemon.client)
             )
-        except NoHostError as error:
+        except NoDaemonError as error:
             return str(error)
         except ApiError as error:
             return f"the Docker daemon does not work: {error}"
@@ -90,8 +93,8 @@ class DockerEngine:
     def overlay_obstacle(self, profile: Profile) -> str | None:
         """Return why this daemon cannot mount a workspace as an overlay; None if it may be tried."""
         try:
-            return container_config.obstacle(profile, self._connect())
-        except NoHostError as error:
+            return container_config.overlay_obstacle(profile, self._connect())
+        except NoDaemonError as error:
             return str(error)
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> DockerSandbox:
@@ -99,16 +102,14 @@ class DockerEngine:
         if reason := self.unsupported_reason(profile):
             raise InfrastructureError(reason)
         with self._daemon_for(profile) as daemon:
-            ready = self._images.ready(profile, daemon.client, self._start_plain)
-            return self._start(daemon, profile, arguments, ready)
+            image = self._images.resolve(profile, daemon.client, self._start_plain)
+            return self._start(daemon, profile, arguments, image)
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
-        from toolc.sandbox.python.packages import packages_of  # most calls have no lock file
-
         with self._daemon_for(profile) as daemon:
-            ready = self._images.ready(profile, daemon.client, self._start_plain)
-            return ContentDigests(ready.used if profile.image else None, packages_of(ready.image.binds))
+            image = self._images.resolve(profile, daemon.client, self._start_plain)
+            return ContentDigests(image.used if profile.image else None, packages_of(image.local.binds))
 
     @contextlib.contextmanager
     def _daemon_for(self, profile: Profile) -> Iterator[Daemon]:
@@ -116,27 +117,27 @@ class DockerEngine:
         daemon = self._connect()
         try:
             yield daemon
-        except NoHostError as error:
+        except NoDaemonError as error:
             raise InfrastructureError(str(error)) from error
         except InfrastructureError:
-            # Outdated knowledge of the image may be the cause: inspect it again next time.
+            # The cached description of the image may be outdated: inspect it again next time.
             self._images.forget(profile)
             raise
         except ApiError as error:
             self._images.forget(profile)
             if error.status == 0:
-                # There was no answer: ask the next daemon at this socket for its description again.
+                # No response: query the daemon at this socket again next time.
                 self._disconnect()
-            _remember(profile, daemon, error)
-            if reason := _broken(profile, daemon):
+            _record_failure(profile, daemon, error)
+            if reason := _known_failure(profile, daemon):
                 raise InfrastructureError(reason) from error
-            raise _explained(profile, name_of(profile), error) from error
+            raise _start_error(profile, name_of(profile), error) from error
 
     def leftovers(self) -> tuple[Leftover, ...]:
         """Return containers, then volumes. Raises ``InfrastructureError``."""
         try:
             return sweep.leftovers(self._connect().client)
-        except NoHostError as error:
+        except NoDaemonError as error:
             raise InfrastructureError(str(error)) from error
         except ApiError as error:
             raise InfrastructureError(f"the Docker daemon does not work: {error}") from error
@@ -158,109 +159,105 @@ class DockerEngine:
         with self._lock:
             self._daemon = None
 
-    def _start_plain(self, ready: ResolvedImage, arguments: Sequence[str]) -> DockerSandbox:
+    def _start_plain(self, image: ResolvedImage, arguments: Sequence[str]) -> DockerSandbox:
         """Start a sandbox of an image that inspects the image and runs no call."""
         try:
-            return self._start(self._connect(), Profile(), arguments, ready)
+            return self._start(self._connect(), Profile(), arguments, image)
         except ApiError as error:
-            raise _explained(Profile(), ready.name, error) from error
+            raise _start_error(Profile(), image.name, error) from error
 
-    def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: ResolvedImage) -> DockerSandbox:
-        if ready.image.id not in self._without_socket and streams.is_of_use(profile, arguments, daemon):
+    def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage) -> DockerSandbox:
+        if image.local.id not in self._without_socket and streams.uses_socket(profile, arguments, daemon):
             listener = streams.listen()
             if listener is not None:
-                return self._start_with(listener, daemon, profile, arguments, ready)
-        return retry_transient(lambda: self._start_once(daemon, profile, arguments, ready), ApiError)
+                return self._start_with(listener, daemon, profile, arguments, image)
+        return retry_transient(lambda: self._start_once(daemon, profile, arguments, image), ApiError)
 
     def _start_with(
-        self, listener: GuestListener, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: ResolvedImage
+        self, listener: GuestListener, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage
     ) -> DockerSandbox:
         """Start a sandbox that uses a socket; start it without one if the daemon refuses the socket."""
-        words, shown = (*arguments, streams.ARGUMENT), replace(ready, image=listener.shown_in(ready.image))
+        words, mounted = (*arguments, streams.ARGUMENT), replace(image, local=listener.mounted_in(image.local))
         with contextlib.ExitStack() as undo:
             undo.callback(listener.close)
             try:
-                sandbox = retry_transient(lambda: self._start_once(daemon, profile, words, shown, listener), ApiError)
+                sandbox = retry_transient(lambda: self._start_once(daemon, profile, words, mounted, listener), ApiError)
             except ApiError as error:
                 if error.status == 0:
                     raise
             else:
                 undo.pop_all()
                 return sandbox
-        sandbox = retry_transient(lambda: self._start_once(daemon, profile, arguments, ready), ApiError)
-        self._without_socket.add(ready.image.id)
+        sandbox = retry_transient(lambda: self._start_once(daemon, profile, arguments, image), ApiError)
+        self._without_socket.add(image.local.id)
         return sandbox
 
     def _start_once(
-        self,
-        daemon: Daemon,
-        profile: Profile,
-        arguments: Sequence[str],
-        ready: ResolvedImage,
+        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage,
         listener: GuestListener | None = None,
-    ) -> DockerSandbox:
+    ) -> DockerSandbox:  # fmt: skip
+        user = container_config.user_of(profile, daemon)
         if profile.workspace and profile.workspace.mode == "overlay":
-            kernel.prepare(profile.workspace, *map(int, container_config.user_of(profile, daemon).spec.split(":")))
+            prepare_overlay(profile.workspace, *map(int, user.spec.split(":")))
         client, owner = daemon.client, Owner.current().label()
         janitor.register(sweep.command(client, owner))
-        events = self._follow(daemon, owner)
-        self._make_good(client)
-        body = container_config.create_config(profile, arguments, daemon=daemon, image=ready.image, owner=owner)
-        # The name is chosen here, so that the container can be removed even if the answer to its creation is lost.
+        events = self._event_stream(daemon, owner)
+        self._remove_late(client)
+        body = container_config.create_config(profile, arguments, daemon=daemon, image=image.local, owner=owner)
+        # The name is chosen here, so that the container can be removed even if the response to its creation is lost.
         name = f"toolc-{os.urandom(8).hex()}"
         kills = kernel_kills() if daemon.kernel == os.uname().release else None
         with self._starting, contextlib.ExitStack() as undo:
             undo.push(lambda _, error, __: self._discard(client, name, error))
-            container = docker_container.create(client, name, body)
-            undo.callback(events.forget, container)
+            container = create_container(client, name, body)
+            undo.callback(events.unwatch, container)
             events.watch(container)
-            attached = AttachedStream(docker_container.attach(client, container)[0])
+            attached = AttachedStream(attach_container(client, container)[0])
             undo.callback(attached.close)
             created = perf_counter()
-            docker_container.start(client, container)
-            wire = GuestSocketStream(listener, attached) if listener else None
+            start_container(client, container)
+            stream = GuestSocketStream(listener, attached) if listener else attached
             undo.pop_all()
-        about = Container(
+        started = Container(
             id=container,
-            user=container_config.user_of(profile, daemon).described,
-            image=ready.used,
+            user=user.described,
+            image=image.used,
             created=created,
             guarded=container_config.guards_process_1(profile, daemon),
             kernel_kills=kills,
         )
-        return DockerSandbox(about, client=client, attached=attached, wire=wire, events=events)
+        return DockerSandbox(started, client=client, attached=attached, stream=stream, events=events)
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
-        """Remove what a start that failed with ``error`` has created. Do not raise: ``error`` is what the user must
-        see."""
+        """Remove what a failed start has created. Do not raise: the user must see ``error``."""
         try:
-            found = docker_container.remove(client, name)
-            answered = found or not isinstance(error, ApiError) or error.status != 0
+            found = remove_container(client, name)
+            certain = found or not isinstance(error, ApiError) or error.status != 0
         except ApiError:
-            answered = False
-        if not answered:
+            certain = False
+        if not certain:
             # The daemon may still create it later.
-            self._undone[name] = time.monotonic() + LATE_SECONDS
+            self._late[name] = time.monotonic() + LATE_SECONDS
 
-    def _make_good(self, client: Client) -> None:
-        """Remove containers that the daemon has created after it failed to answer."""
-        for name, until in [*self._undone.items()]:
+    def _remove_late(self, client: Client) -> None:
+        """Remove containers that the daemon has created after it failed to respond."""
+        for name, until in [*self._late.items()]:
             with contextlib.suppress(ApiError):
-                if docker_container.remove(client, name) or time.monotonic() > until:
-                    self._undone.pop(name, None)
+                if remove_container(client, name) or time.monotonic() > until:
+                    self._late.pop(name, None)
 
-    def _follow(self, daemon: Daemon, owner: str) -> EventStream:
+    def _event_stream(self, daemon: Daemon, owner: str) -> EventStream:
         """Return the stream of events of this process. A forked child needs a separate one."""
         with self._lock:
-            if self._events is None or self._events.owner != owner or not self._events.alive:
+            if self._events is None or self._events.owner != owner or not self._events.is_alive:
                 first = self._events is None
                 self._events = EventStream(daemon.client, owner)
                 with contextlib.suppress(ApiError):
                     if first:
-                        streams.remove_left()
-                        sweep.sweep(daemon.client, sweep.belongs_to_dead)
+                        streams.remove_stale_folders()
+                        sweep.sweep(daemon.client, sweep.is_stale)
                     # A daemon that stops loses track of the volumes of its containers.
-                    sweep.sweep_volumes(daemon.client, lambda label: label == owner or sweep.belongs_to_dead(label))
+                    sweep.sweep_volumes(daemon.client, lambda label: label == owner or sweep.is_stale(label))
             return self._events
 
 
@@ -269,34 +266,32 @@ def engine() -> DockerEngine:
     return DockerEngine()
 
 
-def _broken(profile: Profile, daemon: Daemon) -> str | None:
+def _known_failure(profile: Profile, daemon: Daemon) -> str | None:
     """Return why the runtime with the isolation that ``profile`` demands is known not to work; None otherwise."""
     runtime = container_config.runtime_of(profile, daemon)
-    if runtime is None or runtime.isolation == "namespace":
-        return None
-    return limits.recall(daemon, runtime)
+    return limits.recorded_failure(daemon, runtime) if runtime and runtime.isolation != "namespace" else None
 
 
-def _remember(profile: Profile, daemon: Daemon, error: ApiError) -> None:
+def _record_failure(profile: Profile, daemon: Daemon, error: ApiError) -> None:
     runtime = container_config.runtime_of(profile, daemon)
-    if runtime and runtime.isolation != "namespace" and limits.is_runtimes_own(str(error)):
-        limits.remember(daemon, runtime, str(error))
+    if runtime and runtime.isolation != "namespace" and limits.is_runtime_failure(str(error)):
+        limits.record_failure(daemon, runtime, str(error))
 
 
-def _explained(profile: Profile, name: str, error: ApiError) -> InfrastructureError:
-    """Turn a failed start into an error message for the user; ``name`` is the image's."""
+def _start_error(profile: Profile, name: str, error: ApiError) -> InfrastructureError:
+    """Return a failed start as an error message for the user; ``name`` is the image's."""
     message = str(error)
     if re.search(NO_PYTHON, message):
-        return NoPythonError(f"the image {name} has no python3 that starts")
-    if "bind source path does not exist" in message and str(store.place()) in message:
+        return NoPythonError(f"the image {name} has no python3 that can be started")
+    if "bind source path does not exist" in message and str(store.directory()) in message:
         return InfrastructureError(
-            f"the Docker daemon does not see what toolc keeps in {store.place()}: it runs on another machine or in "
-            f"another container; set {store.VARIABLE} to a folder that the daemon can see"
+            f"the Docker daemon cannot access {store.directory()}, where toolc stores images and packages: it runs on "
+            f"another machine or in another container; set {store.VARIABLE} to a folder that the daemon can access"
         )
     if "bind source path does not exist" in message and profile.workspace:
         return InfrastructureError(
-            f"the Docker daemon sees no folder {profile.workspace.source}: it was removed, or the daemon runs on "
-            "another machine or in another container; use a workspace that the daemon can see"
+            f"the Docker daemon cannot find the workspace {profile.workspace.source}: it was removed, or the daemon "
+            "runs on another machine or in another container; use a workspace that the daemon can access"
         )
     if error.status == 404 and "No such image" in message:
         return InfrastructureError(missing_image(name))

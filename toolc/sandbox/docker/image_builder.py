@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import importlib.metadata
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +19,26 @@ from toolc.data.paths import packaged_path
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build
-from toolc.sandbox.docker import build as docker_build
-from toolc.sandbox.docker.api_client import ApiError, Client, NoHostError, find_socket
-from toolc.sandbox.docker.build import BASE_LABEL, RECIPE_LABEL, BuiltImage, Say
+from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
+from toolc.sandbox.docker.build import (
+    BASE_LABEL,
+    RECIPE_LABEL,
+    BuiltImage,
+    OnProgress,
+    build_files,
+    build_folder,
+    find_built,
+    has_image,
+    list_built,
+    obtain_base,
+    onbuild_instructions,
+    remove_replaced,
+)
 from toolc.sandbox.docker.daemon import NAME_LABEL, connect
 from toolc.sandbox.host import store
-from toolc.sandbox.images.metadata import Stored, bases, fetched, remove
-from toolc.sandbox.python import packages
-from toolc.sandbox.python.packages import Packages
+from toolc.sandbox.images.metadata import base_images, remote_source
 
-__all__ = ["build_image", "list_images", "prune_image", "prune_packages", "recipe", "unused_packages"]
+__all__ = ["build_image", "list_images", "recipe"]
 
 BASE: Final = "base"
 """The image that all other images are built from."""
@@ -66,7 +77,7 @@ def image_names() -> tuple[str, ...]:
 def recipe(name: str) -> Recipe:
     """Return the recipe of the image ``name``. Raises ``UsageError`` for an unknown name."""
     if name not in (names := image_names()):
-        raise UsageError(f"there is no image {name!r} to build; there is: {', '.join(names)}")
+        raise UsageError(f"there is no image {name!r} to build; choose one of: {', '.join(names)}")
     folder = packaged_path("sandbox-images") / name
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     digest = hashlib.sha256()
@@ -76,7 +87,7 @@ def recipe(name: str) -> Recipe:
     return Recipe(name=name, folder=folder, digest="sha256:" + digest.hexdigest())
 
 
-def build_image(name: str, *, base: str | None, say: Say) -> BuiltImage:
+def build_image(name: str, *, base: str | None, on_progress: OnProgress) -> BuiltImage:
     """Build the image ``name`` unless it exists and is up to date.
 
     Concurrent builds of an image wait for each other. ``base`` is the image to start from. If None, the image
@@ -84,38 +95,38 @@ def build_image(name: str, *, base: str | None, say: Say) -> BuiltImage:
     ``base``, which is built first. Raises ``UsageError`` for an unknown name, ``NoEngineError`` without a daemon,
     ``InfrastructureError`` if the build fails.
     """
-    made_from = recipe(name)
-    client = _client()
+    source = recipe(name)
+    client = docker_client()
     if base is None and name != BASE:
-        base = build_image(BASE, base=None, say=say).tag
-    with store.locked("build", made_from.tag):
-        return _build(client, made_from, base, say)
+        base = build_image(BASE, base=None, on_progress=on_progress).tag
+    with store.locked("build", source.tag):
+        return _build(client, source, base, on_progress)
 
 
-def _build(client: Client, made_from: Recipe, base: str | None, say: Say) -> BuiltImage:
-    name = made_from.name
+def _build(client: Client, source: Recipe, base: str | None, on_progress: OnProgress) -> BuiltImage:
+    tag = source.tag
     try:
-        found = docker_build.find(client, made_from.tag)
-        if found and found.recipe == made_from.digest and base in {None, found.base}:
-            say(f"{made_from.tag} is up to date (from {found.base})")
-            return found
-        chosen = docker_build.obtain(client, base, PUBLIC_BASE, say)
-        say(f"building {made_from.tag} from {chosen}")
+        existing = find_built(client, tag)
+        if existing and existing.recipe == source.digest and base in {None, existing.base}:
+            on_progress(f"{tag} is up to date (from {existing.base})")
+            return existing
+        used_base = obtain_base(client, base, PUBLIC_BASE, on_progress)
+        on_progress(f"building {tag} from {used_base}")
         labels = {
-            NAME_LABEL: name,
-            RECIPE_LABEL: made_from.digest,
-            BASE_LABEL: chosen,
-            "org.opencontainers.image.title": f"toolc {name}",
+            NAME_LABEL: source.name,
+            RECIPE_LABEL: source.digest,
+            BASE_LABEL: used_base,
+            "org.opencontainers.image.title": f"toolc {source.name}",
             "org.opencontainers.image.version": _version(),
         }
-        docker_build.build(client, folder=made_from.folder, tag=made_from.tag, base=chosen, labels=labels, say=say)
-        built = docker_build.find(client, made_from.tag)
-        if found and built and found.id != built.id:
-            docker_build.discard(client, found)
+        build_folder(client, folder=source.folder, tag=tag, base=used_base, labels=labels, on_progress=on_progress)
+        built = find_built(client, tag)
+        if existing and built and existing.id != built.id:
+            remove_replaced(client, existing)
     except ApiError as error:
-        raise InfrastructureError(f"Docker could not build {made_from.tag}: {error}") from error
+        raise InfrastructureError(f"Docker could not build {tag}: {error}") from error
     if built is None:
-        raise InfrastructureError(f"Docker built {made_from.tag} and lost it; build it again")
+        raise InfrastructureError(f"Docker built {tag}, but it was removed immediately; build it again")
     return built
 
 
@@ -136,36 +147,37 @@ def ensure_built(client: Client, build: Build) -> str:
     """
     tag = build_tag(build)
     with store.locked("build", tag):
-        if not docker_build.has(client, tag):
+        if not has_image(client, tag):
             files = {_in_context(file, build): _content(file) for file in build.files}
-            _refuse_fetching(client, build, files.get("Dockerfile", b""))
+            _check_sources(client, build, files.get("Dockerfile", b""))
             labels = {BUILD_LABEL: tag, BASE_LABEL: base_tag()}
-            last: list[str] = []
+            log: list[str] = []
             try:
-                docker_build.build_files(client, files=files, tag=tag, base=base_tag(), labels=labels, say=last.append)
+                build_files(client, files=files, tag=tag, base=base_tag(), labels=labels, on_progress=log.append)
             except ApiError as error:
-                raise InfrastructureError(_failed_build(build, error, last)) from error
+                raise InfrastructureError(_build_error(build, error, log)) from error
     return tag
 
 
-def _refuse_fetching(client: Client, build: Build, dockerfile: bytes) -> None:
-    if line := fetched(dockerfile):
+def _check_sources(client: Client, build: Build, dockerfile: bytes) -> None:
+    """Raise ``InfrastructureError`` if the daemon would download a file with the host's network."""
+    if line := remote_source(dockerfile):
         raise InfrastructureError(
-            f"{build.folder}/Dockerfile has Docker fetch {line!r:.200} with the host's own network; put it "
-            "into the folder and COPY it, or fetch it with RUN"
+            f"{build.folder}/Dockerfile makes Docker download {line!r:.200} with the host's network; put the file "
+            "into the folder and COPY it, or download it with RUN"
         )
-    for base in bases(dockerfile, base_tag()):
-        steps = docker_build.triggers(client, base, lambda _: None)
-        if line := fetched("\n".join(steps).encode()):
+    for base in base_images(dockerfile, base_tag()):
+        steps = onbuild_instructions(client, base)
+        if line := remote_source("\n".join(steps).encode()):
             raise InfrastructureError(
-                f"{build.folder}/Dockerfile starts from {base}, whose ONBUILD has Docker fetch {line!r:.200} with "
-                "the host's own network; start from another image"
+                f"{build.folder}/Dockerfile starts from {base}, whose ONBUILD makes Docker download {line!r:.200} with "
+                "the host's network; start from another image"
             )
 
 
-def _failed_build(build: Build, error: ApiError, said: list[str]) -> str:
-    words = [line for line in said if not line.startswith((" --->", "Removing intermediate"))][-5:]
-    return f"the image of {build.folder}/Dockerfile could not be built: {error}" + "".join(f"\n  {w}" for w in words)
+def _build_error(build: Build, error: ApiError, log: list[str]) -> str:
+    last = [line for line in log if not line.startswith((" --->", "Removing intermediate"))][-5:]
+    return "\n  ".join([f"the image of {build.folder}/Dockerfile could not be built: {error}", *last])
 
 
 def _in_context(file: File, build: Build) -> str:
@@ -183,39 +195,23 @@ def list_images() -> tuple[BuiltImage, ...]:
 
     Raises ``NoEngineError`` without a daemon, ``InfrastructureError`` if the daemon fails.
     """
-    client = _client()
+    client = docker_client()
     try:
-        return docker_build.list_built(client)
+        return list_built(client)
     except ApiError as error:
         raise InfrastructureError(f"Docker could not list its images: {error}") from error
 
 
-def prune_image(image: Stored) -> None:
-    """Remove an unpacked image that no name refers to. Raises ``InfrastructureError``."""
-    remove(image)
-
-
-def unused_packages() -> tuple[Packages, ...]:
-    """Return packages of Python tools that were not used for a month. Raises ``InfrastructureError``."""
-    return tuple(each for each in packages.installed() if each.is_unused)
-
-
-def prune_packages(unused: Packages) -> None:
-    """Remove unused packages. Raises ``InfrastructureError``."""
-    packages.remove(unused)
-
-
-def _client() -> Client:
+def docker_client() -> Client:
+    """Return a client of the daemon. Raises ``NoEngineError`` if there is none."""
     try:
         return connect(find_socket(os.environ)).client
-    except NoHostError as error:
+    except NoDaemonError as error:
         raise NoEngineError(f"images are built with Docker: {error}") from error
 
 
 @functools.cache
 def _version() -> str:
-    import importlib.metadata  # 10 ms
-
     # The version of a development build may contain "+", which is not allowed in tags.
     return importlib.metadata.version("toolc").replace("+", "-")
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.sandbox.base import EngineSandbox, ImageUsed
-from toolc.sandbox.docker import container
 from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.container import find_image
 from toolc.sandbox.docker.container_config import LocalImage
 from toolc.sandbox.docker.image_builder import base_tag, build_command, build_tag, ensure_built
-
-if TYPE_CHECKING:
-    from toolc.sandbox.python.packages import RootFilesystem
+from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +22,15 @@ class ResolvedImage:
     """An image for sandboxes, and the name by which it was requested."""
 
     name: str
-    image: LocalImage
+    local: LocalImage
 
     @property
     def used(self) -> ImageUsed:
         """The image as shown in ``details``."""
-        return ImageUsed(self.name, self.image.id, self.image.names)
+        return ImageUsed(self.name, self.local.id, self.local.names)
 
 
-StartIn: TypeAlias = Callable[[ResolvedImage, Sequence[str]], EngineSandbox]
+StartSandbox: TypeAlias = Callable[[ResolvedImage, Sequence[str]], EngineSandbox]
 """Starts a small sandbox from an image, in which ``python3 ARGUMENTS...`` is process 1."""
 
 _Key: TypeAlias = tuple[str, tuple[str, ...]]
@@ -43,62 +41,60 @@ class Images:
 
     def __init__(self) -> None:
         self._found: dict[str, LocalImage] = {}
-        self._ready: Final[dict[_Key, ResolvedImage]] = {}
-        self._making = threading.Lock()
+        self._resolved: Final[dict[_Key, ResolvedImage]] = {}
+        self._resolving = threading.Lock()
 
-    def missing(self, profile: Profile, client: Client) -> str | None:
-        """Return why the image of ``profile`` is not available, with the remedy; None if it is. Raises
-        ``ApiError``."""
-        # An image that the first call builds is not missing before it.
+    def missing_reason(self, profile: Profile, client: Client) -> str | None:
+        """Return why the image of ``profile`` is not on this host, with the remedy; None if it is, or will be built.
+
+        Raises ``ApiError``.
+        """
         if profile.build is None:
             try:
-                self._bare(name_of(profile), client)
+                self._find(name_of(profile), client)
             except InfrastructureError as error:
                 return str(error)
         return None
 
-    def ready(self, profile: Profile, client: Client, start: StartIn) -> ResolvedImage:
+    def resolve(self, profile: Profile, client: Client, start: StartSandbox) -> ResolvedImage:
         """Return the image of ``profile`` with everything it needs, created if necessary.
 
         Raises ``InfrastructureError`` and ``ApiError``.
         """
         name = name_of(profile)
         key = (name, profile.requirements)
-        if known := self._ready.get(key):
+        if known := self._resolved.get(key):
             return known
         # Concurrent first calls inspect an image only once.
-        with self._making:
-            if known := self._ready.get(key):
+        with self._resolving:
+            if known := self._resolved.get(key):
                 return known
             if profile.build:
                 ensure_built(client, profile.build)
-            made = self._bare(name, client)
-            if profile.requirements or not made.image.ours:
-                made = self._equipped(made, profile.requirements, client, start)
-            self._ready[key] = made
-            return made
+            image = self._find(name, client)
+            if profile.requirements or not image.local.ours:
+                image = self._with_python(image, profile.requirements, client, start)
+            self._resolved[key] = image
+            return image
 
     def forget(self, profile: Profile) -> None:
         """Ask the daemon again about the image of ``profile`` next time."""
         name = name_of(profile)
         self._found.pop(name, None)
         self._found.pop(base_tag(), None)
-        for key in [key for key in self._ready if key[0] == name]:
-            self._ready.pop(key, None)
+        for key in [key for key in self._resolved if key[0] == name]:
+            self._resolved.pop(key, None)
 
-    def _equipped(
-        self, bare: ResolvedImage, requirements: tuple[str, ...], client: Client, start: StartIn
+    def _with_python(
+        self, image: ResolvedImage, requirements: tuple[str, ...], client: Client, start: StartSandbox
     ) -> ResolvedImage:
-        from toolc.sandbox.python.packages import prepare_guest_environment  # most calls do not need it
+        environment = prepare_guest_environment(
+            _root(image, start), lambda: _root(self._find(base_tag(), client), start), requirements
+        )
+        return ResolvedImage(image.name, replace(image.local, command=environment.command, binds=environment.binds))
 
-        def base() -> RootFilesystem:
-            return _root(self._bare(base_tag(), client), start)
-
-        equipment = prepare_guest_environment(_root(bare, start), base, requirements)
-        return ResolvedImage(bare.name, replace(bare.image, command=equipment.command, binds=equipment.binds))
-
-    def _bare(self, name: str, client: Client) -> ResolvedImage:
-        image = self._found.get(name) or container.find_image(client, name)
+    def _find(self, name: str, client: Client) -> ResolvedImage:
+        image = self._found.get(name) or find_image(client, name)
         if image is None:
             raise InfrastructureError(missing_image(name))
         self._found[name] = image
@@ -119,7 +115,5 @@ def missing_image(name: str) -> str:
     return f"the image {name} is not on this host; get it with: {build_command(name)}"
 
 
-def _root(bare: ResolvedImage, start: StartIn) -> RootFilesystem:
-    from toolc.sandbox.python.packages import RootFilesystem
-
-    return RootFilesystem(bare.image.id, lambda arguments: start(bare, arguments))
+def _root(image: ResolvedImage, start: StartSandbox) -> RootFilesystem:
+    return RootFilesystem(image.local.id, lambda arguments: start(image, arguments))

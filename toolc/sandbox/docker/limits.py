@@ -1,4 +1,4 @@
-"""Which limits a Docker daemon enforces, for each kind of isolation of its runtimes, and which runtimes fail."""
+"""Which limits a Docker daemon enforces, per kind of isolation of its runtimes, and which runtimes fail."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from toolc.model.plan import LimitName, Profile
 from toolc.model.spec.sandbox import MIB, MinIsolation
 from toolc.sandbox import seccomp
 from toolc.sandbox.base import ISOLATION, Capabilities, Enforcement, Level, User, offer
-from toolc.sandbox.docker.daemon import Daemon, Runtime, choose
+from toolc.sandbox.docker.daemon import Daemon, Runtime, choose_runtime
 from toolc.sandbox.host.kernel import is_transient
 from toolc.sandbox.host.owner import shared_directory
 
-LEAST_MEMORY: Final = 6 * MIB
+MIN_MEMORY: Final = 6 * MIB
 """The smallest memory limit in bytes that the daemon accepts (moby, daemon/daemon_unix.go)."""
 
 REMEDY: Final = (
@@ -28,22 +28,22 @@ REMEDY: Final = (
 
 def capabilities(daemon: Daemon) -> tuple[Capabilities, ...]:
     """Return what ``daemon`` enforces, weakest isolation first."""
-    chosen = (choose(daemon.runtimes, kind) for kind in ISOLATION)
+    chosen = (choose_runtime(daemon.runtimes, kind) for kind in ISOLATION)
     kinds = dict.fromkeys(runtime.isolation for runtime in chosen if runtime)
-    return tuple(_of(daemon, kind) for kind in kinds)
+    return tuple(_capabilities(daemon, kind) for kind in kinds)
 
 
-def for_profile(profile: Profile, daemon: Daemon) -> Capabilities:
-    """Return what it enforces with the isolation that ``profile`` gets."""
+def capabilities_for(profile: Profile, daemon: Daemon) -> Capabilities:
+    """Return what the daemon enforces with the isolation that ``profile`` gets."""
     return offer(capabilities(daemon), profile.min_isolation)
 
 
-def _of(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
+def _capabilities(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
     weak: dict[LimitName, Enforcement] = {}
     if not daemon.limits_memory:
-        weak["memory"] = _lacks("memory", "each process by itself", "approximate")
+        weak["memory"] = _lacks("memory", "each process separately", "approximate")
     elif not (daemon.limits_swap or not _host_swaps()):
-        weak["memory"] = _lacks("swap", "what goes beyond the limit may go to swap", "approximate")
+        weak["memory"] = _lacks("swap", "memory beyond the limit may be swapped out", "approximate")
     if not daemon.limits_cpu:
         weak["cpus"] = _lacks("cpus", "nothing", "not")
     # gVisor's own kernel limits the number of processes.
@@ -71,11 +71,11 @@ def _users(daemon: Daemon) -> tuple[User, ...]:
 def _notes(daemon: Daemon, isolation: MinIsolation) -> tuple[str, ...]:
     notes = []
     if isolation == "gvisor":
-        notes.append("Running out of memory ends the whole sandbox, not only the process that asked for more.")
+        notes.append("Running out of memory ends the whole sandbox, not only the process that requested more.")
     elif daemon.architecture not in seccomp.ARCHITECTURES:
-        notes.append("System calls are filtered by the daemon's own list, not by toolc's.")
+        notes.append("System calls are filtered by the daemon's own list instead of toolc's.")
     if daemon.podman:
-        notes.append("Podman bounds the size of /tmp, and not the number of its files.")
+        notes.append("Podman limits the size of /tmp, but not the number of its files.")
     if daemon.remaps_users:
         notes.append("The daemon maps every user to an unused one (userns-remap).")
     return tuple(notes)
@@ -93,31 +93,31 @@ def _host_swaps() -> bool:
 _MAX_MESSAGE: Final = 1000
 
 
-def is_runtimes_own(message: str) -> bool:
+def is_runtime_failure(message: str) -> bool:
     """Return whether an error message is about a runtime that does not work at all.
 
     False if it is about one container, or a transient failure.
     """
-    own = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
-    return own and not is_transient(message)
+    names_runtime = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
+    return names_runtime and not is_transient(message)
 
 
-def remember(daemon: Daemon, runtime: Runtime, message: str) -> None:
+def record_failure(daemon: Daemon, runtime: Runtime, message: str) -> None:
     """Record that ``runtime`` does not work on this daemon, with the error message."""
     with contextlib.suppress(OSError, InfrastructureError):
-        _place(daemon, runtime).write_text(message[:_MAX_MESSAGE], encoding="utf-8")
+        _record_path(daemon, runtime).write_text(message[:_MAX_MESSAGE], encoding="utf-8")
 
 
-def recall(daemon: Daemon, runtime: Runtime) -> str | None:
+def recorded_failure(daemon: Daemon, runtime: Runtime) -> str | None:
     """Return why the runtime did not work when last tried, with the remedy; None if it is not known to fail."""
     try:
-        place = _place(daemon, runtime)
-        message = place.read_text(encoding="utf-8")
+        path = _record_path(daemon, runtime)
+        message = path.read_text(encoding="utf-8")
     except (OSError, InfrastructureError):
         return None
     return (
         f"the Docker runtime {runtime.name!r} does not work: {message}; {_remedy(runtime, message)}; "
-        f"it is tried again once {place} is removed"
+        f"to try it again, remove {path}"
     )
 
 
@@ -125,16 +125,16 @@ def _remedy(runtime: Runtime, message: str) -> str:
     if "network" in message:
         arguments = '"runtimeArgs": ["--network=none", "--oci-seccomp"]'
         return f"register {runtime.name} with {arguments} in /etc/docker/daemon.json"
-    return f"see that this runs on the daemon's machine: docker run --rm --runtime {runtime.name} IMAGE true"
+    return f"make this command work on the daemon's machine: docker run --rm --runtime {runtime.name} IMAGE true"
 
 
-def _place(daemon: Daemon, runtime: Runtime) -> Path:
-    words = [daemon.id, daemon.version, runtime.name, runtime.definition, *_programs(runtime)]
+def _record_path(daemon: Daemon, runtime: Runtime) -> Path:
+    words = [daemon.id, daemon.version, runtime.name, runtime.definition, *_program_times(runtime)]
     digest = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
     return shared_directory() / f"broken-runtime-{digest}"
 
 
-def _programs(runtime: Runtime) -> list[str]:
+def _program_times(runtime: Runtime) -> list[str]:
     """Return when the programs in the registration were last changed, if they are on this machine."""
     found = []
     for path in re.findall(r"path=(/\S+)", runtime.definition):

@@ -9,9 +9,8 @@ from typing import Final
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.base import ImageUsed
-from toolc.sandbox.docker import container as docker_container
 from toolc.sandbox.docker.api_client import ApiError, Client
-from toolc.sandbox.docker.container import ContainerWatcher, EventStream
+from toolc.sandbox.docker.container import ContainerWatcher, EventStream, remove_container
 from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, oom_kill_possible
 
@@ -20,14 +19,12 @@ _GRACE: Final = 0.5
 
 _KILLED: Final = 128 + 9
 
-KILLED_BY_DAEMON: Final = "the Docker daemon killed it: somebody asked for that, or the daemon was stopped"
-"""The explanation for a container that the daemon killed."""
-
-KILLED_BY_SOMEBODY: Final = (
-    "process 1 was killed: by the tool itself, or for want of memory of which the Docker daemon did not tell; to "
-    'tell them apart, add "--oci-seccomp" to the runtimeArgs of gVisor in /etc/docker/daemon.json, and restart it'
+KILLED_BY_DAEMON: Final = "the Docker daemon killed it: another client requested that, or the daemon was stopped"
+KILLED_FROM_INSIDE_OR_OOM: Final = (
+    "process 1 was killed: by the tool itself, or by an out-of-memory kill that the Docker daemon did not report; to "
+    'distinguish the two, add "--oci-seccomp" to the runtimeArgs of gVisor in /etc/docker/daemon.json and restart '
+    "Docker"
 )
-"""The explanation if the tool itself may have killed process 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,47 +52,36 @@ class DockerSandbox:
         *,
         client: Client,
         attached: AttachedStream,
-        wire: GuestSocketStream | None,
+        stream: AttachedStream | GuestSocketStream,
         events: EventStream,
     ) -> None:
-        """``wire`` is the stream to the guest; None if that is the daemon's own stream, ``attached``."""
+        """``stream`` is the stream to the guest, which may be ``attached``, the daemon's own stream."""
         self.container = container.id
-        self._about = container
+        self.user = container.user
+        self.image = container.image
+        self.created = container.created
+        self._guarded = container.guarded
+        self._kernel_kills = container.kernel_kills
         self._client = client
         self._attached = attached
-        self._wire = wire or attached
+        self._stream = stream
         self._events = events
         self._watch: ContainerWatcher = events.watch(container.id)
         self._closing = threading.Lock()
         self._killed = False
-        self._gone = False
-
-    @property
-    def user(self) -> str:
-        """The user of the tool inside."""
-        return self._about.user
-
-    @property
-    def image(self) -> ImageUsed:
-        """The image it was created from."""
-        return self._about.image
-
-    @property
-    def created(self) -> float:
-        """When the container was created and attached."""
-        return self._about.created
+        self._removed = False
 
     def fileno(self) -> int:
         """Return the descriptor to poll; -1 once closed."""
-        return self._wire.fileno()
+        return self._stream.fileno()
 
     def read(self) -> bytes | None:
         """Return bytes of the guest's stdout, ``b""`` at the end, None if there are none yet."""
-        return self._wire.read()
+        return self._stream.read()
 
     def write(self, data: bytes | memoryview) -> int:
         """Send what fits now and return the number of bytes sent."""
-        return self._wire.write(data)
+        return self._stream.write(data)
 
     def out_of_memory(self) -> bool:
         """Return whether the kernel killed a process in it because memory ran out, by the daemon's events.
@@ -104,48 +90,48 @@ class DockerSandbox:
         requested also indicates it.
         """
         return self._watch.out_of_memory or (
-            self._about.guarded and self._killed_by_nobody() and oom_kill_possible(self._about.kernel_kills)
+            self._guarded and self._killed_unexpectedly() and oom_kill_possible(self._kernel_kills)
         )
 
     def error_output(self) -> str:
         """Return the beginning of the guest's stderr, and that it was killed."""
-        said = self._attached.error_output()
+        output = self._attached.error_output()
         if self._watch.killed and not self._killed:
-            said = f"{said}\n{KILLED_BY_DAEMON}"
-        elif not self._about.guarded and self._killed_by_nobody():
-            said = f"{said}\n{KILLED_BY_SOMEBODY}"
-        elif self._killed_by_nobody() and not self.out_of_memory():
-            said = f"{said}\n{KILLED_FROM_OUTSIDE}"
-        return said.lstrip()
+            output = f"{output}\n{KILLED_BY_DAEMON}"
+        elif not self._guarded and self._killed_unexpectedly():
+            output = f"{output}\n{KILLED_FROM_INSIDE_OR_OOM}"
+        elif self._killed_unexpectedly() and not self.out_of_memory():
+            output = f"{output}\n{KILLED_FROM_OUTSIDE}"
+        return output.lstrip()
 
-    def _killed_by_nobody(self) -> bool:
+    def _killed_unexpectedly(self) -> bool:
         return self._watch.exit_status == _KILLED and not (self._killed or self._watch.killed)
 
     def close(self) -> None:
         """End the container and wait for its removal. Raises ``InfrastructureError`` if the daemon fails to remove
         it."""
         with self._closing:
-            if self._gone:
+            if self._removed:
                 return
             until = time.monotonic() + _GRACE
-            self._wire.close()
+            self._stream.close()
             # A daemon that cannot write the guest's output does not remove the container.
-            self._attached.read_out(_GRACE)
+            self._attached.drain(_GRACE)
             self._attached.close()
-            if not self._watch.gone.wait(max(until - time.monotonic(), 0)):
+            if not self._watch.removed.wait(max(until - time.monotonic(), 0)):
                 self._kill()
-            self._gone = True
-            self._events.forget(self.container)
+            self._removed = True
+            self._events.unwatch(self.container)
 
     def _kill(self) -> None:
         self._killed = self._watch.exit_status is None
         try:
-            docker_container.remove(self._client, self.container)
+            remove_container(self._client, self.container)
         except ApiError as error:
             raise InfrastructureError(
                 f"the Docker daemon did not remove the sandbox {self.container[:12]}: {error}; "
                 f"remove it with: docker rm -f {self.container[:12]}"
             ) from error
         # The "destroy" event is the last: any event about memory has arrived before it.
-        if self._events.alive:
-            self._watch.gone.wait(_GRACE)
+        if self._events.is_alive:
+            self._watch.removed.wait(_GRACE)

@@ -30,7 +30,7 @@ from toolc.sandbox.docker.daemon import Daemon
 from toolc.sandbox.host.owner import Owner, dead_directories, shared_directory
 
 _HEADER: Final = struct.Struct(">BxxxI")
-"""The header of each frame: which output, and how many bytes (API reference, "Stream format")."""
+"""The header of each frame: the output and the number of bytes (API reference, "Stream format")."""
 
 _STDOUT: Final = 1
 _STDERR: Final = 2
@@ -82,8 +82,7 @@ class Demultiplexer:
 
 
 class AttachedStream(SocketStream):
-    """The daemon's stream: writes go to the guest's stdin, reads return its stdout; the start of its stderr is
-    kept."""
+    """The daemon's stream: writes go to the guest's stdin, reads return its stdout. The start of stderr is kept."""
 
     def __init__(self, connection: socket.socket) -> None:
         super().__init__(connection)
@@ -102,9 +101,8 @@ class AttachedStream(SocketStream):
                 return b""
         return None
 
-    def read_out(self, seconds: float) -> None:
-        """Read what the guest still writes to stderr, until the stream ends or for this long; nothing once
-        closed."""
+    def drain(self, seconds: float) -> None:
+        """Read the remaining stderr, until the stream ends or for this long; nothing once closed."""
         if self.fileno() < 0:
             return
         poll = select.poll()
@@ -129,8 +127,8 @@ ARGUMENT: Final = f"wire={FOLDER}/{_NAME}"
 _NUMBERS: Final = itertools.count(1)
 
 
-def is_of_use(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> bool:
-    """Return whether a sandbox with ``arguments`` benefits from a socket, and no known obstacle exists.
+def uses_socket(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> bool:
+    """Return whether a sandbox with ``arguments`` benefits from a socket and can probably reach it.
 
     A sandbox with another kernel cannot reach a socket of this one. Podman is excluded: it is mostly used with
     SELinux, which would log each attempt.
@@ -170,7 +168,7 @@ class GuestListener:
         self._socket.settimeout(0)
         self._socket.listen(1)
 
-    def shown_in(self, image: LocalImage) -> LocalImage:
+    def mounted_in(self, image: LocalImage) -> LocalImage:
         """Return ``image`` with this socket mounted in its sandboxes."""
         return replace(image, binds=(*image.binds, (str(self._folder), FOLDER)))
 
@@ -179,14 +177,15 @@ class GuestListener:
         return self._socket.fileno()
 
     def accept(self) -> socket.socket | None:
-        """Return the new connection, None if there is none. Raises ``InfrastructureError`` if descriptors ran
-        out."""
+        """Return the new connection, None if there is none. Raises ``InfrastructureError``."""
         try:
             return self._socket.accept()[0]
         except BlockingIOError:
             return None
         except OSError as error:
-            raise InfrastructureError(f"cannot speak to a sandbox: {error.strerror}") from error
+            raise InfrastructureError(
+                f"cannot accept the connection of a sandbox: {error.strerror}; allow more open files (ulimit -n)"
+            ) from error
 
     def close(self) -> None:
         """Stop listening and remove the folder. Calling it again has no effect."""
@@ -194,8 +193,7 @@ class GuestListener:
         with contextlib.suppress(OSError):
             (self._folder / _NAME).unlink()
         with contextlib.suppress(OSError):
-            # A process that has it mounted can read its last name, which must not contain the label of this
-            # process.
+            # A process that has it mounted can read its last name: it must not contain this process's label.
             self._folder = self._folder.rename(shared_directory() / f"{_NAME}-{os.urandom(8).hex()}")
         _remove(self._folder)
 
@@ -216,8 +214,8 @@ def listen() -> GuestListener | None:
     return None
 
 
-def remove_left() -> None:
-    """Remove the folders that processes known to be dead have left."""
+def remove_stale_folders() -> None:
+    """Remove the folders of processes that are known to be dead."""
     for directory in (shared_directory(), *(each for _, each in dead_directories())):
         for folder in directory.glob(f"{_NAME}-*"):
             _remove(folder)
@@ -255,13 +253,13 @@ class GuestSocketStream:
         if self._stream is not None:
             return self._stream.read()
         if (connection := self._listener.accept()) is not None:
-            self._settle(SocketStream(connection))
+            self._switch_to(SocketStream(connection))
             return None
-        said = self._attached.read()
-        if not said or not said.startswith(CANNOT_CONNECT):
-            return said
-        self._settle(self._attached)
-        return said.removeprefix(CANNOT_CONNECT) or None
+        data = self._attached.read()
+        if not data or not data.startswith(CANNOT_CONNECT):
+            return data
+        self._switch_to(self._attached)
+        return data.removeprefix(CANNOT_CONNECT) or None
 
     def write(self, data: bytes | memoryview) -> int:
         """Send what fits now and return the number of bytes sent."""
@@ -273,7 +271,7 @@ class GuestSocketStream:
         self._either.close()
         (self._stream or self._attached).close()
 
-    def _settle(self, stream: SocketStream) -> None:
+    def _switch_to(self, stream: SocketStream) -> None:
         self._stream = stream
         self._listener.close()
         self._either.close()

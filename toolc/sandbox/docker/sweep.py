@@ -1,4 +1,4 @@
-"""Remove the containers of dead owners: run by the janitor, and by the first start of the next process."""
+"""Remove the containers of dead owners. The janitor and the first start of the next process run it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from urllib.parse import quote
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.base import Leftover
-from toolc.sandbox.docker import container as docker_container
-from toolc.sandbox.docker import container_config
 from toolc.sandbox.docker.api_client import ApiError, Client
+from toolc.sandbox.docker.container import remove_container
+from toolc.sandbox.docker.container_config import owner_label
 from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.host.owner import Owner
 
 SECONDS: Final = 10.0
 """The timeout of each request."""
 
-SHOWN: Final = 12
+ID_LENGTH: Final = 12
 """The length of an id as ``docker ps`` shows it."""
 
 QUIET_SECONDS: Final = 0.5
@@ -52,7 +52,7 @@ def main() -> None:
     sys.exit(1 if found else 0)
 
 
-def belongs_to_dead(label: str) -> bool:
+def is_stale(label: str) -> bool:
     """Return whether the owner in a label is known to be dead."""
     owner = Owner.parse(label)
     return owner is not None and owner.is_stale()
@@ -91,7 +91,7 @@ def leftovers(client: Client) -> tuple[Leftover, ...]:
     """Return every container and every volume that was created for a call. Raises ``ApiError``."""
     # A container must be removed completely before its volume can be removed.
     containers = [
-        _leftover("container", container, label, partial(docker_container.remove, client, container))
+        _leftover("container", container, label, partial(remove_container, client, container))
         for container, label in _containers(client)
     ]
     volumes = [
@@ -101,18 +101,18 @@ def leftovers(client: Client) -> tuple[Leftover, ...]:
     return tuple(found for found in (*containers, *volumes) if found)
 
 
-def _leftover(kind: str, name: str, label: str, removed_by: Callable[[], object]) -> Leftover | None:
+def _leftover(kind: str, name: str, label: str, delete: Callable[[], object]) -> Leftover | None:
     owner = Owner.parse(label)
     if owner is None:
         return None
 
     def remove() -> None:
         try:
-            removed_by()
+            delete()
         except ApiError as error:
             raise InfrastructureError(str(error)) from error
 
-    return Leftover(kind=kind, name=name[:SHOWN], owner=label, kept=owner.reason_kept(), remove=remove)
+    return Leftover(kind=kind, name=name[:ID_LENGTH], owner=label, kept=owner.reason_kept(), remove=remove)
 
 
 def _containers(client: Client) -> Iterator[tuple[str, str]]:
@@ -132,7 +132,7 @@ def _volumes(client: Client) -> Iterator[tuple[str, str]]:
     for entry in entries if isinstance(entries, list) else []:
         options = entry.get("Options") if isinstance(entry, dict) else None
         if isinstance(entry, dict) and isinstance(options, dict):
-            yield str(entry.get("Name")), container_config.owner_label(options)
+            yield str(entry.get("Name")), owner_label(options)
 
 
 def _delete(client: Client, path: str) -> None:

@@ -87,10 +87,9 @@ def groups(mountinfo: str, memberships: str) -> dict[str, Group]:
 
 
 def _group(tree: Tree, folder: Path) -> Group:
-    # In version 2 no group has both processes and limited children: the runtime creates a sibling of this process's
-    # group.
-    beside = tree.version == 2 and folder != tree.mount_point
-    return Group(version=tree.version, folder=folder, parent=folder.parent if beside else folder)
+    # In version 2 no group has both processes and limited children: the runtime creates a sibling of this group.
+    is_sibling = tree.version == 2 and folder != tree.mount_point
+    return Group(version=tree.version, folder=folder, parent=folder.parent if is_sibling else folder)
 
 
 def unenforceable() -> list[str]:
@@ -136,7 +135,7 @@ def _words(path: Path) -> list[str]:
 
 
 def swap_limit(memory_bytes: int) -> JsonObject:
-    """Return the addition to a memory limit that prevents swapping beyond it, as far as this kernel supports it."""
+    """Return the addition to a memory limit that prevents swapping beyond it, if this kernel supports that."""
     memory = own_groups()["memory"]
     if memory.version == 1:
         accounted = (memory.folder / "memory.memsw.limit_in_bytes").exists()

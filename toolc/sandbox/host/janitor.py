@@ -28,11 +28,10 @@ __all__ = ["register_folders"]
 def register(argv: Sequence[str]) -> None:
     """Run ``argv`` when this process has ended. Registering a command again has no effect.
 
-    Call it before each start, not only the first: it checks that the janitor is alive. The command must exit with 0
-    if nothing was left to remove. It is repeated until it has done so twice in a row, or until ten seconds have
-    passed in which no command made progress. It runs with an almost empty environment and must not depend on its
-    working directory. Raises ``InfrastructureError`` if the janitor cannot be started: then do not create anything
-    that needs it.
+    Call it before each start, because it checks that the janitor is alive. The command must exit with 0 if nothing
+    was left to remove. It is repeated until it has done so twice in a row, or until ten seconds have passed in which
+    no command made progress. It runs with an almost empty environment and must not depend on its working directory.
+    Raises ``InfrastructureError`` if the janitor cannot be started: then do not create anything that needs it.
     """
     _STATE.register(_Command("sandboxes", tuple(argv)))
 
@@ -77,8 +76,7 @@ class _State:
                 self.commands.append(command)
 
     def forget(self) -> None:
-        """Release it in a forked child: the janitor belongs to the parent, and its pipe must close with the
-        parent."""
+        """Release it in a forked child: the janitor is the parent's, and its pipe must close with the parent."""
         if self.pipe >= 0:
             os.close(self.pipe)
         self.lock, self.commands, self.pipe, self.pid = threading.Lock(), [], -1, -1
@@ -86,7 +84,7 @@ class _State:
     def _start(self) -> None:
         script = Path(__file__).with_name("janitor_process.py")
         directory = str(Owner.current().directory())
-        _remove_empty()
+        _remove_empty_directories()
         read, write = os.pipe()
         try:
             self.pid = os.posix_spawn(
@@ -102,8 +100,9 @@ class _State:
             )
         except OSError as error:
             os.close(write)
-            message = f"cannot start {sys.executable} to clean up after this process: {error.strerror}"
-            raise InfrastructureError(message) from error
+            raise InfrastructureError(
+                f"cannot start {sys.executable} to clean up after this process: {error.strerror}"
+            ) from error
         finally:
             os.close(read)
         self.pipe = write
@@ -121,18 +120,18 @@ class _State:
         os.write(self.pipe, json.dumps([command.removes, *command.argv]).encode() + b"\n")
 
 
+def _remove_empty_directories() -> None:
+    """Remove empty runtime folders of dead owners; an engine removes the others."""
+    for _, folder in dead_directories():
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
 def _is_broken(pipe: int) -> bool:
     """Return whether the other end is closed, by poll(2)."""
     poller = select.poll()
     poller.register(pipe, 0)
     return bool(poller.poll(0))
-
-
-def _remove_empty() -> None:
-    """Remove empty runtime folders of dead owners; an engine removes the others."""
-    for _, folder in dead_directories():
-        with contextlib.suppress(OSError):
-            folder.rmdir()
 
 
 _STATE = _State()

@@ -23,7 +23,7 @@ What is left then is for the next process, or ``toolc gc``. Time in which a comm
 rolling back a large commit may take long.
 """
 
-MOST_SECONDS: Final = 900.0
+MAX_SECONDS: Final = 900.0
 """How long one command may run, in seconds."""
 
 PAUSE_SECONDS: Final = 0.05
@@ -42,8 +42,7 @@ def main() -> None:
 
 
 def sweep(commands: list[list[str]], deadline: float) -> bool:
-    """Run each command until all have exited with 0 twice in a row; return False if ``deadline`` (monotonic) came
-    first."""
+    """Run all commands until each has exited with 0 twice in a row; return False after ``deadline`` (monotonic)."""
     quiet = 0
     while quiet < 2 and time.monotonic() < deadline:
         found = False
@@ -59,9 +58,8 @@ def sweep(commands: list[list[str]], deadline: float) -> bool:
 
 
 def _run(argv: list[str]) -> int | None:
-    """Return a command's exit status; None if it hangs, for example with its daemon. Others must not wait for
-    it."""
-    import subprocess  # imported late: the janitor mostly waits
+    """Return a command's exit status; None if it hangs, for example because its daemon does."""
+    import subprocess  # lazy: 1.5 MB of memory for a janitor that mostly waits
 
     try:
         process = subprocess.Popen(argv)
@@ -75,7 +73,7 @@ def _run(argv: list[str]) -> int | None:
         except subprocess.TimeoutExpired:
             now, before, used = time.monotonic(), used, _ticks(process.pid)
             worked = worked if used == before else now
-            if now - worked >= DEADLINE_SECONDS or now - began >= MOST_SECONDS:
+            if now - worked >= DEADLINE_SECONDS or now - began >= MAX_SECONDS:
                 process.kill()
                 process.wait()
                 return None
@@ -92,7 +90,7 @@ def _ticks(pid: int) -> int:
 
 def remove_tree(directory: Path) -> bool:
     """Remove a folder and its content; return False if that failed, for example because of a mount in it."""
-    import shutil
+    import shutil  # lazy: like subprocess
 
     if not directory.is_absolute() or _has_mounts(directory):
         return False
@@ -101,8 +99,7 @@ def remove_tree(directory: Path) -> bool:
 
 
 def _has_mounts(directory: Path) -> bool:
-    """Return whether there is a mount at or below ``directory`` (proc_pid_mountinfo(5)), which removal would
-    empty."""
+    """Return whether a mount is at or below ``directory`` (proc_pid_mountinfo(5)); removal would empty it."""
     mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
     points = (line.split(b" ")[4].decode("unicode_escape").encode("latin-1") for line in mounts)
     prefix = os.fsencode(directory)

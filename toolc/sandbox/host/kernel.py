@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount
 
-KILLED_FROM_OUTSIDE: Final = "process 1 was killed by somebody outside of the sandbox, and not for want of memory"
-"""The explanation for a sandbox that ended like this although nothing inside can cause it."""
+KILLED_FROM_OUTSIDE: Final = "process 1 was killed from outside of the sandbox, not because memory ran out"
+"""The explanation if nothing inside can have killed process 1."""
 
 
 def kernel_kills() -> int | None:
@@ -49,21 +49,21 @@ def is_transient(message: str) -> bool:
     return "cgroup.procs: invalid argument" in message
 
 
-def retry_transient(start: Callable[[], Started], refusal: type[Exception]) -> Started:
-    """Return the result of ``start``; repeat it while it raises a transient ``refusal``, at most ``TRIES`` times.
+def retry_transient(start: Callable[[], Started], failure: type[Exception]) -> Started:
+    """Return the result of ``start``; repeat it while it raises a transient ``failure``, at most ``TRIES`` times.
 
-    Nothing of a refused start may be left when it raises. Raises what the last try raises.
+    A failed start must leave nothing behind. Raises what the last try raises.
     """
     for _ in range(TRIES - 1):
         try:
             return start()
-        except refusal as error:
+        except failure as error:
             if not is_transient(str(error)):
                 raise
     return start()
 
 
-def prepare(mount: Mount, uid: int, gid: int) -> None:
+def prepare_overlay(mount: Mount, uid: int, gid: int) -> None:
     """Create ``upper`` and ``work`` in the scratch folder; ``uid`` and ``gid`` are the host's ids of the tool.
 
     ``upper`` gets the mode and the times of the workspace, because the tool sees it as the workspace. Raises
@@ -81,21 +81,23 @@ def prepare(mount: Mount, uid: int, gid: int) -> None:
         os.setxattr(scratch / "upper", "user.overlay.toolc", b"")
         os.removexattr(scratch / "upper", "user.overlay.toolc")
     except OSError as error:
-        raise InfrastructureError(f"{scratch} cannot hold an overlay's writable side: {error.strerror}") from error
+        raise InfrastructureError(
+            f"cannot create the upper layer of an overlay in {scratch}: {error.strerror}"
+        ) from error
 
 
-def options(mount: Mount, lower: str) -> list[str]:
+def overlay_options(mount: Mount, lower: str) -> list[str]:
     """Return the options of the overlay mount with the lower directory ``lower``.
 
     With ``userxattr`` the process that commits can read the overlay's attributes, and it works in a user namespace.
     """
     return [
-        f"lowerdir={_escaped(lower)}",
-        f"upperdir={_escaped(mount.scratch)}/upper",
-        f"workdir={_escaped(mount.scratch)}/work",
+        f"lowerdir={_escape(lower)}",
+        f"upperdir={_escape(mount.scratch)}/upper",
+        f"workdir={_escape(mount.scratch)}/work",
         "userxattr",
     ]
 
 
-def _escaped(path: str) -> str:
+def _escape(path: str) -> str:
     return "".join(f"\\{character}" if character in "\\,:" else character for character in path)

@@ -36,13 +36,12 @@ class Owner:
 
     @staticmethod
     def current() -> Owner:
-        """Return this process; a forked child is a separate owner. Raises ``InfrastructureError`` without
-        ``/proc``."""
+        """Return this process; a forked child is another owner. Raises ``InfrastructureError`` without ``/proc``."""
         pid = os.getpid()
         process = _process(pid)
         if process is None:
             raise InfrastructureError("cannot read /proc/self/stat; toolc's sandboxes need Linux with /proc mounted")
-        machine, boot, pidns = _here()
+        machine, boot, pidns = _current_host()
         return Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=process.start)
 
     def label(self) -> str:
@@ -65,12 +64,12 @@ class Owner:
 
     def reason_kept(self) -> str:
         """Return why its objects must be kept, for the user; empty if the process is known to have ended."""
-        machine, boot, pidns = _here()
+        machine, boot, pidns = _current_host()
         if self.boot != boot:
             same = bool(machine) and self.machine == machine
-            return "" if same else "it belongs to another machine, or to one that has no name"
+            return "" if same else "it belongs to another machine, or to one without /etc/machine-id"
         if self.pidns != pidns:
-            return "its process is in another container, and cannot be seen from here"
+            return "its process is in another container, which cannot be inspected from here"
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -134,7 +133,7 @@ def _process(pid: int) -> _Process | None:
     return _Process(state=fields[0], start=int(fields[19]))
 
 
-def _here() -> tuple[str, str, int]:
+def _current_host() -> tuple[str, str, int]:
     """Return the hashes of this machine and this boot, and the inode of this process id namespace."""
     try:
         return (*_machine_and_boot(), Path("/proc/self/ns/pid").stat().st_ino)
@@ -171,7 +170,7 @@ def _base() -> Path:
     elif uid != 0 and Path(runtime).is_absolute() and os.access(runtime, os.W_OK):
         base = Path(runtime) / "toolc"
     else:
-        import tempfile  # slow to import and rarely needed
+        import tempfile  # lazy: 9 ms (random), and only users without a runtime directory need it
 
         base = Path(tempfile.gettempdir()) / f"toolc-{uid}"
     # Others may pass through but not list it: an unused user must reach the root folder of a sandbox.
@@ -191,5 +190,5 @@ def _make_private(directory: Path, mode: int) -> None:
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise InfrastructureError(
-            f"{directory} is not a folder that only this user can write; remove it, or set TMPDIR to another place"
+            f"{directory} must be a folder that only this user can write to; remove it, or set TMPDIR to another folder"
         )

@@ -2,7 +2,7 @@
 
 Each artifact is created in a scratch folder, under a lock, and then renamed, so it is never visible incomplete. Its
 name identifies its content, so it never changes. The janitor of a killed process, or the next process that creates
-something, removes what was incomplete.
+an artifact, removes incomplete ones.
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ VARIABLE: Final = "TOOLC_STORE"
 """The environment variable for another store folder."""
 
 LOCK_SECONDS: Final = 900.0
-"""How long to wait while another process creates an artifact, in seconds: longer than a silent build step may
-take."""
+"""How long to wait while another process creates an artifact: longer than a silent build step may take."""
 
-_LOOK_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.05
 
 _NUMBERS: Final = itertools.count(1)
 
 
-def place() -> Path:
+def directory() -> Path:
     """Return the store's folder, created if necessary. Raises ``InfrastructureError``."""
     named = os.environ.get(VARIABLE, "")
     data = os.environ.get("XDG_DATA_HOME", "")
@@ -50,16 +49,16 @@ def place() -> Path:
         folder = Path("/var/lib/toolc")
     else:
         folder = (Path(data) if Path(data).is_absolute() else Path.home() / ".local/share") / "toolc"
-    with _explained():
+    with _os_errors():
         folder.mkdir(mode=0o711, parents=True, exist_ok=True)
         found = folder.stat()
         if found.st_uid != os.geteuid() or folder.lstat().st_uid not in {0, os.geteuid()}:
-            raise InfrastructureError(f"{folder} belongs to another user; set {VARIABLE} to a folder of your own")
+            raise InfrastructureError(f"{folder} belongs to another user; set {VARIABLE} to a folder of this user")
         if found.st_mode & 0o022:
             # Other users may have created its content, and tools would run on it.
             raise InfrastructureError(
-                f"other users may write in {folder}; look at what is in it, and chmod 711 it, or set {VARIABLE} to "
-                "a folder of your own"
+                f"other users can write to {folder}; check its content and run chmod 711 {folder}, or set {VARIABLE} "
+                "to another folder"
             )
         if found.st_mode & 0o777 != 0o711:
             folder.chmod(0o711)
@@ -68,8 +67,7 @@ def place() -> Path:
 
 
 def find(kind: str, key: str) -> Path | None:
-    """Return the folder that ``make`` has created for this key; None if it has not. Raises
-    ``InfrastructureError``."""
+    """Return the folder that ``make`` has created for this key, or None. Raises ``InfrastructureError``."""
     target = _target(kind, key)
     return target if target.is_dir() else None
 
@@ -83,16 +81,16 @@ def make(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
     if found := find(kind, key):
         return found
     target = _target(kind, key)
-    with locked(kind, key), _explained():
+    with locked(kind, key), _os_errors():
         if target.is_dir():
             return target
         with scratch() as work:
-            made = work / "made"
-            made.mkdir()
-            fill(made)
-            made.chmod(0o755)
+            new = work / "made"
+            new.mkdir()
+            fill(new)
+            new.chmod(0o755)
             target.parent.mkdir(mode=0o711, exist_ok=True)
-            made.rename(target)
+            new.rename(target)
     return target
 
 
@@ -102,12 +100,12 @@ def scratch() -> Iterator[Path]:
 
     Processes that work in it (by their working directory, or a variable that names it) are killed with it.
     """
-    folder = place() / "scratch"
+    folder = directory() / "scratch"
     owner = Owner.current().label()
-    with _explained():
+    with _os_errors():
         folder.mkdir(mode=0o711, exist_ok=True)
-        for left in leftovers():
-            store_sweep.remove(left)
+        for stale in leftovers():
+            store_sweep.remove(stale)
         script = store_sweep.__file__
         janitor.register([sys.executable, "-I", "-S", script, str(folder), owner])
         work = folder / f"{owner}-{next(_NUMBERS)}"
@@ -120,22 +118,22 @@ def scratch() -> Iterator[Path]:
 
 def leftovers() -> list[Path]:
     """Return the scratch folders of owners that are known to be dead. Raises ``InfrastructureError``."""
-    return [left for owner, left in scratch_folders() if owner.is_stale()]
+    return [folder for owner, folder in scratch_folders() if owner.is_stale()]
 
 
 def scratch_folders() -> Iterator[tuple[Owner, Path]]:
     """Yield the scratch folders of processes of this user, alive or dead. Raises ``InfrastructureError``."""
-    for left in sorted((place() / "scratch").glob("*-*")):
-        owner = Owner.parse(left.name.rpartition("-")[0])
+    for folder in sorted((directory() / "scratch").glob("*-*")):
+        owner = Owner.parse(folder.name.rpartition("-")[0])
         if owner is not None:
-            yield owner, left
+            yield owner, folder
 
 
 def read_note(kind: str, name: str) -> JsonObject | None:
     """Return what ``write_note`` wrote; None if it has not. Raises ``InfrastructureError``."""
-    with _explained():
+    with _os_errors():
         try:
-            value = json.loads((place() / kind / f"{quote(name, safe='')}.json").read_bytes())
+            value = json.loads(_note(kind, name).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
     return value if isinstance(value, dict) else None
@@ -143,37 +141,41 @@ def read_note(kind: str, name: str) -> JsonObject | None:
 
 def write_note(kind: str, name: str, value: JsonObject) -> None:
     """Write a small JSON object under a name; replace an older one. Raises ``InfrastructureError``."""
-    folder = place() / kind
-    with _explained(), scratch() as work:
-        folder.mkdir(mode=0o711, exist_ok=True)
+    note = _note(kind, name)
+    with _os_errors(), scratch() as work:
+        note.parent.mkdir(mode=0o711, exist_ok=True)
         draft = work / "note"
         draft.write_text(json.dumps(value, sort_keys=True), encoding="utf-8")
-        draft.rename(folder / f"{quote(name, safe='')}.json")
+        draft.rename(note)
 
 
 def notes(kind: str) -> Iterator[tuple[str, JsonObject]]:
     """Yield all that ``write_note`` has written, by name. Raises ``InfrastructureError``."""
-    for path in sorted((place() / kind).glob("*.json")):
+    for path in sorted((directory() / kind).glob("*.json")):
         name = unquote(path.name.removesuffix(".json"))
         if (note := read_note(kind, name)) is not None:
             yield name, note
 
 
-def made(kind: str) -> Iterator[tuple[str, Path]]:
+def entries(kind: str) -> Iterator[tuple[str, Path]]:
     """Yield all that ``make`` has created of this kind, each with its key. Raises ``InfrastructureError``."""
-    for folder in sorted((place() / kind).glob("*-*")):
+    for folder in sorted((directory() / kind).glob("*-*")):
         yield folder.name.replace("-", ":", 1), folder
 
 
 def forget_note(kind: str, name: str) -> None:
     """Remove what ``write_note`` wrote, if it exists. Raises ``InfrastructureError``."""
-    with _explained():
-        (place() / kind / f"{quote(name, safe='')}.json").unlink(missing_ok=True)
+    with _os_errors():
+        _note(kind, name).unlink(missing_ok=True)
+
+
+def _note(kind: str, name: str) -> Path:
+    return directory() / kind / f"{quote(name, safe='')}.json"
 
 
 def _target(kind: str, key: str) -> Path:
     # The colon of a digest would separate the options of a mount.
-    return place() / kind / key.replace(":", "-")
+    return directory() / kind / key.replace(":", "-")
 
 
 @contextmanager
@@ -182,22 +184,22 @@ def locked(kind: str, key: str) -> Iterator[None]:
 
     Raises ``InfrastructureError`` if another process holds it for ``LOCK_SECONDS``.
     """
-    with _explained():
-        folder = place() / "locks"
+    with _os_errors():
+        folder = directory() / "locks"
         folder.mkdir(mode=0o700, exist_ok=True)
         path = folder / f"{kind}-{quote(key, safe='')}"
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         deadline = time.monotonic() + LOCK_SECONDS
-        while not _locks(descriptor):
+        while not _try_lock(descriptor):
             if time.monotonic() > deadline:
                 holder = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
                 raise InfrastructureError(
-                    f"another process ({holder}) has been at the {kind} {key} for {LOCK_SECONDS:.0f} s; wait for "
-                    "it, or end it, and try again"
+                    f"another process ({holder}) has held the lock of the {kind} {key} for {LOCK_SECONDS:.0f} s; wait "
+                    "until it ends, or end it, and try again"
                 )
-            time.sleep(_LOOK_SECONDS)
-        with _explained():
+            time.sleep(_POLL_SECONDS)
+        with _os_errors():
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield
@@ -205,7 +207,7 @@ def locked(kind: str, key: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _locks(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     with contextlib.suppress(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
@@ -213,28 +215,26 @@ def _locks(descriptor: int) -> bool:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
-    """Turn errors of the file system into ``InfrastructureError``."""
-    with contextlib.ExitStack():
-        try:
-            yield
-        except OSError as error:
-            where = error.filename or "the store"
-            raise InfrastructureError(
-                f"cannot write {where}: {error.strerror or error}; make room and let this user write there, "
-                f"or set {VARIABLE} to another folder"
-            ) from error
+def _os_errors() -> Iterator[None]:
+    """Convert errors of the file system to ``InfrastructureError``."""
+    try:
+        yield
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot write {error.filename or 'the store'}: {error.strerror or error}; free disk space and make it "
+            f"writable for this user, or set {VARIABLE} to another folder"
+        ) from error
 
 
-def remove(kind: str, key: str, folder: Path, is_wanted: Callable[[Path], bool] = lambda _: False) -> None:
-    """Remove what ``store.make`` has created under this name, if it exists.
+def remove(kind: str, key: str, folder: Path, is_needed: Callable[[Path], bool] = lambda _: False) -> None:
+    """Remove what ``make`` has created under this name, if it exists.
 
-    ``is_wanted`` is called with the folder after it was moved away. Raises ``InfrastructureError`` if a call uses
+    ``is_needed`` is called with the folder after it was moved away. Raises ``InfrastructureError`` if a call uses
     the folder, or it cannot be removed; then it is in its old place.
     """
     with locked(kind, key), scratch() as work:
         aside = work / folder.name
-        _refuse_used(folder)
+        _check_unused(folder)
         try:
             folder.rename(aside)
         except FileNotFoundError:
@@ -242,16 +242,16 @@ def remove(kind: str, key: str, folder: Path, is_wanted: Callable[[Path], bool] 
         except OSError as error:
             raise InfrastructureError(f"cannot remove {folder}: {error.strerror or error}") from error
         try:
-            # A call that began in between has mounted it by now, or will fail because it does not exist.
-            _refuse_used(folder)
-            if is_wanted(aside):
-                raise InfrastructureError("a call has just begun to use it")
+            # A call that started in between has mounted it by now, or will fail because it does not exist.
+            _check_unused(folder)
+            if is_needed(aside):
+                raise InfrastructureError("a call has just started to use it; try again later")
         except InfrastructureError:
             aside.rename(folder)
             raise
 
 
-def _refuse_used(folder: Path) -> None:
+def _check_unused(folder: Path) -> None:
     mark = os.fsencode(f"/{folder.name}/")
     for process in Path("/proc").glob("[0-9]*/mountinfo"):
         try:
@@ -260,4 +260,4 @@ def _refuse_used(folder: Path) -> None:
             continue  # the process has ended
         # proc_pid_mountinfo(5): the fourth field is the folder of its file system that a mount shows.
         if any(mark in line.split(b" ")[3] + b"/" for line in lines):
-            raise InfrastructureError(f"a call of process {process.parent.name} runs in it; try again later")
+            raise InfrastructureError(f"a call of process {process.parent.name} uses it; try again later")

@@ -18,17 +18,16 @@ __all__ = ["remove"]
 def sweep(folder: Path, owner: str) -> bool:
     """Remove the scratch folders of this owner; return True if there were any."""
     try:
-        left = [entry for entry in folder.iterdir() if entry.name.rpartition("-")[0] == owner]
+        found = [entry for entry in folder.iterdir() if entry.name.rpartition("-")[0] == owner]
     except OSError:
         return False
-    for entry in left:
+    for entry in found:
         remove(entry)
-    return bool(left)
+    return bool(found)
 
 
 def remove(scratch: Path) -> None:
-    """Kill the processes that work in this folder, and remove it; what cannot be removed is left for the next
-    sweep."""
+    """Kill the processes that work in this folder, and remove it. The next sweep removes what is left."""
     for pid in _workers(scratch):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)

@@ -5,6 +5,5 @@ base image with mmdebstrap.
 
 May import: ``toolc.sandbox.host`` and ``toolc.model``.
 
-Public names: ``open_archive`` (``archive``); ``chosen`` (``metadata``); ``LayerReader``, ``resolve``, ``split``,
-``unpack``, ``UnpackBudget`` (``unpack``).
+Public names: ``approval_name``, ``remove_image``, ``stored_images`` (``metadata``).
 """

@@ -34,11 +34,12 @@ MAX_WORDS: Final = 1000
 MAX_READ: Final = 16 * 1024 * 1024
 """The maximum size of one read, in bytes: content is read in smaller pieces, and valid headers are smaller."""
 
-_PACKED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
+_DECOMPRESSION_ERRORS: Final = (gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+_COMPRESSIONS: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 
 
-class _Sparing:
-    """A file that refuses to be read in pieces of more than ``MAX_READ``."""
+class _BoundedReader:
+    """A file that refuses reads of more than ``MAX_READ``."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -48,30 +49,30 @@ class _Sparing:
 
     def read(self, size: int = -1) -> bytes:
         if not 0 <= size <= MAX_READ:
-            raise tarfile.ReadError("it has a header of many megabytes")
+            raise tarfile.ReadError(f"it has a header of more than {MAX_READ} bytes")
         return self._file.read(size)
 
 
 @contextmanager
 def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
     """Yield a tar file with all its headers read. Raises ``OSError``, ``ValueError`` and what its modules raise."""
-    with path.open("rb") as packed, _bounded(packed) as file, _opened(file) as tar:
+    with path.open("rb") as packed, _decompressed(packed) as file, _open_tar(file) as tar:
         _read_headers(tar)
         yield tar
 
 
-def _opened(file: IO[bytes]) -> tarfile.TarFile:
+def _open_tar(file: IO[bytes]) -> tarfile.TarFile:
     try:
-        return tarfile.open(fileobj=cast("IO[bytes]", _Sparing(file)), mode="r:")
+        return tarfile.open(fileobj=cast("IO[bytes]", _BoundedReader(file)), mode="r:")
     except tarfile.ReadError:
         # tarfile's own message is about headers.
-        raise ValueError("it is no tar file") from None
+        raise ValueError("it is not a tar file") from None
 
 
-def _bounded(packed: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+def _decompressed(packed: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     magic = packed.read(6)
     packed.seek(0)
-    for beginning, decompress in _PACKED:
+    for beginning, decompress in _COMPRESSIONS:
         if magic.startswith(beginning):
             return cast("AbstractContextManager[IO[bytes]]", decompress(packed))
     return nullcontext(packed)
@@ -84,7 +85,7 @@ def _read_headers(tar: tarfile.TarFile) -> None:
         if len(member.name) > MAX_NAME or len(member.linkname) > MAX_NAME or len(member.pax_headers) > MAX_WORDS:
             raise tarfile.ReadError("it has a file with a header that is too long")
         if number > MAX_FILES:
-            raise tarfile.ReadError(f"it holds more than {MAX_FILES} files")
+            raise tarfile.ReadError(f"it contains more than {MAX_FILES} files")
 
 
 MAX_JSON: Final = 8 * 1024 * 1024
@@ -127,39 +128,40 @@ class Archive:
         self._origin = origin
 
     def image(self, name: str | None = None) -> ArchiveImage:
-        """Return the image of this name, or the only one. Raises ``InfrastructureError`` with the available
-        names."""
-        found = self._saved() if "manifest.json" in self._files else self._layout()
+        """Return the image of this name, or the only one. Raises ``InfrastructureError`` with the known names."""
+        found = self._saved_images() if "manifest.json" in self._files else self._layout_images()
         named = [image for names, image in found if name in names]
         if len(found) == 1 or named:
-            return _checked(named[0] if named else found[0][1], self._origin)
-        there = ", ".join(sorted(each for names, _ in found for each in names)) or "nothing with a name"
-        raise InfrastructureError(f"{self._origin} holds {len(found)} images; name one of them: {there}")
+            return _check_platform(named[0] if named else found[0][1], self._origin)
+        names = ", ".join(sorted(each for names, _ in found for each in names)) or "none has a name"
+        raise InfrastructureError(f"{self._origin} contains {len(found)} images; choose one by its name: {names}")
 
     def unpack(self, image: ArchiveImage, root: Path) -> None:
         """Unpack all layers into ``root``, an empty folder. Raises ``InfrastructureError``."""
         budget = UnpackBudget()
-        wanted = _strings(_object(image.configuration.get("rootfs")).get("diff_ids"))
-        if len(wanted) != len(image.layers) or len(wanted) > MAX_LAYERS:
-            raise InfrastructureError(f"{self._origin} is damaged: it has {len(image.layers)} layers of {len(wanted)}")
-        for name, digest in zip(image.layers, wanted, strict=True):
-            with closing(self._files.open(name)) as packed, _unpacked(packed) as source:
+        digests = _strings(_object(image.configuration.get("rootfs")).get("diff_ids"))
+        if len(digests) != len(image.layers) or len(digests) > MAX_LAYERS:
+            raise InfrastructureError(f"{self._origin} is damaged: it has {len(image.layers)} layers of {len(digests)}")
+        for name, digest in zip(image.layers, digests, strict=True):
+            with closing(self._files.open(name)) as packed, _layer(packed) as source:
                 reader = LayerReader(source, budget.bytes_left + 1024 * budget.entries_left)
                 unpack(reader, str(root), budget)
                 if reader.digest() != digest:
-                    raise InfrastructureError(f"{self._origin} is damaged: the layer {name} is not {digest}")
+                    raise InfrastructureError(
+                        f"{self._origin} is damaged: the digest of the layer {name} is not {digest}"
+                    )
 
-    def _saved(self) -> list[tuple[list[str], ArchiveImage]]:
+    def _saved_images(self) -> list[tuple[list[str], ArchiveImage]]:
         """Return the images in ``manifest.json``, as written by ``docker save``."""
-        entries = _list(json.loads(self._text("manifest.json")))
+        entries = _list(json.loads(self._read("manifest.json")))
         return [
-            (_strings(each.get("RepoTags")), self._described(str(each.get("Config")), _strings(each.get("Layers"))))
+            (_strings(each.get("RepoTags")), self._image(str(each.get("Config")), _strings(each.get("Layers"))))
             for each in map(_object, entries)
         ]
 
-    def _layout(self) -> list[tuple[list[str], ArchiveImage]]:
+    def _layout_images(self) -> list[tuple[list[str], ArchiveImage]]:
         """Return the images in ``index.json`` of an OCI image layout."""
-        index = _object(json.loads(self._text("index.json")))
+        index = _object(json.loads(self._read("index.json")))
         return [
             ([str(_object(entry.get("annotations") or {}).get(_NAME))], self._by_manifest(manifest))
             for entry, manifest in self._manifests(index, MAX_NESTING)
@@ -179,24 +181,24 @@ class Archive:
         layers = [_blob(str(_object(layer).get("digest"))) for layer in _list(manifest.get("layers"))]
         digest = str(_object(manifest.get("config")).get("digest"))
         self._verified(digest)
-        return self._described(_blob(digest), layers)
+        return self._image(_blob(digest), layers)
 
-    def _described(self, configuration: str, layers: Sequence[str]) -> ArchiveImage:
-        data = self._text(configuration)
+    def _image(self, configuration: str, layers: Sequence[str]) -> ArchiveImage:
+        data = self._read(configuration)
         digest = "sha256:" + hashlib.sha256(data).hexdigest()
         return ArchiveImage(digest=digest, configuration=_object(json.loads(data)), layers=tuple(layers))
 
     def _verified(self, digest: str) -> bytes:
-        data = self._text(_blob(digest))
+        data = self._read(_blob(digest))
         if "sha256:" + hashlib.sha256(data).hexdigest() != digest:
-            raise InfrastructureError(f"{self._origin} is damaged: a blob of it is not {digest:.80}")
+            raise InfrastructureError(f"{self._origin} is damaged: the digest of a blob is not {digest:.80}")
         return data
 
-    def _text(self, name: str) -> bytes:
+    def _read(self, name: str) -> bytes:
         with closing(self._files.open(name)) as file:
             data = file.read(MAX_JSON + 1)
         if len(data) > MAX_JSON:
-            raise InfrastructureError(f"{self._origin} is no image archive: {name} is too large")
+            raise InfrastructureError(f"{self._origin} is not an image archive: {name} is too large")
         return data
 
 
@@ -210,18 +212,10 @@ def open_archive(path: Path) -> Iterator[Archive]:
             else:
                 yield Archive(_Tar(stack.enter_context(open_tar(path)), str(path)), str(path))
         except RecursionError:
-            raise InfrastructureError(f"{path} is no image archive: its description is too deep") from None
-        except (
-            tarfile.TarError,
-            EOFError,
-            ValueError,
-            KeyError,
-            gzip.BadGzipFile,
-            lzma.LZMAError,
-            zlib.error,
-        ) as error:
+            raise InfrastructureError(f"{path} is not an image archive: its JSON is nested too deeply") from None
+        except (tarfile.TarError, EOFError, ValueError, KeyError, *_DECOMPRESSION_ERRORS) as error:
             raise InfrastructureError(
-                f"{path} is no image archive: {error}; make one with: docker save --output FILE IMAGE"
+                f"{path} is not an image archive: {error}; create one with: docker save --output FILE IMAGE"
             ) from error
         except OSError as error:
             raise InfrastructureError(f"cannot unpack {path}: {error.strerror or error}") from error
@@ -250,7 +244,7 @@ class _Tar:
         # By name, and through the links that docker save creates between equal layers.
         file = self.tar.extractfile(name)
         if file is None:
-            raise InfrastructureError(f"{self.origin} is no image archive: {name!r:.200} is no file in it")
+            raise InfrastructureError(f"{self.origin} is not an image archive: {name!r:.200} is not a file in it")
         return file
 
     def __contains__(self, name: str) -> bool:
@@ -258,7 +252,7 @@ class _Tar:
 
 
 @contextmanager
-def _unpacked(packed: IO[bytes]) -> Iterator[IO[bytes]]:
+def _layer(packed: IO[bytes]) -> Iterator[IO[bytes]]:
     """Yield a layer without its compression, which is detected by its first bytes."""
     magic = packed.read(4)
     packed.seek(0)
@@ -282,18 +276,18 @@ def _zstd() -> ModuleType:
         return importlib.import_module("compression.zstd")
     except ImportError:
         raise InfrastructureError(
-            f"a layer of the image is packed with zstd, which Python {sys.version_info[0]}.{sys.version_info[1]} "
-            "cannot unpack; run toolc with Python 3.14 or later, or pack it with gzip: skopeo copy "
+            f"a layer of the image is compressed with zstd, which Python {sys.version_info[0]}.{sys.version_info[1]} "
+            "cannot decompress; run toolc with Python 3.14 or later, or use gzip: skopeo copy "
             "--dest-compress-format gzip --dest-force-compress-format SOURCE oci-archive:FILE"
         ) from None
 
 
-def _checked(image: ArchiveImage, origin: str) -> ArchiveImage:
+def _check_platform(image: ArchiveImage, origin: str) -> ArchiveImage:
     machine = image.configuration.get("architecture")
     if image.configuration.get("os") != "linux" or machine != _machine():
         raise InfrastructureError(
-            f"the image in {origin} is for {image.configuration.get('os')}/{machine}, and this machine is "
-            f"linux/{_machine()}; use an image that was built for it"
+            f"the image in {origin} is for {image.configuration.get('os')}/{machine}, but this machine is "
+            f"linux/{_machine()}; use an image for this platform"
         )
     return image
 
@@ -306,19 +300,19 @@ def _machine() -> str:
 def _blob(digest: str) -> str:
     algorithm, _, value = digest.partition(":")
     if algorithm != "sha256" or not value.isalnum():
-        raise ValueError(f"{digest!r:.80} is no digest")
+        raise ValueError(f"{digest!r:.80} is not a digest")
     return f"blobs/sha256/{value}"
 
 
 def _object(value: JsonValue) -> JsonObject:
     if not isinstance(value, dict):
-        raise ValueError("its description is not what one must be")
+        raise ValueError("its JSON does not follow the specification")
     return value
 
 
 def _list(value: JsonValue) -> list[JsonValue]:
     if not isinstance(value, list):
-        raise ValueError("its description is not what one must be")
+        raise ValueError("its JSON does not follow the specification")
     return value
 
 

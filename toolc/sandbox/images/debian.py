@@ -18,8 +18,7 @@ PACKAGES: Final = "python3,ca-certificates"
 
 
 def tag() -> str | None:
-    """Return the tag of the base that this host can create, by os-release(5); None if it is not Debian or
-    Ubuntu."""
+    """Return the tag of the base that this host can create, by os-release(5); None without Debian or Ubuntu."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -29,7 +28,7 @@ def tag() -> str | None:
 
 
 @contextmanager
-def archive(say: Callable[[str], None]) -> Iterator[Path]:
+def archive(on_progress: Callable[[str], None]) -> Iterator[Path]:
     """Yield a tar file of a minimal system of this host's release, removed at the end of the block.
 
     This takes about a minute, as root. Raises ``InfrastructureError``.
@@ -41,12 +40,12 @@ def archive(say: Callable[[str], None]) -> Iterator[Path]:
         target = directory / "base.tar"
         argv = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}"]
         argv += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "info", "locale", "man")]
-        say(f"making a minimal {codename} with mmdebstrap; this takes about a minute")
-        _run([*argv, codename, str(target)], directory, say)
+        on_progress(f"creating a minimal {codename} with mmdebstrap; this takes about a minute")
+        _run([*argv, codename, str(target)], directory, on_progress)
         yield target
 
 
-def _run(argv: list[str], directory: Path, say: Callable[[str], None]) -> None:
+def _run(argv: list[str], directory: Path, on_progress: Callable[[str], None]) -> None:
     # It works in this folder only, so that it ends with this process, however this process ends.
     environment = {**os.environ, "TMPDIR": str(directory)}
     with subprocess.Popen(
@@ -57,6 +56,6 @@ def _run(argv: list[str], directory: Path, say: Callable[[str], None]) -> None:
         for line in process.stderr:
             last = line.strip() or last
             if line.startswith("I: "):
-                say(line.strip())
+                on_progress(line.strip())
     if process.returncode != 0:
-        raise InfrastructureError(f"mmdebstrap failed: {last}; run it by hand to see why: {' '.join(argv)}")
+        raise InfrastructureError(f"mmdebstrap failed: {last}; to see why, run: {' '.join(argv)}")

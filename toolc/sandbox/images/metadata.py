@@ -12,33 +12,33 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host import store
 
-__all__ = ["chosen"]
+__all__ = ["approval_name", "remove_image", "stored_images"]
 
 MANIFEST: Final = "manifest:"
 CONFIG: Final = "config:"
 
 
-def names_of(answer: JsonObject) -> tuple[str, ...]:
+def content_names(answer: JsonObject) -> tuple[str, ...]:
     """Return the content names of an image from ``GET /images/NAME/json``.
 
     First ``manifest:sha256:...``, sorted, then ``config:sha256:...`` if known.
     """
-    kept, told = answer.get("RepoDigests"), answer.get("Descriptor")
-    digests = {str(each).rpartition("@")[2] for each in kept} if isinstance(kept, list) else set()
-    if isinstance(told, dict) and isinstance(told.get("digest"), str):  # only with the containerd image store
-        digests.add(str(told["digest"]))
+    pulled, descriptor = answer.get("RepoDigests"), answer.get("Descriptor")
+    digests = {str(each).rpartition("@")[2] for each in pulled} if isinstance(pulled, list) else set()
+    if isinstance(descriptor, dict) and isinstance(descriptor.get("digest"), str):  # the containerd image store
+        digests.add(str(descriptor["digest"]))
     known = [f"{MANIFEST}{each}" for each in sorted(digests)]
     own = str(answer.get("Id"))
     return tuple(known) if own in digests else (*known, f"{CONFIG}{own}")
 
 
-def chosen(names: tuple[str, ...], image: str) -> str:
+def approval_name(names: tuple[str, ...], image: str) -> str:
     """Return the name to approve ``image`` by: the one that a spec pins, else the first."""
     pinned = f"{MANIFEST}{image.rpartition('@')[2]}"
     return pinned if pinned in names else names[0]
 
 
-OWN: Final = frozenset({"/tmp", "/tool", "/dev/shm"})
+TMPFS_PATHS: Final = frozenset({"/tmp", "/tool", "/dev/shm"})
 """The paths that are limited tmpfs mounts in every sandbox, whatever an image declares."""
 
 _KERNELS: Final = frozenset({"proc", "sys", "dev"})
@@ -51,18 +51,18 @@ def volumes(declared: object) -> tuple[str, ...]:
     folders, or a path in the workspace, where the mount point would be created among the user's files.
     """
     named = map(str, declared) if isinstance(declared, dict) else ()
-    return tuple(sorted({path for path in map(_checked, named) if path not in OWN}))
+    return tuple(sorted({path for path in map(_volume, named) if path not in TMPFS_PATHS}))
 
 
-def _checked(path: str) -> str:
+def _volume(path: str) -> str:
     parts = [part for part in path.split("/") if part not in {"", "."}]
-    spelled = "/" + "/".join(parts)
+    normal = "/" + "/".join(parts)
     inside = len(parts) > 1 and parts[0] == "workspace"
-    if not parts or ".." in parts or inside or (parts[0] in _KERNELS and spelled not in OWN):
+    if not parts or ".." in parts or inside or (parts[0] in _KERNELS and normal not in TMPFS_PATHS):
         raise InfrastructureError(
-            f"the image declares a volume at {path!r:.100}, which a sandbox cannot have; build it without it"
+            f"the image declares a volume at {path!r:.100}, which a sandbox cannot have; build the image without it"
         )
-    return spelled
+    return normal
 
 
 _CONTINUED: Final = re.compile(rb"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
@@ -78,15 +78,15 @@ _STEP: Final = re.compile(
 _VARIABLE: Final = re.compile(rb"\$(?:(\w+)|\{(\w+)\})")
 
 
-def fetched(dockerfile: bytes) -> str | None:
-    """Return the arguments of an ``ADD`` that the daemon fetches with the host's network; None if there is none."""
+def remote_source(dockerfile: bytes) -> str | None:
+    """Return the arguments of an ``ADD`` that the daemon downloads with the host's network; None without one."""
     for line in _ADD.findall(_CONTINUED.sub(b"", dockerfile)):
         if _ADDRESS.search(line):
             return bytes(line).decode("utf-8", "backslashreplace").strip()
     return None
 
 
-def bases(dockerfile: bytes, base: str) -> tuple[str, ...]:
+def base_images(dockerfile: bytes, base: str) -> tuple[str, ...]:
     """Return the images that a Dockerfile starts from, each once; ``base`` is the value of its ``ARG BASE``."""
     variables = {b"BASE": base.encode()}
     found: dict[bytes, None] = {}
@@ -110,7 +110,7 @@ NAMES: Final = "images"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredImage:
     """One unpacked image: its digest, the names that refer to it, and its folder."""
 
     digest: str
@@ -132,18 +132,18 @@ class Stored:
         return sum(seen.values())
 
 
-def stored() -> tuple[Stored, ...]:
+def stored_images() -> tuple[StoredImage, ...]:
     """Return all unpacked images, those with a name first. Raises ``InfrastructureError``."""
-    meanings: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for name, note in store.notes(NAMES):
-        meanings.setdefault(str(note.get("digest")), []).append(name)
+        names_of.setdefault(str(note.get("digest")), []).append(name)
     found = [
-        Stored(digest=digest, names=tuple(sorted(meanings.get(digest, ()))), folder=folder)
-        for digest, folder in store.made(KIND)
+        StoredImage(digest=digest, names=tuple(sorted(names_of.get(digest, ()))), folder=folder)
+        for digest, folder in store.entries(KIND)
     ]
     return tuple(sorted(found, key=lambda each: (each.is_stale, each.names, each.digest)))
 
 
-def remove(image: Stored) -> None:
+def remove_image(image: StoredImage) -> None:
     """Remove a stale image. Raises ``InfrastructureError`` if a call uses it, or it cannot be removed."""
     store.remove(KIND, image.digest, image.folder)

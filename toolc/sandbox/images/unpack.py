@@ -43,7 +43,7 @@ class UnpackBudget:
         """Subtract one entry of ``size`` bytes. Raises ``InfrastructureError`` if that exceeds the limits."""
         if size < 0:
             # Numbers in a header are signed; a negative size would increase the budget.
-            raise InfrastructureError("a layer of the image has a file of less than no bytes; it is refused")
+            raise InfrastructureError("the image is unsafe: a layer has a file of negative size")
         self.bytes_left -= size
         self.entries_left -= 1
         if self.bytes_left < 0 or self.entries_left < 0:
@@ -66,7 +66,7 @@ class LayerReader:
     def read(self, size: int = -1) -> bytes:
         """Return the next ``size`` bytes, fewer only at the end."""
         if not 0 <= size <= MAX_METADATA:
-            raise InfrastructureError("a layer of the image has a header of more than a megabyte; it is refused")
+            raise InfrastructureError("the image is unsafe: a layer has a header of more than a megabyte")
         data = self._source.read(size)
         self._position += len(data)
         if self._position > self._limit:
@@ -81,7 +81,7 @@ class LayerReader:
     def seek(self, position: int) -> int:
         """Read on to ``position``; seeking back is not possible."""
         if position < self._position:
-            raise InfrastructureError("a layer of the image is damaged: it leads backwards")
+            raise InfrastructureError("a layer of the image is damaged: its entries are not in order")
         while self._position < position and self.read(min(position - self._position, MAX_METADATA)):
             pass
         return self._position
@@ -101,7 +101,7 @@ class _Layer:
     tar: tarfile.TarFile
     made: set[str] = field(default_factory=set)
 
-    def place(self, member: tarfile.TarInfo) -> None:
+    def unpack_member(self, member: tarfile.TarInfo) -> None:
         parts = split(member.name)
         if not parts:
             return
@@ -141,7 +141,7 @@ class _Layer:
         parts = split(target)
         source = f"{resolve(self.root, parts[:-1])}/{parts[-1]}" if parts else self.root
         if not os.path.lexists(source) or stat.S_ISDIR(os.lstat(source).st_mode):
-            raise InfrastructureError(f"the image has a hard link to {target!r:.200}, which is no file in it")
+            raise InfrastructureError(f"the image has a hard link to {target!r:.200}, which is not a file in it")
         if source != path:
             _remove(path)
             os.link(source, path, follow_symlinks=False)
@@ -152,7 +152,7 @@ class _Layer:
         elif not mark.startswith(WHITEOUT * 2):
             name = mark.removeprefix(WHITEOUT)
             if name in {"", ".", ".."}:
-                raise InfrastructureError(f"the image deletes {name!r}, which is no name; it is refused")
+                raise InfrastructureError(f"the image is unsafe: it deletes {name!r}, which is not a file name")
             if f"{parent}/{name}" not in self.made:
                 _remove(f"{parent}/{name}")
 
@@ -178,19 +178,18 @@ def unpack(layer: LayerReader, root: str, budget: UnpackBudget) -> None:
                 # Otherwise all headers would stay in memory, each with the values of a global header.
                 tar.members.clear()
                 budget.spend(member.size)
-                work.place(member)
+                work.unpack_member(member)
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise InfrastructureError(f"a layer of the image is damaged: {error}") from error
 
 
 def split(name: str) -> list[str]:
-    """Return the parts of a path in a layer. Raises ``InfrastructureError`` for a path that could leave the
-    root."""
+    """Return the parts of a path in a layer. Raises ``InfrastructureError`` if it could leave the root."""
     parts = [part for part in name.split("/") if part not in {"", "."}]
     if ".." in parts or "\0" in name:
-        raise InfrastructureError(f"the image has a path that leads out of it: {name!r:.200}; it is refused")
+        raise InfrastructureError(f"the image is unsafe: it has a path that leads out of it: {name!r:.200}")
     if len(parts) > MAX_DEPTH:
-        raise InfrastructureError(f"the image has a path of more than {MAX_DEPTH} folders; it is refused")
+        raise InfrastructureError(f"the image is unsafe: it has a path of more than {MAX_DEPTH} folders")
     return parts
 
 
@@ -219,13 +218,13 @@ def resolve(root: str, parts: list[str]) -> str:
             at = [] if target.startswith("/") else at
             todo += target.split("/")[::-1]
             if links > MAX_LINKS or len(todo) > 2 * MAX_DEPTH:
-                raise InfrastructureError(f"the links of the image go round in a circle at {_inside(root, path)!r}")
+                raise InfrastructureError(f"the image is unsafe: its links form a cycle at {path.removeprefix(root)!r}")
             continue
         elif not stat.S_ISDIR(mode):
-            raise InfrastructureError(f"the image needs a folder at {_inside(root, path)!r} and has a file there")
+            raise InfrastructureError(f"the image has a file at {path.removeprefix(root)!r}, where it needs a folder")
         at.append(part)
         if len(at) > MAX_DEPTH:
-            raise InfrastructureError(f"the image has a path of more than {MAX_DEPTH} folders; it is refused")
+            raise InfrastructureError(f"the image is unsafe: it has a path of more than {MAX_DEPTH} folders")
     return "/".join((root, *at))
 
 
@@ -256,7 +255,3 @@ def _mode(path: str) -> int | None:
 
 def _time(member: tarfile.TarInfo) -> float:
     return min(max(float(member.mtime), 0.0), 2.0**32)
-
-
-def _inside(root: str, path: str) -> str:
-    return path.removeprefix(root)

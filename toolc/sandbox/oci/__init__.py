@@ -7,6 +7,6 @@ owners, ``probe`` lists what the host lacks, and ``sweep`` cleans up.
 May import: ``toolc.sandbox``, ``host``, ``images`` and ``python``; ``toolc.guest`` and ``toolc.model``;
 ``toolc.sandbox.docker`` from ``images`` only, because images may come from a Docker daemon.
 
-Public names: ``export_image``, ``save_image``, ``unpacked_images`` (``images``); ``runtime``, ``NEEDED_SETTINGS``,
+Public names: ``export_image``, ``save_image`` (``images``); ``runtime``, ``NEEDED_SETTINGS``,
 ``VERSION_SECONDS`` (``probe``).
 """

@@ -20,8 +20,9 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import Limits
 from toolc.sandbox import isolation
-from toolc.sandbox.host import cgroups, janitor, kernel
+from toolc.sandbox.host import cgroups, janitor
 from toolc.sandbox.host.janitor_process import remove_tree
+from toolc.sandbox.host.kernel import prepare_overlay
 from toolc.sandbox.host.owner import Owner, dead_directories
 from toolc.sandbox.oci import probe, sweep
 from toolc.sandbox.oci import root as oci_root
@@ -51,27 +52,27 @@ class BundleDirectory:
     bundles: dict[tuple[Profile, SandboxUser, tuple[str, ...], RootSpec], Path] = field(default_factory=dict)
 
     @staticmethod
-    def make() -> BundleDirectory:
+    def create() -> BundleDirectory:
         """Create a folder for this process, after removing what dead owners have left.
 
         Raises ``InfrastructureError``.
         """
-        for dead, left in dead_directories():
-            if sweep.sweep_until_gone(_prefix(dead), SWEEP_SECONDS):
-                remove_tree(left)
+        for owner, stale in dead_directories():
+            if sweep.sweep_until_gone(_prefix(owner), SWEEP_SECONDS):
+                remove_tree(stale)
         owner = Owner.current()
-        _have_swept(owner)
+        _register_sweep(owner)
         try:
             directory = owner.directory() / f"oci-{next(_NUMBERS)}"
             directory.mkdir(mode=0o700)
             for name in ("state", "pids", "roots", "bundles", "workspace"):
                 (directory / name).mkdir(mode=0o711)
-            _let_setup_pass(directory.parent, directory)
+            _allow_setup_user(directory.parent, directory)
         except OSError as error:
             raise InfrastructureError(f"cannot use {error.filename}: {error.strerror}") from error
         return BundleDirectory(owner=owner, directory=directory, controllers=probe.enforceable())
 
-    def is_of_this_process(self) -> bool:
+    def belongs_to_this_process(self) -> bool:
         """Return False in a forked child, which must not modify the folder of its parent."""
         return self.owner.pid == os.getpid()
 
@@ -80,37 +81,36 @@ class BundleDirectory:
         """The mount point of a workspace with mapped ids, in the mount namespace of its own sandbox only."""
         return self.directory / "workspace"
 
-    def make_ready(self, mount: Mount, who: SandboxUser) -> None:
-        """Give a sandbox access to its call's scratch folder, and create the writable side of an overlay there.
+    def prepare_scratch(self, mount: Mount, user: SandboxUser) -> None:
+        """Give a sandbox access to its call's scratch folder, and create the upper layer of an overlay there.
 
         Raises ``InfrastructureError``.
         """
         try:
-            _let_setup_pass(Path(mount.scratch))
+            _allow_setup_user(Path(mount.scratch))
         except OSError as error:
             raise InfrastructureError(f"cannot use {mount.scratch}: {error.strerror}") from error
         if mount.mode == "overlay":
-            kernel.prepare(mount, outside(who.uids, who.uid), outside(who.gids, who.gid))
+            prepare_overlay(mount, outside(user.uids, user.uid), outside(user.gids, user.gid))
 
-    def place(
-        self, profile: Profile, who: SandboxUser, arguments: tuple[str, ...], runtime: str, fitting: RootSpec
+    def new_sandbox(
+        self, profile: Profile, user: SandboxUser, arguments: tuple[str, ...], runtime: str, root: RootSpec
     ) -> SandboxPaths:
         """Return a name and a bundle for a sandbox that is to be started. Raises ``InfrastructureError``."""
-        _have_swept(self.owner)
+        _register_sweep(self.owner)
         try:
             with self.lock:
-                bundle = self._bundle(profile, who, arguments, fitting)
+                bundle = self._bundle(profile, user, arguments, root)
         except OSError as error:
             raise InfrastructureError(f"cannot write to {self.directory}: {error.strerror}") from error
         name = f"{_prefix(self.owner)}-{next(_NUMBERS)}"
-        state, pid_file = self.directory / "state", self.directory / "pids" / name
         return SandboxPaths(
             name=name,
             runtime=runtime,
-            state=state,
+            state=self.directory / "state",
             bundle=bundle,
-            pid_file=pid_file,
-            image=fitting.image.used if fitting.image else None,
+            pid_file=self.directory / "pids" / name,
+            image=root.image.used if root.image else None,
             memory_events=cgroups.memory_events(name) if "memory" in self.controllers else None,
         )
 
@@ -122,42 +122,42 @@ class BundleDirectory:
         """Remove the folder. Call it only when none of its sandboxes is left."""
         remove_tree(self.directory)
 
-    def _naming(self, profile: Profile, fitting: RootSpec) -> RootSpec:
-        """Return ``fitting`` with a separate ``/etc/hosts`` if the profile needs one."""
+    def _with_hosts(self, profile: Profile, root: RootSpec) -> RootSpec:
+        """Return ``root`` with a separate ``/etc/hosts`` if the profile needs one."""
         if not profile.hosts:
-            return fitting
+            return root
         # In the folder of the roots, which the process that sets up the sandbox can reach.
         path = self.directory / "roots" / f"hosts-{next(_NUMBERS)}"
         path.write_text(isolation.hosts(profile.hosts), encoding="utf-8")
         path.chmod(0o644)
-        return replace(fitting, binds=(*fitting.binds, (str(path), "/etc/hosts")))
+        return replace(root, binds=(*root.binds, (str(path), "/etc/hosts")))
 
-    def _bundle(self, profile: Profile, who: SandboxUser, arguments: tuple[str, ...], fitting: RootSpec) -> Path:
-        key = (profile, who, arguments, fitting)
+    def _bundle(self, profile: Profile, user: SandboxUser, arguments: tuple[str, ...], root: RootSpec) -> Path:
+        key = (profile, user, arguments, root)
         if key not in self.bundles:
             python = oci_root.interpreter()
             if python is None:
-                raise InfrastructureError("the oci engine needs Python 3.9 or later in /usr")
-            if who not in self.roots:
+                raise InfrastructureError(oci_root.NO_HOST_PYTHON)
+            if user not in self.roots:
                 # A new number for each: one left incomplete by a full disk is not used again.
-                root = self.directory / "roots" / str(next(_NUMBERS))
-                oci_root.build(root, who, python)
-                self.roots[who] = root
+                skeleton = self.directory / "roots" / str(next(_NUMBERS))
+                oci_root.build_skeleton(skeleton, user, python)
+                self.roots[user] = skeleton
             mount = profile.workspace
-            workspace = mount and (self.mount_point if stands_apart(mount, who) else mount.source)
-            lowered = config(
+            workspace = mount and (self.mount_point if needs_own_mount(mount, user) else mount.source)
+            configuration = config(
                 profile,
-                who,
-                root=fitting.image.root if fitting.image else self.roots[who],
+                user,
+                root=root.image.root if root.image else self.roots[user],
                 workspace=str(workspace) if workspace else None,
-                fitting=self._naming(profile, fitting if fitting.image else fitting.on_host(python)),
+                root_spec=self._with_hosts(profile, root if root.image else root.on_host(python)),
                 arguments=arguments,
                 resources=self._resources(profile.limits),
             )
             if mount and mount.scratch:
                 # It belongs to this call only, and is removed with it.
-                return _write_bundle(Path(mount.scratch) / "bundle", lowered)
-            self.bundles[key] = _write_bundle(self.directory / "bundles" / str(len(self.bundles)), lowered)
+                return _write_bundle(Path(mount.scratch) / "bundle", configuration)
+            self.bundles[key] = _write_bundle(self.directory / "bundles" / str(len(self.bundles)), configuration)
         return self.bundles[key]
 
 
@@ -166,12 +166,12 @@ def owner_of(name: str) -> Owner | None:
     return Owner.parse(name.removeprefix(sweep.PREFIX).rpartition("-")[0])
 
 
-def stands_apart(mount: Mount, who: SandboxUser) -> bool:
+def needs_own_mount(mount: Mount, user: SandboxUser) -> bool:
     """Return whether the workspace needs a separate mount: to map its ids, or as the lower side of an overlay.
 
     Sandboxes of root are set up by a user who may not have access to a private folder.
     """
-    return who.workspace_uid is not None or (mount.mode == "overlay" and os.geteuid() == 0)
+    return user.workspace_uid is not None or (mount.mode == "overlay" and os.geteuid() == 0)
 
 
 def _write_bundle(bundle: Path, configuration: JsonObject) -> Path:
@@ -180,7 +180,7 @@ def _write_bundle(bundle: Path, configuration: JsonObject) -> Path:
     return bundle
 
 
-def _have_swept(owner: Owner) -> None:
+def _register_sweep(owner: Owner) -> None:
     janitor.register([sys.executable, "-I", "-S", str(Path(sweep.__file__)), _prefix(owner)])
 
 
@@ -188,7 +188,7 @@ def _prefix(owner: Owner) -> str:
     return f"{sweep.PREFIX}{owner.label()}"
 
 
-def _let_setup_pass(*directories: Path) -> None:
+def _allow_setup_user(*directories: Path) -> None:
     """As root, let the user that sets up a sandbox, and no other user, pass through to the skeleton."""
     if os.geteuid() == 0:
         for directory in directories:

@@ -11,8 +11,8 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
-from toolc.sandbox.host import kernel
 from toolc.sandbox.host.cgroups import CONTROLLERS
+from toolc.sandbox.host.kernel import overlay_options
 from toolc.sandbox.isolation import HOSTNAME, MASKED_PATHS, READONLY_PATHS, tmpfs_bounds
 from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser
@@ -33,34 +33,34 @@ WRITABLE_BIND: Final = ("rbind", "rw", "rnosuid", "rnodev", "rprivate")
 
 def config(
     profile: Profile,
-    identity: SandboxUser,
+    user: SandboxUser,
     *,
     root: Path,
     workspace: str | None,
-    fitting: RootSpec,
+    root_spec: RootSpec,
     arguments: Sequence[str],
     resources: JsonObject,
 ) -> JsonObject:
     """Return the whole configuration.
 
-    ``fitting`` has the command of the guest and the folders to bind into ``root``. ``workspace`` is the host path
+    ``root_spec`` has the command of the guest and the folders to bind into ``root``. ``workspace`` is the host path
     to bind, ``resources`` the result of the function ``resources``.
     """
-    mounts = [*_own_mounts(profile.limits), *_fitted(fitting)]
+    mounts = [*_standard_mounts(profile.limits), *_root_mounts(root_spec)]
     if profile.workspace and workspace:
         mounts += _workspace(profile.workspace, workspace, root)
     return {
         "ociVersion": "1.0.2",
-        "process": _process(identity, [*fitting.command, *arguments], fitting.search_path),
+        "process": _process(user, [*root_spec.command, *arguments], root_spec.search_path),
         "root": {"path": str(root), "readonly": True},
         "hostname": HOSTNAME,
         "mounts": mounts,
         "linux": {
             "namespaces": [{"type": name} for name in NAMESPACES],
-            "uidMappings": [_mapping(pair) for pair in identity.uids],
-            "gidMappings": [_mapping(pair) for pair in identity.gids],
+            "uidMappings": [_mapping(pair) for pair in user.uids],
+            "gidMappings": [_mapping(pair) for pair in user.gids],
             "resources": resources,
-            # The guest has no privilege, and listens on the ports where the tool's programs expect a server.
+            # The unprivileged guest listens on the ports where the tool's programs expect a server.
             **({"sysctl": {"net.ipv4.ip_unprivileged_port_start": "0"}} if profile.loopback.forwards else {}),
             "seccomp": seccomp.profile(),
             "maskedPaths": [*MASKED_PATHS],
@@ -69,15 +69,15 @@ def config(
     }
 
 
-def _process(identity: SandboxUser, argv: list[str], search_path: str | None) -> JsonObject:
-    own = [f"PATH={search_path}"] if search_path else []
+def _process(user: SandboxUser, argv: list[str], search_path: str | None) -> JsonObject:
+    path = [f"PATH={search_path}"] if search_path else []
     sets = ("bounding", "effective", "inheritable", "permitted", "ambient")
     return {
         "terminal": False,
-        "user": {"uid": identity.uid, "gid": identity.gid, "umask": 0o022},
+        "user": {"uid": user.uid, "gid": user.gid, "umask": 0o022},
         "args": [*argv],
-        # The last entry of a name counts.
-        "env": [*ENVIRONMENT, *own],
+        # The last entry with a name counts.
+        "env": [*ENVIRONMENT, *path],
         "cwd": "/",
         "capabilities": {name: [] for name in sets},
         "noNewPrivileges": True,
@@ -86,14 +86,14 @@ def _process(identity: SandboxUser, argv: list[str], search_path: str | None) ->
     }
 
 
-def _fitted(fitting: RootSpec) -> list[JsonValue]:
+def _root_mounts(root_spec: RootSpec) -> list[JsonValue]:
     # Volumes of an image would be writable; here each is a tmpfs of limited size, as in the docker engine.
     options = ["nosuid", "nodev", "noexec", "mode=1777", f"size={TOOL_BYTES}"]
-    volumes = [_tmpfs(path, options) for path in fitting.volumes]
-    return [*volumes, *(_bind(source, target, READ_ONLY_BIND) for source, target in fitting.binds)]
+    volumes = [_tmpfs(path, options) for path in root_spec.volumes]
+    return [*volumes, *(_bind(source, target, READ_ONLY_BIND) for source, target in root_spec.binds)]
 
 
-def _own_mounts(limits: Limits) -> list[JsonValue]:
+def _standard_mounts(limits: Limits) -> list[JsonValue]:
     flags = ["nosuid", "nodev"]
     return [
         {"destination": "/proc", "type": "proc", "source": "proc", "options": [*flags, "noexec"]},
@@ -130,7 +130,7 @@ def _workspace(mount: Mount, source: str, root: Path) -> list[JsonObject]:
         # compares.
         below = [_bind(source, LOWER, READ_ONLY_BIND)]
         source = f"{root}{LOWER}"
-    options: list[JsonValue] = ["nosuid", "nodev", *kernel.options(mount, source)]
+    options: list[JsonValue] = ["nosuid", "nodev", *overlay_options(mount, source)]
     return [*below, {"destination": "/workspace", "type": "overlay", "source": "overlay", "options": options}]
 
 
@@ -140,13 +140,13 @@ def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] 
     ``swap`` is the result of ``toolc.sandbox.host.cgroups.swap_limit``.
     """
     quota = max(int(limits.cpus * CPU_PERIOD_US), 1000)
-    wanted: JsonObject = {
+    limited: JsonObject = {
         "memory": {"limit": limits.memory_bytes, **swap},
         "pids": {"limit": limits.pids},
         "cpu": {"quota": quota, "period": CPU_PERIOD_US},
     }
     devices: JsonObject = {"devices": [{"allow": False, "access": "rwm"}]}
-    return devices | {name: value for name, value in wanted.items() if name in controllers}
+    return devices | {name: value for name, value in limited.items() if name in controllers}
 
 
 def _mapping(pair: IdMapping) -> JsonObject:

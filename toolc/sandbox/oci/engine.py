@@ -20,12 +20,12 @@ from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, Lefto
 from toolc.sandbox.host.kernel import retry_transient
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.isolation import guest_limits
-from toolc.sandbox.oci import bundles, sweep
+from toolc.sandbox.oci import bundles, sweep, user_namespace
 from toolc.sandbox.oci import probe as oci_probe
-from toolc.sandbox.oci.bundles import BundleDirectory, stands_apart
+from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount
 from toolc.sandbox.oci.root import HOST, RootSpec, build_root_spec
-from toolc.sandbox.oci.sandbox import Launch, OciSandbox, taking_stream
-from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, identity
+from toolc.sandbox.oci.sandbox import Launch, OciSandbox, with_stream_setup
+from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, sandbox_user
 
 
 def engine() -> OciEngine:
@@ -40,20 +40,17 @@ _PLAIN: Final = (None, None, ())
 class OciEngine:
     """An ``Engine`` (see ``toolc.sandbox.base``) that uses runc."""
 
+    name = "oci"
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._home: BundleDirectory | None = None
-        self._fittings: dict[tuple[str | None, Build | None, tuple[str, ...]], RootSpec] = {}
-        self._making = threading.Lock()
-        self._enforcing: Capabilities | None = None
+        self._directory: BundleDirectory | None = None
+        self._root_specs: dict[tuple[str | None, Build | None, tuple[str, ...]], RootSpec] = {}
+        self._preparing = threading.Lock()
+        self._full_capabilities: Capabilities | None = None
         self._namespaces: dict[tuple[IdMapping, IdMapping], int] = {}
         # More concurrent starts than this slow each other down.
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
-
-    @property
-    def name(self) -> str:
-        """The name for ``--engine``."""
-        return "oci"
 
     def probe(self) -> EngineStatus:
         """Return whether there are a runtime, a kernel that allows its operations, and a Python for the guest."""
@@ -61,20 +58,19 @@ class OciEngine:
 
     def capabilities(self) -> tuple[Capabilities, ...]:
         """Return what it enforces for this process."""
-        known = self._enforcing
-        return (known or self._ability(),) if known or self.probe().available else ()
+        return (self._known_capabilities(),) if self._full_capabilities or self.probe().available else ()
 
     def unsupported_reason(self, profile: Profile) -> str | None:
         """Return which demand of ``profile`` cannot be met here, and the remedy; None if all can."""
         if profile.min_isolation != "namespace":
             return (
-                f"the oci engine isolates by namespaces, the tool demands min_isolation: {profile.min_isolation}; "
+                f"the oci engine isolates by namespaces, but the tool demands min_isolation: {profile.min_isolation}; "
                 "use the docker engine with a runtime that offers it"
             )
-        if reason := unenforced_reason(self._ability(), profile.accept_unenforced):
+        if reason := unenforced_reason(self._known_capabilities(), profile.accept_unenforced):
             return reason
         try:
-            _close(self._open_workspace(profile, _identity(profile)))
+            _close(self._open_workspace(profile, _user_of(profile)))
             return _missing_image(profile)
         except InfrastructureError as error:
             return str(error)
@@ -85,117 +81,108 @@ class OciEngine:
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
-        from toolc.sandbox.python.packages import packages_of  # most calls have no lock file
+        from toolc.sandbox.python.packages import packages_of  # lazy: 15 ms, and most calls have no lock file
 
-        fitting = self._fitting(profile)
-        return ContentDigests(
-            fitting.image.used if profile.image and fitting.image else None, packages_of(fitting.binds)
-        )
+        root = self._root_spec(profile)
+        return ContentDigests(root.image.used if profile.image and root.image else None, packages_of(root.binds))
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> OciSandbox:
         """Start a new sandbox in which Python with ``arguments`` is process 1. Raises ``InfrastructureError``."""
-        return self._start(profile, arguments, self._fitting(profile))
+        return self._start(profile, arguments, self._root_spec(profile))
 
-    def _fitting(self, profile: Profile) -> RootSpec:
-        """Return the root for sandboxes of ``profile``. A name refers to the same image for the life of this
-        engine."""
+    def _root_spec(self, profile: Profile) -> RootSpec:
+        """Return the root for sandboxes of ``profile``. This engine resolves each image name only once."""
         key = (profile.image, profile.build, profile.requirements)
         if key == _PLAIN:
             return HOST
-        asking = Profile(accept_unenforced=profile.accept_unenforced)
+        plain = Profile(accept_unenforced=profile.accept_unenforced)
         # Concurrent first calls inspect an image only once.
-        with self._making:
-            known = self._fittings.get(key)
+        with self._preparing:
+            known = self._root_specs.get(key)
             if known is None or (known.image and not known.image.root.is_dir()):
-                known = build_root_spec(profile, lambda fitting, words: self._start(asking, words, fitting))
-                self._fittings[key] = known
+                known = build_root_spec(profile, lambda root, arguments: self._start(plain, arguments, root))
+                self._root_specs[key] = known
             return known
 
-    def _start(self, profile: Profile, arguments: Sequence[str], fitting: RootSpec) -> OciSandbox:
+    def _start(self, profile: Profile, arguments: Sequence[str], root: RootSpec) -> OciSandbox:
         if profile.min_isolation != "namespace":
             raise InfrastructureError(str(self.unsupported_reason(profile)))
-        if reason := unenforced_reason(self._ability(), profile.accept_unenforced):
+        if reason := unenforced_reason(self._known_capabilities(), profile.accept_unenforced):
             raise InfrastructureError(reason)
         runtime = oci_probe.runtime()
         if runtime is None:
-            raise InfrastructureError("runc is not installed")
-        home, who = self._ready_home(), _identity(profile)
-        words = guest_limits(profile.limits, unenforced(self._ability()))
+            raise InfrastructureError("runc is not installed; install it: apt-get install runc")
+        directory, user = self._bundle_directory(), _user_of(profile)
         if profile.workspace and profile.workspace.scratch:
-            home.make_ready(profile.workspace, who)
-        words = (*taking_stream(arguments), *words)
+            directory.prepare_scratch(profile.workspace, user)
+        limits = guest_limits(profile.limits, unenforced(self._known_capabilities()))
+        command = (*with_stream_setup(arguments), *limits)
 
         def start_once() -> OciSandbox:
-            place = home.place(profile, who, words, runtime, fitting)
-            tree = self._open_workspace(profile, who)
+            paths = directory.new_sandbox(profile, user, command, runtime, root)
+            tree = self._open_workspace(profile, user)
             try:
                 with self._starting:
-                    return OciSandbox(place, str(who), _launcher(tree, home))
+                    return OciSandbox(paths, str(user), _launcher(tree, directory))
             finally:
                 _close(tree)
 
         return retry_transient(start_once, InfrastructureError)
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        """Return control groups with their processes, and runtimes. All else is in the runtime folders of the
-        owners."""
+        """Return control groups with their processes, and runtimes; all else is in the folders of the owners."""
         found = ((bundles.owner_of(name), name) for name in sorted(sweep.names()))
         return tuple(_leftover(owner, name) for owner, name in found if owner)
 
     def close(self) -> None:
         """Remove what is kept between starts. Sandboxes must have been closed."""
         with self._lock:
-            home, self._home = self._home, None
+            directory, self._directory = self._directory, None
             namespaces, self._namespaces = self._namespaces, {}
         for descriptor in namespaces.values():
             os.close(descriptor)
-        if home and home.is_of_this_process():
-            home.remove()
+        if directory and directory.belongs_to_this_process():
+            directory.remove()
 
-    def _ability(self) -> Capabilities:
+    def _known_capabilities(self) -> Capabilities:
         """Return what is enforced; check again only while something is not."""
-        found = self._enforcing or oci_probe.capabilities()
+        found = self._full_capabilities or oci_probe.capabilities()
         if not found.weak:
-            self._enforcing = found
+            self._full_capabilities = found
         return found
 
-    def _ready_home(self) -> BundleDirectory:
+    def _bundle_directory(self) -> BundleDirectory:
         with self._lock:
-            if self._home is None or not self._home.is_of_this_process():
-                self._home = BundleDirectory.make()
-            return self._home
+            if self._directory is None or not self._directory.belongs_to_this_process():
+                self._directory = BundleDirectory.create()
+            return self._directory
 
-    def _open_workspace(self, profile: Profile, who: SandboxUser) -> int | None:
+    def _open_workspace(self, profile: Profile, user: SandboxUser) -> int | None:
         """Return a detached mount of the workspace, if it needs one. Raises ``InfrastructureError``.
 
         It has mapped ids if the folder belongs to root.
         """
         mount = profile.workspace
-        if mount is None or not stands_apart(mount, who):
+        if mount is None or not needs_own_mount(mount, user):
             return None
         if mount.mode == "overlay" and not mount.scratch:
             # Nothing is mounted yet: if an overlay is not available, a copy is used.
             return None
-        from toolc.sandbox.oci import user_namespace  # ctypes is slow to import and rarely needed
-
-        source = mount.source
         try:
-            if who.workspace_uid is None or who.workspace_gid is None:
+            if user.workspace_uid is None or user.workspace_gid is None:
                 return user_namespace.open_tree(mount.pinned)
-            namespace = self._namespace(who.workspace_uid, who.workspace_gid)
-            return user_namespace.open_mapped_tree(mount.pinned or source, namespace)
+            namespace = self._namespace(user.workspace_uid, user.workspace_gid)
+            return user_namespace.open_mapped_tree(mount.pinned or mount.source, namespace)
         except OSError as error:
             raise InfrastructureError(
-                f"{source} belongs to root and cannot be shown to the tool as another user's ({error.strerror}): "
-                "its file system or this kernel has no mounts with mapped ids; give the folder to an ordinary "
-                "user with chown, or use a folder on a file system such as ext4, xfs or btrfs"
+                f"{mount.source} belongs to root and cannot be mounted as another user's ({error.strerror}): "
+                "its file system or this kernel does not support mounts with mapped ids; give the folder to an "
+                "ordinary user with chown, or use a folder on a file system such as ext4, xfs or btrfs"
             ) from error
 
     def _namespace(self, uid: IdMapping, gid: IdMapping) -> int:
         with self._lock:
             if (uid, gid) not in self._namespaces:
-                from toolc.sandbox.oci import user_namespace
-
                 self._namespaces[uid, gid] = user_namespace.open_user_namespace(uid, gid)
             return self._namespaces[uid, gid]
 
@@ -211,22 +198,20 @@ def _leftover(owner: Owner, name: str) -> Leftover:
 def _missing_image(profile: Profile) -> str | None:
     if profile.image is None:
         return None
-    from toolc.sandbox.oci import images  # most tools name no image
+    from toolc.sandbox.oci.images import missing_reason  # lazy: 25 ms, and most tools name no image
 
-    return images.missing(profile)
-
-
-def _identity(profile: Profile) -> SandboxUser:
-    return identity(profile.workspace, euid=os.geteuid(), egid=os.getegid())
+    return missing_reason(profile)
 
 
-def _launcher(tree: int | None, home: BundleDirectory) -> Launch:
+def _user_of(profile: Profile) -> SandboxUser:
+    return sandbox_user(profile.workspace, euid=os.geteuid(), egid=os.getegid())
+
+
+def _launcher(tree: int | None, directory: BundleDirectory) -> Launch:
     """Return the function that starts a runtime: in this mount namespace, or in one where ``tree`` is mounted."""
     if tree is None:
         return lambda spawn: spawn()
-    from toolc.sandbox.oci import user_namespace
-
-    return lambda spawn: user_namespace.with_mount(tree, home.mount_point, spawn)
+    return lambda spawn: user_namespace.with_mount(tree, directory.mount_point, spawn)
 
 
 def _close(descriptor: int | None) -> None:

@@ -16,56 +16,45 @@ from typing import Final
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
+from toolc.model.spec.sandbox import Build
 from toolc.sandbox.base import ImageUsed
-from toolc.sandbox.docker import build as docker_build
-from toolc.sandbox.docker import container
-from toolc.sandbox.docker.api_client import ApiError, Client, NoHostError, find_socket
+from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
+from toolc.sandbox.docker.build import has_image, save_archive
+from toolc.sandbox.docker.container import find_image
 from toolc.sandbox.docker.daemon import connect
-from toolc.sandbox.docker.image_builder import _client as _client_image_builder
-from toolc.sandbox.docker.image_builder import build_command, build_tag, ensure_built, image_names, recipe
+from toolc.sandbox.docker.image_builder import (
+    build_command,
+    build_tag,
+    docker_client,
+    ensure_built,
+    image_names,
+    recipe,
+)
 from toolc.sandbox.host import store
-from toolc.sandbox.images import metadata
 from toolc.sandbox.images.archive import open_archive
-from toolc.sandbox.images.metadata import CONFIG, Stored, stored
+from toolc.sandbox.images.metadata import CONFIG, volumes
 from toolc.sandbox.images.unpack import resolve, split
 from toolc.sandbox.isolation import FILES
 from toolc.sandbox.python.packages import PLACES
 
-__all__ = ["export_image", "save_image", "unpacked_images"]
+__all__ = ["export_image", "save_image"]
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """An unpacked image: its tag, its digest, and its root folder."""
-
-    tag: str
-    digest: str
-    root: Path
-
-
-def unpacked_images() -> tuple[Stored, ...]:
-    """Return the images that are unpacked for the oci engine. Raises ``InfrastructureError``."""
-    return stored()
-
-
-def export_image(name: str, archive: Path | None) -> Exported:
+def export_image(name: str, archive: Path | None) -> Unpacked:
     """Unpack an image for the oci engine: from ``archive``, or from Docker.
 
     ``name`` is one of toolc's own images, or any other. Raises ``InfrastructureError``, and ``UsageError`` if the
     file does not exist.
     """
-
     tag = recipe(name).tag if name in image_names() else name
     if archive is not None:
         if not archive.exists():
-            raise UsageError(f"there is no file {archive}; make one with: docker save --output FILE {tag}")
-        found = take(tag, archive.absolute())
-    else:
-        try:
-            found = unpacked(tag)
-        except ApiError as error:
-            raise InfrastructureError(f"Docker could not hand out {tag}: {error}") from error
-    return Exported(tag, found.digest, found.root)
+            raise UsageError(f"there is no file {archive}; create one with: docker save --output FILE {tag}")
+        return import_archive(tag, archive.absolute())
+    try:
+        return unpacked_image(tag)
+    except ApiError as error:
+        raise InfrastructureError(f"Docker could not export {tag}: {error}") from error
 
 
 def save_image(name: str, output: Path) -> str:
@@ -74,17 +63,17 @@ def save_image(name: str, output: Path) -> str:
     Raises ``InfrastructureError`` and ``UsageError``.
     """
     tag = recipe(name).tag if name in image_names() else name
-    client = _client_image_builder()
+    client = docker_client()
     try:
-        if not docker_build.has(client, tag):
+        if not has_image(client, tag):
             raise InfrastructureError(f"the image {tag} is not on this host; get it with: {build_command(tag)}")
         with output.open("xb") as file:
-            docker_build.save(client, tag, file)
+            save_archive(client, tag, file)
     except ApiError as error:
         output.unlink(missing_ok=True)
         raise InfrastructureError(f"Docker could not save {tag}: {error}") from error
     except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror}; name a file that is not there yet") from error
+        raise UsageError(f"cannot write {output}: {error.strerror}; choose a new file") from error
     return tag
 
 
@@ -112,15 +101,14 @@ class Unpacked:
         return ImageUsed(self.name, self.digest, self.names or (f"{CONFIG}{self.digest}",))
 
 
-def missing(profile: Profile) -> str | None:
+def missing_reason(profile: Profile) -> str | None:
     """Return why the image of ``profile`` is not available, with the remedy; None if it is. Unpack nothing."""
     name = profile.image
     if name is None or _known(name):
-        # An image that the first call builds is not missing before it.
         return None
     try:
         client = _client()
-        if client is not None and container.find_image(client, name):
+        if client is not None and find_image(client, name):
             return None
     except InfrastructureError as error:
         return str(error)
@@ -132,37 +120,37 @@ def missing(profile: Profile) -> str | None:
     )
 
 
-def obtain(profile: Profile) -> Unpacked | None:
+def resolve_image(profile: Profile) -> Unpacked | None:
     """Return the image of ``profile``, unpacked if necessary; None if it names none.
 
     Raises ``InfrastructureError`` with the command that gets the image.
     """
     try:
         if profile.build:
-            return _built(profile)
-        return unpacked(profile.image) if profile.image else None
+            return _built_image(profile.build)
+        return unpacked_image(profile.image) if profile.image else None
     except ApiError as error:
         name = build_tag(profile.build) if profile.build else profile.image
-        raise InfrastructureError(f"Docker could not hand out the image {name}: {error}") from error
+        raise InfrastructureError(f"Docker could not export the image {name}: {error}") from error
 
 
-def unpacked(name: str) -> Unpacked:
+def unpacked_image(name: str) -> Unpacked:
     """Return the unpacked image of this name. Raises ``InfrastructureError`` and ``ApiError``."""
     known = _known(name)
     if known is not None and known.get("source") == ARCHIVE:
         return _load(name, str(known["digest"]))
     client = _client()
-    found = container.find_image(client, name) if client is not None else None
+    found = find_image(client, name) if client is not None else None
     if client is not None and found is not None:
         if known is None or known.get("digest") != found.id:
             _from_docker(client, name, found.id)
         return replace(_load(name, found.id), names=found.names)
     if known is not None:
         return _load(name, str(known["digest"]))
-    raise InfrastructureError(str(missing(Profile(image=name))))
+    raise InfrastructureError(str(missing_reason(Profile(image=name))))
 
 
-def take(name: str, archive: Path) -> Unpacked:
+def import_archive(name: str, archive: Path) -> Unpacked:
     """Unpack the image of an archive, and let ``name`` refer to it from now on. Raises ``InfrastructureError``."""
     with open_archive(archive) as opened:
         image = opened.image(name)
@@ -171,18 +159,17 @@ def take(name: str, archive: Path) -> Unpacked:
     return _load(name, image.digest)
 
 
-def _built(profile: Profile) -> Unpacked:
-    assert profile.build is not None
-    tag = build_tag(profile.build)
+def _built_image(build: Build) -> Unpacked:
+    tag = build_tag(build)
     if (known := _known(tag)) is not None:
         return _load(tag, str(known["digest"]))
     client = _client()
     if client is None:
         raise InfrastructureError(
-            f"the image of {profile.build.folder}/Dockerfile is built with Docker, which does not answer here; "
-            f"start it, or build it elsewhere and run: toolc image export {tag} --from FILE"
+            f"the image of {build.folder}/Dockerfile is built with Docker, which does not respond here; "
+            f"start Docker, or build the image on another host and run: toolc image export {tag} --from FILE"
         )
-    return unpacked(ensure_built(client, profile.build))
+    return unpacked_image(ensure_built(client, build))
 
 
 def _known(name: str) -> JsonObject | None:
@@ -195,7 +182,7 @@ def _from_docker(client: Client, name: str, digest: str) -> None:
     def fill(folder: Path) -> None:
         archive = folder.parent / "image.tar"
         with archive.open("wb") as file:
-            docker_build.save(client, digest, file)
+            save_archive(client, digest, file)
         _fill(folder, archive, None)
         archive.unlink()
 
@@ -212,23 +199,23 @@ def _fill(folder: Path, archive: Path, name: str | None) -> None:
     configuration = image.configuration.get("config")
     described = configuration if isinstance(configuration, dict) else {}
     # Without a mounted workspace, /workspace is a folder of the read-only root.
-    kept = [path for path in metadata.volumes(described.get("Volumes")) if path != "/workspace"]
-    _finish(root, kept)
+    writable = [path for path in volumes(described.get("Volumes")) if path != "/workspace"]
+    _prepare_root(root, writable)
     environment = described.get("Env")
     words = [str(word) for word in environment] if isinstance(environment, list) else []
     path = next((word.removeprefix("PATH=") for word in words if word.startswith("PATH=")), None)
-    note: JsonObject = {"search_path": path, "volumes": [*kept]}
+    note: JsonObject = {"search_path": path, "volumes": [*writable]}
     (folder / "image.json").write_text(json.dumps(note), encoding="utf-8")
 
 
-def _finish(root: Path, volumes: list[str]) -> None:
+def _prepare_root(root: Path, writable: list[str]) -> None:
     """Create what a sandbox needs in its root: the runtime would create a missing mount point here, on disk."""
-    for name in (*MOUNT_POINTS, *volumes):
+    for name in (*MOUNT_POINTS, *writable):
         if name in MOUNT_POINTS:
-            _no_link(root, name)
+            _remove_link(root, name)
         folder = Path(resolve(str(root), split(name)))
         # The runtime gives a mount the mode of its mount point, whatever the mount's options are.
-        folder.chmod(0o1777 if name in {*WRITABLE, *volumes} else 0o755)
+        folder.chmod(0o1777 if name in {*WRITABLE, *writable} else 0o755)
     etc = Path(resolve(str(root), ["etc"]))
     for name, text in FILES.items():
         path = etc / name
@@ -239,7 +226,7 @@ def _finish(root: Path, volumes: list[str]) -> None:
         path.chmod(stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
 
 
-def _no_link(root: Path, name: str) -> None:
+def _remove_link(root: Path, name: str) -> None:
     """Remove a link at or above a mount point: runc before 1.3.6 follows a link at ``/dev`` on the host.
 
     CVE-2026-41579: it then removes and creates device files wherever the image's link leads.
@@ -256,11 +243,11 @@ def _no_link(root: Path, name: str) -> None:
 def _load(name: str, digest: str) -> Unpacked:
     folder = store.find("rootfs", digest)
     if folder is None:
-        raise InfrastructureError(f"the image {name} is gone; get it with: {build_command(name)}")
+        raise InfrastructureError(f"the image {name} was removed; get it with: {build_command(name)}")
     try:
         described = json.loads((folder / "image.json").read_bytes())
     except (OSError, ValueError) as error:
-        raise InfrastructureError(f"{folder} is damaged ({error}); remove it, it is made again") from error
+        raise InfrastructureError(f"{folder} is damaged ({error}); remove it, and it is created again") from error
     return Unpacked(
         name=name,
         digest=digest,
@@ -274,5 +261,5 @@ def _client() -> Client | None:
     """Return a client of the Docker daemon, None if none answers; it is optional here."""
     try:
         return connect(find_socket(os.environ)).client
-    except NoHostError:
+    except NoDaemonError:
         return None

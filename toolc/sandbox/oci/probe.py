@@ -50,12 +50,14 @@ def _root_lacks() -> EngineStatus | None:
     status = dict(line.split(":\t", 1) for line in _lines("/proc/self/status"))
     if not int(status["CapEff"], 16) >> CAP_SYS_ADMIN & 1:
         reason = "root has no CAP_SYS_ADMIN here, as in an unprivileged container"
-        return _lacks(reason, "Run toolc outside of it")
+        return _lacks(reason, "Run toolc outside of the container")
     if _setting("user.max_user_namespaces") == 0:
         return _lacks("user namespaces are turned off", "Run: sysctl -w user.max_user_namespaces=15000")
     ranges = [[int(number) for number in line.split()] for line in _lines("/proc/self/uid_map")]
     if not any(first <= UNUSED and first + count > UNUSED + NOBODY for first, _, count in ranges):
-        return _lacks(f"this user namespace has no uid {UNUSED} to give to a tool", "Run toolc outside of it")
+        return _lacks(
+            f"this user namespace does not map the uid {UNUSED}, which tools need", "Run toolc outside of the container"
+        )
     return None
 
 
@@ -70,8 +72,8 @@ NEEDED_SETTINGS: Final = (
 def _user_lacks() -> EngineStatus | None:
     for name, forbidding, remedy in NEEDED_SETTINGS:
         if _setting(name) == forbidding:
-            reason = f"ordinary users may not make user namespaces ({name} is {forbidding})"
-            return _lacks(reason, f"Let an administrator run: {remedy}")
+            reason = f"ordinary users may not create user namespaces ({name} is {forbidding})"
+            return _lacks(reason, f"Ask an administrator to run: {remedy}")
     return None
 
 
@@ -86,7 +88,7 @@ def _version(path: str) -> EngineStatus:
         return _lacks(f"{path} does not run: {error}", "Install runc again")
     first = done.stdout.partition("\n")[0]
     if done.returncode != 0 or not first.startswith("runc version "):
-        return _lacks(f"{path} is not runc: it says {first!r}", "Put runc first in PATH")
+        return _lacks(f"{path} is not runc: it prints {first!r}", "Put runc first in PATH")
     return EngineStatus(available=True, version=first.removeprefix("runc version "))
 
 
@@ -106,17 +108,17 @@ def _lines(path: str) -> list[str]:
 
 
 _LIMITS: Final[dict[str, tuple[LimitName, Level, str]]] = {
-    "memory": ("memory", "approximate", "each process by itself"),
+    "memory": ("memory", "approximate", "each process separately"),
     "pids": ("pids", "approximate", "the processes of the tool's user"),
     "cpu": ("cpus", "not", "nothing"),
 }
-"""By controller: the limit that needs it, how well it is enforced without, and what is limited instead."""
+"""The limit that needs each controller, how well it is enforced without it, and what is limited instead."""
 
 
 def capabilities() -> Capabilities:
     """Return what it enforces for this process, found by trying."""
     missing = cgroups.unenforceable()
-    reason, remedy = _why(missing)
+    reason, remedy = _explain(missing)
     weak = {
         name: Enforcement(level=level, reason=reason, instead=instead, remedy=remedy)
         for name, level, instead in map(_LIMITS.__getitem__, missing)
@@ -134,11 +136,11 @@ def enforceable() -> frozenset[str]:
     return frozenset(cgroups.CONTROLLERS) - set(missing)
 
 
-def _why(missing: list[str]) -> tuple[str, str]:
+def _explain(missing: list[str]) -> tuple[str, str]:
     """Return why these controllers cannot be used, and the remedy."""
     if os.geteuid() == 0:
         return (
-            f"No control group with {', '.join(missing)} can be made below /sys/fs/cgroup.",
+            f"No control group with {', '.join(missing)} can be created below /sys/fs/cgroup.",
             "Run toolc outside of this container, or mount the control groups writable.",
         )
     return (

@@ -39,6 +39,9 @@ ETC_COPIES: Final = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/openssl.c
 MOUNT_POINTS: Final = ("usr", "proc", "dev", "tmp", "tool", "workspace", "home", "run", "var", "opt/toolc/site")
 
 
+NO_HOST_PYTHON: Final = "the oci engine needs Python 3.9 or later in /usr; install it: apt-get install python3"
+
+
 @dataclass(frozen=True, slots=True)
 class Interpreter:
     """The Python that runs the guest: its path, and the folder to bind for it (None if ``/usr`` has it)."""
@@ -48,8 +51,7 @@ class Interpreter:
 
 
 def interpreter() -> Interpreter | None:
-    """Return the host's own Python 3.9 or later, else the one that runs toolc; None if neither can be in a
-    sandbox."""
+    """Return the host's Python 3.9 or later, else the one that runs toolc; None if no sandbox can have either."""
     system = os.path.realpath("/usr/bin/python3")
     version = re.fullmatch(r"/usr/(?:local/)?bin/python3\.(\d+)", system)
     if version and int(version[1]) >= 9 and os.access(system, os.X_OK):
@@ -68,7 +70,7 @@ def python_binds(python: Interpreter) -> list[str]:
     return ["/usr", *unmerged, *etc, *([python.prefix] if python.prefix else [])]
 
 
-def build(root: Path, identity: SandboxUser, python: Interpreter) -> None:
+def build_skeleton(root: Path, user: SandboxUser, python: Interpreter) -> None:
     """Create the skeleton at ``root``, which must not exist. Raises ``OSError``."""
     root.mkdir(mode=0o755)
     for name in (*MOUNT_POINTS, *(path.lstrip("/") for path in python_binds(python))):
@@ -77,19 +79,19 @@ def build(root: Path, identity: SandboxUser, python: Interpreter) -> None:
         if Path(f"/{name}").is_symlink():
             (root / name).symlink_to(Path(f"/{name}").readlink())
     (root / "var/tmp").symlink_to("../tmp")
-    _write_etc(root / "etc", identity)
+    _write_etc(root / "etc", user)
     _make_readable(root)
     for name in ("tmp", "tool"):
         # The runtime gives a mount the mode of its mount point, whatever the mount's options are.
         (root / name).chmod(0o1777)
 
 
-def _write_etc(etc: Path, identity: SandboxUser) -> None:
+def _write_etc(etc: Path, user: SandboxUser) -> None:
     etc.mkdir(exist_ok=True)
-    users = {identity.uid: "tool"} | {0: "root", 65534: "nobody"}
-    groups = {identity.gid: "tool"} | {0: "root", 65534: "nogroup"}
-    own = {identity.uid: identity.gid}
-    passwd = [f"{name}:x:{uid}:{own.get(uid, uid)}::/tmp:/bin/sh\n" for uid, name in sorted(users.items())]
+    users = {user.uid: "tool"} | {0: "root", 65534: "nobody"}
+    groups = {user.gid: "tool"} | {0: "root", 65534: "nogroup"}
+    gids = {user.uid: user.gid}
+    passwd = [f"{name}:x:{uid}:{gids.get(uid, uid)}::/tmp:/bin/sh\n" for uid, name in sorted(users.items())]
     group = [f"{name}:x:{gid}:\n" for gid, name in sorted(groups.items())]
     (etc / "passwd").write_text("".join(passwd), encoding="utf-8")
     (etc / "group").write_text("".join(group), encoding="utf-8")
@@ -155,27 +157,27 @@ def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]],
     """
     if profile.image is None and profile.build is None and not profile.requirements:
         return HOST
-    from toolc.sandbox.oci.images import obtain
-    from toolc.sandbox.python.interpreter import OWN  # most calls do not need it
+    from toolc.sandbox.oci.images import resolve_image  # lazy: 25 ms, and tools without an image do not need it
+    from toolc.sandbox.python.interpreter import IMAGE_COMMAND
     from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment
 
     def host() -> RootFilesystem:
         return RootFilesystem(_host_key(), lambda arguments: start(HOST, arguments))
 
-    image = obtain(profile)
+    image = resolve_image(profile)
     if image is None:
         return RootSpec(binds=prepare_guest_environment(host(), host, profile.requirements).binds)
-    bare = RootSpec(image=image, command=OWN)
+    bare = RootSpec(image=image, command=IMAGE_COMMAND)
     root = RootFilesystem(image.digest, lambda arguments: start(bare, arguments))
-    equipment = prepare_guest_environment(root, host, profile.requirements)
-    return RootSpec(image=image, command=equipment.command, binds=equipment.binds)
+    environment = prepare_guest_environment(root, host, profile.requirements)
+    return RootSpec(image=image, command=environment.command, binds=environment.binds)
 
 
 def _host_key() -> str:
     """Return a key of the host's Python that changes when it is updated."""
     python = interpreter()
     if python is None:
-        raise InfrastructureError("the oci engine needs Python 3.9 or later in /usr")
+        raise InfrastructureError(NO_HOST_PYTHON)
     found = Path(python.path).stat()
     words = f"{python.path} {found.st_size} {found.st_mtime_ns}"
     return "host-" + hashlib.sha256(words.encode()).hexdigest()[:32]

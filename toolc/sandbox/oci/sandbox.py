@@ -1,4 +1,4 @@
-"""One live sandbox of the oci engine: a runtime in the foreground, and the stream to its process 1.
+"""One live sandbox of the oci engine: a runtime in the foreground and the stream to its process 1.
 
 The runtime is never killed first: it removes its state and control groups when its process 1 has ended, and process
 1 ends when the stream does. To close a sandbox, end the stream, wait half a second, and kill process 1. Only if all
@@ -35,16 +35,15 @@ STREAM: Final = 3
 RUN_OPTIONS: Final = ("--preserve-fds", "1")
 """The options that make the runtime pass it on."""
 
-_TAKE_STREAM: Final = "import os\nos.dup2(3, 0)\nos.dup2(3, 1)\nos.close(3)\n"
+_SET_STREAM: Final = "import os\nos.dup2(3, 0)\nos.dup2(3, 1)\nos.close(3)\n"
 
 
-def taking_stream(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return Python's ``arguments`` changed so that the program (after ``-c``) first uses the stream as stdin and
-    stdout."""
+def with_stream_setup(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return Python's ``arguments`` with a program (after ``-c``) that first makes the stream its stdin and stdout."""
     program = arguments.index("-c") + 1
     # Run as a separate program: its first statements may have to be the first ones of a program.
-    taken = f"{_TAKE_STREAM}exec({arguments[program]!r})"
-    return (*arguments[:program], taken, *arguments[program + 1 :])
+    wrapped = f"{_SET_STREAM}exec({arguments[program]!r})"
+    return (*arguments[:program], wrapped, *arguments[program + 1 :])
 
 
 class RuntimeProcess:
@@ -135,48 +134,34 @@ Launch: TypeAlias = Callable[[Callable[[], RuntimeProcess]], RuntimeProcess]
 class OciSandbox(SocketStream):
     """An ``EngineSandbox`` (see ``toolc.sandbox.base``) that is run by runc."""
 
-    def __init__(self, place: SandboxPaths, user: str, launch: Launch) -> None:
+    def __init__(self, paths: SandboxPaths, user: str, launch: Launch) -> None:
         """Start it and wait until process 1 runs. Raises ``InfrastructureError``; then nothing is left."""
-        self._place = place
-        self._user = user
+        self.user = user
+        self.image = paths.image
+        self._paths = paths
         self._lock = threading.Lock()
         self._closed = False
         self._killed = False
         self._out_of_memory = False
-        self._memory_events = place.memory_events
+        self._memory_events = paths.memory_events
         self._kernel_kills = kernel_kills()
-        self._created = time.perf_counter()
+        self.created = time.perf_counter()
         ours, theirs = socket.socketpair()
         super().__init__(ours)
         read, write = os.pipe()
         self._errors = _BoundedPipe(read)
         try:
-            self._runtime = launch(lambda: RuntimeProcess(place.command(), theirs.fileno(), write))
+            self._runtime = launch(lambda: RuntimeProcess(paths.command(), theirs.fileno(), write))
         except OSError as error:
             super().close()
             self._errors.close()
-            raise InfrastructureError(f"the oci engine cannot start {place.runtime}: {error}") from error
+            raise InfrastructureError(f"the oci engine cannot start {paths.runtime}: {error}") from error
         finally:
             theirs.close()
             os.close(write)
         self._runtime_fd = os.pidfd_open(self._runtime.pid)
         self._init_fd = -1
         self._await_start()
-
-    @property
-    def user(self) -> str:
-        """The tool's uid and gid inside."""
-        return self._user
-
-    @property
-    def image(self) -> ImageUsed | None:
-        """The image of its root, None if it is the host's own programs."""
-        return self._place.image
-
-    @property
-    def created(self) -> float:
-        """When all was ready for the runtime, which creates and starts the rest in one step."""
-        return self._created
 
     def out_of_memory(self) -> bool:
         """Return whether the kernel killed a process in it because memory ran out."""
@@ -186,10 +171,10 @@ class OciSandbox(SocketStream):
     def error_output(self) -> str:
         """Return the runtime's own error if there was one, else the guest's error output."""
         self._errors.drain()
-        said = _message(self._errors.text())
-        if self._killed_by_nobody() and not self.out_of_memory():
-            said = f"{said}\n{KILLED_FROM_OUTSIDE}".lstrip()
-        return said
+        output = _first_error(self._errors.text())
+        if self._killed_unexpectedly() and not self.out_of_memory():
+            output = f"{output}\n{KILLED_FROM_OUTSIDE}".lstrip()
+        return output
 
     def close(self) -> None:
         """End the sandbox and wait for it. Raises ``InfrastructureError`` if it cannot be ended."""
@@ -203,18 +188,18 @@ class OciSandbox(SocketStream):
 
     def _await_start(self) -> None:
         deadline = time.monotonic() + START_SECONDS
-        while not self._place.pid_file.exists() and time.monotonic() < deadline:
+        while not self._paths.pid_file.exists() and time.monotonic() < deadline:
             if self._wait_for_exit(POLL_MS / 1000):
                 break
-        if self._place.pid_file.exists():
+        if self._paths.pid_file.exists():
             with contextlib.suppress(ProcessLookupError):
-                self._init_fd = os.pidfd_open(int(self._place.pid_file.read_text(encoding="utf-8")))
+                self._init_fd = os.pidfd_open(int(self._paths.pid_file.read_text(encoding="utf-8")))
             return
         late = self._runtime.returncode is None
         self.close()
         if not late and re.search(NO_PYTHON, self.error_output()):
-            raise NoPythonError("the image has no python3 that starts")
-        reason = f"nothing happened for {START_SECONDS:.0f} s" if late else self.error_output() or "no reason given"
+            raise NoPythonError("the image has no python3 that can be started")
+        reason = f"nothing happened for {START_SECONDS:.0f} s" if late else self.error_output() or "it gave no reason"
         raise InfrastructureError(f"the oci engine could not start a sandbox: {reason}")
 
     def _ran_out_of_memory(self) -> bool:
@@ -224,9 +209,9 @@ class OciSandbox(SocketStream):
                 return kills > 0
             # Its group was removed, so the runtime is about to exit.
             self._wait_for_exit(CLOSE_SECONDS)
-        return self._killed_by_nobody() and oom_kill_possible(self._kernel_kills)
+        return self._killed_unexpectedly() and oom_kill_possible(self._kernel_kills)
 
-    def _killed_by_nobody(self) -> bool:
+    def _killed_unexpectedly(self) -> bool:
         # Process 1 can only be killed from outside.
         return self._runtime.returncode == KILLED and not self._killed
 
@@ -235,13 +220,13 @@ class OciSandbox(SocketStream):
             self._kill()
         # Normally the runtime has removed both, but not if another process killed it.
         groups = self._memory_events.parent if self._memory_events else None
-        if (self._place.state / self._place.name).exists() or (groups and groups.exists()):
+        if (self._paths.state / self._paths.name).exists() or (groups and groups.exists()):
             self._sweep()
         os.close(self._runtime_fd)
         if self._init_fd >= 0:
             os.close(self._init_fd)
         self._errors.close()
-        self._place.pid_file.unlink(missing_ok=True)
+        self._paths.pid_file.unlink(missing_ok=True)
 
     def _kill(self) -> None:
         self._killed = True
@@ -250,16 +235,16 @@ class OciSandbox(SocketStream):
                 signal.pidfd_send_signal(self._init_fd, signal.SIGKILL)
             if self._wait_for_exit(KILL_SECONDS):
                 return
-        sweep(self._place.name)
+        sweep(self._paths.name)
         if not self._wait_for_exit(KILL_SECONDS):
             os.killpg(self._runtime.pid, signal.SIGKILL)
             self._wait_for_exit(KILL_SECONDS)
         self._sweep()
 
     def _sweep(self) -> None:
-        if not sweep_until_gone(self._place.name, GIVE_UP_SECONDS):
-            raise InfrastructureError("a sandbox's processes cannot be killed: they hang in the kernel")
-        remove_tree(self._place.state / self._place.name)
+        if not sweep_until_gone(self._paths.name, GIVE_UP_SECONDS):
+            raise InfrastructureError("the processes of a sandbox cannot be killed: they hang in the kernel")
+        remove_tree(self._paths.state / self._paths.name)
 
     def _wait_for_exit(self, seconds: float) -> bool:
         """Return whether the runtime exited within this time. Read its error stream so that it does not block."""
@@ -307,7 +292,7 @@ class _BoundedPipe:
         self.fd = -1
 
 
-def _message(text: str) -> str:
+def _first_error(text: str) -> str:
     """Return the first error in the runtime's log lines, without the log format; else the text unchanged."""
     # The first error is the cause; the later ones are its consequences.
     found = re.search(r'level=(?:error|fatal) msg="((?:[^"\\]|\\.)*)"', text)

@@ -61,7 +61,7 @@ def outside(pairs: tuple[IdMapping, ...], inside: int) -> int:
     return next(pair.outside for pair in pairs if pair.inside == inside)
 
 
-def identity(workspace: Mount | None, *, euid: int, egid: int) -> SandboxUser:
+def sandbox_user(workspace: Mount | None, *, euid: int, egid: int) -> SandboxUser:
     """Return the user of a tool with this workspace, if started by a process of ``euid`` and ``egid``."""
     if euid != 0:
         return SandboxUser(uid=0, gid=0, uids=(IdMapping(0, euid),), gids=(IdMapping(0, egid),))
@@ -117,20 +117,19 @@ def open_user_namespace(uid: IdMapping, gid: IdMapping) -> int:
     unshare = shutil.which("unshare", path=os.defpath)
     if unshare is None:
         raise OSError(errno.ENOENT, "unshare is not installed, its package is util-linux")
-    # A process must create the namespace; it ends immediately, and the descriptor keeps the namespace.
-    pipe, argv = subprocess.PIPE, [unshare, "--user", "cat"]
-    # Nothing of toolc's environment, which may contain secrets.
-    environment = {"PATH": os.defpath}
+    # A process must create the namespace; it ends immediately, and the descriptor keeps the namespace. It gets
+    # nothing of toolc's environment, which may contain secrets.
     with subprocess.Popen(
-        argv, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
-    ) as process:
+        [unshare, "--user", "cat"], env={"PATH": os.defpath}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, start_new_session=True,
+    ) as process:  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
         try:
             process.stdin.write(b".")
             process.stdin.flush()
             if process.stdout.read(1) != b".":
-                raise OSError(errno.EPERM, "no user namespace can be made")
+                raise OSError(errno.EPERM, "cannot create a user namespace")
             proc = Path(f"/proc/{process.pid}")
             for name, pair in (("uid_map", uid), ("gid_map", gid)):
                 (proc / name).write_text(f"{pair.inside} {pair.outside} 1", encoding="utf-8")
@@ -171,7 +170,7 @@ def with_mount(tree: int, target: Path, launch: Callable[[], Result]) -> Result:
             _check(_libc().mount(None, b"/", None, ctypes.c_ulong(MS_REC_PRIVATE), None))
             _syscall(SYS_MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(target), MOVE_MOUNT_F_EMPTY_PATH)
             results.append(launch())
-        except BaseException as error:  # noqa: BLE001  handed to the caller's thread, whatever it is
+        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
             errors.append(error)
 
     # Namespaces belong to threads: this one ends with its thread, and no other thread ever sees it.

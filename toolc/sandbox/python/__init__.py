@@ -5,6 +5,5 @@ Start reading in ``interpreter``: the image's Python, or the one that toolc moun
 
 May import: ``toolc.sandbox.host``, ``toolc.sandbox.images`` and ``toolc.model``.
 
-Public names: ``OWN`` (``interpreter``); ``Packages``, ``packages_of``, ``prepare_guest_environment``,
-``RootFilesystem``, ``PLACES`` (``packages``).
+Public names: ``installed_packages``, ``remove_packages`` (``packages``).
 """

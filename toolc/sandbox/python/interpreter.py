@@ -26,13 +26,13 @@ from toolc.sandbox.python import portable
 RUNTIME: Final = "/.toolc"
 """The mount point of the portable Python in a sandbox."""
 
-OWN: Final = ("python3",)
-BROUGHT: Final = (
+IMAGE_COMMAND: Final = ("python3",)
+PORTABLE_COMMAND: Final = (
     f"{RUNTIME}/ld.so", "--inhibit-cache", "--library-path", f"{RUNTIME}/so", f"{RUNTIME}/bin/python3",
 )  # fmt: skip
-"""The command of each."""
+"""The commands of the image's Python and of the portable one."""
 
-OLDEST: Final = (3, 9)
+MIN_VERSION: Final = (3, 9)
 RUNTIME_BYTES: Final = 256 * 1024 * 1024
 SECONDS: Final = 60.0
 
@@ -72,7 +72,7 @@ Start: TypeAlias = Callable[[Sequence[str]], ByteStream]
 """Starts a sandbox in which ``python3 ARGUMENTS...`` is process 1. Raises ``NoPythonError`` if there is none."""
 
 
-def facts(digest: str, start: Start) -> PythonInfo | None:
+def python_info(digest: str, start: Start) -> PythonInfo | None:
     """Return the description of the Python of this image; None if it has none that is suitable.
 
     The first call runs it, and stores the result. Raises ``InfrastructureError`` if it cannot be run.
@@ -80,15 +80,15 @@ def facts(digest: str, start: Start) -> PythonInfo | None:
     known = store.read_note("pythons", digest)
     if known is None:
         try:
-            answer = _said(start(("-I", "-S", "-c", _PROBE)), 4096)
+            output = _output(start(("-I", "-S", "-c", _PROBE)), 4096)
         except NoPythonError:
-            answer = b""
-        known = _parsed(answer)
+            output = b""
+        known = _parse(output)
         store.write_note("pythons", digest, known)
-    return _facts(known)
+    return _python_info(known)
 
 
-def runtime(key: str, start: Start) -> Path:
+def portable_python(key: str, start: Start) -> Path:
     """Return the folder to mount at ``/.toolc``, created from the Python of the sandboxes of ``start``.
 
     ``key`` identifies that Python. Raises ``InfrastructureError``.
@@ -97,15 +97,15 @@ def runtime(key: str, start: Start) -> Path:
     digest = hashlib.sha256(f"{key}\0{program}".encode()).hexdigest()
 
     def fill(folder: Path) -> None:
-        tar = _said(start(("-I", "-S", "-c", program)), RUNTIME_BYTES)
+        tar = _output(start(("-I", "-S", "-c", program)), RUNTIME_BYTES)
         unpack(LayerReader(io.BytesIO(tar), RUNTIME_BYTES), str(folder), UnpackBudget())
         if not (folder / "bin/python3").is_file():
-            raise InfrastructureError("the base of the sandboxes has no Python that could be brought along")
+            raise InfrastructureError("toolc's base image has no usable Python; build it again: toolc image build base")
 
     return store.make("runtime", digest, fill)
 
 
-def _said(sandbox: ByteStream, limit: int) -> bytes:
+def _output(sandbox: ByteStream, limit: int) -> bytes:
     """Return all that a program writes, until it ends; b"" if it fails. Raises ``InfrastructureError``."""
     collected = bytearray()
     deadline = time.monotonic() + SECONDS
@@ -116,29 +116,31 @@ def _said(sandbox: ByteStream, limit: int) -> bytes:
             collected += data or b""
             left = deadline - time.monotonic()
             if len(collected) > limit or left <= 0:
-                raise InfrastructureError("the image's python3 does not end, or says too much")
+                raise InfrastructureError("the image's python3 does not end, or prints too much")
             if data is None:
                 poller.poll(left * 1000)
         if sandbox.out_of_memory():
-            raise InfrastructureError("the image's python3 ran out of memory before it began")
+            raise InfrastructureError("the image's python3 ran out of memory when it was started")
     finally:
         sandbox.close()
     return bytes(collected)
 
 
-def _parsed(answer: bytes) -> JsonObject:
-    """Return the probe's answer if it is valid, else an empty object."""
+def _parse(output: bytes) -> JsonObject:
+    """Return the probe's output if it is valid, else an empty object."""
     try:
-        value: JsonValue = json.loads(answer)
+        value: JsonValue = json.loads(output)
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, dict) and _facts(value) else {}
+    return value if isinstance(value, dict) and _python_info(value) else {}
 
 
-def _facts(value: JsonObject) -> PythonInfo | None:
+def _python_info(value: JsonObject) -> PythonInfo | None:
     match value:
         case {"version": [int(major), int(minor)], "libc": str() | None as libc, "machine": str(machine)}:
             version = (major, minor)
-            return PythonInfo(version=version, libc=str(libc or ""), machine=machine) if version >= OLDEST else None
+            if version >= MIN_VERSION:
+                return PythonInfo(version=version, libc=str(libc or ""), machine=machine)
         case _:
-            return None
+            pass
+    return None

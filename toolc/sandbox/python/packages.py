@@ -1,8 +1,7 @@
 """The packages of a Python tool: installed once into a folder, which is bound read-only at ``/opt/toolc/site``.
 
-pip runs on the host and installs only wheels for the sandbox's Python. So no code of the packages runs on the host,
-and no sandbox needs a network. The requirements of a spec can only be packages of an index, and pip cannot start
-programs.
+pip runs on the host and installs only wheels for the sandbox's Python. No code of the packages runs on the host, and
+no sandbox needs a network. The requirements of a spec can only be packages of an index, and pip cannot start programs.
 """
 
 from __future__ import annotations
@@ -23,15 +22,25 @@ from typing import Final
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host import store
-from toolc.sandbox.python import interpreter, wheels_only
-from toolc.sandbox.python.interpreter import BROUGHT, OWN, RUNTIME, PythonInfo, Start, facts, runtime
+from toolc.sandbox.python import wheels_only
+from toolc.sandbox.python.interpreter import (
+    IMAGE_COMMAND,
+    MIN_VERSION,
+    PORTABLE_COMMAND,
+    RUNTIME,
+    PythonInfo,
+    Start,
+    portable_python,
+    python_info,
+)
+
+__all__ = ["installed_packages", "remove_packages"]
 
 KIND: Final = "site"
 """The store's kind of package folders."""
 
 UNUSED_DAYS: Final = 30
-"""A folder is unused after this many days without a call, because it is unknown which specs on this host need
-it."""
+"""A folder is unused after this many days without a call: which specs on this host need it is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,19 +72,19 @@ def make(key: str, fill: Callable[[Path], None]) -> Path:
         return folder
 
 
-def installed() -> tuple[Packages, ...]:
+def installed_packages() -> tuple[Packages, ...]:
     """Return all package folders in the store, by name. Raises ``InfrastructureError``."""
     found = []
-    for folder in (store.place() / KIND).glob("*"):
+    for folder in (store.directory() / KIND).glob("*"):
         with contextlib.suppress(FileNotFoundError):
             used = folder.stat().st_mtime
             found.append(Packages(key=folder.name, names=_names(folder), folder=folder, last_used=used))
     return tuple(sorted(found, key=lambda each: (each.names, each.key)))
 
 
-def remove(packages: Packages) -> None:
+def remove_packages(packages: Packages) -> None:
     """Remove an unused folder. Raises ``InfrastructureError`` if a call uses it, or it cannot be removed."""
-    store.remove(KIND, packages.key, packages.folder, is_wanted=lambda folder: not _is_old(folder.stat().st_mtime))
+    store.remove(KIND, packages.key, packages.folder, is_needed=lambda folder: not _is_old(folder.stat().st_mtime))
 
 
 def _is_old(last_used: float) -> bool:
@@ -96,13 +105,13 @@ _LIST: Final = ".toolc-packages"
 _PINNED: Final = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+(?: --hash=sha256:[0-9a-f]{64})*"
 )
-"""Of pip's options only digests, and neither addresses nor paths: each of them could run code on the host."""
+"""A requirement: of pip's options only digests, and no address or path, which could run code on the host."""
 
 _UNLISTED: Final = re.compile(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
 _ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
 """pip's error messages about digests, which have several lines."""
 
-OLDEST_GLIBC: Final = 5
+MIN_GLIBC: Final = 5
 SECONDS: Final = 600.0
 _ENVIRONMENT: Final = re.compile(
     r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
@@ -113,16 +122,16 @@ _ENVIRONMENT: Final = re.compile(
 def site(requirements: Sequence[str], python: PythonInfo) -> Path:
     """Return the folder of these packages and their dependencies. Raises ``InfrastructureError``."""
     # A compiled spec contains only such requirements, but they may have another source.
-    if strange := next((each for each in requirements if not _PINNED.fullmatch(each)), None):
-        raise InfrastructureError(f"{strange!r:.100} is no package of one version; write it as in pandas==2.2.3")
+    if invalid := next((each for each in requirements if not _PINNED.fullmatch(each)), None):
+        raise InfrastructureError(f"{invalid!r:.100} does not require one version; write it like pandas==2.2.3")
     key = hashlib.sha256(
         json.dumps([sorted(requirements), python.version, python.libc, python.machine]).encode()
     ).hexdigest()
 
     def fill(folder: Path) -> None:
-        wanted = folder.parent / "requirements.txt"
-        wanted.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
-        _install(wanted, folder, python)
+        file = folder.parent / "requirements.txt"
+        file.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
+        _install(file, folder, python)
 
     return make(key, fill)
 
@@ -143,7 +152,7 @@ def _listed(report: Path) -> str:
 
 
 def pip_options(python: PythonInfo) -> list[str]:
-    """Return the options with which pip chooses wheels for this Python, and never for its own."""
+    """Return the options with which pip chooses wheels for this Python instead of its own."""
     number = f"{python.version[0]}{python.version[1]}"
     options = ["--python-version", ".".join(map(str, python.version)), "--implementation", "cp"]
     options += [word for abi in (f"cp{number}", "abi3", "none") for word in ("--abi", abi)]
@@ -155,61 +164,53 @@ def platforms(python: PythonInfo) -> list[str]:
     found = re.fullmatch(r"glibc 2\.(\d+)", python.libc)
     if found is None:
         return [f"musllinux_1_{minor}_{python.machine}" for minor in (2, 1)]
-    tags = [f"manylinux_2_{minor}_{python.machine}" for minor in range(int(found[1]), OLDEST_GLIBC - 1, -1)]
+    tags = [f"manylinux_2_{minor}_{python.machine}" for minor in range(int(found[1]), MIN_GLIBC - 1, -1)]
     return [*tags, *(f"manylinux{name}_{python.machine}" for name in ("2014", "2010", "1"))]
 
 
-def _install(wanted: Path, folder: Path, python: PythonInfo) -> None:
+def _install(requirements: Path, folder: Path, python: PythonInfo) -> None:
     if importlib.util.find_spec("pip") is None:
         raise InfrastructureError(
-            f"requirements are installed with pip, which this Python has not; run: {sys.executable} -m ensurepip"
+            f"requirements are installed with pip, which this Python does not have; run: {sys.executable} -m ensurepip"
         )
-    argv = [
-        sys.executable,
-        "-I",
-        wheels_only.__file__,
-        "install",
-        "--target",
-        str(folder),
-        "--requirement",
-        str(wanted),
-    ]
+    argv = [sys.executable, "-I", wheels_only.__file__, "install"]
+    argv += ["--target", str(folder), "--requirement", str(requirements)]
     argv += ["--only-binary", ":all:", "--no-compile", "--no-input", "--disable-pip-version-check", "--quiet"]
-    report = wanted.parent / "report.json"
+    report = requirements.parent / "report.json"
     argv += ["--report", str(report), "--no-warn-conflicts", "--progress-bar", "off", *pip_options(python)]
     environment = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name)}
     # If this process is killed, processes that work for the folder are found by their TMPDIR.
-    environment |= {"TMPDIR": str(wanted.parent), "LANG": "C.UTF-8"}
+    environment |= {"TMPDIR": str(requirements.parent), "LANG": "C.UTF-8"}
     try:
         done = subprocess.run(
-            argv, cwd=wanted.parent, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            argv, cwd=requirements.parent, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             errors="replace", timeout=SECONDS, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise InfrastructureError(f"pip did not end within {SECONDS / 60:.0f} minutes; try again") from None
+        raise InfrastructureError(f"pip did not finish within {SECONDS / 60:.0f} minutes; try again") from None
     if done.returncode != 0:
-        raise InfrastructureError(_explained(done.stderr, wanted, python))
+        raise InfrastructureError(_pip_error(done.stderr, requirements, python))
     (folder / _LIST).write_text(_listed(report), encoding="utf-8")
     report.unlink()
 
 
-def _explained(said: str, wanted: Path, python: PythonInfo) -> str:
-    """Turn the last error message of pip into a message for the user."""
-    names = ", ".join(line.partition(" ")[0] for line in wanted.read_text(encoding="utf-8").splitlines())
+def _pip_error(stderr: str, requirements: Path, python: PythonInfo) -> str:
+    """Return the last error message of pip as a message for the user."""
+    names = ", ".join(line.partition(" ")[0] for line in requirements.read_text(encoding="utf-8").splitlines())
     version = ".".join(map(str, python.version))
     return (
-        f"pip could not install {names} for Python {version} from wheels: {_reason(said)}; "
+        f"pip could not install {names} for Python {version} from wheels: {_reason(stderr)}; "
         f"check the versions in 'requirements' and that this host reaches its package index"
     )
 
 
-def _reason(said: str) -> str:
-    if unlisted := _UNLISTED.search(said):
-        return f"it needs {unlisted[1]}, which must be listed with its own hash, as all others are"
-    if another := _ANOTHER.search(said):
-        return f"{another[1]} has none of the hashes that it may have, but sha256:{another[2]}"
-    lines = [line.removeprefix("ERROR: ").strip() for line in said.splitlines() if line.startswith("ERROR: ")]
-    return lines[0] if lines else said.strip().rpartition("\n")[2] or "it gave no reason"
+def _reason(stderr: str) -> str:
+    if unlisted := _UNLISTED.search(stderr):
+        return f"it needs {unlisted[1]}, which must be listed with its hash, like all others"
+    if another := _ANOTHER.search(stderr):
+        return f"the hash of {another[1]} is sha256:{another[2]}, which is none of the listed hashes"
+    lines = [line.removeprefix("ERROR: ").strip() for line in stderr.splitlines() if line.startswith("ERROR: ")]
+    return lines[0] if lines else stderr.strip().rpartition("\n")[2] or "it gave no reason"
 
 
 PLACES = (RUNTIME, SITE)
@@ -220,7 +221,7 @@ PLACES = (RUNTIME, SITE)
 class GuestEnvironment:
     """The command of the guest's Python, and the host folders to bind: (source, target)."""
 
-    command: tuple[str, ...] = OWN
+    command: tuple[str, ...] = IMAGE_COMMAND
     binds: tuple[tuple[str, str], ...] = ()
 
 
@@ -244,17 +245,17 @@ def prepare_guest_environment(
 
     Everything is created once and then reused. Raises ``InfrastructureError``.
     """
-    command: tuple[str, ...] = OWN
+    command: tuple[str, ...] = IMAGE_COMMAND
     binds: list[tuple[str, str]] = []
-    python = facts(root.key, root.start)
+    python = python_info(root.key, root.start)
     if python is None:
         origin = base()
-        python = facts(origin.key, origin.start)
+        python = python_info(origin.key, origin.start)
         if python is None:
-            oldest = ".".join(map(str, interpreter.OLDEST))
-            raise InfrastructureError(f"neither the image nor toolc's own has Python {oldest} or newer")
-        command = BROUGHT
-        binds.append((str(runtime(origin.key, origin.start)), RUNTIME))
+            version = ".".join(map(str, MIN_VERSION))
+            raise InfrastructureError(f"neither the image nor toolc's base image has Python {version} or newer")
+        command = PORTABLE_COMMAND
+        binds.append((str(portable_python(origin.key, origin.start)), RUNTIME))
     if requirements:
         binds.append((str(site(requirements, python)), SITE))
     return GuestEnvironment(command, tuple(binds))

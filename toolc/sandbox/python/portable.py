@@ -1,12 +1,11 @@
-"""Write a Python that runs in any root to stdout, as a tar: run as source in a sandbox that has Python.
+"""Write a Python that runs in any root to stdout, as a tar. It is run as source in a sandbox that has Python.
 
     ld.so                 its loader, which starts the guest
     bin/python3           the interpreter
     so/*                  every library that it and its modules need
     lib/python3.N/        the standard library
 
-It uses only the standard library. Parts that are small and useless for a tool (tests, editors, packages) are left
-out.
+It uses only the standard library. Parts that tools do not need (tests, editors, packages) are left out.
 """
 
 from __future__ import annotations

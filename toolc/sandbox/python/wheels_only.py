@@ -16,10 +16,11 @@ STARTS: Final = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.fork"
 
 
 def refuse(event: str, _arguments: object) -> None:
-    """Raise ``PermissionError`` if a program is about to be started. pip continues without those that are
-    optional."""
+    """Raise ``PermissionError`` if a program is about to be started. pip continues without optional ones."""
     if event in STARTS:
-        raise PermissionError("pip may start no program on this host, as to build a package that is no wheel")
+        raise PermissionError(
+            "pip must not start programs on this host, such as to build a package that is not a wheel"
+        )
 
 
 if __name__ == "__main__":

@@ -10,10 +10,12 @@ from click.testing import CliRunner
 from toolc.cli.commands.image import command
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.sandbox.docker import image_builder
-from toolc.sandbox.docker.build import BuiltImage, Say
-from toolc.sandbox.images.metadata import Stored
+from toolc.sandbox.docker.build import BuiltImage, OnProgress
+from toolc.sandbox.images import metadata
+from toolc.sandbox.images.metadata import StoredImage
 from toolc.sandbox.oci import images as oci_images
-from toolc.sandbox.oci.images import Exported
+from toolc.sandbox.oci.images import Unpacked
+from toolc.sandbox.python import packages
 from toolc.sandbox.python.packages import Packages
 
 BASE = BuiltImage(
@@ -24,9 +26,9 @@ BASE = BuiltImage(
 def test_build_prints_the_tag_and_tells_progress_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str | None]] = []
 
-    def build_image(name: str, *, base: str | None, say: Say) -> BuiltImage:
+    def build_image(name: str, *, base: str | None, on_progress: OnProgress) -> BuiltImage:
         asked.append((name, base))
-        say("Step 1/2")
+        on_progress("Step 1/2")
         return BASE
 
     monkeypatch.setattr(image_builder, "build_image", build_image)
@@ -40,15 +42,19 @@ def test_build_knows_every_name_before_the_first_is_built(monkeypatch: pytest.Mo
     monkeypatch.setattr(image_builder, "build_image", lambda *_, **__: pytest.fail("nothing may be built"))
     result = CliRunner().invoke(command, ["build", "base", "nodejs"])
     assert isinstance(result.exception, UsageError)
-    assert str(result.exception) == ("there is no image 'nodejs' to build; there is: base, node, python, shell-tools")
+    assert str(result.exception) == (
+        "there is no image 'nodejs' to build; choose one of: base, node, python, shell-tools"
+    )
 
 
 def test_export_says_what_was_unpacked_and_where(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, Path | None]] = []
 
-    def export_image(name: str, archive: Path | None) -> Exported:
+    def export_image(name: str, archive: Path | None) -> Unpacked:
         asked.append((name, archive))
-        return Exported("toolc/node:1.0", "sha256:ab", Path("/store/root"))
+        return Unpacked(
+            name="toolc/node:1.0", digest="sha256:ab", root=Path("/store/root"), search_path=None, volumes=()
+        )
 
     monkeypatch.setattr(oci_images, "export_image", export_image)
     result = CliRunner().invoke(command, ["export", "node"])
@@ -68,22 +74,22 @@ def test_export_goes_one_way_only() -> None:
     assert (result.exit_code, "give one of them" in result.stderr) == (2, True)
 
 
-NAMED = Stored(digest="sha256:a", names=("a:1", "b:1"), folder=Path("/store/sha256-a"))
-STALE = Stored(digest="sha256:c", names=(), folder=Path("/store/sha256-c"))
+NAMED = StoredImage(digest="sha256:a", names=("a:1", "b:1"), folder=Path("/store/sha256-a"))
+STALE = StoredImage(digest="sha256:c", names=(), folder=Path("/store/sha256-c"))
 
 
 @pytest.fixture
-def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[Stored]:
+def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[StoredImage]:
     """What is unpacked; ``prune`` takes from it."""
-    found: list[Stored] = []
-    monkeypatch.setattr(Stored, "size_bytes", lambda _: 3 * 1024**2)
-    monkeypatch.setattr(oci_images, "unpacked_images", lambda: tuple(found))
-    monkeypatch.setattr(image_builder, "prune_image", found.remove)
-    monkeypatch.setattr(image_builder, "unused_packages", lambda: ())
+    found: list[StoredImage] = []
+    monkeypatch.setattr(StoredImage, "size_bytes", lambda _: 3 * 1024**2)
+    monkeypatch.setattr(metadata, "stored_images", lambda: tuple(found))
+    monkeypatch.setattr(metadata, "remove_image", found.remove)
+    monkeypatch.setattr(packages, "installed_packages", lambda: ())
     return found
 
 
-def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
+def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
     monkeypatch.setattr(image_builder, "list_images", lambda: (BASE,))
     unpacked += [NAMED, STALE]
     result = CliRunner().invoke(command, ["list"])
@@ -95,7 +101,7 @@ def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[S
     )
 
 
-def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
+def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
     def nobody() -> tuple[BuiltImage, ...]:
         raise NoEngineError("images are built with Docker: it does not answer")
 
@@ -106,14 +112,14 @@ def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: 
     assert result.stderr == "toolc: images are built with Docker: it does not answer\n"
 
 
-def test_list_of_none_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
+def test_list_of_none_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
     monkeypatch.setattr(image_builder, "list_images", lambda: ())
     result = CliRunner().invoke(command, ["list"])
     assert not unpacked
     assert (result.stdout, result.stderr) == ("", "toolc: there are no images yet; build one with: toolc image build\n")
 
 
-def test_prune_removes_what_no_name_means_any_more(unpacked: list[Stored]) -> None:
+def test_prune_removes_what_no_name_means_any_more(unpacked: list[StoredImage]) -> None:
     unpacked += [NAMED, STALE]
     result = CliRunner().invoke(command, ["prune", "--dry-run"])
     assert (result.stdout, len(unpacked)) == ("would remove  sha256:c  3MiB\n", 2)
@@ -123,11 +129,11 @@ def test_prune_removes_what_no_name_means_any_more(unpacked: list[Stored]) -> No
     assert (result.stdout, result.stderr) == ("", "toolc: nothing is to be removed\n")
 
 
-def test_prune_removes_packages_that_nobody_uses(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
+def test_prune_removes_packages_that_nobody_uses(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
     assert not unpacked
     unused = [Packages(key="k", names=("a-1.0", "b-2.0"), folder=Path("/store/site/k"), last_used=0.0)]
-    monkeypatch.setattr(image_builder, "unused_packages", lambda: tuple(unused))
-    monkeypatch.setattr(image_builder, "prune_packages", unused.remove)
+    monkeypatch.setattr(packages, "installed_packages", lambda: tuple(unused))
+    monkeypatch.setattr(packages, "remove_packages", unused.remove)
     result = CliRunner().invoke(command, ["prune", "--dry-run"])
     assert (result.stdout, len(unused)) == ("would remove  packages  a-1.0, b-2.0\n", 1)
     result = CliRunner().invoke(command, ["prune"])

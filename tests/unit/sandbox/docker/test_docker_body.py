@@ -57,7 +57,7 @@ def test_who_the_tool_is(workspace: Mount | None, daemon: Daemon, user: User) ->
         (Profile(workspace=mount(os.geteuid(), 0), nonroot=True), ROOTLESS, None),
         (Profile(workspace=mount(4321, 0)), ROOTLESS, "/work belongs to user 4321, and a rootless Docker daemon"),
         (Profile(workspace=mount(1000, 0)), replace(DAEMON, remaps_users=True), "this Docker daemon maps every user"),
-        (Profile(min_isolation="gvisor"), DAEMON, "the tool demands min_isolation: gvisor, and this"),
+        (Profile(min_isolation="gvisor"), DAEMON, "the tool demands min_isolation: gvisor, but this"),
         (Profile(min_isolation="gvisor"), WITH_GVISOR, None),
         (
             Profile(min_isolation="gvisor", workspace=mount(1000, 0)),
@@ -79,7 +79,7 @@ def test_who_the_tool_is(workspace: Mount | None, daemon: Daemon, user: User) ->
             registered("runtimeType=io.containerd.runsc.v1"),
             None,
         ),
-        (Profile(min_isolation="vm"), WITH_GVISOR, "the tool demands min_isolation: vm, and this"),
+        (Profile(min_isolation="vm"), WITH_GVISOR, "the tool demands min_isolation: vm, but this"),
         (Profile(min_isolation="vm"), WITH_KATA, None),
         (Profile(), replace(DAEMON, has_seccomp=False), "this Docker daemon filters no system calls"),
         (Profile(), replace(DAEMON, limits_memory=False), "it cannot enforce limits.memory here"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.sandbox.docker.api_client import Client, NoHostError
+from toolc.sandbox.docker.api_client import Client, NoDaemonError
 from toolc.sandbox.docker.daemon import Daemon, Runtime, choose_version, connect, parse
 
 CLIENT = Client("/run/docker.sock", "/v1.41")
@@ -45,7 +45,7 @@ def test_the_newest_version_that_both_know(newest: str, oldest: str, chosen: tup
 
 @pytest.mark.parametrize("newest", ["1.39", "1.24", "", "new"])
 def test_a_daemon_that_would_ignore_a_limit_is_refused(newest: str) -> None:
-    with pytest.raises(NoHostError, match=r"and toolc needs 1\.40 \(Docker 19\.03\) or newer"):
+    with pytest.raises(NoDaemonError, match=r"and toolc needs 1\.40 \(Docker 19\.03\) or newer"):
         choose_version(newest, "1.12")
 
 
@@ -89,14 +89,14 @@ def test_what_is_not_said_is_not_enforced() -> None:
 
 
 def test_no_socket_there(tmp_path: Path) -> None:
-    with pytest.raises(NoHostError, match=f"there is no Docker daemon at {tmp_path}/s. Install Docker and start it"):
+    with pytest.raises(NoDaemonError, match=f"there is no Docker daemon at {tmp_path}/s. Install Docker and start it"):
         connect(f"{tmp_path}/s")
 
 
 def test_nobody_listens(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as unheard:
         unheard.bind(f"{tmp_path}/s")
-        with pytest.raises(NoHostError, match=f"no Docker daemon listens at {tmp_path}/s. Start it with: sudo"):
+        with pytest.raises(NoDaemonError, match=f"no Docker daemon is listening at {tmp_path}/s. Start it with: sudo"):
             connect(f"{tmp_path}/s")
 
 
@@ -108,7 +108,7 @@ def test_not_this_users(monkeypatch: pytest.MonkeyPatch) -> None:
         connect = refuse  # type: ignore[assignment]
 
     monkeypatch.setattr(socket, "socket", Refusing)
-    with pytest.raises(NoHostError) as caught:
+    with pytest.raises(NoDaemonError) as caught:
         connect("/run/docker.sock")
     assert str(caught.value) == (
         "this user may not use the Docker daemon at /run/docker.sock. Add yourself to its group "

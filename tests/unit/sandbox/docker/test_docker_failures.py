@@ -10,7 +10,7 @@ import pytest
 from toolc.sandbox.docker import limits
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.daemon import Daemon, Runtime
-from toolc.sandbox.docker.limits import is_runtimes_own, recall, remember
+from toolc.sandbox.docker.limits import is_runtime_failure, record_failure, recorded_failure
 
 DAEMON = Daemon(client=Client("/run/docker.sock"), version="28.3.0", id="ABCD")
 NO_NETWORK = "OCI runtime start failed: setting up network: cannot run with network enabled in root network namespace"
@@ -24,38 +24,40 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_is_wrong_what_to_do_and_how_to_have_it_tried_again(folder: Path) -> None:
     runtime = Runtime("runsc", "gvisor", "path=/nowhere/runsc")
-    assert recall(DAEMON, runtime) is None
-    remember(DAEMON, runtime, NO_NETWORK)
+    assert recorded_failure(DAEMON, runtime) is None
+    record_failure(DAEMON, runtime, NO_NETWORK)
     (place,) = folder.iterdir()
-    assert recall(DAEMON, runtime) == (
+    assert recorded_failure(DAEMON, runtime) == (
         f"the Docker runtime 'runsc' does not work: {NO_NETWORK}; register runsc with \"runtimeArgs\": "
-        f'["--network=none", "--oci-seccomp"] in /etc/docker/daemon.json; it is tried again once {place} is removed'
+        f'["--network=none", "--oci-seccomp"] in /etc/docker/daemon.json; to try it again, remove {place}'
     )
     place.unlink()
-    assert recall(DAEMON, runtime) is None
+    assert recorded_failure(DAEMON, runtime) is None
 
 
 def test_any_other_cause() -> None:
     runtime = Runtime("kata", "vm", "runtimeType=io.containerd.kata.v2")
-    remember(DAEMON, runtime, "failed to create shim task: /dev/kvm: no such file or directory")
-    assert "see that this runs on the daemon's machine: docker run --rm --runtime kata IMAGE true" in str(
-        recall(DAEMON, runtime)
+    record_failure(DAEMON, runtime, "failed to create shim task: /dev/kvm: no such file or directory")
+    assert "make this command work on the daemon's machine: docker run --rm --runtime kata IMAGE true" in str(
+        recorded_failure(DAEMON, runtime)
     )
 
 
 def test_another_registration_another_program_or_another_daemon_is_tried(tmp_path: Path) -> None:
     program = tmp_path / "runsc"
     runtime = Runtime("runsc", "gvisor", f"path={program}")
-    remember(DAEMON, runtime, NO_NETWORK)
-    assert recall(DAEMON, Runtime("runsc", "gvisor", f"path={program} runtimeArgs=['--network=none']")) is None
-    assert recall(Daemon(client=DAEMON.client, version="28.3.1", id="ABCD"), runtime) is None
-    assert recall(Daemon(client=DAEMON.client, version="28.3.0", id="EFGH"), runtime) is None
-    assert recall(DAEMON, runtime) is not None
+    record_failure(DAEMON, runtime, NO_NETWORK)
+    assert (
+        recorded_failure(DAEMON, Runtime("runsc", "gvisor", f"path={program} runtimeArgs=['--network=none']")) is None
+    )
+    assert recorded_failure(Daemon(client=DAEMON.client, version="28.3.1", id="ABCD"), runtime) is None
+    assert recorded_failure(Daemon(client=DAEMON.client, version="28.3.0", id="EFGH"), runtime) is None
+    assert recorded_failure(DAEMON, runtime) is not None
     program.touch()
-    assert recall(DAEMON, runtime) is None
-    remember(DAEMON, runtime, NO_NETWORK)
+    assert recorded_failure(DAEMON, runtime) is None
+    record_failure(DAEMON, runtime, NO_NETWORK)
     os.utime(program, (1, 1))
-    assert recall(DAEMON, runtime) is None
+    assert recorded_failure(DAEMON, runtime) is None
 
 
 @pytest.mark.parametrize(
@@ -71,4 +73,4 @@ def test_another_registration_another_program_or_another_daemon_is_tried(tmp_pat
     ],
 )
 def test_only_a_runtimes_own_failure_counts(message: str, own: bool) -> None:
-    assert is_runtimes_own(message) == own
+    assert is_runtime_failure(message) == own

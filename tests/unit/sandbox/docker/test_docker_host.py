@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolc.sandbox.docker import api_client
-from toolc.sandbox.docker.api_client import NoHostError, find_socket
+from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
 
 
 def context(home: Path, name: str, host: str) -> None:
@@ -26,11 +26,11 @@ def test_docker_host_comes_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["tcp://10.0.0.1:2376", "ssh://me@host", "npipe:////./pipe/docker_engine", "x"])
 def test_a_remote_daemon_is_refused_and_not_replaced(host: str) -> None:
-    with pytest.raises(NoHostError) as caught:
+    with pytest.raises(NoDaemonError) as caught:
         find_socket({"DOCKER_HOST": host})
     assert str(caught.value) == (
         f"DOCKER_HOST is {host!r}, and toolc reaches Docker only over a Unix socket: tcp, ssh and TLS are not "
-        "supported yet. Set DOCKER_HOST=unix:///var/run/docker.sock to use this machine's own daemon."
+        "supported yet. Set DOCKER_HOST=unix:///var/run/docker.sock to use the daemon of this machine."
     )
 
 
@@ -42,12 +42,12 @@ def test_the_current_context(tmp_path: Path) -> None:
 
 def test_docker_context_and_docker_config(tmp_path: Path) -> None:
     context(tmp_path, "far", "ssh://me@far")
-    with pytest.raises(NoHostError, match="the Docker context 'far' is 'ssh://me@far'"):
+    with pytest.raises(NoDaemonError, match="the Docker context 'far' is 'ssh://me@far'"):
         find_socket({"DOCKER_CONTEXT": "far", "DOCKER_CONFIG": str(tmp_path / ".docker")})
 
 
 def test_a_context_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(NoHostError, match="the Docker context 'gone' cannot be read"):
+    with pytest.raises(NoDaemonError, match="the Docker context 'gone' cannot be read"):
         find_socket({"DOCKER_CONTEXT": "gone", "HOME": str(tmp_path)})
 
 
@@ -58,8 +58,8 @@ def test_a_configuration_that_says_nothing_leaves_the_usual_places(
     (tmp_path / ".docker").mkdir()
     (tmp_path / ".docker/config.json").write_text(text)
     place = tmp_path / "docker.sock"
-    monkeypatch.setattr(api_client, "_usual_places", lambda *_: [tmp_path / "none", tmp_path / ".docker", place])
-    with pytest.raises(NoHostError, match=r"no Docker daemon was found on this host\. Install Docker"):
+    monkeypatch.setattr(api_client, "_default_sockets", lambda *_: [tmp_path / "none", tmp_path / ".docker", place])
+    with pytest.raises(NoDaemonError, match=r"no Docker daemon was found on this host\. Install Docker"):
         find_socket({"HOME": str(tmp_path)})
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(place))
@@ -67,7 +67,7 @@ def test_a_configuration_that_says_nothing_leaves_the_usual_places(
 
 
 def test_the_usual_places_in_their_order(tmp_path: Path) -> None:
-    places = api_client._usual_places({"XDG_RUNTIME_DIR": "/run/user/7"}, Path("/home/ada"))
+    places = api_client._default_sockets({"XDG_RUNTIME_DIR": "/run/user/7"}, Path("/home/ada"))
     assert [str(place) for place in places] == [
         "/var/run/docker.sock",
         "/run/user/7/docker.sock",

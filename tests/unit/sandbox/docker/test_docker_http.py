@@ -73,28 +73,32 @@ def test_no_content_is_none(path: Path) -> None:
         (b'HTTP/1.1 409 Conflict\r\nContent-Length: 21\r\n\r\n{"message": "in use"}', "in use", 409),
         (b"HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops", "oops", 500),
         (b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n", "HTTP status 500", 500),
-        (b"SSH-2.0-OpenSSH\r\n", "what answered does not speak HTTP", 0),
-        (b"HTTP/1.1 many\r\n\r\n", "what answered does not speak HTTP", 0),
-        (b"", "the daemon ended the connection before its answer was whole", 0),
+        (b"SSH-2.0-OpenSSH\r\n", "the server at this socket does not speak HTTP", 0),
+        (b"HTTP/1.1 many\r\n\r\n", "the server at this socket does not speak HTTP", 0),
+        (b"", "the daemon closed the connection before its response was complete", 0),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[",
-            "the daemon ended the connection before its answer was whole",
+            "the daemon closed the connection before its response was complete",
             0,
         ),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n[",
-            "the daemon's answer is not JSON: Expecting value: line 1 column 2 (char 1)",
+            "the daemon's response is not JSON: Expecting value: line 1 column 2 (char 1)",
             0,
         ),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
-            "the daemon's answer is longer than 67108864 bytes",
+            "the daemon's response is longer than 67108864 bytes",
             0,
         ),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "what answered does not speak HTTP", 0),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n[1, 2]", "what answered does not speak HTTP", 0),
-        (b"x" * 70_000, "what answered does not speak HTTP", 0),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000, "the daemon's answer is not JSON: it is nested too deeply", 0),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "the server at this socket does not speak HTTP",
+            0,
+        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n[1, 2]", "the server at this socket does not speak HTTP", 0),
+        (b"x" * 70_000, "the server at this socket does not speak HTTP", 0),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000, "the daemon's response is not JSON: it is nested too deeply", 0),
         (b"HTTP/1.1 500 Oops\r\n\r\n" + b"[" * 100_000, "[" * 1000, 500),
         (b'HTTP/1.1 500 Oops\r\n\r\n{"message": "a\\u001b[2J\\nb"}', "a [2J b", 500),
     ],
@@ -141,4 +145,4 @@ def test_any_chunks_in_any_pieces_are_put_together(chunks: list[bytes], step: in
         for start in range(0, len(answer), step):
             theirs.sendall(answer[start : start + step])
         theirs.shutdown(socket.SHUT_WR)
-        assert connection.all_of(connection._head()) == b"".join(chunks)
+        assert connection.read_all(connection._head()) == b"".join(chunks)

@@ -55,17 +55,17 @@ def test_gvisor_needs_no_controller_to_count_processes() -> None:
     namespace, gvisor = capabilities(replace(DAEMON, limits_pids=False, runtimes=(RUNC, RUNSC)))
     assert namespace.limit("pids").level == "approximate"
     assert gvisor.limit("pids").level == "enforced"
-    assert gvisor.notes == ("Running out of memory ends the whole sandbox, not only the process that asked for more.",)
+    assert gvisor.notes == ("Running out of memory ends the whole sandbox, not only the process that requested more.",)
 
 
 def test_a_machine_that_the_filter_does_not_know() -> None:
     (found,) = capabilities(replace(DAEMON, architecture="s390x"))
-    assert found.notes == ("System calls are filtered by the daemon's own list, not by toolc's.",)
+    assert found.notes == ("System calls are filtered by the daemon's own list instead of toolc's.",)
 
 
 def test_podman_bounds_a_folder_only_in_size() -> None:
     (found,) = capabilities(replace(DAEMON, podman=True))
-    assert found.notes == ("Podman bounds the size of /tmp, and not the number of its files.",)
+    assert found.notes == ("Podman limits the size of /tmp, but not the number of its files.",)
 
 
 def test_users_that_are_remapped_cannot_use_a_workspace() -> None:

@@ -13,7 +13,7 @@ from toolc.sandbox import seccomp
 from toolc.sandbox.docker import daemon
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.container_config import LocalImage, create_config, unsupported_reason
-from toolc.sandbox.docker.daemon import Daemon, filter_file, tmpfs_options
+from toolc.sandbox.docker.daemon import Daemon, podman_tmpfs_options, seccomp_file
 
 DAEMON = Daemon(client=Client("/run/podman/podman.sock"), cpus=2, architecture="x86_64", podman=True)
 
@@ -32,16 +32,16 @@ def test_the_filter_is_a_file_that_is_written_once(folder: Path) -> None:
     assert host["SecurityOpt"] == ["no-new-privileges", f"seccomp={path}"]
     assert json.loads(path.read_text(encoding="utf-8")) == seccomp.profile("x86_64")
     before = path.stat().st_mtime_ns
-    assert filter_file(path.read_text(encoding="utf-8")) == path
+    assert seccomp_file(path.read_text(encoding="utf-8")) == path
     assert path.stat().st_mtime_ns == before
 
 
 def test_another_filter_is_another_file() -> None:
-    assert filter_file("{}") != filter_file('{"syscalls": []}')
+    assert seccomp_file("{}") != seccomp_file('{"syscalls": []}')
 
 
 def test_options_of_a_tmpfs_that_it_would_refuse_are_left_out() -> None:
-    assert tmpfs_options("rw,nosuid,mode=1777,uid=1,gid=2,exec,size=8,nr_inodes=9") == (
+    assert podman_tmpfs_options("rw,nosuid,mode=1777,uid=1,gid=2,exec,size=8,nr_inodes=9") == (
         "rw,nosuid,mode=1777,exec,size=8"
     )
     body = create_config(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
@@ -54,6 +54,6 @@ def test_options_of_a_tmpfs_that_it_would_refuse_are_left_out() -> None:
 def test_it_isolates_only_by_its_default_runtime() -> None:
     assert unsupported_reason(Profile(min_isolation="gvisor"), DAEMON) == (
         "the tool demands min_isolation: gvisor, and Podman starts every container with its default runtime, which "
-        "does not isolate so; set runtime in containers.conf to one that does, or use Docker"
+        "does not provide it; set runtime in containers.conf to one that does, or use Docker"
     )
     assert unsupported_reason(Profile(), replace(DAEMON, rootless=True)) is None

@@ -6,7 +6,7 @@ import pytest
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.sandbox import MinIsolation
-from toolc.sandbox.docker.daemon import Runtime, choose, runtimes
+from toolc.sandbox.docker.daemon import Runtime, choose_runtime, runtimes
 
 DEBIAN_12: JsonObject = {
     "DefaultRuntime": "runc",
@@ -70,4 +70,4 @@ RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata",
 def test_the_default_if_it_will_do_else_the_weakest_that_does(
     registered: tuple[Runtime, ...], wanted: MinIsolation, chosen: Runtime | None
 ) -> None:
-    assert choose(registered, wanted) == chosen
+    assert choose_runtime(registered, wanted) == chosen

@@ -58,7 +58,7 @@ def test_what_is_still_to_be_said_is_waited_for() -> None:
     speaking = threading.Timer(0.2, speak)
     speaking.start()
     with closing(AttachedStream(ours)) as stream:
-        stream.read_out(60)
+        stream.drain(60)
     speaking.join()
     assert stream.error_output() == "at last"
 
@@ -67,5 +67,5 @@ def test_what_is_still_to_be_said_is_waited_for() -> None:
 def test_who_says_nothing_is_waited_for_so_long() -> None:
     ours, daemon = socket.socketpair()
     with daemon, closing(AttachedStream(ours)) as stream:
-        stream.read_out(0.1)
-    stream.read_out(60)
+        stream.drain(0.1)
+    stream.drain(60)

@@ -150,7 +150,7 @@ def test_a_command_that_is_at_work_is_let_go_on(monkeypatch: pytest.MonkeyPatch,
 
 def test_not_even_work_goes_on_for_ever(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 0.5)
-    monkeypatch.setattr(janitor_process, "MOST_SECONDS", 0.6)
+    monkeypatch.setattr(janitor_process, "MAX_SECONDS", 0.6)
     sign = tmp_path / "done"
     assert not sweep([busy(sign, 1000)], time.monotonic() + 0.1)
     assert not sign.exists()

@@ -113,14 +113,14 @@ def test_the_directory_is_private_and_made_once() -> None:
 def test_a_directory_that_others_may_write_is_refused(tmp_path: Path) -> None:
     (tmp_path / Owner.current().label()).mkdir()
     (tmp_path / Owner.current().label()).chmod(0o777)
-    with pytest.raises(InfrastructureError, match="is not a folder that only this user can write"):
+    with pytest.raises(InfrastructureError, match="must be a folder that only this user can write"):
         Owner.current().directory()
 
 
 def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / Owner.current().label()).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InfrastructureError, match="is not a folder"):
+    with pytest.raises(InfrastructureError, match="must be a folder"):
         Owner.current().directory()
 
 

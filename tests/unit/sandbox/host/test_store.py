@@ -138,7 +138,7 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(InfrastructureError) as caught:
         store.make("kind", "key", lambda _folder: None)
     assert str(caught.value) == (
-        f"cannot write {tmp_path}/file/store: Not a directory; make room and let this user write there, "
+        f"cannot write {tmp_path}/file/store: Not a directory; free disk space and make it writable for this user, "
         "or set TOOLC_STORE to another folder"
     )
 
@@ -147,7 +147,7 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pyt
 def test_a_store_of_another_user_is_not_used(place: Path) -> None:
     place.mkdir()
     os.chown(place, 1234, 1234)
-    with pytest.raises(InfrastructureError, match="belongs to another user; set TOOLC_STORE to a folder of your own"):
+    with pytest.raises(InfrastructureError, match="belongs to another user; set TOOLC_STORE to a folder of this user"):
         store.find("kind", "key")
 
 
@@ -161,7 +161,7 @@ def test_a_link_of_another_user_is_not_followed(place: Path, tmp_path: Path) -> 
         store.find("kind", "key")
     assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o700
     os.chown(place, 0, 0, follow_symlinks=False)
-    assert store.place() == tmp_path / "mine"
+    assert store.directory() == tmp_path / "mine"
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o775])
@@ -170,7 +170,7 @@ def test_a_store_in_which_others_may_write_is_not_used(place: Path, mode: int) -
     place.mkdir()
     place.chmod(mode)
     with pytest.raises(
-        InfrastructureError, match=f"^other users may write in {place}; look at what is in it, and chmod"
+        InfrastructureError, match=f"^other users can write to {place}; check its content and run chmod 711"
     ):
         store.find("kind", "key")
 
@@ -179,7 +179,7 @@ def test_a_store_in_which_others_may_write_is_not_used(place: Path, mode: int) -
 def test_a_new_store_is_this_users_whatever_the_umask(place: Path, umask: int) -> None:
     old = os.umask(umask)
     try:
-        assert store.place().stat().st_mode & 0o777 == 0o711
+        assert store.directory().stat().st_mode & 0o777 == 0o711
     finally:
         os.umask(old)
 
@@ -193,7 +193,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(place: Path) -> None:
         (folder / "file").write_bytes(bytes(200_000))
 
     try:
-        with pytest.raises(InfrastructureError, match=r"No space left on device; make room"):
+        with pytest.raises(InfrastructureError, match=r"No space left on device; free disk space"):
             store.make("kind", "key", write)
         assert (store.find("kind", "key"), left(place)) == (None, [])
     finally:
@@ -210,8 +210,8 @@ def test_whoever_waits_too_long_is_told_for_whom(place: Path, monkeypatch: pytes
     ):
         pass
     assert str(raised.value) == (
-        f"another process ({os.getpid()}) has been at the build toolc/a:1 for 0 s; wait for it, or end it, and try "
-        "again"
+        f"another process ({os.getpid()}) has held the lock of the build toolc/a:1 for 0 s; wait until it ends, or "
+        "end it, and try again"
     )
     with store.locked("build", "toolc/a:1"):
         pass

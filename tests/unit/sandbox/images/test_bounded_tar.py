@@ -44,7 +44,7 @@ def test_a_tar_however_packed(tmp_path: Path, pack: Callable[[bytes], bytes]) ->
 @pytest.mark.parametrize("data", [b"", b"no tar", bytes(100), gzip.compress(b"no tar", mtime=0)])
 def test_what_is_none(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x").write_bytes(data)
-    with pytest.raises(ValueError, match=r"^it is no tar file$"), open_tar(tmp_path / "x"):
+    with pytest.raises(ValueError, match=r"^it is not a tar file$"), open_tar(tmp_path / "x"):
         pass
 
 
@@ -85,5 +85,5 @@ def test_words_that_every_header_would_have_a_copy_of(tmp_path: Path) -> None:
 def test_more_files_than_an_image_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_FILES", 2)
     (tmp_path / "x").write_bytes(members(one("a"), one("b"), one("c")))
-    with pytest.raises(tarfile.ReadError, match="it holds more than 2 files"), open_tar(tmp_path / "x"):
+    with pytest.raises(tarfile.ReadError, match="it contains more than 2 files"), open_tar(tmp_path / "x"):
         pass

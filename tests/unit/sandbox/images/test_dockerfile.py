@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.sandbox.images.metadata import bases, fetched
+from toolc.sandbox.images.metadata import base_images, remote_source
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from toolc.sandbox.images.metadata import bases, fetched
     ],
 )
 def test_what_the_daemon_would_fetch(text: str, found: str) -> None:
-    assert fetched(text.encode()) == found
+    assert remote_source(text.encode()) == found
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_what_the_daemon_would_fetch(text: str, found: str) -> None:
     ["", "FROM x\nADD files.tar /\n", "FROM x\nCOPY a /b\nRUN curl http://a.example\n", "# ADD http://a /x\nFROM x\n"],
 )
 def test_what_comes_from_the_folder_or_is_run_in_a_container(text: str) -> None:
-    assert fetched(text.encode()) is None
+    assert remote_source(text.encode()) is None
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_what_comes_from_the_folder_or_is_run_in_a_container(text: str) -> None:
     ],
 )
 def test_what_a_dockerfile_starts_from(text: str, found: tuple[str, ...]) -> None:
-    assert bases(text.encode(), "own:1") == found
+    assert base_images(text.encode(), "own:1") == found

@@ -14,7 +14,7 @@ from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.sandboxed.options import approve_image
 from toolc.sandbox.base import ContentDigests, ImageUsed
-from toolc.sandbox.images.metadata import chosen, names_of
+from toolc.sandbox.images.metadata import approval_name, content_names
 from toolc.testing.fake_engine import FakeEngine
 
 INDEX, OTHER, CONFIG, BUILT = (f"sha256:{letter * 64}" for letter in "abcd")
@@ -59,17 +59,17 @@ ANSWERS: Final[dict[str, tuple[JsonObject, tuple[str, ...]]]] = {
 def test_an_image_is_called_by_its_manifest_and_by_its_configuration(
     answer: JsonObject, names: tuple[str, ...]
 ) -> None:
-    assert names_of(answer) == names
+    assert content_names(answer) == names
 
 
 def test_what_a_registry_has_is_approved_by_what_both_stores_can_answer() -> None:
     classic, containerd = (
-        names_of(ANSWERS[each][0]) for each in ("the classic store, pulled", "the containerd store, pulled")
+        content_names(ANSWERS[each][0]) for each in ("the classic store, pulled", "the containerd store, pulled")
     )
-    assert chosen(classic, "redis:7") == chosen(containerd, "redis:7") == f"manifest:{INDEX}"
-    twice = names_of(ANSWERS["the classic store, pulled twice while other platforms changed"][0])
-    assert chosen(twice, f"redis@{OTHER}") == f"manifest:{OTHER}"
-    assert chosen(names_of({"Id": BUILT}), "mine:1") == f"config:{BUILT}"
+    assert approval_name(classic, "redis:7") == approval_name(containerd, "redis:7") == f"manifest:{INDEX}"
+    twice = content_names(ANSWERS["the classic store, pulled twice while other platforms changed"][0])
+    assert approval_name(twice, f"redis@{OTHER}") == f"manifest:{OTHER}"
+    assert approval_name(content_names({"Id": BUILT}), "mine:1") == f"config:{BUILT}"
 
 
 def _never(plan: Plan) -> Outcome:
@@ -81,7 +81,7 @@ class Knowing(FakeEngine):
 
     def __init__(self, answer: JsonObject) -> None:
         super().__init__(_never)
-        self._used = ImageUsed("redis:7", str(answer["Id"]), names_of(answer))
+        self._used = ImageUsed("redis:7", str(answer["Id"]), content_names(answer))
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """The image."""

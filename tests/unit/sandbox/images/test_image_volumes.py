@@ -32,5 +32,7 @@ def test_an_image_without_volumes(declared: object) -> None:
 )  # fmt: skip
 def test_no_volume_reaches_the_workspace_or_the_kernels_folders(path: str) -> None:
     """Docker would make its mount point among the user's own files, as root."""
-    with pytest.raises(InfrastructureError, match=r"^the image declares a volume at .* cannot have; build it without"):
+    with pytest.raises(
+        InfrastructureError, match=r"^the image declares a volume at .* cannot have; build the image without"
+    ):
         volumes({path: {}})

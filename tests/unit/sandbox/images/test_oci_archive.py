@@ -124,7 +124,7 @@ def test_one_of_several_is_named(tmp_path: Path) -> None:
     assert unpacked(archive, tmp_path / "root", "b:1")[1] == ["two"]
     with open_archive(archive) as opened, pytest.raises(InfrastructureError) as caught:
         opened.image("c:1")
-    assert str(caught.value) == f"{archive} holds 2 images; name one of them: a:1, b:1"
+    assert str(caught.value) == f"{archive} contains 2 images; choose one by its name: a:1, b:1"
 
 
 def test_an_image_for_another_machine_is_refused(tmp_path: Path) -> None:
@@ -132,23 +132,26 @@ def test_an_image_for_another_machine_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError) as caught:
         unpacked(archive, tmp_path / "root")
     assert str(caught.value) == (
-        f"the image in {archive} is for linux/s390x, and this machine is linux/{MACHINE}; "
-        "use an image that was built for it"
+        f"the image in {archive} is for linux/s390x, but this machine is linux/{MACHINE}; "
+        "use an image for this platform"
     )
 
 
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        (saved(("a:1", CONFIG, [ONE, ONE])), "is damaged: the layer"),
+        (saved(("a:1", CONFIG, [ONE, ONE])), "is damaged: the digest of the layer"),
         (saved(("a:1", CONFIG, [ONE])), "is damaged: it has 1 layers of 2"),
-        (saved(("a:1", CONFIG, [ONE, b"\x1f\x8b" + TWO])), "is no image archive: "),
-        (layout((None, MACHINE, CONFIG, [ONE])) | {"blobs/sha256/" + digest(CONFIG)[7:]: b"{}"}, "a blob of it is not"),
-        ({"manifest.json": b"[1]"}, "is no image archive: its description is not what one must be"),
-        ({"manifest.json": b"{"}, "is no image archive: "),
-        ({"manifest.json": b"[" * 100_000}, "is no image archive: "),
-        ({"index.json": b'{"manifests": [{"digest": "sha256:../../x"}]}'}, "is no digest"),
-        ({}, "is no image archive: "),
+        (saved(("a:1", CONFIG, [ONE, b"\x1f\x8b" + TWO])), "is not an image archive: "),
+        (
+            layout((None, MACHINE, CONFIG, [ONE])) | {"blobs/sha256/" + digest(CONFIG)[7:]: b"{}"},
+            "the digest of a blob is not",
+        ),
+        ({"manifest.json": b"[1]"}, "is not an image archive: its JSON does not follow the specification"),
+        ({"manifest.json": b"{"}, "is not an image archive: "),
+        ({"manifest.json": b"[" * 100_000}, "is not an image archive: "),
+        ({"index.json": b'{"manifests": [{"digest": "sha256:../../x"}]}'}, "is not a digest"),
+        ({}, "is not an image archive: "),
         ({"manifest.json": b" " * (8 * 1024 * 1024 + 1)}, "manifest.json is too large"),
     ],
 )
@@ -177,7 +180,7 @@ def test_layers_packed_with_zstd_are_unpacked_where_python_can(tmp_path: Path, m
     archive = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ZSTD + ONE, TWO])))
     assert unpacked(archive, tmp_path / "root")[1] == ["one", "two"]
     broken = as_tar(tmp_path / "broken.tar", saved(("a:1", CONFIG, [ZSTD + b"broken", TWO])))
-    with pytest.raises(InfrastructureError, match="is no image archive: it is broken"):
+    with pytest.raises(InfrastructureError, match="is not an image archive: it is broken"):
         unpacked(broken, tmp_path / "broken")
 
 
@@ -187,8 +190,8 @@ def test_where_python_cannot_unpack_zstd_it_says_what_to_do(tmp_path: Path, monk
     with pytest.raises(InfrastructureError) as caught:
         unpacked(archive, tmp_path / "root")
     assert str(caught.value) == (
-        f"a layer of the image is packed with zstd, which Python {sys.version_info[0]}.{sys.version_info[1]} "
-        "cannot unpack; run toolc with Python 3.14 or later, or pack it with gzip: skopeo copy "
+        f"a layer of the image is compressed with zstd, which Python {sys.version_info[0]}.{sys.version_info[1]} "
+        "cannot decompress; run toolc with Python 3.14 or later, or use gzip: skopeo copy "
         "--dest-compress-format gzip --dest-force-compress-format SOURCE oci-archive:FILE"
     )
 
@@ -206,5 +209,5 @@ def test_what_is_no_archive(tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError) as caught:
         unpacked(archive, tmp_path / "root")
     assert str(caught.value) == (
-        f"{archive} is no image archive: it is no tar file; make one with: docker save --output FILE IMAGE"
+        f"{archive} is not an image archive: it is not a tar file; create one with: docker save --output FILE IMAGE"
     )

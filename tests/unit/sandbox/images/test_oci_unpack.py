@@ -129,15 +129,15 @@ def test_a_link_on_the_way_is_followed_inside_the_root(root: Path, apply: Apply)
         ([file("../secret", "x")], "leads out of it: '../secret'"),
         ([file("a/../../secret", "x")], "leads out of it"),
         ([folder("a"), hard("a/b", "../../secret")], "leads out of it"),
-        ([hard("a", "/secret")], "hard link to '/secret', which is no file in it"),
-        ([link("a", ".."), hard("b", "a/secret")], "hard link to 'a/secret', which is no file in it"),
-        ([folder("a"), hard("b", "a")], "hard link to 'a', which is no file in it"),
-        ([hard("b", "")], "hard link to '', which is no file in it"),
-        ([link("a", "b"), link("b", "a"), file("a/c")], "go round in a circle"),
-        ([link("a", "a/a"), file("a/c")], "go round in a circle"),
-        ([file("a"), file("a/b")], "needs a folder at '/a' and has a file there"),
-        ([file(".wh..")], "deletes '.', which is no name"),
-        ([file("a/.wh...")], "deletes '..', which is no name"),
+        ([hard("a", "/secret")], "hard link to '/secret', which is not a file in it"),
+        ([link("a", ".."), hard("b", "a/secret")], "hard link to 'a/secret', which is not a file in it"),
+        ([folder("a"), hard("b", "a")], "hard link to 'a', which is not a file in it"),
+        ([hard("b", "")], "hard link to '', which is not a file in it"),
+        ([link("a", "b"), link("b", "a"), file("a/c")], "links form a cycle"),
+        ([link("a", "a/a"), file("a/c")], "links form a cycle"),
+        ([file("a"), file("a/b")], "has a file at '/a', where it needs a folder"),
+        ([file(".wh..")], "deletes '.', which is not a file name"),
+        ([file("a/.wh...")], "deletes '..', which is not a file name"),
         ([file("/".join("a" * 200))], "more than 128 folders"),
         ([file("a" * (MAX_METADATA + 1))], "a header of more than a megabyte"),
     ],
@@ -179,7 +179,7 @@ def test_a_negative_size_gives_nothing_back(root: Path, kind: bytes) -> None:
     info.size = -(2**60)
     data = info.tobuf(tarfile.GNU_FORMAT) + bytes(1024)
     budget = UnpackBudget()
-    with pytest.raises(InfrastructureError, match=r"less than no bytes; it is refused|is damaged"):
+    with pytest.raises(InfrastructureError, match=r"a file of negative size|is damaged"):
         unpack(LayerReader(io.BytesIO(data), len(data)), str(root), budget)
     assert budget.bytes_left == MAX_BYTES
 

@@ -17,7 +17,7 @@ from toolc.sandbox.isolation import tmpfs_bounds
 from toolc.sandbox.oci import root as oci_root
 from toolc.sandbox.oci.config import config, resources
 from toolc.sandbox.oci.root import Interpreter, RootSpec
-from toolc.sandbox.oci.user_namespace import UNUSED, IdMapping, SandboxUser, identity
+from toolc.sandbox.oci.user_namespace import UNUSED, IdMapping, SandboxUser, sandbox_user
 
 SYSTEM = Interpreter(path="/usr/bin/python3.11", prefix=None)
 
@@ -45,21 +45,21 @@ def workspace(owner: int, group: int = 0) -> Mount:
     ids=["no workspace", "a user's", "a user's of root's group", "root's", "rootless"],
 )  # fmt: skip
 def test_who_a_tool_is(mount: Mount | None, euid: int, expected: SandboxUser) -> None:
-    found = identity(mount, euid=euid, egid=0 if euid == 0 else 100)
+    found = sandbox_user(mount, euid=euid, egid=0 if euid == 0 else 100)
     assert found == expected
     if euid == 0:
         assert 0 not in {pair.outside for pair in (*found.uids, *found.gids)}
 
 
 def lowered(profile: Profile, python: Interpreter = SYSTEM) -> JsonObject:
-    who = identity(profile.workspace, euid=0, egid=0)
+    who = sandbox_user(profile.workspace, euid=0, egid=0)
     source = profile.workspace.source if profile.workspace else None
     return config(
         profile,
         who,
         root=Path("/root-folder"),
         workspace=source,
-        fitting=RootSpec().on_host(python),
+        root_spec=RootSpec().on_host(python),
         arguments=["-c", "pass"],
         resources=resources(profile.limits, swap={"swap": profile.limits.memory_bytes}),
     )
@@ -163,7 +163,7 @@ def test_a_temporary_folder_holds_so_many_files(size: int, files: int) -> None:
 
 def test_the_skeleton_has_every_mount_point_and_only_a_minimal_etc(tmp_path: Path) -> None:
     root = tmp_path / "root"
-    oci_root.build(root, identity(workspace(1234, 100), euid=0, egid=0), SYSTEM)
+    oci_root.build_skeleton(root, sandbox_user(workspace(1234, 100), euid=0, egid=0), SYSTEM)
     for path in oci_root.python_binds(SYSTEM):
         assert (root / path.lstrip("/")).is_dir(), path
     assert (root / "etc/passwd").read_text(encoding="utf-8").splitlines() == [

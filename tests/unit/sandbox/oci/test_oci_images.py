@@ -30,7 +30,9 @@ def test_no_mount_point_is_a_link_of_the_images(name: str, tmp_path: Path, monke
     outside.mkdir()
     first = name.split("/", maxsplit=1)[0]
 
-    image = images.take("links:1", archive(tmp_path / "image.tar", "links:1", layer_of_links({first: str(outside)})))
+    image = images.import_archive(
+        "links:1", archive(tmp_path / "image.tar", "links:1", layer_of_links({first: str(outside)}))
+    )
 
     assert not (image.root / first).is_symlink()
     assert (image.root / name).is_dir()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.sandbox.oci.sandbox import STREAM, RuntimeProcess, taking_stream
+from toolc.sandbox.oci.sandbox import STREAM, RuntimeProcess, with_stream_setup
 
 LOOK = f"""
 import os
@@ -65,7 +65,7 @@ def test_a_runtime_that_is_not_there_is_an_error_that_leaves_no_descriptor() -> 
 
 
 def test_the_program_makes_the_stream_its_stdin_and_stdout_before_anything_else() -> None:
-    *options, program, word = taking_stream(("-I", "-S", "-c", "print('said')", "network"))
+    *options, program, word = with_stream_setup(("-I", "-S", "-c", "print('said')", "network"))
     assert (options, word) == (["-I", "-S", "-c"], "network")
     assert program.index("os.dup2") < program.index("print('said')")
     compile(program, "<program>", "exec")

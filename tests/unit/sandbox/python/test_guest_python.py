@@ -13,7 +13,7 @@ from toolc.model.errors import InfrastructureError, NoPythonError
 from toolc.sandbox.base import SocketStream
 from toolc.sandbox.host import store
 from toolc.sandbox.python import interpreter, portable
-from toolc.sandbox.python.interpreter import PythonInfo, facts
+from toolc.sandbox.python.interpreter import PythonInfo, python_info
 
 GOOD = b'{"version": [3, 12], "libc": "glibc 2.36", "machine": "x86_64"}'
 
@@ -38,7 +38,7 @@ class Answering(SocketStream):
 
 
 def asked(answer: bytes) -> PythonInfo | None:
-    return facts("sha256:1", lambda _arguments: Answering(answer))
+    return python_info("sha256:1", lambda _arguments: Answering(answer))
 
 
 def test_an_image_is_asked_once() -> None:
@@ -73,20 +73,20 @@ def test_an_image_without_python3_has_none() -> None:
     def start(_arguments: Sequence[str]) -> Answering:
         raise NoPythonError("there is none")
 
-    assert facts("sha256:1", start) is None
+    assert python_info("sha256:1", start) is None
 
 
 @pytest.mark.parametrize(("answer", "starved"), [(b"x" * 5000, False), (GOOD, True)])
 def test_what_could_not_be_asked_is_not_remembered(answer: bytes, starved: bool) -> None:
     with pytest.raises(InfrastructureError, match="the image's python3 "):
-        facts("sha256:1", lambda _arguments: Answering(answer, starved=starved))
+        python_info("sha256:1", lambda _arguments: Answering(answer, starved=starved))
     assert asked(GOOD) is not None
 
 
 def test_a_runtime_that_is_none_is_not_kept() -> None:
     with pytest.raises(InfrastructureError):
-        interpreter.runtime("key", lambda _arguments: Answering(b"no tar"))
-    assert list((store.place() / "scratch").iterdir()) == []
+        interpreter.portable_python("key", lambda _arguments: Answering(b"no tar"))
+    assert list((store.directory() / "scratch").iterdir()) == []
 
 
 def test_the_interpreter_is_changed_in_place_or_not_at_all() -> None:

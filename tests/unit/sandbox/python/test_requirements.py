@@ -79,7 +79,7 @@ def test_packages_with_hashes_are_installed_where_all_are_listed(index: Path) ->
         packages.site((hashed(index, "one"),), DEBIAN)
     assert str(caught.value).startswith(
         "pip could not install one==1.0 for Python 3.11 from wheels: "
-        "it needs two, which must be listed with its own hash, as all others are; "
+        "it needs two, which must be listed with its hash, like all others; "
     )
 
 
@@ -91,7 +91,7 @@ def test_a_package_that_is_another_than_was_reviewed_is_refused(index: Path) -> 
     with pytest.raises(InfrastructureError) as caught:
         packages.site((reviewed,), DEBIAN)
     found = hashed(index, "one").partition("--hash=")[2]
-    assert f"from wheels: one==1.0 has none of the hashes that it may have, but {found}; " in str(caught.value)
+    assert f"from wheels: the hash of one==1.0 is {found}, which is none of the listed hashes; " in str(caught.value)
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_what_a_wheel_needs_by_address_is_not_built_here(index: Path, tmp_path: 
     """For addresses, pip does not ask whether only wheels are wanted."""
     wheel(index, "one", needs=f"two @ file://{_source(tmp_path / 'two', tmp_path / 'ran')}")
     with pytest.raises(
-        InfrastructureError, match="pip may start no program on this host, as to build a package that is"
+        InfrastructureError, match="pip must not start programs on this host, such as to build a package that is"
     ):
         packages.site(("one==1.0",), DEBIAN)
     assert not (tmp_path / "ran").exists()
@@ -164,18 +164,18 @@ def test_what_is_no_package_of_an_index_never_reaches_pip(index: Path, tmp_path:
     """A registry need not come from a compiled spec."""
     wheel(index, "one")
     line = strange.format(_source(tmp_path / "two", tmp_path / "ran"))
-    with pytest.raises(InfrastructureError, match=r"is no package of one version; write it as in pandas==2\.2\.3"):
+    with pytest.raises(InfrastructureError, match=r"does not require one version; write it like pandas==2\.2\.3"):
         packages.site((line,), DEBIAN)
     assert not (tmp_path / "ran").exists()
 
 
 def test_without_pip_the_remedy_is_named(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    with pytest.raises(InfrastructureError, match=r"which this Python has not; run: .* -m ensurepip$"):
+    with pytest.raises(InfrastructureError, match=r"which this Python does not have; run: .* -m ensurepip$"):
         packages.site(("one==1.0",), DEBIAN)
 
 
 def test_pip_that_does_not_end_is_ended(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "SECONDS", 0.01)
-    with pytest.raises(InfrastructureError, match="pip did not end within"):
+    with pytest.raises(InfrastructureError, match="pip did not finish within"):
         packages.site(("one==1.0",), DEBIAN)
