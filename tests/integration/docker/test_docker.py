@@ -21,6 +21,7 @@ from docker_cases import client, containers, engine, line, output, own_container
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox.docker import container as docker_container
 from toolc.sandbox.docker import engine as docker_engine
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.engine import DockerEngine
@@ -392,7 +393,7 @@ def test_a_start_that_fails_in_passing_is_made_again(
     engine: DockerEngine, client: Client, monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
     """As on a busy machine with cgroup v1."""
-    really, starts, before = docker_engine.start_container, iter(range(100)), own_containers(client)
+    really, starts, before = docker_container.start_container, iter(range(100)), own_containers(client)
 
     def start(client: Client, container: str) -> None:
         if next(starts) < failures:
