@@ -1,4 +1,4 @@
-"""Read a call's arguments from a command line: ``--args`` in JSON, and ``--arg name=value`` typed by the schema."""
+"""Read a call's arguments from a command line: ``--args`` in JSON, and ``--arg name=value``."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> 
     for pair in pairs:
         name, separator, text = pair.partition("=")
         if not separator or not name:
-            raise UsageError(f"--arg {pair!r} is no assignment; write --arg NAME=VALUE")
+            raise UsageError(f"--arg {pair!r} is not an assignment; write --arg NAME=VALUE")
         if name in given:
-            raise UsageError(f'--arg {name} is given twice; for a list write --arg \'{name}=["a", "b"]\'')
+            raise UsageError(f'--arg {name} appears twice; for a list write --arg \'{name}=["a", "b"]\'')
         given.add(name)
         arguments[name] = _typed(name, text, schema.properties.get(name))
     return arguments
@@ -97,7 +97,7 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} appears twice")
     return found
 
 
@@ -126,5 +126,5 @@ def find_registry(target: str, registry: str | None) -> Registry:
 def _single(target: str, registry: Registry, names: Sequence[str]) -> Registry:
     if len(names) != 1:
         first, *others = names
-        raise UsageError(f"{target} holds {len(names)} tools; say which: {target}#{first} (or {', '.join(others)})")
+        raise UsageError(f"{target} has {len(names)} tools; select one: {target}#{first} (or {', '.join(others)})")
     return registry.only(*names)

@@ -48,23 +48,23 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m)", value)
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not seconds:
-        raise click.BadParameter(f"{value!r} is no duration; write it like 500ms, 30s or 10m", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a duration; write it like 500ms, 30s or 10m", ctx, param)
     return seconds
 
 
 def named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Reject empty paths, which result from unset variables; an argument callback."""
     if "" in value:
-        raise click.BadParameter("an empty path names nothing; write . for the current folder", ctx, param)
+        raise click.BadParameter("the path is empty; write . for the current folder", ctx, param)
     return value
 
 
 engine_option = click.option(
     "--engine",
     type=click.Choice(engine_names()),
-    help="What makes the sandbox.  [default: the one of your configuration, else auto]",
+    help="The sandbox engine.  [default: the engine in your configuration, else auto]",
 )
-"""``--engine``: the names come from the engines' own table."""
+"""``--engine``."""
 
 
 def user_configuration() -> Configuration:
@@ -81,9 +81,7 @@ def user_configuration() -> Configuration:
     return configuration
 
 
-secrets_option = click.option(
-    "--secrets", metavar="FILE", help="A file of lines NAME: value, for secrets that your configuration does not have."
-)
+secrets_option = click.option("--secrets", metavar="FILE", help="A file of lines 'NAME: value' with secrets.")
 """``--secrets``, for ``secret_store``."""
 
 
@@ -110,7 +108,7 @@ def _leave_no_core() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0 if hard == 0 else 1, hard))
 
 
-def refuse_moved(lock: Lock, registry: Registry) -> None:
+def refuse_unapproved(lock: Lock, registry: Registry) -> None:
     """Raise ``LockError`` naming every tool in a whole registry that differs from what was approved."""
     from toolc.model.lock_file import LockError, changed_tools  # start-up time
 
@@ -134,7 +132,7 @@ def refuse_disallowed(policy: Policy, registry: Registry) -> None:
 
 
 policy_option = click.option(
-    "--policy", "policy_file", metavar="FILE", help="What no tool may exceed, besides what project files say."
+    "--policy", "policy_file", metavar="FILE", help="A policy file that applies in addition to those of project files."
 )
 """``--policy``, for ``central_policy``."""
 
@@ -150,8 +148,8 @@ def central_policy(path: str | None) -> Policy | None:
 
 def lock_options(command: Callable[P, T]) -> Callable[P, T]:
     """``--locked`` and ``--lock``, for ``approved``."""
-    locked = click.option("--locked", is_flag=True, help="Call only what the nearest toolc.lock approves.")
-    lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only what this lock file approves.")
+    locked = click.option("--locked", is_flag=True, help="Call only tools that the nearest toolc.lock approves.")
+    lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only tools that this lock file approves.")
     return locked(lock(command))
 
 
@@ -178,9 +176,9 @@ format_option = click.option(
     type=click.Choice(FORMATS),
     default=FORMATS[0],
     show_default=True,
-    help="How findings are printed; all but text go to stdout, alone.",
+    help="The format of findings. Formats other than text are the only output on stdout.",
 )
-"""``--format``: the names come from the reporters' own table."""
+"""``--format``."""
 
 
 def compile_or_exit(

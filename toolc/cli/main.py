@@ -1,4 +1,4 @@
-"""The command line: one file per command, imported by nobody."""
+"""The command line: one module per command, which is imported when the command runs."""
 
 from __future__ import annotations
 
@@ -21,31 +21,37 @@ from toolc.model.version import __version__
 __all__ = ["main"]
 
 COMMANDS: Final[Mapping[str, str]] = {
-    "init": "Make a small folder of specs that builds and runs.",
+    "init": "Create a small folder of specs that builds and runs.",
     "build": "Compile specs into a registry and every provider's definitions.",
-    "check": "Report what is wrong with specs; write nothing.",
-    "explain": "Explain a finding by its code: why it matters, what to do.",
-    "run": "Run one call of a tool in a sandbox of its own.",
-    "test": "Run the tests that specs hold, each in a sandbox of its own.",
+    "check": "Report errors and warnings in specs.",
+    "explain": "Explain a finding by its code: why it matters, how to fix it.",
+    "run": "Run one call of a tool in a new sandbox.",
+    "test": "Run the tests in specs, each call in a new sandbox.",
     "list": "List tools.",
-    "show": "Show what one tool is, and what a call of it may do.",
-    "diff": "Show what changed for a model, and what a call may now do.",
-    "lock": "Write down which tools are approved, or tell what has moved.",
-    "serve": "Offer tools to an MCP client, or a host of plugins, over stdio.",
-    "import": "Make specs of tools that exist elsewhere.",
+    "show": "Show a tool and the permissions of a call.",
+    "diff": "Compare two states of specs: what models see and what calls may do.",
+    "lock": "Write a lock file of approved tools, or report differences from it.",
+    "serve": "Serve tools to an MCP client or a plugin host over stdio.",
+    "import": "Create specs from tools that other systems describe.",
     "schema": "Print the JSON Schema of spec files, for editors.",
-    "image": "Build, list, unpack and remove the images that tools run in.",
-    "gc": "Remove what processes that were killed have left behind.",
-    "doctor": "Say what this host's sandboxes enforce, and how to improve them.",
+    "image": "Build, list, unpack and remove images for tools.",
+    "gc": "Remove what killed processes left on this host.",
+    "doctor": "Report what this host's sandboxes enforce.",
 }
-"""Each command, in the order of the help; its module is the one of its name and holds it as ``command``."""
+"""Each command with its short help, in the order of the help.
+
+The module ``toolc.cli.commands.NAME`` defines it as ``command``.
+"""
+
+_MODULES: Final = {"import": "import_"}
+"""The modules of commands whose names are reserved words."""
 
 
 class CommandGroup(click.Group):
-    """A command of several: without one of them it fails with its help, for a mistyped one it names a close one."""
+    """A group of commands. Without a command it prints its help and fails; for a mistyped one it suggests another."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click's; with nothing to parse the help goes to stderr, and the exit code is 2."""
+        """Parse as click does, but without arguments print the help on stderr and exit with status 2."""
         if not args and not ctx.resilient_parsing:
             print(ctx.get_help(), file=sys.stderr)
             raise click.exceptions.Exit(2)
@@ -54,7 +60,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's, in toolc's words. Raises ``ClickException`` for a command that does not exist."""
+        """Resolve as click does. Raises ``ClickException`` with a suggestion for a command that does not exist."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
             raise click.ClickException(_unknown_command(args[0], known, ctx.command_path))
@@ -62,15 +68,15 @@ class CommandGroup(click.Group):
 
 
 class _LazyGroup(CommandGroup):
-    """Imports a command's module when the command is used: ``toolc --version`` pays for none of them."""
+    """Import the module of a command when the command is used, so that ``toolc --version`` starts quickly."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]  # not `list`: once imported, that is the module of a command
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"toolc.cli.commands.{cmd_name if cmd_name != 'import' else 'import_'}").command
+        command = import_module(f"toolc.cli.commands.{_MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -79,7 +85,7 @@ class _LazyGroup(CommandGroup):
             result: object = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError as error:
-            # Here, for click's own answer is exit code 1, by which we say that a tool failed.
+            # Handled here, because click would exit with status 1, which means that a tool failed.
             raise click.exceptions.Exit(_exit_code(error)) from None
         return result
 
@@ -95,54 +101,54 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command line (without ``toolc`` itself) and exit with its code; no traceback reaches a user."""
-    _heed_interrupts()
-    _mend_standard_streams()
-    # Python's last search for garbage would take a tenth of a check, and the process's end leaves none.
+    """Run a command line (without ``toolc`` itself) and exit with its status. No traceback reaches the user."""
+    _handle_interrupts()
+    _prepare_standard_streams()
+    # The garbage collection at exit would take a tenth of the time of a check.
     atexit.register(freeze)
-    # Python's plans for the syntax of patterns (one with "[[" in it) are nothing to a spec's author.
+    # Warnings about future syntax of regular expressions ("[[") do not concern the author of a spec.
     warnings.filterwarnings("ignore", "Possible (nested )?set", FutureWarning)
     try:
         code = cli.main(arguments, prog_name="toolc", standalone_mode=False)
-    except BaseException as error:  # noqa: BLE001  the one place where every error becomes an exit code
+    except BaseException as error:  # noqa: BLE001  every error becomes an exit code here
         code = _exit_code(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _heed_interrupts() -> None:
-    """Let the first Ctrl-C end the work in order, and the next one this process, which ends its sandboxes."""
+def _handle_interrupts() -> None:
+    """Let the first Ctrl-C raise ``KeyboardInterrupt`` and the next one end the process, and thus its sandboxes."""
 
-    def in_order(*_: object) -> NoReturn:
+    def interrupt(*_: object) -> NoReturn:
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))
         raise KeyboardInterrupt
 
-    # Not where it is ignored, as in the background of a script.
+    # Not if the signal is ignored, as in the background of a script.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, in_order)
+        signal.signal(signal.SIGINT, interrupt)
 
 
-def _mend_standard_streams() -> None:
-    """Let no stream be missing (``>&-``), drop what it cannot take yet, or have a character that it cannot say."""
+def _prepare_standard_streams() -> None:
+    """Open streams that are closed (``>&-``), make them blocking, and escape characters they cannot encode."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            # The lowest free descriptor, which is the stream's own: a socket must not become our stdout.
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  open for good
+            # This uses the lowest free descriptor, that of the stream: no socket may become stdout.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  stays open
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-            # Who shares a terminal or pipe with us may have made it non-blocking, and Python then loses the rest.
+            # Another process may have made a shared terminal or pipe non-blocking: Python would lose output.
             with contextlib.suppress(OSError):
                 os.set_blocking(stream.fileno(), True)
 
 
 def _exit_code(error: BaseException) -> int:
-    from toolc.cli.output.failure import exit_code  # nothing failed, nothing imported
+    from toolc.cli.output.failure import exit_code  # start-up time
 
     return exit_code(error)
 
 
 def _unknown_command(name: str, known: Sequence[str], path: str) -> str:
-    import difflib  # only for a mistyped command
+    import difflib  # start-up time
 
     close = difflib.get_close_matches(name, known, n=1)
     return f"there is no command {name!r}; " + (f"did you mean {close[0]!r}?" if close else f"see: {path} --help")

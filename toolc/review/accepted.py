@@ -80,7 +80,7 @@ def _acceptance(node: Node, what: str, findings: Findings) -> AcceptedChange | N
         return None
     where = str(node.span)
     if not _FINGERPRINT.fullmatch(known):
-        raise UsageError(f"{where}: {known!r} is no fingerprint; copy the 12 hex digits that toolc diff prints")
+        raise UsageError(f"{where}: {known!r} is not a fingerprint; copy the 12 hex digits that toolc diff prints")
     return AcceptedChange(fingerprint=known, reason=reason, who=who, span=node.span, expires=_day(expires, where))
 
 
@@ -90,7 +90,7 @@ def _day(text: str | None, where: str) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"{where}: {text!r} is no day; write it like 2027-03-01, in quotes") from None
+        raise UsageError(f"{where}: {text!r} is not a date; write it like 2027-03-01, in quotes") from None
 
 
 def at_base(path: Path, base: str) -> bytes | None:
@@ -117,7 +117,8 @@ def summary(difference: Difference, acceptances: Sequence[AcceptedChange], known
     for each in acceptances:
         if each.fingerprint.encode() not in known and each.fingerprint in changes:
             name, change = changes[each.fingerprint]
-            words = f"{each.who} accepts {change.rule} {change.grade} of {name or 'all specs'} here: {change.message}"
+            what = f"{change.rule} {change.grade} of {name or 'all specs'}"
+            words = f"{each.who} accepts {what} in this change: {change.message}"
             fresh.append(
                 ToolChange(
                     kind="risk",
@@ -154,7 +155,7 @@ def _notes(acceptances: Sequence[AcceptedChange], used: set[str], today: datetim
         if each.expires is not None and each.expires < today:
             notes.append(f"{each.span}: the acceptance of {each.fingerprint} expired on {each.expires}")
         elif each.fingerprint not in used:
-            notes.append(f"{each.span}: nothing here has the fingerprint {each.fingerprint}: it can go")
+            notes.append(f"{each.span}: no change has the fingerprint {each.fingerprint}; remove this acceptance")
     return notes
 
 
@@ -181,8 +182,8 @@ def _bar(text: str) -> FailOn:
         if grade == each and kind in {"", *_KINDS}:
             return FailOn(kind, each)
     raise UsageError(
-        f"--fail-on: {text!r} is nothing that can fail; write a grade ({', '.join(GRADES)}), "
-        f"with a kind before it if need be ({', '.join(_KINDS)}), as in breaking,risk:high"
+        f"--fail-on: {text!r} is not a grade; write one of these ({', '.join(GRADES)}), "
+        f"optionally with a kind ({', '.join(_KINDS)}), as in breaking,risk:high"
     )
 
 

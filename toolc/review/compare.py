@@ -124,7 +124,7 @@ def _refuse_unsound(tool: Reviewed | None, state: State) -> None:
     for schema in (tool.spec.parameters, tool.spec.result_schema):
         if schema is not None and not is_valid_schema(schema.value):
             raise RegistryError(
-                f"{state.label}: a schema of the tool {tool.spec.name} is no JSON Schema; build it again"
+                f"{state.label}: a schema of the tool {tool.spec.name} is not a JSON Schema; build the registry again"
             )
 
 

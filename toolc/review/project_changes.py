@@ -69,7 +69,7 @@ def _change(each: Relaxation) -> ToolChange:
         kind="risk",
         rule=RULE,
         grade="high",
-        message=f"the policy of {each.path} allows more by '{each.key}'",
+        message=f"the policy in {each.path} allows more: '{each.key}'",
         path=("policy", each.path, each.key),
         before=each.before,
         after=each.after,
@@ -170,7 +170,7 @@ def _of_project(old: Project, new: Project, said: _SettingSource, place: str) ->
     levels = [(each, severity_of(each, [old.lint]), severity_of(each, [new.lint])) for each in codes.ALL]
     lowered = [each for each in levels if _LEVELS[each[2]] < _LEVELS[each[1]]]
     for code, was, now in lowered:
-        words = f"the finding {code.number} is {_NAMES[now]} for {whose}, and was {_NAMES[was]}"
+        words = f"the severity of {code.number} changed from {_NAMES[was]} to {_NAMES[now]} for {whose}"
         route, names = ("lint", code.number), (_NAMES[was], _NAMES[now])
         yield _relaxation_change(_grade(code.number), words, route, *names, said.about(code), place)
     for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
@@ -179,7 +179,7 @@ def _of_project(old: Project, new: Project, said: _SettingSource, place: str) ->
             "medium", words, ("lint", "hosts", host), None, host, said.at("lint", "hosts", host), place
         )
     for pattern in sorted(set(new.exclude) - set(old.exclude)):
-        words = f"files are no longer looked at: {pattern}"
+        words = f"files are no longer checked: {pattern}"
         route = ("exclude", pattern)
         yield _relaxation_change("high", words, route, None, pattern, said.at(*route), place)
 
@@ -258,7 +258,7 @@ def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
                 kind="provider",
                 rule=f"PRV{number:02}",
                 grade="warning",
-                message=f"{name} cannot say {len(lost)} more detail{'s' * (len(lost) > 1)}: {next(iter(lost))}",
+                message=f"{name} cannot represent {len(lost)} more detail{'s' * (len(lost) > 1)}: {next(iter(lost))}",
                 path=("parameters",),
                 before="\n".join(before) or None,
                 after="\n".join(after),

@@ -134,10 +134,10 @@ def test_a_tool_without_a_network_connects_to_nothing(engine: str, tmp_path: Pat
         "backend": {"shell": {"script": "echo done"}},
     }
     (tmp_path / "fetch.yaml").write_text(json.dumps(spec), encoding="utf-8")
-    assert "toolc: the tool may connect to nothing\n" in run(tmp_path, engine).stderr
+    assert "toolc: the tool has no network access\n" in run(tmp_path, engine).stderr
     spec["sandbox"] = {"network": {"allow": ["api.example.com:443"]}}
     (tmp_path / "fetch.yaml").write_text(json.dumps(spec), encoding="utf-8")
-    assert "toolc: the tool asked for no connection; " in run(tmp_path, engine).stderr
+    assert "toolc: the tool opened no connection; " in run(tmp_path, engine).stderr
 
 
 @pytest.mark.parametrize("engine", engines()[:1])

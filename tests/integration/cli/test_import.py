@@ -125,8 +125,8 @@ def test_files_stand_beside_the_spec(folder: Path) -> None:
     made = toolc(folder, "import", "plugin", "--out", "specs/stats.yaml", "--", "python3", "./tool.py")
     assert made.returncode == 2
     assert made.stderr == (
-        "toolc: tool.py does not stand in specs, where the spec is to be, and files of a tool stand beside its "
-        "spec: write --out tool.yaml, and the command as it is from that folder\n"
+        "toolc: tool.py is not in specs, the folder of the spec, and files of a tool must be next to its spec; "
+        "use --out tool.yaml, and write the command relative to that folder\n"
     )
 
 
@@ -134,7 +134,7 @@ def test_files_stand_beside_the_spec(folder: Path) -> None:
     ("options", "message"),
     [
         (["--file", "*.txt"], "no file matches '*.txt' in the current folder"),
-        (["--env", "A"], "'A' is no variable; write it like NAME=VALUE"),
+        (["--env", "A"], "'A' is not a variable; write it like NAME=VALUE"),
         (["--env", "A-B=1"], "'A-B' cannot be the name of a variable"),
     ],
 )
@@ -152,4 +152,4 @@ def test_a_plugin_that_no_spec_can_say_is_written_and_told(folder: Path) -> None
     made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
     assert made.returncode == 1
     assert "stats.yaml:8:5: error TC201: 'args' cannot be a parameter's name" in made.stderr
-    assert made.stderr.endswith("toolc: wrote stats.yaml, which has errors: mend them there or in the plugin\n")
+    assert made.stderr.endswith("toolc: wrote stats.yaml, which has errors; fix them in the spec or in the plugin\n")

@@ -37,7 +37,7 @@ def test_what_it_makes_works(
 def test_it_says_what_it_made_and_what_to_try(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("init", str(tmp_path / "t")) == 0
     made, tried = capsys.readouterr().out.splitlines()
-    assert made == f"made {', '.join(files())} in {tmp_path}/t"
+    assert made == f"created {', '.join(files())} in {tmp_path}/t"
     assert tried == f"try: cd {tmp_path}/t && toolc run specs/hello.yaml --arg name=Ada"
     assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(files())
 
@@ -52,7 +52,7 @@ def test_nothing_that_exists_is_touched(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / ".gitignore").symlink_to("nowhere")
     assert run("init", str(tmp_path)) == 2
     assert capsys.readouterr().err == (
-        f"toolc: {tmp_path} already has README.md, .gitignore; choose another folder, or move them away\n"
+        f"toolc: {tmp_path} already has README.md, .gitignore; choose another folder, or move these files\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == [".gitignore", "README.md"]
 
@@ -65,7 +65,7 @@ def test_a_folder_that_has_other_things_is_added_to(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("x")
     assert run("init", str(tmp_path / "file")) == 2
-    assert "cannot be made: Not a directory" in capsys.readouterr().err
+    assert "cannot be written: Not a directory" in capsys.readouterr().err
 
 
 def test_what_could_not_be_made_whole_is_not_in_the_way_of_the_next_try(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from cli_engines import engines
 
 from toolc.cli.output import live
 from toolc.cli.output.live import Live, LiveDisplay, Progress
-from toolc.cli.output.result import print_rest
+from toolc.cli.output.result import print_details
 from toolc.model.events import ToolUpdate
 from toolc.model.result import ToolResult
 
@@ -192,7 +192,7 @@ def test_json_and_events_are_two_different_wishes(capfd: pytest.CaptureFixture[s
     assert subprocess.run([*TOOLC, "run", "tools.yaml#talk", "--json", "--events"], check=False).returncode == 2
     assert capfd.readouterr() == (
         "",
-        "toolc: --json prints one result and --events many lines, of which the last holds it; choose one\n",
+        "toolc: --json and --events cannot be combined; the last line of --events has the result\n",
     )
 
 
@@ -285,7 +285,7 @@ def test_a_terminal_shows_stderr_too_and_a_failure_does_not_repeat_it() -> None:
 @pytest.mark.parametrize("noted", ["", "bad", "bad\nwor", "bad\nworse"])
 def test_the_rest_of_stderr_follows_and_ends_its_line(noted: str, capfd: pytest.CaptureFixture[str]) -> None:
     sys.stderr.write(noted)
-    print_rest(ToolResult(content=(), details={"stderr": "bad\nworse"}), noted)
+    print_details(ToolResult(content=(), details={"stderr": "bad\nworse"}), noted)
     assert capfd.readouterr().err == "bad\nworse\n"
 
 

@@ -192,15 +192,15 @@ def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) ->
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["tools.yaml"], ("tools.yaml holds 6 tools; say which: tools.yaml#fail "
+        (["tools.yaml"], ("tools.yaml has 6 tools; select one: tools.yaml#fail "
                           "(or hello, picture, read, slow, talk)\n")),
         (["tools.yaml#helo"], "there is no tool 'helo'; did you mean 'hello'?\n"),
         (["hello"], ("there is no file or folder 'hello'; for a tool of a registry add: "
                      "--registry build/registry.json\n")),
         (["hello", "--registry", "nope.json"], "there is no registry 'nope.json'; make one with: toolc build\n"),
-        (["tools.yaml#hello", "--arg", "name"], "--arg 'name' is no assignment; write --arg NAME=VALUE\n"),
+        (["tools.yaml#hello", "--arg", "name"], "--arg 'name' is not an assignment; write --arg NAME=VALUE\n"),
         (["tools.yaml#hello", "--timeout", "1:30"], (
-            "Invalid value for '--timeout': '1:30' is no duration; "
+            "Invalid value for '--timeout': '1:30' is not a duration; "
             "write it like 500ms, 30s or 10m; see: toolc run --help\n")),
         (["tools.yaml#hello", "--arg", "nam=1", "--arg", "times=0.5"],
          ("wrong arguments for hello:\n"

@@ -405,7 +405,7 @@ def test_a_registry_s_tests_are_not_updated(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit) as raised:
         main(("test", "build/registry.json", "--update"))
     assert raised.value.code == 2
-    assert "name the specs it was built from" in capsys.readouterr().err
+    assert "pass the specs it was built from" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -153,7 +153,7 @@ def test_hanging_up_in_the_middle_of_a_call_leaves_no_sandbox(specs: Path) -> No
 def test_a_tool_that_needs_a_folder_is_refused_at_once(specs: Path) -> None:
     done = toolc("serve", "specs", folder=specs)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("say which one they may use with: --workspace DIR\n")
+    assert done.stderr.endswith("set it with: --workspace DIR\n")
 
 
 @pytest.mark.slow

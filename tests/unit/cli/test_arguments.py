@@ -46,7 +46,7 @@ def test_json_comes_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
                f"write an object such as {OBJECT}")),
         ("[1]", f"--args must be a JSON object such as {OBJECT}, not [1]"),
         ('{"a": NaN}', "--args is not JSON: NaN is not a JSON number"),
-        ('{"a": 1, "a": 2}', "--args is not JSON: the key 'a' stands twice"),
+        ('{"a": 1, "a": 2}', "--args is not JSON: the key 'a' appears twice"),
         ("[" * 100_000, "--args is nested too deeply"),
         ("@/nope/a.json", "--args @/nope/a.json cannot be read: No such file or directory"),
     ],
@@ -89,8 +89,8 @@ def test_one_argument_is_typed_by_its_schema(declared: JsonValue, typed: str, va
 @pytest.mark.parametrize(
     ("pair", "told"),
     [
-        ("x", "--arg 'x' is no assignment; write --arg NAME=VALUE"),
-        ("=5", "--arg '=5' is no assignment; write --arg NAME=VALUE"),
+        ("x", "--arg 'x' is not an assignment; write --arg NAME=VALUE"),
+        ("=5", "--arg '=5' is not an assignment; write --arg NAME=VALUE"),
         ("x=five", "--arg x: expected integer or null as JSON, got 'five'"),
         ("x=NaN", "--arg x: expected integer or null as JSON, got 'NaN'"),
     ],
@@ -105,5 +105,5 @@ def test_single_arguments_stand_over_the_object_and_each_once() -> None:
     declared = schema(a={"type": "integer"})
     expected: JsonObject = {"a": 2, "b": 1}
     assert read_arguments('{"a": 1, "b": 1}', ("a=2",), declared) == expected
-    with pytest.raises(UsageError, match="--arg a is given twice"):
+    with pytest.raises(UsageError, match="--arg a appears twice"):
         read_arguments(None, ("a=1", "a=2"), declared)

@@ -69,7 +69,7 @@ def test_every_command_in_the_table_has_its_module(capsys: pytest.CaptureFixture
 
 
 IMAGE = ["build", "export", "list", "prune"]
-EMPTY = "an empty path names nothing; write . for the current folder"
+EMPTY = "the path is empty; write . for the current folder"
 
 
 @pytest.mark.parametrize(("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["plugin"])])

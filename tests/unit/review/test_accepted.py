@@ -74,7 +74,7 @@ def test_an_acceptance_expires_and_one_of_nothing_can_go(tmp_path: Path) -> None
     assert (len(kept.difference.tools), kept.count) == (1, 0)
     assert [note.replace(f"{tmp_path}/", "") for note in kept.notes] == [
         f"toolc.accepted.yaml:2:5: the acceptance of {known} expired on 2026-05-31",
-        "toolc.accepted.yaml:3:5: nothing here has the fingerprint 000000000000: it can go",
+        "toolc.accepted.yaml:3:5: no change has the fingerprint 000000000000; remove this acceptance",
     ]
 
 
@@ -145,8 +145,8 @@ def test_the_fingerprint_of_a_provider_change_does_not_depend_on_the_text_of_the
     ("line", "words"),
     [
         ('{fingerprint: "000000000000", who: bob}', "has no 'reason'"),
-        ("{fingerprint: xyz, reason: r, who: bob}", "'xyz' is no fingerprint"),
-        ('{fingerprint: "000000000000", reason: r, who: b, expires: "soon"}', "'soon' is no day; write it"),
+        ("{fingerprint: xyz, reason: r, who: bob}", "'xyz' is not a fingerprint"),
+        ('{fingerprint: "000000000000", reason: r, who: b, expires: "soon"}', "'soon' is not a date; write it"),
         ('{fingerprint: "000000000000", reason: r, who: b, until: x}', "an acceptance has no key 'until'"),
         ("nothing", "must be a map"),
     ],

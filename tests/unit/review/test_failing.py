@@ -39,5 +39,5 @@ def test_a_kind_before_it_narrows_it_and_drift_is_a_risk_too() -> None:
 
 @pytest.mark.parametrize("text", ["severe", "risk", "risk:", "colour:high", "high;low"])
 def test_what_can_not_fail_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is nothing that can fail; write a grade"):
+    with pytest.raises(UsageError, match="is not a grade; write one of these"):
         parse_fail_on(text)

@@ -33,8 +33,8 @@ def test_a_policy_that_allows_more_is_shown_though_no_tool_has_changed(tmp_path:
     loose = "policy: {hosts: ['*.example.com:443', 'a.example.org:443']}\n"
     found = difference(tmp_path, {"a.yaml": PLAIN, "toolc.yaml": STRICT}, {"a.yaml": PLAIN, "toolc.yaml": loose})
     assert told(found.shared) == [
-        "RSK12 high: the policy of toolc.yaml allows more by 'limits'",
-        "RSK12 high: the policy of toolc.yaml allows more by 'hosts'",
+        "RSK12 high: the policy in toolc.yaml allows more: 'limits'",
+        "RSK12 high: the policy in toolc.yaml allows more: 'hosts'",
     ]
     assert (found.shared[1].before, found.shared[1].after) == (
         "*.example.com:443",
@@ -59,7 +59,7 @@ def test_between_commits_a_loosened_policy_has_the_name_that_the_repository_has(
 
     with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
         (change,) = compare(old, new).shared
-    assert change.message == "the policy of toolc.yaml allows more by 'limits'"
+    assert change.message == "the policy in toolc.yaml allows more: 'limits'"
     assert (change.before, change.after) == ("timeout: 1m", "timeout: 2m")
 
 

@@ -49,10 +49,9 @@ OTHER_LETTERS: Final = (
 UNSAID: Final = (
     "Gemini does not support propertyNames here; moved to the description (/parameters/properties/labels/propertyNames)"
 )
-OTHER: Final = "SUR01 low: the model sees another definition at parameters.properties.labels"
+OTHER: Final = "SUR01 low: the definition for the model changed at parameters.properties.labels"
 RENAMED: Final = (
-    "probably renamed from findNotes (the descriptions are 100% alike); "
-    "a call of findNotes is refused: add it to aliases"
+    "probably renamed from findNotes (the descriptions are 100% alike); calls of findNotes fail: add it to aliases"
 )
 HISTORY: Final[list[tuple[tuple[Description, ...], list[str]]]] = [
     (FIRST, []),
@@ -60,22 +59,22 @@ HISTORY: Final[list[tuple[tuple[Description, ...], list[str]]]] = [
     (
         NEWER_GENERATOR,
         [
-            "findNotes: CON106 warning: 'words' has a minLength, 1, where there was none",
-            "findNotes: CON105 warning: 'limit' has a maximum, 9007199254740991, where there was none",
-            "findNotes: CON106 warning: 'limit' has a minimum, -9007199254740991, where there was none",
-            "findNotes: CON111 compatible: 'labels' is new",
-            f"findNotes: PRV04 warning: gemini cannot say 2 more details: {UNSAID}",
+            "findNotes: CON106 warning: 'words' now has the minLength 1",
+            "findNotes: CON105 warning: 'limit' now has the maximum 9007199254740991",
+            "findNotes: CON106 warning: 'limit' now has the minimum -9007199254740991",
+            "findNotes: CON111 compatible: 'labels' was added",
+            f"findNotes: PRV04 warning: gemini cannot represent 2 more details: {UNSAID}",
             f"packNotes: {OTHER}.propertyNames",
             f"packNotes: {OTHER}.additionalProperties",
-            f"packNotes: PRV04 warning: gemini cannot say 1 more detail: {UNSAID}",
+            f"packNotes: PRV04 warning: gemini cannot represent 1 more detail: {UNSAID}",
         ],
     ),
     (
         OTHER_LETTERS,
         [
             f"find-notes: CON302 breaking: {RENAMED}",
-            "packNotes: CON301 breaking: the tool is gone: a call of it is refused",
-            "toggle-log: CON312 compatible: the tool is new",
+            "packNotes: CON301 breaking: the tool was removed: calls fail",
+            "toggle-log: CON312 compatible: the tool was added",
             "toggle-log: RSK13 medium: all calls of a session share one sandbox",
         ],
     ),

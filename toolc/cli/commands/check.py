@@ -1,4 +1,4 @@
-"""``toolc check``: all that ``build`` does but write; with ``--fix`` it mends the specs themselves."""
+"""``toolc check``: report errors and warnings in specs; with ``--fix``, fix them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ select_option = click.option(
     "--select",
     multiple=True,
     metavar="CODES",
-    help="Report these warnings and no others, also those that are off: TC204, or TC2 for all that start so.",
+    help="Report only these warnings, including those that are off: TC204, or TC2 for every code with this prefix.",
 )
-"""``--select``: may be given several times, and take several codes with commas between them."""
+"""``--select``: may be repeated, and takes several codes separated by commas."""
 
 ignore_option = click.option(
-    "--ignore", multiple=True, metavar="CODES", help="Do not report these warnings; an error is always reported."
+    "--ignore", multiple=True, metavar="CODES", help="Do not report these warnings. Errors are always reported."
 )
-"""``--ignore``: as ``--select``."""
+"""``--ignore``: takes the same values as ``--select``."""
 
 
-def chosen(select: tuple[str, ...], ignore: tuple[str, ...], policy: Policy | None = None) -> Settings:
-    """What the two options say, and ``policy``. Raises ``click.ClickException`` for a code that does not exist."""
+def lint_settings(select: tuple[str, ...], ignore: tuple[str, ...], policy: Policy | None = None) -> Settings:
+    """Return the settings of ``--select``, ``--ignore`` and ``policy``. Raises ``ClickException`` for unknown codes."""
     from toolc.compiler.project.settings import Settings  # start-up time
 
     return Settings(
@@ -54,10 +54,10 @@ def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[st
 
 @click.command("check")
 @click.argument("paths", nargs=-1, required=True, callback=named, metavar="PATHS...")
-@click.option("--strict", is_flag=True, help="Take warnings for errors.")
-@click.option("--fix", is_flag=True, help="Mend what can be mended without changing what a spec means.")
-@click.option("--unsafe-fixes", is_flag=True, help="As --fix, and mend also what changes it; read the difference.")
-@click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--fix", is_flag=True, help="Apply fixes that do not change the meaning of a spec.")
+@click.option("--unsafe-fixes", is_flag=True, help="Like --fix, with fixes that change the meaning; review the diff.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change, without writing it.")
 @policy_option
 @select_option
 @ignore_option
@@ -75,13 +75,13 @@ def command(  # noqa: PLR0913  one parameter per option
     ignore: tuple[str, ...],
     format_name: str,
 ) -> None:
-    """Report everything that is wrong with spec files, and folders of them.
+    """Report errors and warnings in spec files and folders.
 
-    Reads text only and never runs what it reads: safe on a stranger's pull request.
+    Specs are only read, never run: this is safe for pull requests from untrusted authors.
     """
     from toolc.compiler.cache.check_cache import check_specs  # start-up time
 
-    places, settings = [Path(path) for path in paths], chosen(select, ignore, central_policy(policy_file))
+    places, settings = [Path(path) for path in paths], lint_settings(select, ignore, central_policy(policy_file))
     if diff:
         _print_diff(places, settings, unsafe=unsafe_fixes)
         return
@@ -99,26 +99,26 @@ def command(  # noqa: PLR0913  one parameter per option
 
 
 def _fix(places: list[Path], settings: Settings, *, unsafe: bool) -> int:
-    """Mend the files and tell what may mean something else now; how many findings that were."""
-    from toolc.compiler.fixes.apply import apply_fixes  # only where somebody asks for it
+    """Fix the files, print changes that may alter the meaning, and return the number of fixed findings."""
+    from toolc.compiler.fixes.apply import apply_fixes  # start-up time
 
     fixed = 0
-    for mended in apply_fixes(places, settings, unsafe=unsafe):
-        mended.write()
-        for change in mended.changes:
+    for file in apply_fixes(places, settings, unsafe=unsafe):
+        file.write()
+        for change in file.changes:
             note(change)
-        fixed += mended.count
+        fixed += file.count
     return fixed
 
 
 def _print_diff(places: list[Path], settings: Settings, *, unsafe: bool) -> None:
-    """Print what would change, and leave with ``FINDINGS`` if anything would."""
-    from toolc.compiler.fixes.apply import apply_fixes  # only where somebody asks for it
+    """Print the fixes as a diff, and exit with status ``FINDINGS`` if there are any."""
+    from toolc.compiler.fixes.apply import apply_fixes  # start-up time
 
     changes = [*apply_fixes(places, settings, unsafe=unsafe)]
-    for mended in changes:
-        # A program gets the diff as it is; a terminal's cursor must not be moved by what a file holds.
-        sys.stdout.write(escape_for_terminal(mended.diff()) if sys.stdout.isatty() else mended.diff())
-    note(f"would fix {sum(mended.count for mended in changes)}")
+    for file in changes:
+        # On a terminal, escape characters of a file that could move the cursor.
+        sys.stdout.write(escape_for_terminal(file.diff()) if sys.stdout.isatty() else file.diff())
+    note(f"would fix {sum(file.count for file in changes)}")
     if changes:
         raise click.exceptions.Exit(FINDINGS)

@@ -1,4 +1,4 @@
-"""``toolc diff``: what changed between two states of the specs, for a model and for what a call may do."""
+"""``toolc diff``: compare two states of the specs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 ACCEPTED: Final = "toolc.accepted.yaml"
-"""What the file of accepted changes is called where nobody says otherwise, in the current folder."""
+"""The default file of accepted changes, in the current folder."""
 
 FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
 
@@ -31,14 +31,14 @@ FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
     multiple=True,
     callback=named,
     metavar="PATH",
-    help="The specs of a commit or of the working tree, as often as needed.  [default: the current folder]",
+    help="The specs in a commit or the working tree. May be repeated.  [default: the current folder]",
 )
 @click.option(
-    "--format", "format_name", type=click.Choice(FORMATS), default="text", show_default=True, help="How it is printed."
+    "--format", "format_name", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format."
 )
-@click.option("--summary", "only_summary", is_flag=True, help="Print ten lines instead of all changes.")
-@click.option("--fail-on", metavar="GRADES", help="Leave with 1 if there are such changes, as in: breaking,risk:high")
-@click.option("--accepted", metavar="FILE", help="Changes that are accepted.  [default: toolc.accepted.yaml]")
+@click.option("--summary", "only_summary", is_flag=True, help="Print a summary of about ten lines.")
+@click.option("--fail-on", metavar="GRADES", help="Exit with status 1 for these changes, as in breaking,risk:high.")
+@click.option("--accepted", metavar="FILE", help="The file of accepted changes.  [default: toolc.accepted.yaml]")
 @policy_option
 def command(  # noqa: PLR0913  one parameter per option
     base: str,
@@ -53,8 +53,8 @@ def command(  # noqa: PLR0913  one parameter per option
 ) -> None:
     """Compare two states of the specs: BASE, and HEAD or the working tree.
 
-    Each is a commit (main, v1.2, HEAD~1), a folder of specs or a registry.json. A name that is both is refused:
-    write ./specs for a folder. Commits are read from Git as they are; nothing is checked out.
+    A state is a commit (main, v1.2, HEAD~1), a folder of specs, or a registry.json. If a name is both a commit and a
+    folder, write ./specs for the folder. Commits are read from Git without a checkout.
     """
     from toolc.review.accepted import fails, parse_fail_on
     from toolc.review.compare import compare  # start-up time
@@ -74,18 +74,18 @@ def command(  # noqa: PLR0913  one parameter per option
 
 
 def _refuse_broken(old: State, new: State) -> None:
-    """Say what of the base could not be read; leave where that is so of the head."""
+    """Report errors in the base; exit if the head has errors."""
     unread = [each for each in old.diagnostics.sorted() if each.is_error and not each.code.number.startswith("TC9")]
     if count := len(unread):
-        note(f"{old.label} has {count} error{'s' * (count > 1)} in its specs: tools that cannot be read count as new")
+        note(f"{old.label} has {count} error{'s' * (count > 1)} in its specs; tools that cannot be read count as new")
     if new.diagnostics.has_errors:
         print_findings(new.diagnostics, sys.stderr)
         raise click.exceptions.Exit(FINDINGS)
 
 
 def _refuse_disallowed(new: State, policy: Policy) -> None:
-    """Leave where a central policy has anything against a tool that changed."""
-    from toolc.review.project_changes import against  # only where somebody asks for it
+    """Exit if a tool that changed violates the central policy."""
+    from toolc.review.project_changes import against  # start-up time
 
     found = against(new, policy)
     if found.has_errors:
@@ -97,7 +97,7 @@ def _without_accepted(difference: Difference, accepted: str | None, base: str) -
     path = Path(accepted if accepted is not None else ACCEPTED)
     if accepted is None and not path.exists():
         return difference
-    import datetime  # start-up time: only where there is such a file
+    import datetime  # start-up time
 
     from toolc.review.accepted import at_base, read, remaining, summary
 
@@ -105,15 +105,15 @@ def _without_accepted(difference: Difference, accepted: str | None, base: str) -
     if known is not None:
         difference = summary(difference, acceptances, known)
     kept = remaining(difference, acceptances, datetime.datetime.now(tz=datetime.UTC).date())
-    for words in kept.notes:
-        note(words)
+    for message in kept.notes:
+        note(message)
     if kept.count:
         note(f"{kept.count} change{'s' * (kept.count > 1)} accepted in {path}")
     return kept.difference
 
 
 def _report(difference: Difference, format_name: str, *, only_summary: bool) -> str:
-    """What is printed; each format is imported where it is wanted."""
+    """Return the report; only the modules of its format are imported."""
     if only_summary:
         from toolc.review.summary import summary
 
@@ -126,10 +126,8 @@ def _report(difference: Difference, format_name: str, *, only_summary: bool) -> 
         from toolc.review.reports import markdown
 
         return markdown.report(difference)
-    if format_name == "json":
-        from toolc.review.reports import machine
-
-        return machine.json_report(difference)
     from toolc.review.reports import machine
 
+    if format_name == "json":
+        return machine.json_report(difference)
     return machine.findings_report(difference, format_name)

@@ -1,4 +1,4 @@
-"""``toolc doctor``: what this host's engines are and enforce, what is known of them, and how to do better."""
+"""``toolc doctor``: report the engines of this host, what they enforce, and how to improve it."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 
 CANNOT_RUN: Final = 3
-"""The exit code where no engine runs a call, or a probe did not hold."""
+"""The exit code if no engine can run a call, or a probe failed."""
 
 
 @click.command("doctor")
-@click.option("--probe", is_flag=True, help="Try to escape, to exceed limits and to leave traces, by real calls.")
-@click.option("--engine", type=click.Choice(ENGINES), help="Ask this engine only.  [default: every one]")
+@click.option("--probe", is_flag=True, help="Run calls that try to escape, exceed limits and leave traces.")
+@click.option("--engine", type=click.Choice(ENGINES), help="Report only this engine.  [default: all]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(probe: bool, engine: str | None, as_json: bool) -> None:
-    """Say which engines this host has, what each enforces, and how to improve it.
+    """Report which engines this host has, what each enforces, and how to improve it.
 
-    Names the known flaws of their versions and whether a tool could use them. Exit code 0: a tool can run; 3: none
-    can, or a probe did not hold.
+    The report includes known vulnerabilities of the installed versions. Exit code 0: a tool can run; 3: no tool can
+    run, or a probe failed.
     """
     import logging  # start-up time
 
     from toolc.config.user_config import load_configuration
 
-    # What calls do without is in the report: no warning for each, as Python prints it where nothing handles them.
+    # The report lists protections that calls lack: do not also print them as warnings.
     logging.getLogger("toolc").addHandler(logging.NullHandler())
     diagnosis = diagnose((engine,) if engine else ENGINES, load_configuration(), probe=probe)
     if as_json:
@@ -47,7 +47,7 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
 
         print(json.dumps(to_json(diagnosis), indent=2))
     else:
-        from toolc.doctor.text import to_text  # as above
+        from toolc.doctor.text import to_text  # start-up time
 
         sys.stdout.write(to_text(diagnosis))
     if not diagnosis.works:
@@ -55,7 +55,7 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
 
 
 def diagnose(names: tuple[str, ...], configuration: Configuration, *, probe: bool) -> Diagnosis:
-    """Ask each engine, make a call on it with each kind of isolation, and run the probes if they are wanted."""
+    """Query each engine and run a call with each kind of isolation; with ``probe``, run the probes too."""
     from toolc.doctor.diagnosis import Diagnosis  # start-up time
     from toolc.doctor.host_report import report_engines, report_host
     from toolc.doctor.probes import load_probes
@@ -95,7 +95,7 @@ def _probe(report: EngineReport, isolation: MinIsolation, configuration: Configu
     from toolc.doctor.diagnosis import Probed
     from toolc.doctor.probes import run_probes
 
-    note(f"probing {report.name}, isolation {isolation}; this takes about a quarter of a minute")
+    note(f"probing {report.name}, isolation {isolation}; this takes about 15 seconds")
     make = partial(Executor, engine=report.name, configuration=configuration)
     try:
         return Probed(results=run_probes(make, isolation, configuration.accept_unenforced))

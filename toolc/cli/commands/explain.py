@@ -1,4 +1,4 @@
-"""``toolc explain``: what a finding means, and what to do about it."""
+"""``toolc explain``: print the page of a finding."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def command(number: str | None, everything: bool) -> None:
 
 
 def _find_page(number: str) -> RulePage:
-    import difflib  # only for a mistyped code
+    import difflib  # start-up time
 
     from toolc.data.pages import rule_pages
 

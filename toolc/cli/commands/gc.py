@@ -1,4 +1,4 @@
-"""``toolc gc``: what calls have left on this host, removed where whoever made it is proven to be over."""
+"""``toolc gc``: remove what calls left on this host, if the process that made it has exited."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from toolc.reporters.text import escape_for_terminal
 from toolc.sandbox.base import Leftover
 
 COULD_NOT = 3
-"""The exit code where something could not be removed, or nobody could look."""
+"""The exit code if something could not be removed or inspected."""
 
 
 @click.command("gc")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed, without removing it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(dry_run: bool, as_json: bool) -> None:
-    """Remove what processes that were killed have left behind.
+    """Remove what killed processes left on this host: containers, volumes, control groups and folders.
 
-    Normally there is nothing to do: a call removes what it made, and where its process was killed a helper does, or
-    the next call. After a power cut this command finds what is left: containers, volumes, control groups and
-    folders. What belongs to a process that is alive, or cannot be seen from here, is kept, and it says why.
+    Normally there is nothing to do: each call removes what it made, and if its process is killed, a helper process
+    or the next call does. Use this command after a power failure. Anything that belongs to a running process, or to
+    a process that is not visible from here, is kept; the output gives the reason.
     """
     from toolc.runtime.execution.leftovers import survey  # start-up time
 
     found = survey()
-    outcomes = [_kept(left) if dry_run or left.kept else _remove(left) for left in found.leftovers]
+    outcomes = [_Outcome(each, reason=each.kept) if dry_run or each.kept else _remove(each) for each in found.leftovers]
     if as_json:
         report = {"leftovers": [outcome.to_json() for outcome in outcomes], "unseen": [*found.unseen]}
         click.echo(json.dumps(report, indent=2))
@@ -38,18 +38,18 @@ def command(dry_run: bool, as_json: bool) -> None:
         for outcome in outcomes:
             click.echo(outcome.line())
         if not outcomes and not found.unseen:
-            note("nothing is left behind")
-        for sentence in found.unseen:
-            note(f"could not look everywhere: {sentence}")
+            note("nothing to remove")
+        for reason in found.unseen:
+            note(f"some places could not be inspected: {reason}")
     if found.unseen or any(outcome.failed for outcome in outcomes):
         raise click.exceptions.Exit(COULD_NOT)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of a leftover; ``reason`` says why it stays; empty where it was only not to be removed."""
+    """The outcome for a leftover. ``reason`` says why it is kept; it is empty in a dry run."""
 
-    left: Leftover
+    leftover: Leftover
     removed: bool = False
     failed: bool = False
     reason: str = ""
@@ -57,21 +57,17 @@ class _Outcome:
     def line(self) -> str:
         word = "removed" if self.removed else "kept" if self.reason else "would remove"
         reason = f"  ({self.reason})" if self.reason else ""
-        return escape_for_terminal(f"{word}  {self.left.kind}  {self.left.name}{reason}")
+        return escape_for_terminal(f"{word}  {self.leftover.kind}  {self.leftover.name}{reason}")
 
     def to_json(self) -> JsonObject:
-        left = self.left
-        about: JsonObject = {"kind": left.kind, "name": left.name, "owner": left.owner}
-        return about | {"removed": self.removed, "reason": self.reason}
+        found = self.leftover
+        fields: JsonObject = {"kind": found.kind, "name": found.name, "owner": found.owner}
+        return fields | {"removed": self.removed, "reason": self.reason}
 
 
-def _kept(left: Leftover) -> _Outcome:
-    return _Outcome(left, reason=left.kept)
-
-
-def _remove(left: Leftover) -> _Outcome:
+def _remove(leftover: Leftover) -> _Outcome:
     try:
-        left.remove()
+        leftover.remove()
     except InfrastructureError as error:
-        return _Outcome(left, failed=True, reason=str(error))
-    return _Outcome(left, removed=True)
+        return _Outcome(leftover, failed=True, reason=str(error))
+    return _Outcome(leftover, removed=True)

@@ -1,4 +1,4 @@
-"""``toolc image``: build, list, unpack and remove the images that tools run in."""
+"""``toolc image``: build, list, unpack and remove images for tools."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from toolc.model.errors import NoEngineError
 
 @click.group("image", cls=CommandGroup)
 def command() -> None:
-    """Build, list, unpack and remove the images that tools run in."""
+    """Build, list, unpack and remove images for tools."""
 
 
-@command.command("build", short_help="Build images, or bring them up to date.")
+@command.command("build", short_help="Build or update images.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--from", "base", metavar="IMAGE", help="The image to start from, instead of the usual one.")
+@click.option("--from", "base", metavar="IMAGE", help="The base image, instead of the default.")
 def build(names: tuple[str, ...], base: str | None) -> None:
-    """Build images: each NAME, or base, that of tools which name none.
+    """Build or update the images with these NAMEs; without a NAME, "base", the default image of tools.
 
-    base starts from a public Debian where a registry answers, else from a minimal one made on this host (as
-    root, with mmdebstrap); the others start from base. Does nothing where an image is up to date.
+    "base" is built from the Debian image of a public registry or, if none is reachable, from a minimal Debian that
+    mmdebstrap creates on this host (as root). Other images are built from "base". Images that are up to date are not
+    built again.
     """
     from toolc.sandbox.docker.image_builder import build_image, recipe
 
     wanted = names or ("base",)
     for name in wanted:
-        recipe(name)  # every name is right before the first is built
+        recipe(name)  # refuse unknown names before the first build
     for name in wanted:
         click.echo(build_image(name, base=base, on_progress=_say).tag)
 
 
 @command.command("list", short_help="List the images on this host.")
 def list_() -> None:
-    """List the images on this host: tag, size, and origin or the folder where it is unpacked."""
+    """List the images on this host: tag, size, and the base image or the folder with the unpacked image."""
     from toolc.sandbox.docker.image_builder import list_images
     from toolc.sandbox.images.metadata import stored_images
 
@@ -49,18 +50,18 @@ def list_() -> None:
     unpacked = stored_images()
     for each in unpacked:
         name = ", ".join(each.names) or each.digest
-        stale = "; no name means it any more: toolc image prune" if each.is_stale else ""
+        stale = "; no name refers to it any more: toolc image prune" if each.is_stale else ""
         click.echo(f"{name}  {_mebibytes(each.size_bytes())}  unpacked in {each.folder}{stale}")
     if not built and not unpacked:
         note("there are no images yet; build one with: toolc image build")
 
 
-@command.command("prune", short_help="Remove what is unpacked and no longer used.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@command.command("prune", short_help="Remove unpacked images and packages that are no longer used.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed, without removing it.")
 def prune(dry_run: bool) -> None:
-    """Remove unpacked images that no name means any more, and packages that no call has used for a month.
+    """Remove unpacked images without a name, and packages that no call has used for a month.
 
-    What a call runs in is kept. The images of a daemon are its own affair.
+    Images that a running call uses are kept. The images of a container daemon are not removed.
     """
     from toolc.sandbox.images.metadata import remove_image, stored_images
     from toolc.sandbox.python.packages import installed_packages, remove_packages
@@ -78,27 +79,25 @@ def prune(dry_run: bool) -> None:
             remove_packages(each)
         click.echo(f"{removed}  packages  {', '.join(each.names)}")
     if not stale and not unused:
-        note("nothing is to be removed")
+        note("nothing to remove")
 
 
-@command.command("export", short_help="Unpack an image, to run tools in it without a daemon.")
+@command.command("export", short_help="Unpack an image to run tools without a daemon.")
 @click.argument("name")
-@click.option(
-    "--from", "archive", metavar="FILE", type=click.Path(path_type=Path), help="An archive that holds the image."
-)
+@click.option("--from", "archive", metavar="FILE", type=click.Path(path_type=Path), help="An archive with the image.")
 @click.option(
     "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write an archive instead of unpacking."
 )
 def export(name: str, archive: Path | None, output: Path | None) -> None:
-    """Unpack the image NAME, so that tools run in it where no daemon is.
+    """Unpack the image NAME, so that tools can run in it without a container daemon.
 
-    NAME is one of toolc's own images or any other. It comes from the daemon, or from FILE: what --output
-    writes, or an image layout as other builders write it, as a tar file or a folder.
+    NAME is one of toolc's own images or any other. It is read from the daemon, or from FILE: an archive from
+    --output, or an OCI image layout (tar file or folder).
     """
     from toolc.sandbox.oci.images import export_image, save_image
 
     if archive is not None and output is not None:
-        raise click.UsageError("--from unpacks an archive and --output writes one; give one of them")
+        raise click.UsageError("--from unpacks an archive and --output writes one; pass only one of them")
     if output is not None:
         click.echo(f"{save_image(name, output)}  {output}")
         return

@@ -1,4 +1,4 @@
-"""``toolc import``: specs made of tools that other systems describe."""
+"""``toolc import``: create specs from tools that other systems describe."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 SCHEMA: Final = ".toolc-schema.json"
 
 _ASKED: Final = "plugin.yaml"
-"""How findings call the spec by which a plugin is asked."""
+"""The name, in findings, of the spec that is used to query a plugin."""
 
 
 @click.group("import", cls=CommandGroup)
 def command() -> None:
-    """Make specs of tools that exist elsewhere."""
+    """Create specs from tools that other systems describe."""
 
 
-@command.command("plugin", short_help="Write the spec of a plugin, as it describes itself.")
+@command.command("plugin", short_help="Write the spec of a plugin from its own description.")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
-@click.option("--out", metavar="FILE", help="The spec to write.  [default: NAME.yaml]")
+@click.option("--out", metavar="FILE", help="The spec file to write.  [default: NAME.yaml]")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@click.option("--file", "patterns", multiple=True, metavar="PATTERN", help="Files beside the spec that it needs.")
-@click.option("--image", metavar="NAME", help="The image that it runs in.")
-@click.option("--build", metavar="DIR", help="A folder with the Dockerfile of the image that it runs in.")
-@click.option("--env", multiple=True, metavar="NAME=VALUE", help="A constant of its environment.")
-@click.option("--timeout", callback=duration, metavar="TIME", help="How long it may take to describe itself.")
+@click.option("--file", "patterns", multiple=True, metavar="PATTERN", help="Files next to the spec that it needs.")
+@click.option("--image", metavar="NAME", help="The image of the plugin.")
+@click.option("--build", metavar="DIR", help="A folder with the Dockerfile of the image.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="An environment variable.")
+@click.option("--timeout", callback=duration, metavar="TIME", help="The time limit for the description.")
 @engine_option
 def plugin(  # noqa: PLR0913  one parameter per option
     words: tuple[str, ...],
@@ -53,16 +53,16 @@ def plugin(  # noqa: PLR0913  one parameter per option
     timeout: float | None,
     engine: str | None,
 ) -> None:
-    """Write the spec of a plugin: a program that describes itself in JSON, and serves calls line by line.
+    """Write the spec of a plugin: a program that describes itself in JSON and serves calls line by line.
 
-    The command is started in a sandbox without a network, never on this host. Files that it names are looked for
-    beside the spec, and travel with it.
+    The command runs in a sandbox without network access, never on this host. Files that it names are searched next
+    to the spec and become part of the tool.
     """
     from toolc.importers.plugin import adapted, asked_spec, plugin_spec  # start-up time
 
     folder = Path(out).parent if out is not None else Path()
     if out is not None:
-        _refuse_existing(Path(out), force=force)
+        _require_absent(Path(out), force=force)
     files = _files(folder, words, patterns)
     sandbox: JsonObject = {key: value for key, value in (("image", image), ("build", build)) if value is not None}
     if env:
@@ -70,30 +70,30 @@ def plugin(  # noqa: PLR0913  one parameter per option
     offer = _ask(_compiled(asked_spec(words, files, sandbox), folder), timeout, engine)
     place = Path(out if out is not None else f"{adapted([offer.tools[0].name])[0]}.yaml")
     if out is None:
-        _refuse_existing(place, force=force)
+        _require_absent(place, force=force)
     _write(place, _modeline(folder) + plugin_spec(offer, words, files, sandbox))
     _check(place)
 
 
-def _refuse_existing(place: Path, *, force: bool) -> None:
+def _require_absent(place: Path, *, force: bool) -> None:
     if not force and (place.exists() or place.is_symlink()):
-        raise UsageError(f"{place} exists; name another file with --out, or replace it with --force")
+        raise UsageError(f"{place} exists; write to another file with --out, or replace it with --force")
 
 
 def _files(folder: Path, words: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
-    """The files that travel with the plugin: those beside the spec that its command names, and ``patterns``."""
+    """Return the files of the plugin: those next to the spec that its command names, and ``patterns``."""
     from toolc.compiler.project.files import SpecFolder  # start-up time
 
-    beside = SpecFolder(folder, "")
+    spec_folder = SpecFolder(folder, "")
     found = dict.fromkeys(patterns)
     for word in words:
         path = word.removeprefix("./")
-        if beside.has(path):
+        if spec_folder.has(path):
             found[path] = None
         elif not path.startswith("/") and Path(path).is_file():
             raise UsageError(
-                f"{path} does not stand in {folder}, where the spec is to be, and files of a tool stand beside its "
-                f"spec: write --out {Path(path).with_suffix('.yaml')}, and the command as it is from that folder"
+                f"{path} is not in {folder}, the folder of the spec, and files of a tool must be next to its spec; "
+                f"use --out {Path(path).with_suffix('.yaml')}, and write the command relative to that folder"
             )
     return [*found]
 
@@ -101,12 +101,12 @@ def _files(folder: Path, words: tuple[str, ...], patterns: tuple[str, ...]) -> l
 def _variable(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign:
-        raise UsageError(f"{text!r} is no variable; write it like NAME=VALUE")
+        raise UsageError(f"{text!r} is not a variable; write it like NAME=VALUE")
     return name, value
 
 
 def _compiled(text: str, folder: Path) -> ToolSpec:
-    """The tool of a spec that is not written yet; what is wrong with it is reported, and ends the command."""
+    """Return the tool of a spec that is not written yet; print its errors and exit if there are any."""
     from toolc.compiler.decode.tool import decode  # start-up time
     from toolc.compiler.project.files import SpecFolder
     from toolc.document.loader import load_data
@@ -141,7 +141,7 @@ def _ask(tool: ToolSpec, timeout: float | None, engine: str | None) -> Offer:
 
 
 def _modeline(folder: Path) -> str:
-    """The line by which editors know the format: the schema of a folder above, or where ``init`` puts it."""
+    """Return the line with the schema for editors: that of a folder above, or where ``toolc init`` puts it."""
     here = folder.resolve()
     found = next((each / SCHEMA for each in (here, *here.parents) if (each / SCHEMA).is_file()), None)
     path = os.path.relpath(found, here) if found else f"../{SCHEMA}"
@@ -156,12 +156,12 @@ def _write(place: Path, text: str) -> None:
 
 
 def _check(place: Path) -> None:
-    """Say what was written, and what is wrong with it, which is then the plugin's own doing."""
+    """Compile the written spec and print its name and findings. Errors come from the description of the plugin."""
     from toolc.compiler.pipeline.compile import compile_specs  # start-up time
 
     compilation = compile_specs([place])
     print_findings(compilation.diagnostics, sys.stderr)
     if compilation.diagnostics.has_errors:
-        note(f"wrote {place}, which has errors: mend them there or in the plugin")
+        note(f"wrote {place}, which has errors; fix them in the spec or in the plugin")
         raise click.exceptions.Exit(FINDINGS)
     print(f"wrote {place}: {', '.join(sorted(tool.spec.name for tool in compilation.local))}")

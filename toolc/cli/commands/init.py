@@ -1,4 +1,4 @@
-"""``toolc init``: a small folder of specs to start from."""
+"""``toolc init``: create a small folder of specs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ repos:
 
 
 def ci_files(host: str) -> dict[str, str]:
-    """What ``--ci`` adds for a code host, ``github`` or ``gitlab``, by path. Raises ``UsageError``."""
+    """Return the files that ``--ci`` adds for ``github`` or ``gitlab``, by path. Raises ``UsageError``."""
     from toolc.data.paths import packaged_path  # start-up time
 
     templates = packaged_path("docs/guides/ci")
@@ -115,7 +115,7 @@ def _text(path: Path) -> str:
 
 
 def files() -> dict[str, str]:
-    """What is made, by path."""
+    """Return the files to create, by path."""
     from toolc.compiler.spec_schema.schema import as_text, spec_schema  # start-up time
 
     return {
@@ -130,29 +130,29 @@ def files() -> dict[str, str]:
 
 @click.command("init")
 @click.argument("directory", metavar="DIR")
-@click.option("--ci", "host", type=click.Choice(["github", "gitlab"]), help="Add the review of pull requests too.")
+@click.option("--ci", "host", type=click.Choice(["github", "gitlab"]), help="Add the configuration for CI.")
 def command(directory: str, host: str | None) -> None:
-    """Make a small folder of specs that builds and runs. Nothing that exists is touched."""
+    """Create a small folder of specs that builds and runs. Existing files are not changed."""
     folder = Path(directory)
-    made = files() | (ci_files(host) if host else {})
-    there = [path for path in made if (folder / path).exists() or (folder / path).is_symlink()]
+    texts = files() | (ci_files(host) if host else {})
+    there = [path for path in texts if (folder / path).exists() or (folder / path).is_symlink()]
     if there:
-        raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move them away")
+        raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move these files")
     written: list[Path] = []
     try:
-        for path, text in made.items():
+        for path, text in texts.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            # Exclusively, so that a file which appeared since is not overwritten either.
+            # Exclusive creation: a file that appeared since the check is not overwritten.
             with target.open("x", encoding="utf-8", newline="\n") as file:
                 written.append(target)
                 file.write(text)
     except OSError as error:
-        # What is half there would only be in the way of the next try.
+        # A partial result would block the next attempt.
         for target in written:
             target.unlink(missing_ok=True)
-        raise UsageError(f"{error.filename or directory} cannot be made: {error.strerror}") from None
-    print(f"made {', '.join(made)} in {directory}")
+        raise UsageError(f"{error.filename or directory} cannot be written: {error.strerror}") from None
+    print(f"created {', '.join(texts)} in {directory}")
     change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
     print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")
     if host:

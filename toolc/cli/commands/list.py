@@ -1,4 +1,4 @@
-"""``toolc list``: the tools of a registry or of specs."""
+"""``toolc list``: list the tools of a registry or of specs."""
 
 from __future__ import annotations
 

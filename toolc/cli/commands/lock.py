@@ -1,4 +1,4 @@
-"""``toolc lock``: write down what is approved, or tell what has moved since."""
+"""``toolc lock``: write the lock file of approved tools, or report differences from it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @click.command("lock")
 @click.argument("paths", nargs=-1, callback=named, metavar="[PATHS...]")
-@click.option("--check", is_flag=True, help="Write nothing; leave with 1 if anything is not what was approved.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
 @engine_option
 def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str | None) -> None:
-    """Write toolc.lock: one line for each tool of the specs at PATHS (the current folder if none).
+    """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder).
 
-    Whoever reviews a change of this file approves what it names; run, test and serve with --locked call nothing
-    else. Images and packages are named by digest, for which an engine is asked; --check asks none.
+    The review of a change of this file approves its tools; run, test and serve with --locked call no others. Images
+    and packages are listed with their digests, which an engine of this host provides; --check needs no engine.
     """
     from toolc.model.lock_file import Lock, changed_tools, lock_tools  # start-up time
 
@@ -44,13 +44,13 @@ def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str 
 
 
 def _pin(engine: str | None) -> Pin:
-    """What finds images and packages by an engine of this host."""
+    """Return a function that finds the digests of images and packages with an engine of this host."""
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
         from toolc.model.plan import Profile
         from toolc.model.spec.code_backends import PythonBackend
         from toolc.sandbox.images.metadata import approval_name
-        from toolc.sandbox.selection import select  # few tools have an image, and most specs are locked without
+        from toolc.sandbox.selection import select  # start-up time: few tools have an image
 
         spec = tool.spec
         packages = spec.backend.requirements if isinstance(spec.backend, PythonBackend) else ()
@@ -70,7 +70,7 @@ def _pin(engine: str | None) -> Pin:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write the file whole or not at all."""
+    """Replace the file atomically."""
     from toolc.model.errors import UsageError  # start-up time
 
     draft = path.with_name(f".{path.name}.draft")

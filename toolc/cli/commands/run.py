@@ -1,4 +1,4 @@
-"""``toolc run``: one call, its content on stdout, everything else on stderr."""
+"""``toolc run``: run one call; its content goes to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from toolc.cli.common import (
     user_configuration,
 )
 from toolc.cli.output.live import Live, LiveDisplay
-from toolc.cli.output.prompts import Question, Questions, confirmation, print_changes
-from toolc.cli.output.result import print_content, print_rest, print_timing
+from toolc.cli.output.prompts import CommitPrompt, Prompts, confirmation, print_changes
+from toolc.cli.output.result import print_content, print_details, print_timing
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,25 +34,27 @@ if TYPE_CHECKING:
 
 
 TOOL_FAILED: Final = 1
-"""The exit code where the tool ran, or was stopped, and its result is an error."""
+"""The exit code if the tool ran or was stopped, and its result is an error."""
 
 
 @click.command("run")
 @click.argument("target", metavar="TARGET")
-@click.option("--registry", metavar="FILE", help="Take TARGET for a tool's name in this registry.")
-@click.option("--args", metavar="JSON|@FILE|-", help="The arguments: a JSON object, a file of it, or stdin.")
-@click.option("--arg", "pairs", multiple=True, metavar="NAME=VALUE", help="One argument, typed by the schema.")
-@click.option("--workspace", metavar="DIR", default=".", help="The folder to work on.  [default: this one]")
+@click.option("--registry", metavar="FILE", help="Interpret TARGET as the name of a tool in this registry.")
+@click.option("--args", metavar="JSON|@FILE|-", help="The arguments: a JSON object, a file with one, or - for stdin.")
+@click.option(
+    "--arg", "pairs", multiple=True, metavar="NAME=VALUE", help="One argument; JSON unless its type is string."
+)
+@click.option("--workspace", metavar="DIR", default=".", help="The workspace.  [default: the current folder]")
 @engine_option
-@click.option("--timeout", callback=duration, metavar="10s", help="Lowers the spec's limit; never raises it.")
+@click.option("--timeout", callback=duration, metavar="10s", help="Lower the timeout of the spec. It cannot be raised.")
 @secrets_option
 @lock_options
 @policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
-@click.option("--events", "as_events", is_flag=True, help="Print events as they come, each a line of JSON.")
-@click.option("--yes", is_flag=True, help="Answer what would be asked: run it, and change the workspace.")
-@click.option("--explain-network", is_flag=True, help="Show each connection, and the line of the spec it is about.")
-@click.option("--timing", is_flag=True, help="Show where the time of the call went, on stderr.")
+@click.option("--events", "as_events", is_flag=True, help="Print events while the call runs, one JSON object per line.")
+@click.option("--yes", is_flag=True, help="Assume yes to all prompts.")
+@click.option("--explain-network", is_flag=True, help="Show each connection, with the line of the spec about it.")
+@click.option("--timing", is_flag=True, help="Print the duration of each phase of the call on stderr.")
 def command(  # noqa: PLR0913, PLR0917  one parameter per option
     target: str,
     registry: str | None,
@@ -71,14 +73,14 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     explain_network: bool,
     timing: bool,
 ) -> None:
-    """Run one call of a tool in a sandbox of its own.
+    """Run one call of a tool in a new sandbox.
 
-    TARGET is a spec file (SPEC#NAME where it holds several tools), or with --registry a tool's name.
-    The sandbox sees nothing of this machine but the workspace, if the tool asks for one.
+    TARGET is a spec file (SPEC#NAME if it has several tools) or, with --registry, the name of a tool. The sandbox has
+    access to nothing on this machine except the workspace, if the tool needs one.
     """
     started = time.perf_counter()
     if as_json and as_events:
-        raise UsageError("--json prints one result and --events many lines, of which the last holds it; choose one")
+        raise UsageError("--json and --events cannot be combined; the last line of --events has the result")
     from toolc.cli.arguments import find_registry, read_arguments
     from toolc.client.executor import Executor  # start-up time
     from toolc.client.serialization import result_to_json  # start-up time
@@ -99,10 +101,10 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
             _print_event(ToolEnd(name=tool.name, call_id="", result=refused))
         raise
     live = Live(_live_outputs(tool))
-    questions = Questions(live.close)
-    show = None if as_json else questions.behind(_print_event if as_events else live.show)
+    prompts = Prompts(live.close)
+    show = None if as_json else prompts.delaying(_print_event if as_events else live.show)
     load_ms = (time.perf_counter() - started) * 1000
-    question = Question(questions, yes=yes)
+    commit_prompt = CommitPrompt(prompts, yes=yes)
     configuration = user_configuration()
     executor = Executor(
         found,
@@ -111,8 +113,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
         timeout=timeout,
         configuration=configuration,
         secrets=secret_store(secrets, configuration),
-        approve_changes=question.ask(),
-        confirm=confirmation(questions, yes=yes),
+        approve_changes=commit_prompt.callback(),
+        confirm=confirmation(prompts, yes=yes),
         lock=lock,
         policy=policy,
     )
@@ -122,12 +124,12 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     if as_json:
         print(json.dumps(result_to_json(result), indent=2))
     elif as_events:
-        pass  # the last event was the result
+        pass  # the last event has the result
     elif ran:
         noted = live.shown("stderr")
         print_content(result, live.shown("stdout", "content"), noted)
-        print_rest(result, noted)
-        print_changes(result, listed=question.was_asked)
+        print_details(result, noted)
+        print_changes(result, listed=commit_prompt.was_asked)
     else:
         note(result.text)
     if explain_network and ran:
@@ -141,17 +143,17 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
 
 
 def _live_outputs(tool: ToolSpec) -> dict[Stream, LiveDisplay]:
-    """Which streams are shown as they come: what the result begins with, and to a person all that is said."""
+    """Return the streams to show during the call: the start of the result and, on a terminal, everything."""
     limit = tool.sandbox.limits.output_bytes // 2
     outputs: dict[Stream, LiveDisplay] = {}
     if tool.retry:
-        return outputs  # an attempt that another one follows is no part of the result
+        return outputs  # output of a failed attempt is not part of the result
     result = tool.result
     if result.format == "text" and not result.select and not result.template:
         if tool.backend.tag == "shell":
             outputs["stdout"] = LiveDisplay(limit, sys.stdout)
         elif sys.stdout.isatty():
-            # Whether it is the result depends on what the function returns; a person will see.
+            # The return value decides whether this is the result, so show it only to a user.
             outputs["content"] = LiveDisplay(limit, sys.stdout)
     if sys.stderr.isatty():
         outputs["stderr"] = LiveDisplay(limit, sys.stderr)

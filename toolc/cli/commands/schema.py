@@ -1,4 +1,4 @@
-"""``toolc schema``: what editors check and complete specs with."""
+"""``toolc schema``: print the JSON Schema of specs, for editors."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import click
 
 
 @click.command("schema")
-@click.option("--project", is_flag=True, help="The schema of the project file, toolc.yaml or toolc.toml.")
+@click.option("--project", is_flag=True, help="Print the schema of the project file, toolc.yaml or toolc.toml.")
 def command(project: bool) -> None:
     """Print the JSON Schema (2020-12) of spec files.
 
-    Write it to a file of your repository, and name that in a spec's first line. In YAML, for editors that
-    use yaml-language-server: "# yaml-language-server: $schema=../.toolc-schema.json". In TOML, for taplo:
-    "#:schema ../.toolc-schema.json".
+    Write it to a file in your repository, and refer to it in the first line of a spec. In YAML, for editors that use
+    yaml-language-server: "# yaml-language-server: $schema=../.toolc-schema.json". In TOML, for taplo: "#:schema
+    ../.toolc-schema.json".
     """
     from toolc.compiler.spec_schema.schema import as_text, project_schema, spec_schema  # start-up time
 

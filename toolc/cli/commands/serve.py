@@ -1,4 +1,4 @@
-"""``toolc serve``: tools for a program that starts this command and talks to it over stdio."""
+"""``toolc serve``: serve tools over stdio to the program that started the command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolc.cli.common import (
     open_registry,
     policy_option,
     refuse_disallowed,
-    refuse_moved,
+    refuse_unapproved,
     secret_store,
     secrets_option,
     user_configuration,
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     "plugins",
     multiple=True,
     metavar="NAME",
-    help="Offer this tool to a host of plugins, and no MCP; several times for a plugin of several tools.",
+    help="Serve this tool to a plugin host instead of MCP. May be repeated.",
 )
 @click.option(
     "--toolset",
     "toolsets",
     multiple=True,
     metavar="NAME",
-    help="Offer the tools of this toolset, and no others; several times for those of several.",
+    help="Serve only the tools of this toolset. May be repeated.",
 )
-@click.option("--workspace", metavar="DIR", help="The folder that tools work on; there is no default.")
+@click.option("--workspace", metavar="DIR", help="The workspace of calls. There is no default.")
 @engine_option
 @secrets_option
 @lock_options
@@ -64,9 +64,9 @@ def command(  # noqa: PLR0913  one parameter per option
     lock_file: str | None,
     policy_file: str | None,
 ) -> None:
-    """Offer tools to an MCP client over stdin and stdout.
+    """Serve tools to an MCP client over stdin and stdout.
 
-    TARGET is a spec file, a folder of them, or a registry.json. The command ends when its input does.
+    TARGET is a spec file, a folder of specs, or a registry.json. The command exits at the end of its input.
     """
     serve = _as_plugin if plugins else _mcp()
     from toolc.client.executor import Executor  # start-up time
@@ -76,7 +76,7 @@ def command(  # noqa: PLR0913  one parameter per option
     policy = central_policy(policy_file)
     registry = open_registry(target)
     if lock is not None:
-        refuse_moved(lock, registry)
+        refuse_unapproved(lock, registry)
     if policy is not None:
         refuse_disallowed(policy, registry)
     if toolsets:
@@ -96,7 +96,7 @@ def command(  # noqa: PLR0913  one parameter per option
         secrets=store,
         lock=lock,
         policy=policy,
-        # A host of plugins asks for the tools that it has named, and for no other.
+        # A plugin host calls only the tools that it names.
         keep_results=not plugins and READ_RESULT not in registry,
     ) as executor:
         serve(executor)
@@ -109,7 +109,7 @@ def _as_plugin(executor: Executor) -> None:
 
 
 def _mcp() -> Callable[[Executor], None]:
-    """What serves MCP. Raises ``MissingExtraError``."""
+    """Return the function that serves MCP. Raises ``MissingExtraError``."""
     try:
         from toolc.serve.mcp import make_server  # an optional extra
         from toolc.serve.mcp_stdio import serve_stdio
@@ -121,20 +121,20 @@ def _mcp() -> Callable[[Executor], None]:
 
 
 def check_workspace(registry: Registry, workspace: Path | None) -> None:
-    """Refuse a workspace that no call could have, or its absence where tools need one. Raises ``UsageError``."""
+    """Raise ``UsageError`` if the workspace cannot be used, or is missing and a tool needs one."""
     if workspace is not None:
         mount(workspace, "ro")
         return
     needing = [tool.name for tool in registry if tool.sandbox.workspace != "none"]
     if needing:
         raise UsageError(
-            f"{', '.join(needing)}: these tools work on a folder, and serve takes none by itself; "
-            "say which one they may use with: --workspace DIR"
+            f"{', '.join(needing)}: these tools need a workspace, and toolc serve has no default; "
+            "set it with: --workspace DIR"
         )
 
 
 def check_ready(registry: Registry) -> None:
-    """Refuse to offer a model tools that no call could run. Raises ``UsageError``."""
+    """Raise ``UsageError`` if a tool uses a feature that this host does not support."""
     reasons = [reason for tool in registry if (reason := unsupported_features(tool))]
     if reasons:
-        raise UsageError("\n".join([*reasons, "serve a file, or SPEC#NAME, without these tools"]))
+        raise UsageError("\n".join([*reasons, "serve a file or SPEC#NAME without these tools"]))

@@ -1,4 +1,4 @@
-"""``toolc test``: the tests that specs hold, each call in a sandbox and a workspace of its own."""
+"""``toolc test``: run the tests in specs, each call in a new sandbox and workspace."""
 
 from __future__ import annotations
 
@@ -40,10 +40,14 @@ if TYPE_CHECKING:
 
 @click.command("test")
 @click.argument("targets", nargs=-1, required=True, callback=named, metavar="TARGETS...")
-@click.option("--tool", "names", multiple=True, metavar="PATTERN", help="Only tools of such names: word_*.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tools that have this tag.")
+@click.option("--tool", "names", multiple=True, metavar="PATTERN", help="Test only tools with these names: word_*.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Test only tools with this tag.")
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many at a time.  [default: one a processor]"
+    "-j",
+    "--jobs",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Number of parallel tests.  [default: one per processor]",
 )
 @click.option(
     "--format",
@@ -51,9 +55,9 @@ if TYPE_CHECKING:
     type=click.Choice(["text", "json", "junit"]),
     default="text",
     show_default=True,
-    help="How the tests are told; all but text go to stdout, alone.",
+    help="Output format. Formats other than text are the only output on stdout.",
 )
-@click.option("--update", is_flag=True, help="Write what came of them into the specs, as what is expected.")
+@click.option("--update", is_flag=True, help="Write the results of failed tests into the specs.")
 @engine_option
 @secrets_option
 @lock_options
@@ -71,27 +75,30 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     lock_file: str | None,
     policy_file: str | None,
 ) -> None:
-    """Run the tests that tools hold, each call in a sandbox and a workspace of its own.
+    """Run the tests in specs, each call in a new sandbox and workspace.
 
-    TARGETS are spec files, folders of them, or a build's registry.json; SPEC#NAME takes one tool. Tests get no
-    secrets but those of --secrets.
+    TARGETS are spec files, folders of specs, or a registry.json; SPEC#NAME selects one tool. Tests receive only the
+    secrets of --secrets.
     """
     from toolc.testing.cases import CaseFilter, find_cases  # start-up time
 
     found = find_cases(targets, CaseFilter(names=names, tags=tags), _compile)
     if update and not all(case.located for case in found.cases):
-        raise UsageError("--update writes into specs, and a registry is none; name the specs it was built from")
+        raise UsageError("--update changes specs and cannot change a registry; pass the specs it was built from")
     bounds = _Bounds(approved(lock_file, locked=locked), central_policy(policy_file))
     make = _maker(engine, secrets, bounds)
     tested = _run(found, make, jobs or os.cpu_count() or 1, format_name)
     _report(tested, found, format_name)
-    left = _update(tested) if update else tested
-    _leave(left)
+    if update:
+        from toolc.testing.updates import update as update_specs  # start-up time
+
+        tested = update_specs(tested, note)
+    _exit_with_worst(tested)
 
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """What may be called at all."""
+    """The restrictions on calls."""
 
     lock: Lock | None
     policy: Policy | None
@@ -105,7 +112,7 @@ def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Executor
     store = secret_store(secrets, configuration, only_given=True)
 
     def make(case: Case, workspace: Path) -> Executor:
-        # Nobody is asked: the workspace is the test's own, and who wrote the test wants the call.
+        # No prompts: the workspace is temporary, and the author of the test requests the call.
         return Executor(
             case.registry,
             workspace=workspace,
@@ -122,7 +129,7 @@ def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Executor
 
 
 def _run(found: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> list[Tested]:
-    """Run the tests and tell of each, in order; on a terminal a bar says how many are over."""
+    """Run the tests and print each result in order; on a terminal, show a progress bar."""
     from toolc.cli.output.live import Progress
     from toolc.testing.reports import as_line  # start-up time
     from toolc.testing.runner import run_cases
@@ -139,20 +146,20 @@ def _run(found: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> 
 
 
 class ProgressBar:
-    """How many tests are over, drawn below what is printed; nothing where there is no terminal."""
+    """The number of finished tests, drawn below other output. Without a terminal nothing is drawn."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         from threading import Lock  # start-up time
 
         self._progress = progress
         self._total = total
-        self._over = self._failed = 0
+        self._finished = self._failed = 0
         self._lock = Lock()
 
     def note(self, tested: Tested) -> None:
-        """One more is over. From any thread."""
+        """Count a finished test. May be called from any thread."""
         with self._lock:
-            self._over += 1
+            self._finished += 1
             self._failed += tested.verdict != "passed"
             self._draw()
 
@@ -165,7 +172,7 @@ class ProgressBar:
             self._draw()
 
     def close(self) -> None:
-        """Take it away."""
+        """Remove the bar."""
         with self._lock:
             if self._progress:
                 self._progress.clear()
@@ -174,7 +181,7 @@ class ProgressBar:
     def _draw(self) -> None:
         if self._progress:
             failed = f", {self._failed} failed" if self._failed else ""
-            self._progress.report(100 * self._over / self._total, f"{self._over} of {self._total}{failed}")
+            self._progress.report(100 * self._finished / self._total, f"{self._finished} of {self._total}{failed}")
             self._progress.draw()
 
 
@@ -190,19 +197,12 @@ def _report(tested: Sequence[Tested], found: CaseSet, format_name: str) -> None:
             print(reports.as_summary(tested, found.untested))
 
 
-def _update(tested: Sequence[Tested]) -> list[Tested]:
-    """Write into the specs what came of tests that failed; returns those that still do."""
-    from toolc.testing.updates import update  # only where somebody asks for it
-
-    return update(tested, note)
-
-
 def _compile(paths: tuple[str, ...]) -> Compilation:
     return compile_or_exit(paths, to=sys.stderr, code=FINDINGS)
 
 
-def _leave(tested: Sequence[Tested]) -> None:
-    """Leave with the worst that came of a test: no sandbox, what could not run, what failed."""
+def _exit_with_worst(tested: Sequence[Tested]) -> None:
+    """Exit with the status of the worst result: no sandbox, a test that could not run, a failure; or return."""
     errors = [each.error for each in tested if each.error is not None]
     if any(isinstance(error, InfrastructureError) for error in errors):
         raise click.exceptions.Exit(InfrastructureError.exit_code)

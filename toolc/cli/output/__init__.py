@@ -8,6 +8,6 @@ confirmation and lists the files that a call changed, ``result`` prints a result
 May import: every package below ``toolc.cli``. The modules of ``toolc.cli`` import this package.
 
 Public names: ``exit_code`` (``failure``); ``Live``, ``LiveDisplay``, ``Progress`` (``live``); ``confirmation``,
-``print_changes``, ``Question``, ``Questions`` (``prompts``); ``explain``, ``print_content``, ``print_rest``,
+``print_changes``, ``CommitPrompt``, ``Prompts`` (``prompts``); ``explain``, ``print_content``, ``print_details``,
 ``print_timing`` (``result``); ``tool_text`` (``tool``).
 """

@@ -22,124 +22,124 @@ if TYPE_CHECKING:
     from toolc.model.result import ToolResult
 
 
-class Questions:
-    """The user at the terminal. ``make_room`` clears other output from the screen."""
+class Prompts:
+    """Prompts on the terminal, one at a time. ``make_room`` clears other output from the screen."""
 
     def __init__(self, make_room: Callable[[], None]) -> None:
         self._make_room = make_room
-        self._one = Lock()
+        self._turn = Lock()
         self._screen = Lock()
         self._is_asking = False
-        self._held: list[Callable[[], None]] = []
+        self._delayed: list[Callable[[], None]] = []
 
     @property
-    def can_be_asked(self) -> bool:
-        """Whether a user can be asked."""
+    def is_available(self) -> bool:
+        """Whether stdin and stderr are terminals."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
-    def ask(self, shown: Sequence[str], question: str) -> bool:
+    def ask(self, lines: Sequence[str], question: str) -> bool:
         """Show some lines and ask; the default answer is no. Other output waits for the answer."""
-        with self._one:
+        with self._turn:
             with self._screen:
                 self._make_room()
                 self._is_asking = True
             try:
-                for line in shown:
+                for line in lines:
                     print(escape_for_terminal(line), file=sys.stderr)
                 return click.confirm(f"toolc: {escape_for_terminal(question)}", default=False, err=True)
             finally:
-                self._go_on()
+                self._resume()
 
-    def behind(self, listener: Listener) -> Listener:
+    def delaying(self, listener: Listener) -> Listener:
         """Return a listener that delays events during a question until it is answered."""
 
         def listen(event: Event) -> None:
             with self._screen:
                 if self._is_asking:
-                    self._held.append(partial(listener, event))
+                    self._delayed.append(partial(listener, event))
                 else:
                     listener(event)
 
         return listen
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         with self._screen:
             self._is_asking = False
-            held, self._held = self._held, []
-            for tell in held:
-                tell()
+            delayed, self._delayed = self._delayed, []
+            for deliver in delayed:
+                deliver()
 
 
-def confirmation(questions: Questions, *, yes: bool) -> Confirm | None:
+def confirmation(prompts: Prompts, *, yes: bool) -> Confirm | None:
     """Return the confirmation callback; None if no user can be asked. ``yes`` confirms in advance."""
     from toolc.model.call import Allow, Deny  # start-up time
 
     def ask(call: BoundCall) -> Allow | Deny:
         shown = json.dumps(call.arguments, indent=2, ensure_ascii=False)
-        question = f"{call.tool.name} asks before it runs. Run it with these arguments?"
-        return Allow() if questions.ask([f"{call.tool.name} {shown}"], question) else Deny()
+        question = f"{call.tool.name} needs confirmation. Run it with these arguments?"
+        return Allow() if prompts.ask([f"{call.tool.name} {shown}"], question) else Deny()
 
     if yes:
         return lambda _: Allow()
-    return ask if questions.can_be_asked else None
+    return ask if prompts.is_available else None
 
 
-MOST_SHOWN: Final = 20
+MAX_SHOWN: Final = 20
 """How many changes are shown; the rest are counted."""
 
 _SIGNS: Final[dict[Action, str]] = {"added": "+", "changed": "~", "deleted": "-"}
 
 
-class Question:
-    """The question whether the changes of one call may be committed."""
+class CommitPrompt:
+    """Asks whether to commit the changes of one call."""
 
-    def __init__(self, questions: Questions, *, yes: bool) -> None:
-        """Create the question; ``yes`` is an answer given in advance."""
-        self._questions = questions
+    def __init__(self, prompts: Prompts, *, yes: bool) -> None:
+        """Create the prompt; with ``yes`` the answer is yes without asking."""
+        self._prompts = prompts
         self._yes = yes
         self.was_asked = False
 
-    def ask(self) -> ApproveChanges | None:
+    def callback(self) -> ApproveChanges | None:
         """Return the callback that decides; None if no user can be asked."""
         if self._yes:
             return lambda _: True
-        return self._ask if self._questions.can_be_asked else None
+        return self._ask if self._prompts.is_available else None
 
     def _ask(self, proposal: Proposal) -> bool:
         """Show what the tool would change, and ask."""
         self.was_asked = True
-        changes = proposal.changes[:MOST_SHOWN]
+        changes = proposal.changes[:MAX_SHOWN]
         lines = [_line(_SIGNS[change.action], change.shown_path, _about(change)) for change in changes]
         lines += _rest(len(proposal.changes))
         would = f"{proposal.tool} would make {_count(len(proposal.changes))} in {proposal.workspace}."
-        return self._questions.ask(lines, f"{would} Do it?")
+        return self._prompts.ask(lines, f"{would} Do it?")
 
 
 def print_changes(result: ToolResult, *, listed: bool) -> None:
     """Print on stderr what the call changed, unless already ``listed``, and whether it was committed."""
-    told = result.details.get("changes")
-    if not isinstance(told, dict):
+    changes = result.details.get("changes")
+    if not isinstance(changes, dict):
         return
-    total = told.get("total")
+    total = changes.get("total")
     assert isinstance(total, int)
     if not listed:
-        _print_listed(told)
+        _print_changes(changes)
         for line in _rest(total):
             print(line, file=sys.stderr)
-    if told.get("committed") is True:
+    if changes.get("committed") is True:
         note(f"the workspace has {_count(total)}")
     elif result.is_error:
         note(f"the workspace is as it was, without {_count(total)}")
-        if told.get("reason") == NO_APPROVER:
-            note("to be asked, run it on a terminal; to allow it at once: toolc run --yes ...")
+        if changes.get("reason") == NO_APPROVER:
+            note("run the command on a terminal to be asked, or add --yes to allow the changes")
     else:
-        note(escape_for_terminal(f"the workspace is as it was: {told.get('reason')}"))
+        note(escape_for_terminal(f"the workspace is as it was: {changes.get('reason')}"))
 
 
-def _print_listed(told: JsonObject) -> None:
-    left = MOST_SHOWN
+def _print_changes(changes: JsonObject) -> None:
+    left = MAX_SHOWN
     for action, sign in _SIGNS.items():
-        listed = told.get(action)
+        listed = changes.get(action)
         for change in listed[:left] if isinstance(listed, list) else []:
             assert isinstance(change, dict)
             left -= 1
@@ -164,7 +164,7 @@ def _line(sign: str, path: str, about: str) -> str:
 
 
 def _rest(total: int) -> list[str]:
-    return [f"  and {total - MOST_SHOWN} more"] if total > MOST_SHOWN else []
+    return [f"  and {total - MAX_SHOWN} more"] if total > MAX_SHOWN else []
 
 
 def _count(number: int) -> str:

@@ -30,13 +30,13 @@ def print_content(result: ToolResult, shown: str, noted: str) -> None:
     terminal = sys.stdout.isatty()
     for block in _joined(result.content) if shown else result.content:
         if isinstance(block, Text):
-            text = _not_shown(block.text, shown)
-            text = _not_noted(text, noted) if terminal else text
+            text = _remaining_text(block.text, shown)
+            text = _without_stderr(text, noted) if terminal else text
             ended = not terminal or (text or block.text).endswith("\n")
             write(text if ended else text + "\n", sys.stdout)
         elif terminal:
             what = {Image: "an image", Audio: "a recording"}.get(type(block), "a file")
-            note(f"{what} of {len(block.data)} bytes ({block.mime_type}); to keep it write: toolc run ... > FILE")
+            note(f"{what} of {len(block.data)} bytes ({block.mime_type}); to save it: toolc run ... > FILE")
         else:
             sys.stdout.buffer.write(block.data)
     sys.stdout.buffer.flush()
@@ -50,7 +50,7 @@ def _joined(content: tuple[Content, ...]) -> tuple[Content, ...]:
     return (Text("".join(texts)), *(block for block in content if not isinstance(block, Text)))
 
 
-def _not_shown(text: str, shown: str) -> str:
+def _remaining_text(text: str, shown: str) -> str:
     """Return what of a result's text is still to be printed after ``shown``."""
     from toolc.runtime.sandboxed.plugin_description import STDOUT_SO_FAR  # start-up time
 
@@ -64,7 +64,7 @@ def _not_shown(text: str, shown: str) -> str:
     return f"{gap}{text}"
 
 
-def _not_noted(text: str, noted: str) -> str:
+def _without_stderr(text: str, noted: str) -> str:
     """Return ``text`` without the repeated stderr of a failure that is already on the screen."""
     said = noted.rstrip()
     if not said:
@@ -73,7 +73,7 @@ def _not_noted(text: str, noted: str) -> str:
     return rest.removeprefix("\n") if noted.endswith("\n") else rest
 
 
-def print_rest(result: ToolResult, noted: str) -> None:
+def print_details(result: ToolResult, noted: str) -> None:
     """Print what is for the user and not for a model: the tool's output, its failure, and the engine.
 
     ``noted`` of stderr is on the terminal already.
@@ -104,7 +104,7 @@ def print_timing(result: ToolResult, load_ms: float) -> None:
         print(f"{name:<8}{value:>10.1f} ms", file=sys.stderr)
 
 
-UNSEEN: Final = "a name that no entry covers has no address in there, so only programs that use the proxy are heard of"
+UNSEEN: Final = "names without an entry do not resolve in the sandbox, so only programs that use the proxy are listed"
 
 
 def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | None) -> None:
@@ -117,11 +117,11 @@ def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | Non
     found = [each for each in attempts if isinstance(each, dict)] if isinstance(attempts, list) else []
     if not found:
         allowed = ", ".join(format_destination(each) for each in tool.sandbox.network.allow)
-        note(f"the tool asked for no connection; {UNSEEN}" if allowed else "the tool may connect to nothing")
+        note(f"the tool opened no connection; {UNSEEN}" if allowed else "the tool has no network access")
     for attempt in found:
         note(escape_for_terminal(_line(attempt, spec)))
     if unlisted := result.details.get("network_not_listed"):
-        note(f"and {unlisted} connections more")
+        note(f"and {unlisted} more connections")
 
 
 def _line(attempt: JsonObject, spec: _Lines | _NoLines) -> str:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
 
 
-_WORDS: Final = {
+_LABELS: Final = {
     "tools": "calls",
-    "missing": "calls, but has not",
+    "missing": "calls, but lacks",
     "hosts": "connects to",
     "secrets": "has the secret",
     "workspaces": "workspace",
@@ -47,14 +47,14 @@ def tool_text(tool: RegisteredTool, granted: Permissions) -> str:
     lines = [f"{spec.name} ({spec.backend.tag})" + (f": {spec.label}" if spec.label else "")]
     lines += [f"  {line}" for line in spec.description.strip().splitlines()]
     lines += ["", "parameters", *_parameters(spec)]
-    lines += ["", "a call", *_granted(granted)]
+    lines += ["", "a call", *_permissions(granted)]
     lines += ["", f"surface {tool.surface_digest}", f"effect  {tool.effect_digest}"]
     return "".join(f"{escape_for_terminal(line.rstrip())}\n" for line in lines)
 
 
 def _parameters(tool: ToolSpec) -> Iterator[str]:
     parameters = tool.parameters
-    rows = [(name, _about(schema)) for name, schema in parameters.properties.items()]
+    rows = [(name, _type_and_default(schema)) for name, schema in parameters.properties.items()]
     width = max((len(name) for name, _ in rows), default=0)
     for name, about in rows:
         yield f"  {name:<{width}}  {about}{', required' if name in parameters.required else ''}"
@@ -62,18 +62,18 @@ def _parameters(tool: ToolSpec) -> Iterator[str]:
         yield "  none"
 
 
-def _about(schema: JsonObject) -> str:
+def _type_and_default(schema: JsonObject) -> str:
     kind = schema.get("type", "anything")
     words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
     default = json.dumps(schema["default"], ensure_ascii=False) if "default" in schema else ""
     return words + (f", by default {default}" if default else "")
 
 
-def _granted(granted: Permissions) -> Iterator[str]:
+def _permissions(granted: Permissions) -> Iterator[str]:
     rows: list[tuple[str, str, str]] = []
     for part in fields(granted):
         values: tuple[Grant[object], ...] = getattr(granted, part.name)
-        words = [_WORDS[part.name], *[""] * len(values)]
+        words = [_LABELS[part.name], *[""] * len(values)]
         rows += [(word, format_permissions(each.value), _by(each)) for word, each in zip(words, values, strict=False)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return (f"  {words:<{widths[0]}}  {value:<{widths[1]}}  {by}" for words, value, by in rows)
@@ -106,7 +106,7 @@ def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
         return found[0]
     names = [tool.spec.name for tool in found or compilation.located]
     if name is None:
-        raise UsageError(f"{target} holds {len(found)} tools; say which: {target}#{'|'.join(names)}")
+        raise UsageError(f"{target} has {len(found)} tools; select one: {target}#{'|'.join(names)}")
     hint = suggestion(name, names) or f"there are: {quote_names(names)}"
     raise UsageError(f"there is no tool {name!r} in {', '.join(map(str, map(Path, paths)))}; {hint}")
 

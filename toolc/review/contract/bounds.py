@@ -102,7 +102,7 @@ def _bound(
     where = (*route, keyword)
     if before is None and after is not None:
         if after[1:] != _IMPLIED.get(keyword, ()):
-            words = f"{place(route)} has a {keyword}, {short(now)}, where there was none"
+            words = f"{place(route)} now has the {keyword} {short(now)}"
             direction = Direction.WIDER if _allows_more(keyword, after) else Direction.NARROWER
             yield SchemaChange(aspect, direction, where, words, was, now, is_sure=False)
     elif before is not None and after is None:
@@ -112,7 +112,7 @@ def _bound(
     elif before and after and before[1:] != after[1:]:
         is_narrower = (after[1] * sign, after[2]) < (before[1] * sign, before[2])
         direction = Direction.NARROWER if is_narrower else Direction.WIDER
-        words = f"{place(route)}: {keyword} went from {short(was)} to {short(now)}"
+        words = f"{place(route)}: {keyword} changed from {short(was)} to {short(now)}"
         yield SchemaChange(aspect, direction, where, words, was, now)
 
 
@@ -147,7 +147,7 @@ def _multiple(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Schema
         return
     where = (*route, "multipleOf")
     before, after = _number(was), _number(now)
-    words = f"{place(route)}: multipleOf went from {short(was)} to {short(now)}"
+    words = f"{place(route)}: multipleOf changed from {short(was)} to {short(now)}"
     if before is None or (after is not None and after % before == 0):
         yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, words, was, now)
     elif after is None or before % after == 0:
@@ -169,14 +169,14 @@ def _text(
         return
     where = (*route, keyword)
     if was is None:
-        words = f"{place(route)} must now fit the {keyword} {short(now)}"
+        words = f"{place(route)} must now match the {keyword} {short(now)}"
         yield SchemaChange(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_sure)
     elif now is None:
         yield SchemaChange(
             aspect, Direction.WIDER, where, f"{place(route)} has no {keyword} any more", was, now, is_sure=is_sure
         )
     else:
-        words = f"{place(route)}: the {keyword} went from {short(was)} to {short(now)}"
+        words = f"{place(route)}: the {keyword} changed from {short(was)} to {short(now)}"
         is_content = aspect is Aspect.CONTENT
         yield SchemaChange(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_content)
         yield SchemaChange(aspect, Direction.WIDER, where, words, was, now, is_sure=is_content)
@@ -191,7 +191,7 @@ def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaC
     elif "default" not in new:
         words = f"{place(route)} has no default any more; it was {short(was)}"
     else:
-        words = f"{place(route)}: the default went from {short(was)} to {short(now)}"
+        words = f"{place(route)}: the default changed from {short(was)} to {short(now)}"
     yield SchemaChange(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), words, was, now)
 
 

@@ -40,9 +40,9 @@ ADDED: Final = "CON312"
 def tool_changes(pair: ToolPair) -> Iterator[ToolChange]:
     """Yield the changes of the tool itself, apart from its schemas."""
     if pair.old is None and pair.new is not None:
-        yield _change(pair, ADDED, "compatible", "the tool is new", ("name",), None, pair.new.spec.name)
+        yield _change(pair, ADDED, "compatible", "the tool was added", ("name",), None, pair.new.spec.name)
     elif pair.new is None and pair.old is not None:
-        words = "the tool is gone: a call of it is refused"
+        words = "the tool was removed: calls fail"
         yield _change(pair, REMOVED, "breaking", words, ("name",), pair.old.spec.name, None)
     elif pair.old and pair.new:
         yield from _kept(pair, pair.old.spec, pair.new.spec)
@@ -52,23 +52,23 @@ def _kept(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
     if old.name != new.name:
         has_alias = old.name in new.aliases
         words = f"probably renamed from {old.name} ({pair.why}); " + (
-            "the old name still works" if has_alias else f"a call of {old.name} is refused: add it to aliases"
+            "the old name still works" if has_alias else f"calls of {old.name} fail: add it to aliases"
         )
         grade: Grade = "compatible" if has_alias else "breaking"
         renamed = _change(pair, RENAMED, grade, words, ("name",), old.name, new.name)
         yield replace(renamed, direction="" if has_alias else "narrower")
     for alias in old.aliases:
         if alias not in new.aliases and alias != new.name:
-            words = f"the alias {alias} is gone: a call by it is refused"
+            words = f"the alias {alias} was removed: calls with it fail"
             yield _change(pair, ALIAS, "breaking", words, ("aliases",), alias, None)
     if old.backend.tag != new.backend.tag:
-        words = f"calls are made another way: {old.backend.tag} before, {new.backend.tag} now"
+        words = f"the backend changed from {old.backend.tag} to {new.backend.tag}"
         yield _change(pair, BACKEND, "breaking", words, ("backend",), old.backend.tag, new.backend.tag)
     if old.result.format != new.result.format:
-        words = f"results are {new.result.format} now, {old.result.format} before"
+        words = f"the result format changed from {old.result.format} to {new.result.format}"
         yield _change(pair, CONTENT, "breaking", words, ("result", "format"), old.result.format, new.result.format)
     if _errors(old) != _errors(new):
-        words = "failures are told by other kinds"
+        words = "errors are mapped to other kinds"
         yield _change(pair, ERRORS, "breaking", words, ("backend",), _words(_errors(old)), _words(_errors(new)))
     yield from _limits(pair, old, new)
     yield from _annotations(pair, old, new)
@@ -83,7 +83,7 @@ def _limits(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange
         (OUTPUT, "output", before.output_bytes, after.output_bytes, "bytes"),
     ):
         if now < was:
-            words = f"a call may {'take less time' if number == TIME else 'answer less'}"
+            words = "the timeout is shorter" if number == TIME else "the output limit is lower"
             route = ("sandbox", "limits", key)
             yield _change(pair, number, "breaking", words, route, f"{was} {unit}", f"{now} {unit}")
 
@@ -92,7 +92,7 @@ def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolC
     for name in ("read_only", "destructive", "idempotent", "open_world"):
         was, now = getattr(old.annotations, name), getattr(new.annotations, name)
         if was != now:
-            words = f"the hint {name} is another"
+            words = f"the annotation {name} changed"
             yield _change(pair, ANNOTATION, "warning", words, ("annotations", name), _HINTS[was], _HINTS[now])
 
 
@@ -147,7 +147,7 @@ def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
 
 def _result_schema(old: Reviewed, new: Reviewed) -> ToolChange:
     is_gone = new.spec.result_schema is None
-    words = "results are no longer promised to fit a schema" if is_gone else "results now fit a schema"
+    words = "the result schema was removed" if is_gone else "a result schema was added"
     route = ("result", "schema")
     return ToolChange(
         kind="contract",
@@ -159,7 +159,7 @@ def _result_schema(old: Reviewed, new: Reviewed) -> ToolChange:
         after=_shown(new.spec.result_schema),
         old=old.span(*route),
         new=new.span(*route),
-        no_witness="any result is one" if is_gone else "",
+        no_witness="any result is a counterexample" if is_gone else "",
     )
 
 
@@ -227,7 +227,7 @@ def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChan
             kind="contract",
             rule=RULE,
             grade="warning",
-            message=f"the tool is in the toolset {name} now" if is_in else f"the tool left the toolset {name}",
+            message=f"the tool joined the toolset {name}" if is_in else f"the tool left the toolset {name}",
             path=("toolsets", name),
             before=None if is_in else name,
             after=name if is_in else None,

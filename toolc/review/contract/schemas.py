@@ -38,12 +38,12 @@ def _properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterato
             yield from compare(old.inner(before[name]), new.inner(after[name]), where)
         elif name in after:
             direction = Direction.WIDER if is_closed(old.schema) else Direction.NARROWER
-            words = f"{place(where)} is new"
+            words = f"{place(where)} was added"
             yield SchemaChange(Aspect.PROPERTY_ADDED, direction, where, words, None, after[name], is_sure=False)
         else:
             is_refused = is_closed(new.schema)
             direction = Direction.NARROWER if is_refused else Direction.WIDER
-            words = f"{place(where)} is gone" + (", and other names are refused" if is_refused else "")
+            words = f"{place(where)} was removed" + (", and other names are rejected" if is_refused else "")
             yield SchemaChange(Aspect.PROPERTY_REMOVED, direction, where, words, before[name], None, is_sure=is_refused)
 
 
@@ -58,11 +58,11 @@ def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Schema
     for name in after:
         if name not in before:
             where = (*route, "properties", name)
-            words = f"{place(where)} is now required" if name in had else f"{place(where)} is new and required"
+            words = f"{place(where)} is now required" if name in had else f"{place(where)} was added and is required"
             yield _requirement(Direction.NARROWER, name, route, words, before, after)
     for name in before:
         if name not in after:
-            words = f"{place((*route, 'properties', name))} may now be left out"
+            words = f"{place((*route, 'properties', name))} is now optional"
             yield _requirement(Direction.WIDER, name, route, words, before, after)
 
 
@@ -78,7 +78,7 @@ def _others(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sc
     where = (*route, "additionalProperties")
     if (was is False) != (now is False):
         direction = Direction.NARROWER if now is False else Direction.WIDER
-        words = f"{place(route)} {'no longer takes' if now is False else 'now takes'} names that are not listed"
+        words = f"{place(route)} {'no longer allows' if now is False else 'now allows'} other properties"
         yield SchemaChange(Aspect.CLOSED, direction, where, words, was, now)
     elif was is not False:
         yield from compare(old.inner(was), new.inner(now), where)
@@ -101,10 +101,10 @@ def _named(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sch
                 yield from _named_or_not(name, old.schema, new.schema, where)
                 continue
             if name not in before or (name in after and _exceeds(now, was)):
-                words = f"{place(route)} has another condition, in {keyword}"
+                words = f"{place(route)} has a new condition, in {keyword}"
                 yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
             if name not in after or (name in before and keyword == "dependentRequired" and _exceeds(was, now)):
-                words = f"{place(route)} has one condition less, in {keyword}"
+                words = f"{place(route)} has lost a condition, in {keyword}"
                 yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
 
 
@@ -114,11 +114,11 @@ def _named_or_not(name: str, old: JsonObject, new: JsonObject, where: Route) -> 
     The names that match it are now subject to another rule.
     """
     was, now = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
-    words = f"{place(where[:-2])}: names that fit {short(name)} may now hold"
+    words = f"{place(where[:-2])}: names that match {short(name)} now allow"
     is_refused, was_refused = name in map_under(old, "patternProperties") and is_closed(new), is_closed(old)
     for direction, verb, is_sure in (
-        (Direction.NARROWER, "less", is_refused),
-        (Direction.WIDER, "more", was_refused and not is_refused),
+        (Direction.NARROWER, "fewer values", is_refused),
+        (Direction.WIDER, "more values", was_refused and not is_refused),
     ):
         yield SchemaChange(Aspect.CONDITION, direction, where, f"{words} {verb}", was, now, is_sure=is_sure)
 
@@ -144,7 +144,7 @@ def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sch
     yield from compare(*rest, (*route, "items"))
     was, now = old.schema.get("uniqueItems") is True, new.schema.get("uniqueItems") is True
     if was != now:
-        words = f"{place(route)}: items {'must now all differ' if now else 'may now be alike'}"
+        words = f"{place(route)}: items {'must now be unique' if now else 'need no longer be unique'}"
         direction = Direction.NARROWER if now else Direction.WIDER
         yield SchemaChange(Aspect.ITEMS, direction, (*route, "uniqueItems"), words, was, now)
 
@@ -164,10 +164,10 @@ def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compar
     where = (*route, keyword)
     binds = keyword == "contains"  # also if it allows any value, because one item is required
     if keyword not in old.schema and keyword in new.schema and (binds or now is not True):
-        words = f"{place(route)} has another condition, {keyword}"
+        words = f"{place(route)} has a new condition, {keyword}"
         yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
     elif keyword in old.schema and keyword not in new.schema and (binds or was is not True):
-        words = f"{place(route)} has one condition less, {keyword}"
+        words = f"{place(route)} has lost a condition, {keyword}"
         yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
     elif keyword in old.schema and not is_same(was, now):
         moved = [*compare(old.inner(was), new.inner(now), where)]
@@ -195,14 +195,15 @@ def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Com
     where = (*route, keyword)
     if bool(before) != bool(after):
         direction = Direction.NARROWER if after else Direction.WIDER
-        words = f"{place(route)} {'must now fit' if after else 'need no longer fit'} one of several schemas ({keyword})"
+        verb = "must now match" if after else "need no longer match"
+        words = f"{place(route)} {verb} one of several schemas ({keyword})"
         yield SchemaChange(Aspect.ALTERNATIVE, direction, where, words, before or None, after or None, is_sure=False)
         return
     moved = [*_changed(keyword, old, new, route, compare)]
     yield from moved
     nodes = [*map(old.inner, before)], [*map(new.inner, after)]
     if keyword == "oneOf" and not all(map(_are_apart, nodes)):
-        words = f"{place(route)} may fit more than one alternative (oneOf), or no longer more than one"
+        words = f"{place(route)} may match more than one alternative (oneOf), or no longer does"
         yield from doubts(moved, Aspect.ALTERNATIVE, where, words)
 
 
@@ -214,10 +215,10 @@ def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare)
     for was, now in zip(lost, won, strict=False):
         yield from compare(old.inner(before[was]), new.inner(after[now]), (*where, now))
     for index in lost[len(won) :]:
-        words = f"{place(route)} has one alternative less ({keyword})"
+        words = f"{place(route)} has lost an alternative ({keyword})"
         yield SchemaChange(Aspect.ALTERNATIVE, Direction.NARROWER, (*where, index), words, before[index], None)
     for index in won[len(lost) :]:
-        words = f"{place(route)} has another alternative ({keyword})"
+        words = f"{place(route)} has a new alternative ({keyword})"
         yield SchemaChange(Aspect.ALTERNATIVE, Direction.WIDER, (*where, index), words, None, after[index])
 
 
@@ -253,10 +254,10 @@ def _all_of(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sc
     for was, now in zip(lost, won, strict=False):
         yield from compare(old.inner(before[was]), new.inner(after[now]), (*route, "allOf", now))
     for index in won[len(lost) :]:
-        words = f"{place(route)} must fit another schema (allOf)"
+        words = f"{place(route)} must match another schema (allOf)"
         yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, (*route, "allOf", index), words, None, after[index])
     for index in lost[len(won) :]:
-        words = f"{place(route)} must fit one schema less (allOf)"
+        words = f"{place(route)} must match one schema fewer (allOf)"
         # The alternative may have moved into the schema itself.
         yield SchemaChange(
             Aspect.ALL_OF, Direction.WIDER, (*route, "allOf", index), words, before[index], None, is_sure=False
@@ -299,13 +300,13 @@ def _if(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange
         return
     where = (*route, "if")
     if has and not had:
-        words = f"{place(route)} has another condition (if)"
+        words = f"{place(route)} has a new condition (if)"
         yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, None, after)
     elif had and not has:
-        words = f"{place(route)} has one condition less (if)"
+        words = f"{place(route)} has lost a condition (if)"
         yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, words, before, None)
     else:
-        words = f"{place(route)}: a condition (if) is another"
+        words = f"{place(route)}: a condition (if) changed"
         for direction in (Direction.NARROWER, Direction.WIDER):
             yield SchemaChange(Aspect.CONDITION, direction, where, words, before, after, is_sure=False)
 
@@ -351,7 +352,7 @@ def _unevaluated(old: Node, new: Node, route: Route, moved: Sequence[SchemaChang
     looking = [each for each in moved if each.route[len(route) : len(route) + 1] != ("properties",)]
     for keyword in ("unevaluatedProperties", "unevaluatedItems"):
         if any(node.schema.get(keyword, True) is not True for node in (old, new)):
-            words = f"{place(route)}: others are left to {keyword}"
+            words = f"{place(route)}: other values depend on {keyword}"
             yield from doubts(looking, Aspect.CLOSED, (*route, keyword), words)
 
 

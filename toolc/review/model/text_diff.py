@@ -106,7 +106,7 @@ def rest(old: Reviewed, new: Reviewed, told: Sequence[ToolChange]) -> Iterator[T
             kind="surface",
             rule=RULE,
             grade="low",
-            message=f"the model sees another definition at {shown(route)}",
+            message=f"the definition for the model changed at {shown(route)}",
             path=route,
             before=whole(part.before),
             after=whole(part.after),

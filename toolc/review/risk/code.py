@@ -36,8 +36,8 @@ def _files(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolChange]:
         if old == new:
             continue
         grade: Grade = "low" if _is_same_program(path, old, new) else "high"
-        verb = "is new" if old is None else "is gone" if new is None else "is another"
-        words = f"the program {path} {verb}" + (" in its comments and layout only" if grade == "low" else "")
+        verb = "was added" if old is None else "was removed" if new is None else "changed"
+        words = f"the program {path} {verb}" + (" in comments and layout only" if grade == "low" else "")
         yield sides.risk("RSK07", grade, words, ("backend", now.backend.tag), old, new, subject=path)
 
 
@@ -69,7 +69,7 @@ def _requirements(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolCh
     before, after = _packages(was), _packages(now)
     if before == after:
         return
-    words = "a call uses other packages"
+    words = "the packages of the tool changed"
     route = ("backend", "python", "requirements")
     yield sides.risk(DEPENDENCY, "high", words, route, ", ".join(before) or None, ", ".join(after) or None)
 
@@ -85,11 +85,11 @@ def _calls(sides: Sides) -> Iterator[ToolChange]:
         route = ("backend", sides.after.backend.tag)
         was, now = before.name if before else None, after.name if after else None
         if was != now and sides.before and name in called_tools(sides.before):
-            words = f"it calls another tool by the name {name}"
+            words = f"the name {name} now refers to another tool"
             yield sides.risk("RSK07", "high", words, route, was, now, subject=name)
         elif before and after and _digests(sides.state_before, before) != _digests(sides.state_after, after):
             both = _digests(sides.state_before, before), _digests(sides.state_after, after)
-            words = f"the tool {name}, which it calls, is another"
+            words = f"the called tool {name} changed"
             yield sides.risk("RSK07", "low", words, route, *both, subject=name)
 
 
@@ -136,13 +136,13 @@ def _is_step(reported: str | int, stored: str | int) -> bool:
 
 def _change(sides: Sides, part: Part) -> ToolChange:
     grade: Grade = "high"
-    words = f"a call does something else: {shown(part.route)}"
+    words = f"the effect of a call changed: {shown(part.route)}"
     if part.route[:2] in {("sandbox", "env"), ("sandbox", "secret_env")}:
-        grade, words = "medium", "the tool's environment is another"
+        grade, words = "medium", "the environment of the tool changed"
     elif part.route[0] in _NARROWER:
-        grade, words = "low", f"{shown(part.route)} is another"
+        grade, words = "low", f"{shown(part.route)} changed"
     elif part.route[0] == "result":
-        grade, words = "medium", "results are made of the output in another way"
+        grade, words = "medium", "the conversion of output to results changed"
     before, after = whole(written(part.before)), whole(written(part.after))
     if before == after:  # for example a text that only looks like a placeholder
         before, after = whole(part.before), whole(part.after)

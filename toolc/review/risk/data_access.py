@@ -30,7 +30,7 @@ def check_workspace(sides: Sides) -> Iterator[ToolChange]:
     had = [each.value for each in sides.permissions_before.transactions]
     for each in sides.permissions_after.transactions:
         if had and not any(_covers(other, each.value) for other in had):
-            words = f"changes of the workspace become real more easily{steps_suffix(each)}"
+            words = f"changes of the workspace are committed in more cases{steps_suffix(each)}"
             yield sides.risk(
                 "RSK02", "high", words, _ROUTE, "; ".join(map(format_permissions, had)), format_permissions(each.value)
             )
@@ -57,20 +57,20 @@ def check_secrets(sides: Sides) -> Iterator[ToolChange]:
         was, now = had.get(each.value.name), each.value
         route = ("sandbox", "secrets", now.name)
         if was is None:
-            words = f"a call is given the secret {now.name}{steps_suffix(each)}"
+            words = f"a call receives the secret {now.name}{steps_suffix(each)}"
             yield sides.risk("RSK06", "high", words, route, None, format_permissions(now))
         elif set(now.hosts) - set(was.hosts):
             hosts = ", ".join(sorted(set(now.hosts) - set(was.hosts)))
-            words = f"the secret {now.name} may now go to {hosts}{steps_suffix(each)}"
+            words = f"the secret {now.name} may now be sent to {hosts}{steps_suffix(each)}"
             yield sides.risk("RSK06", "high", words, route, format_permissions(was), format_permissions(now))
         elif _is_nearer(was, now):
-            words = f"the value of the secret {now.name} is now inside the sandbox{steps_suffix(each)}"
+            words = f"the value of the secret {now.name} is now available inside the sandbox{steps_suffix(each)}"
             yield sides.risk("RSK06", "high", words, route, format_permissions(was), format_permissions(now))
     if sides.old is not None:
         before, after = _places(sides.old), _places(sides.new)
         for name, place in sorted(after - before):
             if any(name == other for other, _ in before):
-                words = f"the secret {name} now stands in {place} too"
+                words = f"the secret {name} is now also used in {place}"
                 yield sides.risk("RSK06", "high", words, ("backend",), None, place, subject=name)
 
 

@@ -39,7 +39,7 @@ def _url(sides: Sides) -> Iterator[ToolChange]:
     was, now = _url_of(sides.before), _url_of(sides.after)
     route = ("backend", "http", "url")
     if now is not None and not isinstance(now, Url) and (was is None or isinstance(was, Url)):
-        words = "the caller chooses the URL, within what the tool may reach"
+        words = "the caller chooses the URL, within the allowed destinations"
         yield sides.risk("RSK01", "high", words, ("backend", "http", "url_from_argument"))
     elif isinstance(now, Url) and now.scheme == "http" and not (isinstance(was, Url) and was.scheme == "http"):
         yield sides.risk("RSK01", "high", "requests are sent without TLS", route, _scheme(was), "http")
@@ -66,10 +66,10 @@ def check_requests(sides: Sides) -> Iterator[ToolChange]:
     was, now = sides.before.backend if sides.before else None, sides.after.backend
     if isinstance(was, HttpBackend) and isinstance(now, HttpBackend):
         if _STRENGTH[now.method] > _STRENGTH[was.method]:
-            words = "the request is a stronger one"
+            words = "the method can change more on the server"
             yield sides.risk("RSK08", "high", words, ("backend", "http", "method"), was.method, now.method)
         if type(was.auth) is not type(now.auth):
-            words = "requests prove who asks in another way"
+            words = "the authentication of requests changed"
             yield sides.risk("RSK08", "high", words, ("backend", "http", "auth"), _tag(was.auth), _tag(now.auth))
     before, after = _host(sides.before), _host(sides.after)
     if before and after and before != after:
@@ -94,7 +94,7 @@ def check_data_flows(sides: Sides) -> Iterator[ToolChange]:
     """Report a tool that, with the tools it calls, can now read private data and send it away."""
     was = _parts(sides.state_before, [sides.old.spec.name] if sides.old else [])
     if sides.old and not all(was) and all(_parts(sides.state_after, [sides.after.name])):
-        words = "one call may now read private data and send it away"
+        words = "a call may now read private data and send it to other hosts"
         yield sides.risk("RSK11", "high", words, ("sandbox",))
 
 
@@ -106,7 +106,7 @@ def toolset_data_flows(sides: Sides) -> Iterator[ToolChange]:
             continue
         had = _parts(sides.state_before, sides.state_before.toolsets.get(name, ()))
         if any(part and not before for part, before in zip(mine, had, strict=True)):
-            words = f"with it the toolset {name} may read private data and send it away"
+            words = f"together with this tool, the toolset {name} may read private data and send it to other hosts"
             yield sides.risk("RSK11", "high", words, ("toolsets", name))
 
 

@@ -29,7 +29,7 @@ def check_image(sides: Sides) -> Iterator[ToolChange]:
         yield sides.risk("RSK03", grade, words, route, before, after)
     elif was and was.sandbox.build and now.sandbox.build and was.sandbox.build != now.sandbox.build:
         changed = ", ".join(_changed(was.sandbox.build, now.sandbox.build)[:10])
-        words = f"the image is built from other files: {changed}"
+        words = f"files of the image changed: {changed}"
         both = _digest(was.sandbox.build), _digest(now.sandbox.build)
         yield sides.risk("RSK03", "high", words, ("sandbox", "build"), *both)
 
@@ -40,12 +40,12 @@ def _judged(was: ToolSpec | None, now: ToolSpec) -> tuple[str, Grade]:
         name, _, digest = old.partition("@")
         new_name, _, new_digest = new.partition("@")
         if digest and not new_digest:
-            return "the image is no longer named by its digest", "high"
+            return "the image is no longer pinned by digest", "high"
         if digest and new_digest and name == new_name:
-            return "a call runs in another build of its image", "medium"
+            return "the image digest changed", "medium"
         if name.rpartition("/")[0] != new_name.rpartition("/")[0]:
-            return "the image comes from elsewhere", "high"
-    return "a call runs in another image", "high"
+            return "the image comes from another repository", "high"
+    return "the image changed", "high"
 
 
 def _image(tool: ToolSpec | None) -> str | None:
@@ -83,7 +83,7 @@ def check_isolation(sides: Sides) -> Iterator[ToolChange]:
         and not _may_be_root(sides.permissions_before)
         and sides.permissions_before.users
     ):
-        words = "a call may run as the user 0 of its sandbox"
+        words = "a call may run as root in its sandbox"
         yield sides.risk("RSK04", "critical", words, ("sandbox", "run_as"), "nonroot", "any user")
 
 
@@ -111,11 +111,11 @@ def check_limits(sides: Sides) -> Iterator[ToolChange]:
         before = had.get(name, own[name])
         if amount > before:
             was, now = shown_amount(name, before), shown_amount(name, amount)
-            words = f"a call may use more: {_KEYS[name]} went from {was} to {now}{steps_suffix(each)}"
+            words = f"a call may use more: {_KEYS[name]} changed from {was} to {now}{steps_suffix(each)}"
             yield sides.risk("RSK05", "medium", words, ("sandbox", "limits", _KEYS[name]), was, now)
     before_tries, after_tries = _attempts(sides.before), _attempts(sides.after)
     if after_tries > before_tries:
-        words = "a call that failed is made again more often"
+        words = "failed calls are retried more often"
         yield sides.risk("RSK05", "medium", words, ("retry",), str(before_tries), str(after_tries))
     yield from _agent(sides)
 
@@ -141,7 +141,7 @@ def _agent(sides: Sides) -> Iterator[ToolChange]:
     for name in ("max_turns", "max_tokens", "token_budget"):
         before, after = getattr(was, name), getattr(now, name)
         if after > before:
-            words = f"the sub-agent may do more: {name} went from {before} to {after}"
+            words = f"the sub-agent may do more: {name} changed from {before} to {after}"
             yield sides.risk("RSK05", "medium", words, ("backend", "agent", name), str(before), str(after))
 
 

@@ -37,7 +37,7 @@ def check_model_text(sides: Sides) -> Iterator[ToolChange]:
             continue
         grade, why = _judged(was, now, others)
         if why or (sides.old is not None and not _is_structure(route)):
-            words = f"the model reads other words at {shown(route)}{why}"
+            words = f"the text for the model changed at {shown(route)}{why}"
             yield replace(sides.risk("RSK10", grade, words, route, was, now), kind="surface")
 
 
@@ -50,18 +50,18 @@ def _is_structure(route: Route) -> bool:
 def _judged(was: str, now: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
     """Return the grade, and a text with the reason for it."""
     if hidden := first_hidden(now):
-        return "critical", f", with a character that cannot be seen ({hidden})"
+        return "critical", f", with an invisible character ({hidden})"
     if (order := first_order(now)) and order != first_order(was):
-        return "critical", f", which give the model orders: '{order}'"
+        return "critical", f", with an instruction to the model: '{order}'"
     if new := _new(_HOST, was, now):
-        return "high", f", which name {new}"
+        return "high", f", and now names {new}"
     if _new(_BASE64, was, now):
-        return "high", ", with text that nobody can read"
+        return "high", ", with encoded text"
     named = sorted(name for name in (_words(now) - _words(was)) & others if len(name) > 3)
     if named:
-        return "high", f", which name the tool {named[0]}"
+        return "high", f", and now names the tool {named[0]}"
     if new := _new(_COMMANDING, was, now):
-        return "high", f", which say '{new}'"
+        return "high", f", and now says '{new}'"
     return "medium", ""
 
 
@@ -88,10 +88,10 @@ def check_annotations(sides: Sides) -> Iterator[ToolChange]:
     for name in _HINTS:
         before, after = getattr(was.annotations, name), getattr(now.annotations, name)
         if before != after:
-            words = f"clients are told otherwise of {name}"
+            words = f"the annotation {name} for clients changed"
             yield sides.risk("RSK09", "high", words, ("annotations", name), _WORDS[before], _WORDS[after])
     if was.confirm and not now.confirm:
-        yield sides.risk("RSK09", "high", "no person is asked before a call", ("confirm",), "true", "false")
+        yield sides.risk("RSK09", "high", "a call no longer needs confirmation", ("confirm",), "true", "false")
 
 
 def check_tags(sides: Sides) -> Iterator[ToolChange]:
@@ -101,8 +101,8 @@ def check_tags(sides: Sides) -> Iterator[ToolChange]:
     before, after = sides.before.tags, sides.after.tags
     for tag in before:
         if tag not in after:
-            words = f"the tag {tag} is gone: what is denied or to be approved by it passes the tool over"
+            words = f"the tag {tag} was removed: deny-lists and approvals that use it no longer apply"
             yield sides.risk("RSK12", "high", words, ("tags",), tag, None)
     for tag in after:
         if tag not in before:
-            yield sides.risk("RSK12", "low", f"the tool has the tag {tag} now", ("tags",), None, tag)
+            yield sides.risk("RSK12", "low", f"the tag {tag} was added", ("tags",), None, tag)

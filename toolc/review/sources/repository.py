@@ -147,7 +147,7 @@ class Repository:
         real = resolved(path)
         top = self.top.resolve()
         if not real.is_relative_to(top):
-            raise UsageError(f"{path} is not in the repository {self.top}, so no commit holds it")
+            raise UsageError(f"{path} is not in the repository {self.top}, so it is not part of a commit")
         inside = PurePosixPath(real.relative_to(top).as_posix())
         return "" if inside == PurePosixPath() else str(inside)
 
@@ -164,7 +164,7 @@ def resolved(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError):
-        raise UsageError(f"{path} is a link that leads to itself") from None
+        raise UsageError(f"{path} is a link loop") from None
 
 
 def _run(arguments: Sequence[str], folder: Path, asked: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
@@ -239,8 +239,8 @@ def _followed(commit: Commit, path: str) -> str:
         rest = followed[len(link.path) :].lstrip("/")
         followed = _relative(posixpath.normpath(posixpath.join(posixpath.dirname(link.path), target, rest)))
         if followed.startswith(("/", "../")) or followed == "..":
-            raise UsageError(f"{commit.name}: {link.path} is a link that leads out of the repository")
-    raise UsageError(f"{commit.name}: {path} is a link that leads to itself")
+            raise UsageError(f"{commit.name}: {link.path} is a link that points outside the repository")
+    raise UsageError(f"{commit.name}: {path} is a link loop")
 
 
 def _relative(path: str) -> str:

@@ -115,8 +115,10 @@ def _meaning(name: str | None, repository: Repository | None) -> Commit | Path |
     if commit or place.exists():
         return commit or place
     if repository is None:
-        raise UsageError(f"{name!r} is no file or folder, and this folder is in no Git repository")
-    raise UsageError(f"{name!r} is no commit of this repository, and no file or folder; {_hint(name, repository)}")
+        raise UsageError(f"{name!r} is neither a file nor a folder, and the current folder is not in a Git repository")
+    raise UsageError(
+        f"{name!r} is neither a commit in this repository nor an existing file or folder; {_hint(name, repository)}"
+    )
 
 
 def _hint(name: str, repository: Repository) -> str:
@@ -127,7 +129,7 @@ def _hint(name: str, repository: Repository) -> str:
     if name == "HEAD":
         return "nothing is committed yet"
     if any(mark in name for mark in "~^@"):
-        far = "the history here does not reach so far back"
+        far = "the history of this clone does not go back that far"
         return f"{far}; this clone is shallow: git fetch --unshallow" if repository.is_shallow else far
     fetch = f"fetch it first: git fetch origin {name.removeprefix('origin/')}"
     if repository.is_shallow:
@@ -221,7 +223,7 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed 
     for path, data in _written(commit, texts, top):
         if data.startswith(_LFS):
             raise UsageError(
-                f"{commit.name}: {path} is kept in Git LFS, so the commit does not hold it; compare folders "
+                f"{commit.name}: {path} is stored in Git LFS and not in the commit; compare folders "
                 "that do: git worktree add FOLDER COMMIT"
             )
         if speaks_of_files(data):

@@ -78,7 +78,7 @@ def test_warnings_are_errors_only_if_one_asks(capsys: pytest.CaptureFixture[str]
     assert run("check", "specs", "--strict") == 1
     assert run("build", "specs", "--strict") == 1
     assert not Path("build").exists()
-    assert "toolc: nothing was written: --strict takes warnings for errors\n" in capsys.readouterr().err
+    assert "toolc: nothing was written: --strict treats warnings as errors\n" in capsys.readouterr().err
     assert run("build", "specs") == 0
 
 

@@ -79,8 +79,8 @@ def test_what_is_accepted_is_not_told_and_who_accepts_it_in_the_same_change_is(r
     assert (found.exit_code, found.stderr) == (0, "toolc: 2 changes accepted in toolc.accepted.yaml\n")
     lines = [line for line in found.stdout.splitlines() if "RSK" in line]
     assert [line.rpartition(" [")[0] for line in lines] == [
-        "  medium RSK12: alice accepts CON105 breaking of look here: 'name': maxLength went from 50 to 20",
-        "  medium RSK12: alice accepts RSK01 high of look here: a call may now reach b.example.com:443",
+        "  medium RSK12: alice accepts CON105 breaking of look in this change: 'name': maxLength changed from 50 to 20",
+        "  medium RSK12: alice accepts RSK01 high of look in this change: a call may now reach b.example.com:443",
     ]
     repository.commit({"specs/a.yaml": PLAIN})
     repository.write({"specs/a.yaml": WIDER})
@@ -105,7 +105,7 @@ def test_a_base_without_specs_has_nothing_and_one_with_errors_says_so(repository
     repository.write({"specs/a.yaml": PLAIN})
     found = diff(broken)
     assert (found.exit_code, "look: added" in found.stdout) == (0, True)
-    assert "errors in its specs: tools that cannot be read count as new" in found.stderr
+    assert "errors in its specs; tools that cannot be read count as new" in found.stderr
 
 
 def test_a_head_with_errors_is_refused_with_their_places(repository: Repository) -> None:
@@ -118,11 +118,11 @@ def test_a_head_with_errors_is_refused_with_their_places(repository: Repository)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "'nowhere' is no commit of this repository, and no file or folder"),
-        (["HEAD", "--fail-on", "bad"], "'bad' is nothing that can fail"),
+        (["nowhere"], "'nowhere' is neither a commit in this repository nor an existing file or folder"),
+        (["HEAD", "--fail-on", "bad"], "'bad' is not a grade"),
         (["HEAD", "--accepted", "gone.yaml"], "gone.yaml"),
         (["HEAD", "--path", "/"], "/ is not in the repository"),
-        (["--", "-x"], "'-x' is no commit"),
+        (["--", "-x"], "'-x' is neither a commit"),
     ],
 )
 def test_what_cannot_be_compared_says_why(repository: Repository, arguments: list[str], words: str) -> None:
@@ -138,4 +138,4 @@ def test_a_registry_whose_schemas_no_compiler_wrote_is_refused(repository: Repos
     Path("bad.json").write_bytes(registry_bytes(RegistryFile((bad,))))
     found = diff("HEAD", "bad.json")
     assert found.exit_code == 2
-    assert "bad.json: a schema of the tool look is no JSON Schema; build it again" in found.stderr
+    assert "bad.json: a schema of the tool look is not a valid JSON Schema; build the registry again" in found.stderr

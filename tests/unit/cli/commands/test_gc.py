@@ -78,11 +78,11 @@ def test_json_has_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_said_to_be_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "survey", lambda: Survey(()))
     result = CliRunner().invoke(command, [])
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "toolc: nothing is left behind\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "toolc: nothing to remove\n")
 
 
 def test_where_nobody_could_look_is_told_and_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "survey", lambda: Survey((), ("the daemon does not answer",)))
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 3
-    assert result.stderr == "toolc: could not look everywhere: the daemon does not answer\n"
+    assert result.stderr == "toolc: some places could not be inspected: the daemon does not answer\n"

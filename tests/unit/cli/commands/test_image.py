@@ -71,7 +71,7 @@ def test_export_writes_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_export_goes_one_way_only() -> None:
     result = CliRunner().invoke(command, ["export", "node", "--output", "a", "--from", "b"])
-    assert (result.exit_code, "give one of them" in result.stderr) == (2, True)
+    assert (result.exit_code, "pass only one of them" in result.stderr) == (2, True)
 
 
 NAMED = StoredImage(digest="sha256:a", names=("a:1", "b:1"), folder=Path("/store/sha256-a"))
@@ -97,7 +97,7 @@ def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[S
     assert result.stdout == (
         "toolc/base:1.0  200MiB  from debian:12\n"
         "a:1, b:1  3MiB  unpacked in /store/sha256-a\n"
-        "sha256:c  3MiB  unpacked in /store/sha256-c; no name means it any more: toolc image prune\n"
+        "sha256:c  3MiB  unpacked in /store/sha256-c; no name refers to it any more: toolc image prune\n"
     )
 
 
@@ -126,7 +126,7 @@ def test_prune_removes_what_no_name_means_any_more(unpacked: list[StoredImage]) 
     result = CliRunner().invoke(command, ["prune"])
     assert (result.stdout, unpacked) == ("removed  sha256:c  3MiB\n", [NAMED])
     result = CliRunner().invoke(command, ["prune"])
-    assert (result.stdout, result.stderr) == ("", "toolc: nothing is to be removed\n")
+    assert (result.stdout, result.stderr) == ("", "toolc: nothing to remove\n")
 
 
 def test_prune_removes_packages_that_nobody_uses(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:

@@ -120,8 +120,8 @@ def test_show_tells_where_each_value_comes_from(capsys: pytest.CaptureFixture[st
     [
         (["helo", "--effective"], "there is no tool 'helo' in .; did you mean 'hello'?"),
         (["x", "specs", "--effective"], "there is no tool 'x' in specs; there are: 'hello'"),
-        (["hello", "specs"], "--effective is about specs: show NAME --effective [PATHS...], no --registry"),
-        (["hello", "--effective", "--registry", "r"], "--effective is about specs: show NAME --effective"),
+        (["hello", "specs"], "--effective needs specs: toolc show NAME --effective [PATHS...], without --registry"),
+        (["hello", "--effective", "--registry", "r"], "--effective needs specs: toolc show NAME --effective"),
     ],
 )
 def test_what_cannot_be_shown(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:

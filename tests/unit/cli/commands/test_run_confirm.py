@@ -90,7 +90,7 @@ command(["wipe.yaml", "--arg", "thing=\\x1b[31ma"])
 """
 
 QUESTION = (
-    'wipe {\r\n  "thing": "\\u001b[31ma"\r\n}\r\ntoolc: wipe asks before it runs. Run it with these arguments? [y/N]: '
+    'wipe {\r\n  "thing": "\\u001b[31ma"\r\n}\r\ntoolc: wipe needs confirmation. Run it with these arguments? [y/N]: '
 )
 
 
@@ -201,7 +201,7 @@ def test_steps_that_ask_at_once_are_asked_one_after_the_other_and_nothing_is_sho
     os.close(ours)
     asked = re.findall(
         r'wipe \{\r\n  "thing": "(.)"\r\n\}\r\n'
-        r"toolc: wipe asks before it runs. Run it with these arguments\? \[y/N\]: ([yn])\r\n",
+        r"toolc: wipe needs confirmation. Run it with these arguments\? \[y/N\]: ([yn])\r\n",
         said.decode(),
     )
     assert ({thing for thing, _ in asked}, [answer for _, answer in asked]) == ({"a", "b"}, ["y", "n"]), said

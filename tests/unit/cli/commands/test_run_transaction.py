@@ -66,7 +66,7 @@ def test_without_a_terminal_nobody_is_asked_and_the_way_out_is_named(folder: Pat
     assert code == 1
     assert told.endswith(
         f"{LISTED}toolc: the workspace is as it was, without these 2 changes\n"
-        "toolc: to be asked, run it on a terminal; to allow it at once: toolc run --yes ...\n"
+        "toolc: run the command on a terminal to be asked, or add --yes to allow the changes\n"
     )
     assert (folder / "work" / "old").exists()
 

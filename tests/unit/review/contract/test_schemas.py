@@ -35,26 +35,26 @@ def told(old: JsonObject, new: JsonObject) -> list[str]:
 
 ROWS: Final[list[tuple[JsonObject, JsonObject, list[str]]]] = [
     (with_a(TEXT), with_a(TEXT, required=["a"]), ["CON110 breaking, compatible: 'a' is now required"]),
-    (with_a(TEXT, required=["a"]), with_a(TEXT), ["CON110 compatible, breaking: 'a' may now be left out"]),
+    (with_a(TEXT, required=["a"]), with_a(TEXT), ["CON110 compatible, breaking: 'a' is now optional"]),
     (
         {"type": "object", "properties": {}, "additionalProperties": False},
         with_a(TEXT, required=["a"]),
-        ["CON111 compatible, compatible: 'a' is new", "CON110 breaking, compatible: 'a' is new and required"],
+        ["CON111 compatible, compatible: 'a' was added", "CON110 breaking, compatible: 'a' was added and is required"],
     ),
     (
         {"type": "object", "properties": {}, "additionalProperties": False},
         with_a(TEXT),
-        ["CON111 compatible, compatible: 'a' is new"],
+        ["CON111 compatible, compatible: 'a' was added"],
     ),
     (
         with_a(TEXT),
         {"type": "object", "properties": {}, "additionalProperties": False},
-        ["CON112 breaking, warning: 'a' is gone, and other names are refused"],
+        ["CON112 breaking, warning: 'a' was removed, and other names are rejected"],
     ),
     (
         {"type": "object", "properties": {"a": TEXT}},
         {"type": "object", "properties": {}},
-        ["CON112 warning, warning: 'a' is gone"],
+        ["CON112 warning, warning: 'a' was removed"],
     ),
     (
         with_a(TEXT),
@@ -98,12 +98,12 @@ ROWS: Final[list[tuple[JsonObject, JsonObject, list[str]]]] = [
     (
         with_a({"type": "integer", "maximum": 10}),
         with_a({"type": "integer", "exclusiveMaximum": 10}),
-        ["CON105 breaking, compatible: 'a': exclusiveMaximum went from 10 to 10"],
+        ["CON105 breaking, compatible: 'a': exclusiveMaximum changed from 10 to 10"],
     ),
     (
         with_a({"type": "integer"}),
         with_a({"type": "integer", "maximum": 10}),
-        ["CON105 warning, compatible: 'a' has a maximum, 10, where there was none"],
+        ["CON105 warning, compatible: 'a' now has the maximum 10"],
     ),
     (
         with_a({"type": "string", "maxLength": 10}),
@@ -114,90 +114,90 @@ ROWS: Final[list[tuple[JsonObject, JsonObject, list[str]]]] = [
     (
         with_a({"type": "array", "minItems": 1}),
         with_a({"type": "array", "minItems": 2}),
-        ["CON106 breaking, compatible: 'a': minItems went from 1 to 2"],
+        ["CON106 breaking, compatible: 'a': minItems changed from 1 to 2"],
     ),
     (
         with_a({"type": "integer", "multipleOf": 2}),
         with_a({"type": "integer", "multipleOf": 4}),
-        ["CON107 breaking, compatible: 'a': multipleOf went from 2 to 4"],
+        ["CON107 breaking, compatible: 'a': multipleOf changed from 2 to 4"],
     ),
     (
         with_a(TEXT),
         with_a({"type": "string", "pattern": "^a"}),
-        ["CON108 breaking, compatible: 'a' must now fit the pattern \"^a\""],
+        ["CON108 breaking, compatible: 'a' must now match the pattern \"^a\""],
     ),
     (
         with_a({"type": "string", "pattern": "^a"}),
         with_a({"type": "string", "pattern": "^b"}),
         [
-            "CON108 warning, compatible: 'a': the pattern went from \"^a\" to \"^b\"",
-            "CON108 compatible, warning: 'a': the pattern went from \"^a\" to \"^b\"",
+            "CON108 warning, compatible: 'a': the pattern changed from \"^a\" to \"^b\"",
+            "CON108 compatible, warning: 'a': the pattern changed from \"^a\" to \"^b\"",
         ],
     ),
     (
         {"type": "object"},
         {"type": "object", "additionalProperties": False},
-        ["CON113 breaking, compatible: the value no longer takes names that are not listed"],
+        ["CON113 breaking, compatible: the value no longer allows other properties"],
     ),
     (
         {"type": "object"},
         {"type": "object", "propertyNames": {"maxLength": 3}},
-        ["CON114 breaking, compatible: the value has another condition, propertyNames"],
+        ["CON114 breaking, compatible: the value has a new condition, propertyNames"],
     ),
     (
         {"type": "object", "dependentRequired": {"a": ["b"]}},
         {"type": "object", "dependentRequired": {"a": ["b", "c"]}},
-        ["CON114 breaking, compatible: the value has another condition, in dependentRequired"],
+        ["CON114 breaking, compatible: the value has a new condition, in dependentRequired"],
     ),
     (
         {"type": "object"},
         {"type": "object", "if": {"required": ["a"]}, "then": {"required": ["b"]}},
-        ["CON114 breaking, compatible: the value has another condition (if)"],
+        ["CON114 breaking, compatible: the value has a new condition (if)"],
     ),
     (
         with_a({"not": {"maximum": 3}}),
         with_a({"not": {"maximum": 5}}),
-        ["CON105 warning, compatible: 'a': maximum went from 3 to 5"],
+        ["CON105 warning, compatible: 'a': maximum changed from 3 to 5"],
     ),
     (
         with_a({"anyOf": [TEXT, {"type": "integer"}]}),
         with_a({"anyOf": [TEXT]}),
-        ["CON115 breaking, compatible: 'a' has one alternative less (anyOf)"],
+        ["CON115 breaking, compatible: 'a' has lost an alternative (anyOf)"],
     ),
     (
         with_a({"oneOf": [TEXT]}),
         with_a({"oneOf": [{"type": "integer"}, TEXT]}),
-        ["CON115 compatible, breaking: 'a' has another alternative (oneOf)"],
+        ["CON115 compatible, breaking: 'a' has a new alternative (oneOf)"],
     ),
     (
         with_a(TEXT),
         with_a({"type": "string", "allOf": [{"maxLength": 3}]}),
-        ["CON116 breaking, compatible: 'a' must fit another schema (allOf)"],
+        ["CON116 breaking, compatible: 'a' must match another schema (allOf)"],
     ),
     (
         with_a({"type": "string", "allOf": [{"maxLength": 3}]}),
         with_a(TEXT),
-        ["CON116 warning, warning: 'a' must fit one schema less (allOf)"],
+        ["CON116 warning, warning: 'a' must match one schema fewer (allOf)"],
     ),
     (
         with_a({"type": "array"}),
         with_a({"type": "array", "uniqueItems": True}),
-        ["CON117 breaking, compatible: 'a': items must now all differ"],
+        ["CON117 breaking, compatible: 'a': items must now be unique"],
     ),
     (
         with_a({"type": "array", "items": TEXT}),
         with_a({"type": "array", "items": {"type": "string", "maxLength": 9}}),
-        ["CON105 warning, compatible: 'a' has a maxLength, 9, where there was none"],
+        ["CON105 warning, compatible: 'a' now has the maxLength 9"],
     ),
     (
         with_a(TEXT),
         with_a({"type": "string", "contentEncoding": "base64"}),
-        ["CON118 breaking, compatible: 'a' must now fit the contentEncoding \"base64\""],
+        ["CON118 breaking, compatible: 'a' must now match the contentEncoding \"base64\""],
     ),
     (
         with_a({"type": "string", "default": "x"}),
         with_a({"type": "string", "default": "y"}),
-        ["CON119 warning, compatible: 'a': the default went from \"x\" to \"y\""],
+        ["CON119 warning, compatible: 'a': the default changed from \"x\" to \"y\""],
     ),
     (
         with_a(ONE) | {"$defs": {"one": TEXT}},
@@ -238,42 +238,42 @@ COUNTING: Final[list[tuple[JsonObject, JsonObject, list[str]]]] = [
         with_a({"oneOf": [TEXT]}),
         with_a({"oneOf": [TEXT, LONG]}),
         [
-            "CON115 compatible, breaking: 'a' has another alternative (oneOf)",
-            "CON115 warning, compatible: 'a' may fit more than one alternative (oneOf), or no longer more than one",
+            "CON115 compatible, breaking: 'a' has a new alternative (oneOf)",
+            "CON115 warning, compatible: 'a' may match more than one alternative (oneOf), or no longer does",
         ],
     ),
     (
         with_a({"oneOf": [TEXT, LONG]}),
         with_a({"oneOf": [TEXT]}),
         [
-            "CON115 breaking, compatible: 'a' has one alternative less (oneOf)",
-            "CON115 compatible, warning: 'a' may fit more than one alternative (oneOf), or no longer more than one",
+            "CON115 breaking, compatible: 'a' has lost an alternative (oneOf)",
+            "CON115 compatible, warning: 'a' may match more than one alternative (oneOf), or no longer does",
         ],
     ),
     (
         with_a({"oneOf": [TEXT]}),
         with_a({"oneOf": [TEXT, {"type": "integer"}]}),
-        ["CON115 compatible, breaking: 'a' has another alternative (oneOf)"],
+        ["CON115 compatible, breaking: 'a' has a new alternative (oneOf)"],
     ),
     (
         with_a(kinds("x")),
         with_a(kinds("x", "y")),
-        ["CON115 compatible, breaking: 'a' has another alternative (oneOf)"],
+        ["CON115 compatible, breaking: 'a' has a new alternative (oneOf)"],
     ),
     (
         OPEN | {"patternProperties": {"^x": TEXT}, "additionalProperties": False},
         OPEN | {"additionalProperties": False},
         [
-            "CON114 breaking, compatible: the value: names that fit \"^x\" may now hold less",
-            "CON114 compatible, warning: the value: names that fit \"^x\" may now hold more",
+            "CON114 breaking, compatible: the value: names that match \"^x\" now allow fewer values",
+            "CON114 compatible, warning: the value: names that match \"^x\" now allow more values",
         ],
     ),
     (
         OPEN | {"additionalProperties": False},
         OPEN | {"patternProperties": {"^x": TEXT}, "additionalProperties": False},
         [
-            "CON114 warning, compatible: the value: names that fit \"^x\" may now hold less",
-            "CON114 compatible, breaking: the value: names that fit \"^x\" may now hold more",
+            "CON114 warning, compatible: the value: names that match \"^x\" now allow fewer values",
+            "CON114 compatible, breaking: the value: names that match \"^x\" now allow more values",
         ],
     ),
     (
@@ -287,7 +287,7 @@ COUNTING: Final[list[tuple[JsonObject, JsonObject, list[str]]]] = [
     (
         {"type": "array"},
         {"type": "array", "contains": True},
-        ["CON114 breaking, compatible: the value has another condition, contains"],
+        ["CON114 breaking, compatible: the value has a new condition, contains"],
     ),
     (
         {"contains": TEXT, "minContains": 0},
@@ -297,33 +297,33 @@ COUNTING: Final[list[tuple[JsonObject, JsonObject, list[str]]]] = [
     (
         {"contains": TEXT},
         {"contains": TEXT, "minContains": 0},
-        ["CON106 compatible, warning: the value has a minContains, 0, where there was none"],
+        ["CON106 compatible, warning: the value now has the minContains 0"],
     ),
     (
         OPEN | {"anyOf": [{"properties": {"a": TEXT}}], "unevaluatedProperties": False},
         OPEN | {"unevaluatedProperties": False},
         [
-            "CON115 compatible, warning: the value need no longer fit one of several schemas (anyOf)",
-            "CON113 warning, compatible: the value: others are left to unevaluatedProperties",
+            "CON115 compatible, warning: the value need no longer match one of several schemas (anyOf)",
+            "CON113 warning, compatible: the value: other values depend on unevaluatedProperties",
         ],
     ),
     (
         {"contains": TEXT, "unevaluatedItems": False},
         {"unevaluatedItems": False},
         [
-            "CON114 compatible, breaking: the value has one condition less, contains",
-            "CON113 warning, compatible: the value: others are left to unevaluatedItems",
+            "CON114 compatible, breaking: the value has lost a condition, contains",
+            "CON113 warning, compatible: the value: other values depend on unevaluatedItems",
         ],
     ),
     (
         named(TEXT),
         named(TEXT | {"pattern": "^a"}),
-        ["CON108 breaking, compatible: 'a' must now fit the pattern \"^a\""],
+        ["CON108 breaking, compatible: 'a' must now match the pattern \"^a\""],
     ),
     (
         spaced(TEXT),
         spaced(TEXT | {"pattern": "^a"}),
-        ["CON108 breaking, compatible: 'a' must now fit the pattern \"^a\""],
+        ["CON108 breaking, compatible: 'a' must now match the pattern \"^a\""],
     ),
 ]  # fmt: skip
 
@@ -362,7 +362,7 @@ def test_schemas_that_refer_to_each_other_are_compared_once() -> None:
         return {"$ref": "#/$defs/t", "$defs": {"t": inner}}  # fmt: skip
 
     assert told(tree(type="string"), tree(type="string", maxLength=3)) == [
-        "CON105 warning, compatible: 'left.v' has a maxLength, 3, where there was none"
+        "CON105 warning, compatible: 'left.v' now has the maxLength 3"
     ]
 
 

@@ -19,38 +19,42 @@ TOLD: Final = {
     "an alias that is gone": (
         PLAIN + "aliases: [see]\n",
         PLAIN,
-        "CON303 breaking: the alias see is gone: a call by it is refused",
+        "CON303 breaking: the alias see was removed: calls with it fail",
     ),
     "another backend": (
         PLAIN,
         PLAIN.replace('shell:\n    argv: [echo, --, "{{ name }}"]', "python: {code: 'def look(name): return name'}"),
-        "CON304 breaking: calls are made another way: shell before, python now",
+        "CON304 breaking: the backend changed from shell to python",
     ),
-    "another format": (PLAIN, PLAIN + "result: {format: json}\n", "CON305 breaking: results are json now, text before"),
+    "another format": (
+        PLAIN,
+        PLAIN + "result: {format: json}\n",
+        "CON305 breaking: the result format changed from text to json",
+    ),
     "other failures": (
         SCRIPT,
         f"{SCRIPT}    errors: {{'2': invalid_args}}\n",
-        "CON306 breaking: failures are told by other kinds",
+        "CON306 breaking: errors are mapped to other kinds",
     ),
     "other successes": (
         SCRIPT,
         f"{SCRIPT}    success_exit_codes: any\n",
-        "CON306 breaking: failures are told by other kinds",
+        "CON306 breaking: errors are mapped to other kinds",
     ),
-    "less time": (PLAIN, PLAIN + "sandbox: {limits: {timeout: 5s}}\n", "CON307 breaking: a call may take less time"),
+    "less time": (PLAIN, PLAIN + "sandbox: {limits: {timeout: 5s}}\n", "CON307 breaking: the timeout is shorter"),
     "a shorter answer": (
         PLAIN,
         PLAIN + "sandbox: {limits: {output: 1KiB}}\n",
-        "CON308 breaking: a call may answer less",
+        "CON308 breaking: the output limit is lower",
     ),
-    "a hint": (PLAIN, PLAIN + "annotations: {read_only: true}\n", "CON309 warning: the hint read_only is another"),
+    "a hint": (PLAIN, PLAIN + "annotations: {read_only: true}\n", "CON309 warning: the annotation read_only changed"),
     "an end in sight": (PLAIN, PLAIN + "deprecated: Use find instead.\n", "CON310 warning: the tool is deprecated"),
     "no schema any more": (
         PLAIN + RESULT,
         PLAIN + "result: {format: json}\n",
-        "CON311 breaking: results are no longer promised to fit a schema",
+        "CON311 breaking: the result schema was removed",
     ),
-    "a schema": (PLAIN + "result: {format: json}\n", PLAIN + RESULT, "CON311 compatible: results now fit a schema"),
+    "a schema": (PLAIN + "result: {format: json}\n", PLAIN + RESULT, "CON311 compatible: a result schema was added"),
 }
 
 
@@ -69,7 +73,7 @@ def test_a_tool_that_has_its_old_name_as_an_alias_breaks_nobody(tmp_path: Path) 
     (tool,) = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": new}).tools
     assert told(tool.changes) == [
         "CON302 compatible: probably renamed from look (the old name is an alias); the old name still works",
-        "RSK10 medium: the model reads other words at aliases[0]",
+        "RSK10 medium: the text for the model changed at aliases[0]",
     ]
 
 

@@ -41,6 +41,6 @@ def test_a_word_inside_of_what_came_does_not_hide_the_keys_around_it(
     old = PLAIN.replace(shorthand, f"  type: object\n  properties:\n  {shorthand}  required: [name]\n")
     came = "  $defs: {kind: {properties: {first_send_all_files: {type: string}}, title: A kind}}\n"
     assert one(tmp_path, old, old.replace("backend:", f"{came}backend:")) == [
-        "RSK10 medium: the model reads other words at parameters.$defs.kind.title",
-        "SUR01 low: the model sees another definition at parameters.$defs",
+        "RSK10 medium: the text for the model changed at parameters.$defs.kind.title",
+        "SUR01 low: the definition for the model changed at parameters.$defs",
     ]

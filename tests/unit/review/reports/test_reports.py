@@ -105,10 +105,10 @@ def test_a_tool_that_is_gone_and_one_that_was_renamed(tmp_path: Path, monkeypatc
         "#### `find`: probably renamed from look \\(a call does the same\\)",
         (
             "- **breaking** CON302: probably renamed from look \\(a call does the same\\); "
-            "a call of look is refused: add it to aliases at `new/a.yaml:2` (4adb2f20ecfa)"
+            "calls of look fail: add it to aliases at `new/a.yaml:2` (4adb2f20ecfa)"
         ),
         "#### `put`: removed, about 77 tokens before, 0 after",
-        "- **breaking** CON301: the tool is gone: a call of it is refused at `old/b.yaml:2` (6aba3d2bc90a)",
+        "- **breaking** CON301: the tool was removed: calls fail at `old/b.yaml:2` (6aba3d2bc90a)",
     ]
 
 

@@ -227,7 +227,7 @@ def test_a_file_that_the_project_names_for_all_is_seen(repository: Repository) -
     bare = "\n".join(PLAIN.replace("name: look", "name: bare").splitlines()[:6]) + "\n"
     repository.commit({"specs/bare.yaml": bare, "specs/one.py": "def look(name):\n    return name\n"})
     repository.write({"specs/one.py": "def look(name):\n    return open(name).read()\n"})
-    assert "RSK07 high: the program one.py is another" in dict(found_both_ways())["bare"]
+    assert "RSK07 high: the program one.py changed" in dict(found_both_ways())["bare"]
 
 
 def test_a_name_that_stands_in_braces_is_known(repository: Repository) -> None:
@@ -240,7 +240,7 @@ def test_a_name_that_stands_in_braces_is_known(repository: Repository) -> None:
     (told_of,) = found_both_ways()
     assert told_of == (
         "look_2",
-        ["RSK10 high: the model reads other words at description, which name the tool put_away"],
+        ["RSK10 high: the text for the model changed at description, and now names the tool put_away"],
     )
 
 

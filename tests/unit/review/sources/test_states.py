@@ -15,7 +15,7 @@ from toolc.review.sources.states import state_of, two_states
 
 OTHER = PLAIN.replace("echo", "cat")
 CODE = PLAIN.replace('  shell:\n    argv: [echo, --, "{{ name }}"]', "  python: {file: lib/look.py}")
-CHANGED = ["RSK07 high: a call does something else: backend.shell.command.argv.elements"]
+CHANGED = ["RSK07 high: the effect of a call changed: backend.shell.command.argv.elements"]
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_lines_are_named_as_the_repository_names_them(repository: Repository) ->
 def test_files_beside_a_spec_belong_to_it(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": CODE, "specs/lib/look.py": "def look(name):\n    return name\n"})
     repository.commit({"specs/lib/look.py": "def look(name):\n    return open(name).read()\n"})
-    assert lines("HEAD~1", "HEAD") == ["RSK07 high: the program lib/look.py is another"]
+    assert lines("HEAD~1", "HEAD") == ["RSK07 high: the program lib/look.py changed"]
 
 
 def test_the_project_file_above_holds_for_what_is_named(repository: Repository) -> None:
@@ -96,9 +96,9 @@ def test_a_worktree(repository: Repository, tmp_path: Path, monkeypatch: pytest.
 def test_before_the_first_spec_there_were_no_tools(repository: Repository) -> None:
     repository.commit({"README": "none yet\n"})
     repository.commit({"specs/a.yaml": PLAIN})
-    assert lines("HEAD~1", "HEAD") == ["CON312 compatible: the tool is new"]
-    assert lines("HEAD~1", "HEAD", "specs") == ["CON312 compatible: the tool is new"]
-    assert lines("HEAD", "HEAD~1") == ["CON301 breaking: the tool is gone: a call of it is refused"]
+    assert lines("HEAD~1", "HEAD") == ["CON312 compatible: the tool was added"]
+    assert lines("HEAD~1", "HEAD", "specs") == ["CON312 compatible: the tool was added"]
+    assert lines("HEAD", "HEAD~1") == ["CON301 breaking: the tool was removed: calls fail"]
 
 
 def test_a_base_that_is_broken_is_read_as_far_as_it_goes(repository: Repository) -> None:
@@ -108,7 +108,7 @@ def test_a_base_that_is_broken_is_read_as_far_as_it_goes(repository: Repository)
     with state_of("HEAD~1", [Path()]) as old:
         assert old.diagnostics.has_errors
         assert [*old.tools] == ["look"]
-    assert lines("HEAD~1", "HEAD") == [*CHANGED, "CON312 compatible: the tool is new"]
+    assert lines("HEAD~1", "HEAD") == [*CHANGED, "CON312 compatible: the tool was added"]
 
 
 def test_links_and_submodules_and_what_git_would_change_on_checkout(repository: Repository, tmp_path: Path) -> None:
@@ -150,8 +150,8 @@ def test_a_folder_that_became_a_link_has_what_the_folder_had(repository: Reposit
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("../elsewhere", "HEAD: specs is a link that leads out of the repository"),
-        ("specs", "HEAD: specs is a link that leads to itself"),
+        ("../elsewhere", "HEAD: specs is a link that points outside the repository"),
+        ("specs", "HEAD: specs is a link loop"),
     ],
 )
 def test_a_link_of_a_commit_that_leads_nowhere_is_refused(repository: Repository, target: str, words: str) -> None:
@@ -166,7 +166,7 @@ def test_a_link_of_the_working_tree_that_leads_to_itself_is_refused(repository: 
     repository.commit({"specs/a.yaml": PLAIN})
     (repository.top / "loop").symlink_to("loop")
     for path in ("loop", "loop/specs"):
-        with pytest.raises(UsageError, match=f"^{path} is a link that leads to itself$"):
+        with pytest.raises(UsageError, match=f"^{path} is a link loop$"):
             narrowed_lines("HEAD", None, path)
 
 
@@ -189,7 +189,7 @@ def test_a_repository_with_names_of_sha256_compiles_only_what_changed(
 def test_a_spec_that_a_commit_does_not_hold_is_refused(repository: Repository) -> None:
     repository.commit({"a.yaml": PLAIN})
     repository.commit({"a.yaml": "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"})
-    with pytest.raises(UsageError, match=r"HEAD: a\.yaml is kept in Git LFS, so the commit does not hold it"):
+    with pytest.raises(UsageError, match=r"HEAD: a\.yaml is stored in Git LFS and not in the commit"):
         narrowed_lines("HEAD~1", "HEAD")
 
 
@@ -219,7 +219,7 @@ def test_a_shallow_clone_says_what_to_fetch(
     monkeypatch.chdir(tmp_path / "clone")
     with pytest.raises(UsageError, match=r"fetch it first: .*this clone is shallow: git fetch --unshallow"):
         lines(first)
-    with pytest.raises(UsageError, match=r"so far back; this clone is shallow: git fetch --unshallow$"):
+    with pytest.raises(UsageError, match=r"does not go back that far; this clone is shallow: git fetch --unshallow$"):
         lines("HEAD~1")
 
 
@@ -254,12 +254,12 @@ def test_a_folder_and_a_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nowhere", "'nowhere' is no commit of this repository, and no file or folder; fetch it first: "),
+        ("nowhere", "neither a commit in this repository nor an existing file or folder; fetch it first: "),
         ("origin/main", "fetch it first: git fetch origin main"),
-        ("--all", "'--all' is no commit of this repository"),
-        ("main..specs", "no file or folder; write two names: toolc diff BASE HEAD"),
-        ("HEAD~99", "no file or folder; the history here does not reach so far back"),
-        ("main:specs", "no file or folder; name the commit, and the specs in it with --path"),
+        ("--all", "'--all' is neither a commit"),
+        ("main..specs", "existing file or folder; write two names: toolc diff BASE HEAD"),
+        ("HEAD~99", "existing file or folder; the history of this clone does not go back that far"),
+        ("main:specs", "existing file or folder; name the commit, and the specs in it with --path"),
         ("specs", "'specs' is a commit and a path; write ./specs for the path, or refs/heads/specs"),
     ],
 )  # fmt: skip
@@ -273,7 +273,7 @@ def test_a_name_that_means_nothing_or_two_things(repository: Repository, name: s
 
 
 def test_where_nothing_is_committed_yet_nothing_can_be_fetched(repository: Repository) -> None:
-    with pytest.raises(UsageError, match=r"no file or folder; nothing is committed yet$"):
+    with pytest.raises(UsageError, match=r"existing file or folder; nothing is committed yet$"):
         lines("HEAD")
 
 
@@ -293,7 +293,9 @@ def test_a_bare_repository_and_one_that_the_environment_names_say_what_to_do(
 def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(UsageError, match="'main' is no file or folder, and this folder is in no Git repository"):
+    with pytest.raises(
+        UsageError, match="'main' is neither a file nor a folder, and the current folder is not in a Git repository"
+    ):
         lines("main")
 
 
