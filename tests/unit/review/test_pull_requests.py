@@ -460,8 +460,10 @@ def test_a_toolset_that_grows_is_told_on_the_tool_and_for_what_it_makes_possible
             "send",
             [
                 "CON313 warning: the tool joined the toolset desk",
-                "RSK11 high: together with this tool, the toolset desk may read private data "
-                "and send it to other hosts",
+                (
+                    "RSK11 high: together with this tool, the toolset desk may read private data "
+                    "and send it to other hosts"
+                ),
             ],
         )
     ]
