@@ -1,6 +1,6 @@
-"""Specs made from descriptions of other systems, for ``toolc import``: one module per source.
+"""Generate specs from the descriptions of other systems, for ``toolc import``: one module per source.
 
 May import: ``toolc.compiler``, ``toolc.backends``, ``toolc.document`` and ``toolc.model``.
 
-Public names: ``adapted``, ``asked_spec``, ``plugin_spec`` (``plugin``).
+Public names: ``plugin_spec``, ``provisional_spec``, ``valid_names`` (``plugin``).
 """

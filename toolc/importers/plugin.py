@@ -1,4 +1,4 @@
-"""JSON values as YAML for people: blocks, and quotes wherever a reader of YAML 1.1 or 1.2 could see no text."""
+"""Generate the YAML text of a plugin's spec: block style, and quotes if YAML 1.1 or 1.2 would not read a string."""
 
 from __future__ import annotations
 
@@ -10,43 +10,38 @@ from typing import Final
 from toolc.backends.plugin_protocol import Description, Offer
 from toolc.model.json_schema import JsonObject, JsonValue
 
-__all__ = ["adapted", "asked_spec", "plugin_spec"]
+__all__ = ["plugin_spec", "provisional_spec", "valid_names"]
 
 WIDTH: Final = 78
-"""A list or map that fits in so many characters stands on one line."""
+"""The maximum length of a list or mapping in flow style, in characters."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*")
-_WORDS_OF_YAML: Final = frozenset("y n yes no on off true false null".split())  # noqa: SIM905
+_YAML_CONSTANTS: Final = frozenset("y n yes no on off true false null".split())  # noqa: SIM905
 
 
 def yaml_text(value: JsonObject) -> str:
-    """``value`` as one YAML document, its keys in their order."""
-    return "".join(f"{line}\n" for line in _map(value))
+    """Return ``value`` as a YAML document with its keys in the same order."""
+    return "".join(f"{line}\n" for line in _mapping(value))
 
 
-def _map(value: JsonObject) -> Iterator[str]:
+def _mapping(value: JsonObject) -> Iterator[str]:
     for key, inner in value.items():
-        yield from _entry(f"{_scalar(key)}:", inner)
+        start, flow = f"{_scalar(key)}:", _flow(inner)
+        if not isinstance(inner, dict | list) or not inner or len(start) + len(flow) < WIDTH:
+            yield f"{start} {flow}"
+            continue
+        yield start
+        lines = _mapping(inner) if isinstance(inner, dict) else _sequence(inner)
+        yield from (f"  {line}" for line in lines)
 
 
-def _entry(start: str, value: JsonValue) -> Iterator[str]:
-    """What begins with ``start``: on the same line where it fits, else as a block below."""
-    flow = _flow(value)
-    if not isinstance(value, dict | list) or not value or len(start) + len(flow) < WIDTH:
-        yield f"{start} {flow}"
-        return
-    yield start
-    lines = _map(value) if isinstance(value, dict) else _list(value)
-    yield from (f"  {line}" for line in lines)
-
-
-def _list(value: list[JsonValue]) -> Iterator[str]:
+def _sequence(value: list[JsonValue]) -> Iterator[str]:
     for item in value:
         flow = _flow(item)
         if not isinstance(item, dict) or not item or len(flow) < WIDTH:
             yield f"- {flow}"
             continue
-        first, *rest = _map(item)
+        first, *rest = _mapping(item)
         yield f"- {first}"
         yield from (f"  {line}" for line in rest)
 
@@ -62,10 +57,10 @@ def _flow(value: JsonValue) -> str:
 
 
 def _scalar(value: JsonValue) -> str:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS_OF_YAML:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _YAML_CONSTANTS:
         return value
     text = json.dumps(value, ensure_ascii=False)
-    # What YAML (1.2.2, 5.1) does not call printable, or takes for the end of a line.
+    # Escape what is not printable in YAML (1.2.2, 5.1), and what it reads as the end of a line.
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
@@ -75,38 +70,38 @@ def _escaped(char: str) -> str:
 
 
 MAX_NAME: Final = 64
-"""How long a tool's name may be, in characters."""
+"""The maximum length of a tool's name, in characters."""
 
 
-def asked_spec(command: Sequence[str], files: Sequence[str], sandbox: JsonObject) -> str:
-    """The YAML text of a spec by which a plugin can be started and asked what it is."""
+def provisional_spec(command: Sequence[str], files: Sequence[str], sandbox: JsonObject) -> str:
+    """Return the YAML text of a spec that can start a plugin to request its description."""
     backend: JsonObject = {"plugin": _process(command, files)}
-    surface: JsonObject = {"name": "plugin", "description": "A plugin that nobody has described yet."}
-    return yaml_text({"toolc": 1} | surface | {"backend": backend, "sandbox": sandbox})
+    definition: JsonObject = {"name": "plugin", "description": "A plugin without a description."}
+    return yaml_text({"toolc": 1} | definition | {"backend": backend, "sandbox": sandbox})
 
 
 def plugin_spec(offer: Offer, command: Sequence[str], files: Sequence[str], sandbox: JsonObject) -> str:
-    """The YAML text of a spec for all that a plugin offers.
+    """Return the YAML text of a spec for all tools of a plugin.
 
-    ``files`` stand beside the spec and are named in ``command``; ``sandbox`` is what the plugin was asked in.
+    ``files`` are the files in the spec's folder that ``command`` uses; ``sandbox`` is that of the description.
     """
     plugin = _process(command, files)
     kept: JsonObject = sandbox | {"lifetime": "session"}
-    names = adapted([each.name for each in offer.tools])
+    names = valid_names([each.name for each in offer.tools])
     if len(offer.tools) == 1:
         only, name = offer.tools[0], names[0]
-        backend = plugin | _original(only, name)
-        return yaml_text({"toolc": 1} | _surface(only, name) | {"backend": {"plugin": backend}, "sandbox": kept})
+        backend = plugin | _original_name(only, name)
+        return yaml_text({"toolc": 1} | _definition(only, name) | {"backend": {"plugin": backend}, "sandbox": kept})
     tools: list[JsonValue] = []
     for each, name in zip(offer.tools, names, strict=True):
-        own = _original(each, name)
-        tools.append(_surface(each, name) | ({"backend": {"plugin": own}} if own else {}))
+        original = _original_name(each, name)
+        tools.append(_definition(each, name) | ({"backend": {"plugin": original}} if original else {}))
     defaults: JsonObject = {"backend": {"plugin": plugin}, "sandbox": kept}
     return yaml_text({"toolc": 1, "defaults": defaults, "tools": tools})
 
 
-def adapted(names: Sequence[str]) -> list[str]:
-    """Names that every provider takes, near to ``names`` and no two the same."""
+def valid_names(names: Sequence[str]) -> list[str]:
+    """Return unique names that are similar to ``names`` and valid for every provider."""
     found: list[str] = []
     for name in names:
         base = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:MAX_NAME] or "tool"
@@ -125,10 +120,10 @@ def _process(command: Sequence[str], files: Sequence[str]) -> JsonObject:
     return process | {"files": [*files]} if files else process
 
 
-def _surface(tool: Description, name: str) -> JsonObject:
-    whole: JsonObject = {"type": "object", "properties": {}}
-    return {"name": name, "description": tool.description, "parameters": whole | tool.parameters}
+def _definition(tool: Description, name: str) -> JsonObject:
+    empty: JsonObject = {"type": "object", "properties": {}}
+    return {"name": name, "description": tool.description, "parameters": empty | tool.parameters}
 
 
-def _original(tool: Description, name: str) -> JsonObject:
+def _original_name(tool: Description, name: str) -> JsonObject:
     return {} if tool.name == name else {"tool": tool.name}

@@ -1,7 +1,7 @@
-"""Tools for an MCP client: list them, and run each call in a sandbox of its own.
+"""Serve tools to an MCP client: list them, and run each call in a separate sandbox.
 
-A tool's own failure, wrong arguments among them, is a result that says ``isError``, so that the model can
-correct itself. An unknown tool is JSON-RPC error -32602; a sandbox that could not do its work is -32603.
+The failure of a tool and invalid arguments are results with ``isError``, so that the model can correct itself. An
+unknown tool is JSON-RPC error -32602, a failure of the sandbox -32603.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ from mcp.types import (
 
 from toolc.client.executor import Executor
 from toolc.model.errors import ToolcError
-from toolc.model.result import ToolResult
 from toolc.providers.mcp import call_result
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
-from toolc.serve.mcp_interaction import Person, ProgressRelay, UnansweredError
+from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, ProgressRelay
 
 __all__ = ["make_server"]
 
@@ -40,8 +39,8 @@ MAX_CALLS: Final = 16
 
 def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
     """Return a server that offers the executor's tools to one client. It holds nothing that must be closed."""
-    turns = anyio.Semaphore(MAX_CALLS)
-    asking = anyio.Lock()
+    slots = anyio.Semaphore(MAX_CALLS)
+    lock = anyio.Lock()
 
     async def list_tools(
         _: ServerRequestContext[dict[str, Any]],
@@ -55,29 +54,25 @@ def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
     ) -> CallToolResult | InputRequiredResult:
         if params.name not in executor.registry and all(params.name != tool.name for tool in executor.tools):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
-        async with turns:
-            return await _run(executor, params, Person(context, params, new_call_id(), asking), context)
+        async with slots:
+            confirmation = ClientConfirmation(context, params, new_call_id(), lock)
+            return await _run(executor, params, confirmation, context)
 
     return Server("toolc", version=version, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def to_call_result(result: ToolResult) -> CallToolResult:
-    """Return a result as an object of the SDK."""
-    return CallToolResult.model_validate(call_result(result))
-
-
 async def _run(
-    executor: Executor, params: CallToolRequestParams, person: Person, context: ServerRequestContext[dict[str, Any]]
+    executor: Executor,
+    params: CallToolRequestParams,
+    confirmation: ClientConfirmation,
+    context: ServerRequestContext[dict[str, Any]],
 ) -> CallToolResult | InputRequiredResult:
-    """One call on a thread of its own. Cancelled, it ends the call and waits until the sandbox is gone.
-
-    Progress goes to a client that asked for it.
-    """
+    """Run a call on a separate thread. Cancelling this task ends the call and waits for its sandbox."""
     relay = ProgressRelay(context.session.report_progress)
     with Cancellation() as cancellation:
-        call = partial(_attempt, executor, params, cancellation, relay, person)
+        call = partial(_attempt, executor, params, cancellation, relay, confirmation)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_pass_on, cancellation, person.gone)
+            tasks.start_soon(_cancel_call, cancellation, confirmation.closed)
             tasks.start_soon(relay.run)
             with anyio.CancelScope(shield=True):
                 result = await anyio.to_thread.run_sync(call)
@@ -89,33 +84,37 @@ async def _run(
 
 
 def _attempt(
-    executor: Executor, params: CallToolRequestParams, cancellation: Cancellation, relay: ProgressRelay, person: Person
+    executor: Executor,
+    params: CallToolRequestParams,
+    cancellation: Cancellation,
+    relay: ProgressRelay,
+    confirmation: ClientConfirmation,
 ) -> CallToolResult | InputRequiredResult | MCPError:
-    """Run the call and return errors, since a task group would wrap a raised one."""
+    """Run the call. Return errors instead of raising them, because a task group would wrap them."""
     # An application that embeds the server may have its own ``confirm``.
-    asks = executor.confirm is None and person.can_be_asked
+    asks = executor.confirm is None and confirmation.is_supported
     try:
         result = executor.run(
             params.name,
             params.arguments or {},
-            call_id=person.call_id,
-            on_event=relay.hear,
-            confirm=person.confirm if asks else None,
+            call_id=confirmation.call_id,
+            on_event=relay.on_event,
+            confirm=confirmation.confirm if asks else None,
             cancellation=cancellation,
         )
-    except UnansweredError as question:
+    except InputRequiredError as question:
         return question.result
     except ToolcError as error:
         return MCPError(INTERNAL_ERROR, str(error))
     except Exception as error:  # noqa: BLE001  a bug in toolc: the client must get an answer without a traceback
         return MCPError(INTERNAL_ERROR, f"this is a bug in toolc: {type(error).__name__}: {error}")
-    return to_call_result(result)
+    return CallToolResult.model_validate(call_result(result))
 
 
-async def _pass_on(cancellation: Cancellation, gone: anyio.Event) -> None:
+async def _cancel_call(cancellation: Cancellation, closed: anyio.Event) -> None:
     """Cancel the call when this task is cancelled; after the end of the call that has no effect."""
     try:
         await anyio.sleep_forever()
     finally:
         cancellation.cancel()
-        gone.set()
+        closed.set()

@@ -1,8 +1,8 @@
-"""Asks the person behind an MCP client whether a tool that says ``confirm: true`` may be called (elicitation).
+"""Ask the user of an MCP client for confirmation (elicitation), and send progress to the client.
 
-Up to protocol 2025-11-25 the server asks while the call waits, one question at a time: a person can read no more,
-and an answer must never be taken for that to another. Later versions have no request from server to
-client: the call ends with a question, nothing of it having started, and comes again with the answer.
+Up to protocol version 2025-11-25, the server asks during the call, one question at a time, so that a response cannot
+be mistaken for that to another question. Later versions have no requests from server to client: the call ends with
+a question before anything was started, and the client sends it again with the response.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from mcp.types import (
 from toolc.model.call import Allow, BoundCall, Deny
 from toolc.model.events import Event, ToolStart, ToolUpdate
 
-ANSWERS_LATER: Final = "2026-07-28"
+ENDS_WITH_QUESTION: Final = "2026-07-28"
 """The first protocol version in which a question ends the call."""
 
-MOST_SHOWN: Final = 4000
-"""How much of a call's arguments is shown, in characters."""
+MAX_ARGUMENTS: Final = 4000
+"""The maximum length of a call's arguments in a question, in characters."""
 
 _FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-"""Nothing is to be filled in: the answer is to accept or to decline."""
+"""A form without fields: the user accepts or declines."""
 
 
-class UnansweredError(Exception):
-    """The call needs an answer first; ``result`` asks for it."""
+class InputRequiredError(Exception):
+    """The call needs a response of the user first; ``result`` asks for it."""
 
     def __init__(self, result: InputRequiredResult) -> None:
-        super().__init__("the call waits for an answer")
+        super().__init__("the call needs the user's confirmation")
         self.result = result
 
 
-class Person:
-    """Whoever sits at the client that made one request. ``gone`` is set when the request is no more.
+class ClientConfirmation:
+    """Asks the user of the client that made a request. Set ``closed`` when the request has ended.
 
-    ``asking`` is held by whoever asks this client.
+    ``lock`` is shared by the requests of a client, so that only one asks at a time.
     """
 
     def __init__(
@@ -59,83 +59,77 @@ class Person:
         context: ServerRequestContext[dict[str, Any]],
         params: CallToolRequestParams,
         call_id: str,
-        asking: anyio.Lock,
+        lock: anyio.Lock,
     ) -> None:
-        self.gone = anyio.Event()
-        self._asking = asking
-        self._context = context
-        self._answers = params.input_responses or {}
-        self._loop = anyio.lowlevel.current_token()
+        self.closed = anyio.Event()
         self.call_id = call_id
+        self._lock = lock
+        self._context = context
+        self._responses = params.input_responses or {}
+        self._loop = anyio.lowlevel.current_token()
 
     @property
-    def can_be_asked(self) -> bool:
-        """Whether the client offers to ask."""
+    def is_supported(self) -> bool:
+        """Whether the client can ask its user."""
         wanted = ClientCapabilities(elicitation=ElicitationCapability())
         return self._context.session.check_client_capability(wanted)
 
     def confirm(self, call: BoundCall) -> Allow | Deny:
-        """The answer for ``call``, on its thread. Raises ``UnansweredError``."""
-        if self._context.protocol_version < ANSWERS_LATER:
-            return _read(anyio.from_thread.run(self._ask, _question(call), token=self._loop))
+        """Return the user's decision. Runs on the thread of the call. Raise ``InputRequiredError``."""
+        if self._context.protocol_version < ENDS_WITH_QUESTION:
+            return _decision(anyio.from_thread.run(self._ask, _question(call), token=self._loop))
         if call.call_id != self.call_id:
-            return Deny("it is a part of another call, and this client can be asked before a call begins only")
-        key = _key(call)
-        if key in self._answers:
-            return _read(self._answers[key])
+            return Deny("it is part of another call, and this client can only be asked before a call starts")
+        # A response is only valid for the call with these arguments.
+        subject = json.dumps([call.tool.name, call.arguments], sort_keys=True)
+        key = f"confirm {hashlib.sha256(subject.encode()).hexdigest()}"
+        if key in self._responses:
+            return _decision(self._responses[key])
         form = ElicitRequestFormParams(message=_question(call), requested_schema=_FORM)
-        raise UnansweredError(InputRequiredResult(input_requests={key: ElicitRequest(params=form)}))
+        raise InputRequiredError(InputRequiredResult(input_requests={key: ElicitRequest(params=form)}))
 
     async def _ask(self, message: str) -> object:
-        """The client's answer; None where there is none."""
-        answers: list[ElicitResult] = []
+        """Return the client's response; None if it has none."""
+        responses: list[ElicitResult] = []
         session = self._context.session
 
         async def ask() -> None:
-            async with self._asking:
-                with suppress(MCPError):  # a client that cannot ask after all
-                    answers.append(await session.elicit_form(message, _FORM, self._context.request_id))
+            async with self._lock:
+                with suppress(MCPError):  # the client cannot ask after all
+                    responses.append(await session.elicit_form(message, _FORM, self._context.request_id))
             tasks.cancel_scope.cancel()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
-            await self.gone.wait()
+            await self.closed.wait()
             tasks.cancel_scope.cancel()
-        return answers[0] if answers else None
-
-
-def _key(call: BoundCall) -> str:
-    """What a question is known by: the answer to one is none to another, should the arguments change."""
-    asked = json.dumps([call.tool.name, call.arguments], sort_keys=True)
-    return f"confirm {hashlib.sha256(asked.encode()).hexdigest()}"
+        return responses[0] if responses else None
 
 
 def _question(call: BoundCall) -> str:
-    shown = json.dumps(call.arguments, indent=2, ensure_ascii=False)
-    cut = f"\n[{len(shown) - MOST_SHOWN} characters more]" if len(shown) > MOST_SHOWN else ""
-    return f"Run the tool {call.tool.name} with these arguments?\n{shown[:MOST_SHOWN]}{cut}"
+    arguments = json.dumps(call.arguments, indent=2, ensure_ascii=False)
+    rest = f"\n[{len(arguments) - MAX_ARGUMENTS} characters more]" if len(arguments) > MAX_ARGUMENTS else ""
+    return f"Run the tool {call.tool.name} with these arguments?\n{arguments[:MAX_ARGUMENTS]}{rest}"
 
 
-def _read(answer: object) -> Allow | Deny:
-    """Whatever is not a plain yes is a no."""
-    if isinstance(answer, ElicitResult) and answer.action == "accept":
-        return Allow()
-    return Deny()
+def _decision(response: object) -> Allow | Deny:
+    """Return ``Allow`` only for an explicit acceptance."""
+    return Allow() if isinstance(response, ElicitResult) and response.action == "accept" else Deny()
 
 
-WHOLE: Final = 100.0
+TOTAL: Final = 100.0
 
 STEP: Final = 0.001
-"""How far a report without a percentage, or with a lower one, moves on: the protocol wants every number higher."""
+"""The increment for a report without a higher percentage: the protocol requires every number to increase."""
 
 Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 """Sends one notification: progress, total, message."""
 
 
 class ProgressRelay:
-    """Hands reports from the threads of a call to a client. A client that reads slowly gets the latest only.
+    """Forwards reports from the threads of a call to a client. A slow client receives only the latest report.
 
-    It is made where the client is served, on the event loop.
+    Create it on the event loop that serves the client.
     """
 
     def __init__(self, send: Send) -> None:
@@ -146,8 +140,8 @@ class ProgressRelay:
         self._reached = 0.0
         self._loop = anyio.lowlevel.current_token()
 
-    def hear(self, event: Event) -> None:
-        """Take an event, on any thread but the loop's; never waits for the client."""
+    def on_event(self, event: Event) -> None:
+        """Receive an event on any thread except that of the event loop. Never waits for the client."""
         if (report := _report(event)) is not None:
             anyio.from_thread.run_sync(self._put, report, token=self._loop)
 
@@ -158,32 +152,28 @@ class ProgressRelay:
             await self.flush()
 
     async def flush(self) -> None:
-        """Send what has not been sent, after what is being sent."""
+        """Send the latest report, unless it was sent already."""
         async with self._sending:
             latest, self._latest = self._latest, None
             self._arrived = anyio.Event()
             if latest is not None:
-                number = self._next(latest.percent)
-                total = None if latest.percent is None else WHOLE
-                await self._send(number, total, latest.message or None)
+                # Round before comparing, as the number that is sent must increase.
+                self._reached = max(round(latest.percent or 0.0, 3), round(self._reached + STEP, 3))
+                total = None if latest.percent is None else TOTAL
+                await self._send(self._reached, total, latest.message or None)
 
     def _put(self, update: ToolUpdate) -> None:
         self._latest = update
         self._arrived.set()
 
-    def _next(self, percent: float | None) -> float:
-        # Rounded before it is compared: what is sent must be higher, not only what was reported.
-        self._reached = max(round(percent or 0.0, 3), round(self._reached + STEP, 3))
-        return self._reached
-
 
 def _report(event: Event) -> ToolUpdate | None:
-    """What a client hears of an event: of its own call how far that is, of a part of it what it is doing."""
+    """Return the report for a client: the progress of its own call, or the activity of a part of it."""
     if isinstance(event, ToolUpdate) and event.stream is None:
         if event.parent_call_id is None:
             return event
-        words = event.message or (f"{event.percent:g} %" if event.percent is not None else "")
-        return replace(event, percent=None, message=f"{event.name}: {words}")
+        text = event.message or (f"{event.percent:g} %" if event.percent is not None else "")
+        return replace(event, percent=None, message=f"{event.name}: {text}")
     if isinstance(event, ToolStart) and event.parent_call_id is not None:
         return ToolUpdate(name=event.name, call_id=event.call_id, message=event.name)
     return None

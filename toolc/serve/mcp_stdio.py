@@ -1,7 +1,7 @@
-"""MCP over this process's stdin and stdout, and an end to it that always comes.
+"""Serve MCP over stdin and stdout of this process.
 
-The client hanging up, SIGTERM and Ctrl-C are all made the same thing: the end of the input. The SDK then
-cancels the calls under way, each of which waits for its sandbox to be gone.
+If the client closes the connection, and on SIGTERM and Ctrl-C, the input ends. The SDK then cancels the running calls,
+and each of them waits until its sandbox has been removed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["serve_stdio"]
 
 
 def serve_stdio(server: Server[dict[str, Any]]) -> None:
-    """Serve until the input ends. Raises ``KeyboardInterrupt`` after Ctrl-C, once every call has ended.
+    """Serve until the input ends. After Ctrl-C, raise ``KeyboardInterrupt`` when every call has ended.
 
-    From here on descriptor 0 of the process reads nothing and descriptor 1 is its stderr, so that
-    nothing but the protocol gets onto the wire. A second signal is not waited for.
+    Descriptor 0 of the process then is empty and descriptor 1 is its stderr, so that only the protocol is written to
+    the client. A second signal ends the process immediately.
     """
     received = anyio.run(_serve, server)
     if received == signal.SIGINT:
@@ -36,7 +36,7 @@ def serve_stdio(server: Server[dict[str, Any]]) -> None:
 
 async def _serve(server: Server[dict[str, Any]]) -> int | None:
     incoming = _Input(_claim(0, os.open(os.devnull, os.O_RDONLY)))
-    output = _Output(_claim(1, os.dup(2)), gone=incoming.end)
+    output = _Output(_claim(1, os.dup(2)), on_closed=incoming.end)
     outgoing = io.TextIOWrapper(output, encoding="utf-8", newline="\n", write_through=True)  # type: ignore[type-var]
     received: list[int] = []
     async with anyio.create_task_group() as tasks:
@@ -69,10 +69,10 @@ def _claim(descriptor: int, instead: int) -> int:
 
 
 class _Input:
-    """The lines of a descriptor, and a way to end them while a thread waits for the next one.
+    """The lines of a descriptor. ``end`` works while a thread waits for the next line.
 
-    A read from a pipe cannot be interrupted, so a daemon thread does it and passes everything on
-    through a socket pair, which can be shut.
+    A read from a pipe cannot be interrupted, so a daemon thread reads it and forwards the data through a socket pair,
+    which can be closed.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -80,14 +80,14 @@ class _Input:
         receiver, self._sender = socket.socketpair()
         with receiver:
             self.lines = receiver.makefile("r", encoding="utf-8", errors="replace", newline="\n")
-        threading.Thread(target=self._pass_on, daemon=True, name="stdin").start()
+        threading.Thread(target=self._forward, daemon=True, name="stdin").start()
 
     def end(self) -> None:
         """End the input. Has no effect if it has already ended."""
         with suppress(OSError):
             self._sender.shutdown(socket.SHUT_WR)
 
-    def _pass_on(self) -> None:
+    def _forward(self) -> None:
         with suppress(OSError):
             while data := os.read(self._descriptor, 64 * 1024):
                 self._sender.sendall(data)
@@ -95,17 +95,17 @@ class _Input:
 
 
 class _Output(io.RawIOBase):
-    """Writes to a descriptor. When the reader has closed it, ``gone`` is called and further output is discarded."""
+    """Writes to a descriptor. If its reader has closed it, call ``on_closed`` and discard further output."""
 
-    def __init__(self, descriptor: int, *, gone: Callable[[], None]) -> None:
+    def __init__(self, descriptor: int, *, on_closed: Callable[[], None]) -> None:
         self._descriptor = descriptor
-        self._gone = gone
+        self._on_closed = on_closed
 
     def writable(self) -> bool:
         """Return True: the stream is writable."""
         return True
 
-    def write(self, data: bytes, /) -> int:  # type: ignore[override]  # the text layer gives it nothing else
+    def write(self, data: bytes, /) -> int:  # type: ignore[override]  # the text layer passes only bytes
         """Write all of ``data``: the text layer above ignores the number of bytes written."""
         left = memoryview(data)
         size = len(left)
@@ -113,5 +113,5 @@ class _Output(io.RawIOBase):
             while left:
                 left = left[os.write(self._descriptor, left) :]
         except OSError:
-            self._gone()
+            self._on_closed()
         return size

@@ -1,7 +1,7 @@
-"""Tools for a host that speaks the plugin protocol: one JSON object a line, over stdin and stdout.
+"""Serve tools over the plugin protocol (``toolc.backends.plugin_protocol``) on stdin and stdout.
 
-The lines are those of ``toolc.backends.plugin_protocol``. One tool describes itself; several are a list, and calls
-then say which is meant. A line that makes no sense gets an error for an answer, as a failed call does.
+A single tool is described directly. Several tools are described as a list, and each call then names its tool. The
+response to an invalid line is an error, like that to a failed call.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from toolc.model.spec.tool import ToolSpec
 __all__ = ["PluginServer", "serve_plugin"]
 
 MAX_LINE: Final = 64 * MIB
-"""The longest line that is read, in bytes."""
+"""The maximum length of a line, in bytes."""
 
 
 class PluginServer:
-    """Answers request lines using the executor; ``tools`` are the tools it offers, at least one."""
+    """Responds to request lines using the executor. ``tools`` are the served tools, at least one."""
 
     def __init__(self, executor: Executor, tools: Sequence[ToolSpec]) -> None:
         self._executor = executor
         self._tools = tools
 
-    def answer(self, line: bytes) -> bytes:
-        """Return the answer to one line. Raises only ``KeyboardInterrupt`` and similar exceptions."""
+    def respond(self, line: bytes) -> bytes:
+        """Return the response to one line. Never raises an ``Exception``."""
         try:
-            return encode_line(self._answer(read_line(line)))
+            return encode_line(self._respond(read_line(line)))
         except LineError as error:
             return _failed(f"the request cannot be read: {error}")
         except ToolcError as error:
             return _failed(str(error))
 
-    def _answer(self, request: JsonObject) -> JsonObject:
+    def _respond(self, request: JsonObject) -> JsonObject:
         match request.get("type"):
             case "describe" if len(self._tools) == 1:
                 return _description(self._tools[0])
@@ -51,7 +51,7 @@ class PluginServer:
             case "call":
                 return self._call(request)
             case other:
-                raise LineError(f"its type is {other!r:.40}, and 'describe' and 'call' are what there is")
+                raise LineError(f"its type is {other!r:.40}; use 'describe' or 'call'")
 
     def _call(self, request: JsonObject) -> JsonObject:
         params, call_id = request.get("params", {}), request.get("call_id")
@@ -59,9 +59,9 @@ class PluginServer:
             raise LineError("its 'params' are not an object")
         if not isinstance(call_id, str | None):
             raise LineError("its 'call_id' is not a string")
-        return _result(self._executor.run(self._named(request.get("tool")), params, call_id=call_id))
+        return _result(self._executor.run(self._tool_name(request.get("tool")), params, call_id=call_id))
 
-    def _named(self, name: JsonValue) -> str:
+    def _tool_name(self, name: JsonValue) -> str:
         names = [tool.name for tool in self._tools]
         if name is None and len(names) == 1:
             return names[0]
@@ -71,18 +71,18 @@ class PluginServer:
 
 
 def serve_plugin(server: PluginServer) -> None:
-    """Answer this process's stdin on its stdout until the input ends, or nobody reads the answers.
+    """Respond to this process's stdin on its stdout until the input ends or the output is closed.
 
-    From here on descriptor 1 of the process is its stderr, so that nothing but answers gets onto the wire. SIGTERM
-    ends it like Ctrl-C: with ``SystemExit``, once the call under way is over.
+    Descriptor 1 of the process then is its stderr, so that only responses are written to the host. SIGTERM raises
+    ``SystemExit`` when the running call has ended.
     """
     signal.signal(signal.SIGTERM, _end)
     output = os.dup(1)
     os.dup2(2, 1)
-    with os.fdopen(0, "rb", closefd=False) as lines, os.fdopen(output, "wb", buffering=0) as answers:
+    with os.fdopen(0, "rb", closefd=False) as lines, os.fdopen(output, "wb", buffering=0) as responses:
         for line in _lines(lines):
             try:
-                _write(answers, server.answer(line))
+                _write(responses, server.respond(line))
             except BrokenPipeError:
                 return
 
@@ -127,6 +127,6 @@ def _block(block: Content) -> JsonObject:
             encoded = base64.b64encode(data).decode("ascii")
             return {"type": "image", "mimeType": mime_type, "data": encoded}
         case _:
-            # The protocol has no block for this, and an incomplete result must not look complete.
-            text = f"[{block.mime_type}, {len(block.data)} bytes, which this protocol cannot carry]"
+            # Not supported by the protocol, and an incomplete result must not look complete.
+            text = f"[{block.mime_type}, {len(block.data)} bytes, which this protocol does not support]"
             return {"type": "text", "text": text}

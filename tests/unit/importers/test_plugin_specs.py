@@ -1,4 +1,4 @@
-"""Specs of a plugin's tools: their names, and what the compiler makes of them."""
+"""Generated specs of a plugin's tools: their names and text, and that they compile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toolc.backends.plugin import difference
 from toolc.backends.plugin_protocol import Description, Offer
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.importers.plugin import adapted, plugin_spec
+from toolc.importers.plugin import plugin_spec, valid_names
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import PluginCall
 from toolc.model.spec.code_backends import PluginBackend
@@ -33,7 +33,7 @@ def compiled(folder: Path, text: str) -> tuple[ToolSpec, ...]:
     return compilation.tools
 
 
-def test_the_spec_of_one_tool() -> None:
+def test_the_spec_of_a_plugin_with_one_tool() -> None:
     text = plugin_spec(Offer((STATS,), has_several=False), ["python3", "tool.py"], ["tool.py"], {"image": "a:1"})
     assert (
         text
@@ -51,7 +51,7 @@ sandbox: {image: "a:1", lifetime: session}
     )
 
 
-def test_several_tools_share_what_is_the_plugins() -> None:
+def test_several_tools_share_the_plugin_as_a_default() -> None:
     other = Description("stats.more", "Compute more statistics.", {})
     text = plugin_spec(Offer((STATS, other), has_several=True), ["stats"], [], {})
     assert (
@@ -87,7 +87,7 @@ PARAMETERS: list[JsonObject] = [
 
 @pytest.mark.parametrize("parameters", PARAMETERS)
 @pytest.mark.parametrize("name", ["plain", "notes.add", "9 lives", "ü"])
-def test_a_plugin_passes_the_review_of_its_own_spec(tmp_path: Path, parameters: JsonObject, name: str) -> None:
+def test_a_plugin_matches_its_generated_spec(tmp_path: Path, parameters: JsonObject, name: str) -> None:
     offer = Offer((Description(name, "Do what has to be done: 'it', # now.\n", parameters),), has_several=False)
     (tool,) = compiled(tmp_path, plugin_spec(offer, ["python3", "tool.py"], ["tool.py"], {}))
     backend = tool.backend
@@ -113,13 +113,13 @@ def test_a_plugin_passes_the_review_of_its_own_spec(tmp_path: Path, parameters: 
         (["a" * 100, "a" * 99], ["a" * 64, "a" * 62 + "_2"]),
     ],
 )
-def test_names_are_adapted_to_what_every_provider_takes(names: list[str], found: list[str]) -> None:
-    assert adapted(names) == found
+def test_names_are_changed_to_valid_unique_names(names: list[str], found: list[str]) -> None:
+    assert valid_names(names) == found
 
 
 @given(st.lists(st.text(min_size=1, max_size=80), unique=True, max_size=12))
-def test_adapted_names_are_different_and_allowed(names: list[str]) -> None:
-    found = adapted(names)
+def test_all_names_become_valid_and_unique(names: list[str]) -> None:
+    found = valid_names(names)
     assert len(set(found)) == len(names)
     assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", each) for each in found)
     assert all(old == new for old, new in zip(names, found, strict=True) if re.fullmatch(r"[a-z]{1,64}", old))

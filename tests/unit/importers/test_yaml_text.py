@@ -1,4 +1,4 @@
-"""YAML for people: what it says is what was put in, whoever reads it."""
+"""Generated YAML: every reader gets the same value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ VALUES: st.SearchStrategy[JsonValue] = st.recursive(
 
 
 def read(text: str) -> JsonValue:
-    """As specs are read."""
     found = Diagnostics()
     document = load_data(text.encode(), Path("a.yaml"), "a.yaml", found)
     assert document is not None, [each.message for each in found.sorted()]
@@ -39,13 +38,13 @@ def read(text: str) -> JsonValue:
 
 @pytest.mark.slow
 @given(VALUES)
-def test_specs_are_read_as_they_were_written(value: JsonValue) -> None:
+def test_a_spec_is_read_as_it_was_written(value: JsonValue) -> None:
     whole: JsonObject = {"toolc": 1, "value": value}
     assert read(yaml_text(whole)) == whole
 
 
 @given(TEXT | TRAPS)
-def test_readers_of_older_yaml_see_the_same_text(text: str) -> None:
+def test_a_yaml_1_1_reader_gets_the_same_text(text: str) -> None:
     whole = cast("JsonObject", {"value": [text, {text: text}]})
     assert yaml.safe_load(yaml_text(whole)) == whole
 
@@ -63,5 +62,5 @@ def test_readers_of_older_yaml_see_the_same_text(text: str) -> None:
         ({"$ref": "file.py", "yes": None}, '"$ref": file.py\n"yes": null\n'),
     ],
 )
-def test_short_things_stand_on_one_line_and_quotes_only_where_they_must(value: JsonObject, text: str) -> None:
+def test_short_values_are_on_one_line_and_quoted_only_if_needed(value: JsonObject, text: str) -> None:
     assert yaml_text(value) == text

@@ -1,4 +1,4 @@
-"""A tool that says ``confirm: true``, called by an MCP client: its person is asked, or the call is denied."""
+"""A tool with ``confirm: true``, called by an MCP client: its user is asked, or the call is denied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Literal, cast
 
 import anyio
 import pytest
-from fake_tools import executor, text, tool
+from fake_tools import executor, tool
+from fake_tools import text as text_result
 from mcp import Client
 from mcp.client.context import ClientRequestContext
 from mcp.server.context import ServerRequestContext
@@ -19,17 +20,12 @@ from toolc.model.call import Allow, BoundCall, Deny
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Outcome
 from toolc.serve.mcp import make_server
-from toolc.serve.mcp_interaction import Person, UnansweredError
+from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError
 from toolc.testing.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.anyio
 WIPE = replace(tool("wipe", path={"type": "string"}), confirm=True)
 QUESTION = 'Run the tool wipe with these arguments?\n{\n  "path": "a"\n}'
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture(params=["auto", "legacy"])
@@ -40,14 +36,14 @@ def mode(request: pytest.FixtureRequest) -> Literal["auto", "legacy"]:
 def wiping(calls: list[JsonObject]) -> Executor:
     def wipe(arguments: JsonObject) -> JsonObject:
         calls.append(arguments)
-        return text("wiped")
+        return text_result("wiped")
 
     return executor({"wipe": wipe}, WIPE)
 
 
-@pytest.mark.parametrize(("action", "said"), [("accept", "wiped"), ("decline", None), ("cancel", None)])
-async def test_the_person_at_the_client_is_asked_and_only_a_yes_is_one(
-    mode: Literal["auto", "legacy"], action: Literal["accept", "decline", "cancel"], said: str | None
+@pytest.mark.parametrize(("action", "text"), [("accept", "wiped"), ("decline", None), ("cancel", None)])
+async def test_the_user_is_asked_and_the_call_runs_only_if_accepted(
+    mode: Literal["auto", "legacy"], action: Literal["accept", "decline", "cancel"], text: str | None
 ) -> None:
     asked: list[str] = []
     calls: list[JsonObject] = []
@@ -60,11 +56,11 @@ async def test_the_person_at_the_client_is_asked_and_only_a_yes_is_one(
         async with Client(make_server(each, version="1"), mode=mode, elicitation_callback=ask) as client:
             result = await client.call_tool("wipe", {"path": "a"})
     assert asked == [QUESTION]
-    assert (result.is_error, calls) == ((False, [{"path": "a"}]) if said else (True, []))
-    assert result.content == [TextContent(type="text", text=said or "this call of 'wipe' was denied")]
+    assert (result.is_error, calls) == ((False, [{"path": "a"}]) if text else (True, []))
+    assert result.content == [TextContent(type="text", text=text or "this call of 'wipe' was denied")]
 
 
-async def test_a_client_that_cannot_ask_gets_the_remedy(mode: Literal["auto", "legacy"]) -> None:
+async def test_a_client_without_elicitation_gets_an_error_with_a_hint(mode: Literal["auto", "legacy"]) -> None:
     calls: list[JsonObject] = []
     with wiping(calls) as each:
         async with Client(make_server(each, version="1"), mode=mode) as client:
@@ -74,7 +70,7 @@ async def test_a_client_that_cannot_ask_gets_the_remedy(mode: Literal["auto", "l
     assert "toolc serve asks a client that offers elicitation" in result.content[0].text
 
 
-async def test_a_hook_of_the_program_that_serves_comes_before_the_client() -> None:
+async def test_the_confirm_function_of_the_application_is_used_instead_of_the_client() -> None:
     async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         raise AssertionError(params)
 
@@ -87,7 +83,7 @@ async def test_a_hook_of_the_program_that_serves_comes_before_the_client() -> No
     assert result.content == [TextContent(type="text", text="this call of 'wipe' was denied: not today")]
 
 
-async def test_a_client_that_gives_up_while_its_person_thinks_frees_the_server() -> None:
+async def test_cancelling_a_call_during_the_question_frees_the_server() -> None:
     asked = anyio.Event()
 
     async def think(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
@@ -106,7 +102,7 @@ async def test_a_client_that_gives_up_while_its_person_thinks_frees_the_server()
     assert calls == []
 
 
-async def test_two_calls_that_ask_at_once_are_asked_one_after_the_other() -> None:
+async def test_only_one_question_is_asked_at_a_time() -> None:
     events: list[tuple[str, str]] = []
     both = anyio.Event()
 
@@ -114,7 +110,7 @@ async def test_two_calls_that_ask_at_once_are_asked_one_after_the_other() -> Non
         which = params.message[-4]
         events.append(("asked", which))
         with anyio.move_on_after(0.3):
-            # Were the other asked meanwhile, it would be here.
+            # If the other question were asked concurrently, it would set this.
             await both.wait()
         if len([each for each in events if each[0] == "asked"]) == 2:
             both.set()
@@ -137,7 +133,7 @@ async def test_two_calls_that_ask_at_once_are_asked_one_after_the_other() -> Non
     assert (results, calls) == ({"a": False, "b": True}, [{"path": "a"}])
 
 
-async def test_who_waits_to_be_asked_can_give_up() -> None:
+async def test_a_call_that_waits_for_its_question_can_be_cancelled() -> None:
     asked, answer = anyio.Event(), anyio.Event()
     questions: list[str] = []
 
@@ -155,14 +151,14 @@ async def test_who_waits_to_be_asked_can_give_up() -> None:
                 await asked.wait()
                 async with anyio.create_task_group() as waiting:
                     waiting.start_soon(client.call_tool, "wipe", {"path": "b"})
-                    await client.list_tools()  # the server has both by then
+                    await client.list_tools()  # then the server has received both calls
                     waiting.cancel_scope.cancel()
                 answer.set()
             assert (await client.list_tools()).tools
     assert (questions, calls) == ([QUESTION], [{"path": "a"}])
 
 
-async def test_a_tool_that_is_denied_is_not_listed_from_then_on() -> None:
+async def test_a_denied_tool_is_no_longer_listed() -> None:
     with wiping([]) as each:
         async with Client(make_server(each, version="1")) as client:
             assert [found.name for found in (await client.list_tools(cache_mode="bypass")).tools] == ["wipe"]
@@ -170,12 +166,12 @@ async def test_a_tool_that_is_denied_is_not_listed_from_then_on() -> None:
             assert (await client.list_tools(cache_mode="bypass")).tools == []
 
 
-async def test_the_answer_to_one_question_is_none_to_another() -> None:
+async def test_a_response_is_only_valid_for_its_own_question() -> None:
     def asked(arguments: JsonObject, answers: dict[str, ElicitResult]) -> tuple[str, ...]:
         params = CallToolRequestParams(name="wipe", arguments=arguments, input_responses={**answers})
-        person = Person(context, params, "c", anyio.Lock())
-        with pytest.raises(UnansweredError) as caught:
-            person.confirm(BoundCall(tool=WIPE, arguments=arguments, call_id="c"))
+        confirmation = ClientConfirmation(context, params, "c", anyio.Lock())
+        with pytest.raises(InputRequiredError) as caught:
+            confirmation.confirm(BoundCall(tool=WIPE, arguments=arguments, call_id="c"))
         return tuple(caught.value.result.input_requests or ())
 
     context: ServerRequestContext[dict[str, object]] = ServerRequestContext(
@@ -187,5 +183,6 @@ async def test_the_answer_to_one_question_is_none_to_another() -> None:
     assert key != other
     params = CallToolRequestParams(name="wipe", arguments={"path": "b"}, input_responses={other: yes})
     call = BoundCall(tool=WIPE, arguments={"path": "b"}, call_id="c")
-    assert Person(context, params, "c", anyio.Lock()).confirm(call) == Allow()
-    assert isinstance(Person(context, params, "c", anyio.Lock()).confirm(replace(call, call_id="c.part")), Deny)
+    confirmation = ClientConfirmation(context, params, "c", anyio.Lock())
+    assert confirmation.confirm(call) == Allow()
+    assert isinstance(confirmation.confirm(replace(call, call_id="c.part")), Deny)

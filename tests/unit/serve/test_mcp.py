@@ -1,4 +1,4 @@
-"""The MCP server, called by the SDK's own client within this process."""
+"""The MCP server, called by the client of the SDK in the same process."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ import anyio
 import pytest
 from fake_tools import executor, registry, text, tool
 from mcp import Client, MCPError
-from mcp.types import AudioContent, EmbeddedResource, ImageContent, TextContent
+from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, TextContent
 
 from toolc.cli.commands.serve import check_ready, check_workspace
 from toolc.model.errors import UsageError
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Image, Resource, Text, ToolResult, failure
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.template import Template
-from toolc.serve.mcp import make_server, to_call_result
+from toolc.providers.mcp import call_result
+from toolc.serve.mcp import make_server
 
 pytestmark = pytest.mark.anyio
 ECHO = tool("echo", words={"type": "string"})
 WAIT = tool("wait")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def echo(arguments: JsonObject) -> JsonObject:
     return text(str(arguments["words"]))
+
+
+def to_call_result(result: ToolResult) -> CallToolResult:
+    return CallToolResult.model_validate(call_result(result))
 
 
 @pytest.fixture(params=["2026-07-28", "2025-11-25"])
@@ -44,7 +44,7 @@ def client(request: pytest.FixtureRequest) -> Client:
         return Client(make_server(each, version="1"), mode="auto" if request.param == "2026-07-28" else "legacy")
 
 
-async def test_tools_are_listed_as_they_are_declared(client: Client) -> None:
+async def test_tools_are_listed_with_their_mcp_definitions(client: Client) -> None:
     async with client:
         tools = (await client.list_tools()).tools
     with executor({}, ECHO, WAIT) as each:
@@ -58,7 +58,7 @@ async def test_a_call_returns_what_the_tool_returned(client: Client) -> None:
     assert (result.content, result.is_error) == ([TextContent(type="text", text="hello")], False)
 
 
-async def test_wrong_arguments_are_a_result_that_the_model_can_act_on(client: Client) -> None:
+async def test_invalid_arguments_are_an_error_result_for_the_model(client: Client) -> None:
     async with client:
         result = await client.call_tool("echo", {"word": "hello"})
     assert result.is_error
@@ -66,17 +66,17 @@ async def test_wrong_arguments_are_a_result_that_the_model_can_act_on(client: Cl
     assert "words" in result.content[0].text
 
 
-async def test_a_client_can_read_on_in_a_long_result() -> None:
+async def test_a_client_can_read_the_rest_of_a_long_result() -> None:
     words = "".join(f"{number}\n" for number in range(100_000))
     with executor({"echo": echo}, ECHO, keep_results=True) as each:
         async with Client(make_server(each, version="1")) as client:
             assert [found.name for found in (await client.list_tools()).tools] == ["echo", "read_result"]
             result = await client.call_tool("echo", {"words": words})
             assert isinstance(result.content[0], TextContent)
-            told = re.search(r"to read on call read_result with (\{.*\})\]", result.content[0].text)
-            assert told is not None
-            page = await client.call_tool("read_result", json.loads(told[1]))
-    offset = json.loads(told[1])["offset"]
+            hint = re.search(r"to read on call read_result with (\{.*\})\]", result.content[0].text)
+            assert hint is not None
+            page = await client.call_tool("read_result", json.loads(hint[1]))
+    offset = json.loads(hint[1])["offset"]
     assert isinstance(page.content[0], TextContent)
     assert page.content[0].text == words[offset : offset + 32 * 1024]
 
@@ -88,7 +88,7 @@ async def test_an_unknown_tool_is_a_protocol_error(client: Client) -> None:
     assert error.value.code == -32602
 
 
-async def test_a_sandbox_that_dies_is_an_internal_error_with_its_cause() -> None:
+async def test_a_sandbox_failure_is_an_internal_error_with_its_cause() -> None:
     def die(_: JsonObject) -> JsonObject:
         raise RuntimeError("the lights went out")
 
@@ -99,7 +99,7 @@ async def test_a_sandbox_that_dies_is_an_internal_error_with_its_cause() -> None
     assert error.value.code == -32603
 
 
-async def test_calls_run_at_the_same_time() -> None:
+async def test_calls_run_concurrently() -> None:
     both = threading.Barrier(2, timeout=60)
 
     def meet(_: JsonObject) -> JsonObject:
@@ -111,7 +111,7 @@ async def test_calls_run_at_the_same_time() -> None:
                 tasks.start_soon(client.call_tool, "wait", {})
 
 
-async def test_a_cancelled_call_ends_in_the_sandbox_and_the_next_one_runs() -> None:
+async def test_cancelling_a_call_ends_it_in_the_sandbox_and_the_next_call_runs() -> None:
     started, ended = threading.Event(), threading.Event()
 
     def wait(_: JsonObject) -> JsonObject:
@@ -123,7 +123,7 @@ async def test_a_cancelled_call_ends_in_the_sandbox_and_the_next_one_runs() -> N
         run = each.run
 
         def watched(*args: object, **fields: object) -> ToolResult:
-            result = run(*args, **fields)  # type: ignore[arg-type]  # passed on as it came
+            result = run(*args, **fields)  # type: ignore[arg-type]  # forwarded unchanged
             results.append(result)
             return result
 
@@ -144,47 +144,40 @@ async def test_a_cancelled_call_ends_in_the_sandbox_and_the_next_one_runs() -> N
 
 
 @pytest.mark.parametrize(
-    ("file", "held"),
+    ("file", "expected"),
     [
         (Resource(b"%PDF", "application/pdf", "a b.pdf"), {"blob": base64.b64encode(b"%PDF").decode()}),
         (Resource("größer".encode(), "text/csv", "a b.csv"), {"text": "größer"}),
         (Resource(b"\xff", "text/html", "a b.html"), {"blob": "/w=="}),
     ],
 )
-def test_files_are_embedded_resources_and_texts_can_be_read(file: Resource, held: dict[str, str]) -> None:
+def test_files_are_embedded_resources_with_text_or_base64(file: Resource, expected: dict[str, str]) -> None:
     (block,) = to_call_result(ToolResult(content=(file,))).content
     assert isinstance(block, EmbeddedResource)
     uri = f"toolc:///{file.name.replace(' ', '%20')}"
-    assert block.resource.model_dump(exclude_none=True) == {"uri": uri, "mime_type": file.mime_type} | held
+    assert block.resource.model_dump(exclude_none=True) == {"uri": uri, "mime_type": file.mime_type} | expected
 
 
-def test_pictures_are_image_blocks() -> None:
-    result = to_call_result(ToolResult(content=(Image(b"\x89PNG", "image/png"), Text("a dot"))))
-    data = base64.b64encode(b"\x89PNG").decode()
-    assert result.content == [
-        ImageContent(type="image", data=data, mime_type="image/png"),
+def test_images_recordings_and_texts_have_their_block_types() -> None:
+    content = (Image(b"\x89PNG", "image/png"), Text("a dot"), Audio(b"ID3", "audio/mpeg"))
+    assert to_call_result(ToolResult(content=content)).content == [
+        ImageContent(type="image", data=base64.b64encode(b"\x89PNG").decode(), mime_type="image/png"),
         TextContent(type="text", text="a dot"),
+        AudioContent(type="audio", data="SUQz", mime_type="audio/mpeg"),
     ]
 
 
-def test_recordings_are_audio_blocks() -> None:
-    result = to_call_result(ToolResult(content=(Audio(b"ID3", "audio/mpeg"),)))
-    assert result.content == [AudioContent(type="audio", data="SUQz", mime_type="audio/mpeg")]
+@pytest.mark.parametrize(
+    ("data", "structured", "shown"), [({"count": 2}, {"count": 2}, '{"count":2}'), ([1, None], None, "[1,null]")]
+)
+def test_only_an_object_is_structured_content_and_all_data_is_text(
+    data: JsonValue, structured: JsonValue, shown: str
+) -> None:
+    result = to_call_result(ToolResult(content=(), structured=(data,)))
+    assert (result.structured_content, result.content) == (structured, [TextContent(type="text", text=shown)])
 
 
-def test_an_object_is_structured_content_and_said_in_words() -> None:
-    result = to_call_result(ToolResult(content=(), structured=({"count": 2},)))
-    assert result.structured_content == {"count": 2}
-    assert result.content == [TextContent(type="text", text='{"count":2}')]
-
-
-def test_other_data_is_text_only_for_older_clients_take_nothing_else() -> None:
-    result = to_call_result(ToolResult(content=(), structured=([1, None],)))
-    assert result.structured_content is None
-    assert result.content == [TextContent(type="text", text="[1,null]")]
-
-
-def test_a_failure_says_so_and_details_stay_here() -> None:
+def test_an_error_result_has_no_details() -> None:
     result = to_call_result(failure("timeout", "too slow", {"engine": "x"}))
     assert result.model_dump(by_alias=True, exclude_unset=True, exclude_none=True) == {
         "content": [{"type": "text", "text": "too slow"}],
@@ -192,7 +185,7 @@ def test_a_failure_says_so_and_details_stay_here() -> None:
     }
 
 
-def test_tools_that_work_on_a_folder_need_one_from_the_start(tmp_path: Path) -> None:
+def test_tools_with_a_workspace_need_the_option_at_the_start(tmp_path: Path) -> None:
     found = registry(ECHO, tool("look", workspace="ro"), tool("alter", workspace="rw"))
     with pytest.raises(UsageError, match=r"^alter, look: these tools work on a folder.*--workspace DIR$"):
         check_workspace(found, None)
@@ -201,15 +194,14 @@ def test_tools_that_work_on_a_folder_need_one_from_the_start(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("folder", ["/", "/nowhere/at/all"])
-def test_a_folder_that_no_call_could_have_is_refused_at_the_start(folder: str) -> None:
+def test_an_unusable_workspace_is_rejected_at_the_start(folder: str) -> None:
     with pytest.raises(UsageError):
         check_workspace(registry(ECHO), Path(folder))
 
 
-def test_tools_that_no_call_could_run_are_not_offered() -> None:
+def test_tools_that_cannot_run_are_rejected_at_the_start() -> None:
     http = HttpBackend(url=Template(("https://example.com/",)))
     later = replace(tool("later"), backend=http, sandbox=SandboxSpec(lifetime="session"))
-
     check_ready(registry(ECHO))
     with pytest.raises(UsageError, match=r"tool 'later': this version of toolc compiles 'sandbox\.lifetime"):
         check_ready(registry(ECHO, later))

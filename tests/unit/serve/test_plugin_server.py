@@ -1,4 +1,4 @@
-"""Tools offered to a host of plugins: the exact lines, and answers to lines that are none."""
+"""Tools served over the plugin protocol: the exact lines, and the responses to invalid lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolc.serve.plugin import PluginServer
 from toolc.testing.fake_engine import FakeEngine
 
 PNG = b"\x89PNG\r\n\x1a\n"
-PICTURE: JsonObject = {
+IMAGE: JsonObject = {
     "content": [
         {"type": "image", "mime_type": "image/png", "data": base64.b64encode(PNG).decode()},
         {"type": "resource", "mime_type": "application/zip", "data": "UEs=", "name": "a.zip"},
@@ -38,7 +38,7 @@ def serving(*names: str) -> Iterator[PluginServer]:
     def echo(arguments: JsonObject) -> JsonObject:
         return ERROR if arguments["words"] == "fail" else text(str(arguments["words"]))
 
-    with executor({"echo": echo, "draw": lambda _: PICTURE}, ECHO, DRAW) as made:
+    with executor({"echo": echo, "draw": lambda _: IMAGE}, ECHO, DRAW) as made:
         yield PluginServer(made, [each for each in (ECHO, DRAW) if each.name in names])
 
 
@@ -46,36 +46,33 @@ def call(**more: object) -> bytes:
     return json.dumps({"type": "call", "call_id": "c1", **more}).encode() + b"\n"
 
 
-def test_one_tool_answers_as_the_protocol_says() -> None:
+def test_one_tool_is_described_and_called_by_the_protocol() -> None:
     with serving("echo") as server:
-        assert server.answer(b'{"type":"describe"}\n') == (
+        assert server.respond(b'{"type":"describe"}\n') == (
             b'{"name":"echo","description":"The tool echo.","parameters":{"type":"object",'
             b'"properties":{"words":{"type":"string"}},"required":["words"],"additionalProperties":false}}\n'
         )
-        assert server.answer(b'{"type":"call","call_id":"call_abc123","params":{"words":"hello"}}\n') == (
+        assert server.respond(b'{"type":"call","call_id":"call_abc123","params":{"words":"hello"}}\n') == (
             b'{"content":[{"type":"text","text":"hello"}],"error":false}\n'
         )
-        assert server.answer(call(params={"words": "fail"})) == (
+        assert server.respond(call(params={"words": "fail"})) == (
             b'{"content":[{"type":"text","text":"no such word"}],"error":true}\n'
         )
 
 
-def test_arguments_that_the_tool_refuses_are_an_answer() -> None:
+def test_invalid_arguments_are_an_error_response() -> None:
     with serving("echo") as server:
-        assert json.loads(server.answer(call(params={}))) == {
-            "content": [
-                {"type": "text", "text": "wrong arguments for echo:\n- words: required, and missing; expected a string"}
-            ],
-            "error": True,
-        }
+        response = json.loads(server.respond(call(params={})))
+    message = "wrong arguments for echo:\n- words: required, and missing; expected a string"
+    assert response == {"content": [{"type": "text", "text": message}], "error": True}
 
 
-def test_pictures_go_as_they_are_and_other_files_are_named() -> None:
+def test_images_are_sent_and_other_files_are_described() -> None:
     with serving("draw") as server:
-        assert json.loads(server.answer(call())) == {
+        assert json.loads(server.respond(call())) == {
             "content": [
                 {"type": "image", "mimeType": "image/png", "data": base64.b64encode(PNG).decode()},
-                {"type": "text", "text": "[application/zip, 2 bytes, which this protocol cannot carry]"},
+                {"type": "text", "text": "[application/zip, 2 bytes, which this protocol does not support]"},
             ],
             "error": False,
         }
@@ -83,9 +80,9 @@ def test_pictures_go_as_they_are_and_other_files_are_named() -> None:
 
 def test_several_tools_are_listed_and_called_by_name() -> None:
     with serving("echo", "draw") as server:
-        listed = json.loads(server.answer(b'{"type":"describe"}'))
+        listed = json.loads(server.respond(b'{"type":"describe"}'))
         assert [each["name"] for each in listed["tools"]] == ["echo", "draw"]
-        assert json.loads(server.answer(call(tool="echo", params={"words": "x"})))["content"][0]["text"] == "x"
+        assert json.loads(server.respond(call(tool="echo", params={"words": "x"})))["content"][0]["text"] == "x"
 
 
 RULE = "a message is one JSON object on one line, and logs belong on stderr"
@@ -97,7 +94,7 @@ UNREADABLE = "Error: the request cannot be read: "
     [
         (b"nonsense\n", f"this line is not JSON (line 1 column 1: Expecting value): 'nonsense'; {RULE}"),
         (b"\xff\n", f"this line is not JSON (byte 0 is not UTF-8): '\ufffd'; {RULE}"),
-        (b'{"type":"ping"}', "its type is 'ping', and 'describe' and 'call' are what there is"),
+        (b'{"type":"ping"}', "its type is 'ping'; use 'describe' or 'call'"),
         (call(params=[]), "its 'params' are not an object"),
         (call(call_id=3), "its 'call_id' is not a string"),
         (call(), "its 'tool' is None, and this plugin has: echo, draw"),
@@ -105,29 +102,28 @@ UNREADABLE = "Error: the request cannot be read: "
     ],
     ids=["words", "latin1", "type", "params", "call_id", "no tool", "another tool"],
 )  # fmt: skip
-def test_a_line_that_makes_no_sense_gets_an_error_for_an_answer(line: bytes, message: str) -> None:
+def test_the_response_to_an_invalid_line_is_an_error(line: bytes, message: str) -> None:
     with serving("echo", "draw") as server:
-        assert json.loads(server.answer(line)) == {
+        assert json.loads(server.respond(line)) == {
             "content": [{"type": "text", "text": UNREADABLE + message}],
             "error": True,
         }
 
 
-def test_what_toolc_cannot_do_is_an_answer_too(tmp_path: Path) -> None:
+def test_a_usage_error_is_an_error_response(tmp_path: Path) -> None:
     found = Registry.load(_spec(tmp_path, "c", {"shell": {"argv": ["true"]}}, {"workspace": "ro"}))
     with Executor(found, engine=FakeEngine(lambda _: Outcome(ending="exited"))) as made:
-        answer = json.loads(PluginServer(made, [*found]).answer(call()))
-    assert answer["error"] is True
-    assert answer["content"][0]["text"].startswith("Error: tool 'c' works on a folder and has none")
+        response = json.loads(PluginServer(made, [*found]).respond(call()))
+    assert response["error"] is True
+    assert response["content"][0]["text"].startswith("Error: tool 'c' works on a folder and has none")
 
 
-def test_our_own_plugin_backend_understands_it(tmp_path: Path) -> None:
-    """A round trip: a tool is served as a plugin, and that plugin is a tool."""
+def test_the_plugin_backend_can_call_the_server(tmp_path: Path) -> None:
     with serving("echo") as server:
 
         def script(plan: Plan) -> Outcome:
-            answer = server.answer(plan.stdin)
-            return Outcome(ending="answered", stdout=Capture(answer, b"", len(answer)))
+            response = server.respond(plan.stdin)
+            return Outcome(ending="answered", stdout=Capture(response, b"", len(response)))
 
         spec = _spec(tmp_path, "echo", {"plugin": {"command": ["toolc"]}}, {"lifetime": "session"})
         with Executor(Registry.load(spec), engine=FakeEngine(script)) as made:

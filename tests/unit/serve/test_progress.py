@@ -1,8 +1,9 @@
-"""Progress for an MCP client: the protocol's numbers, and a slow client in nobody's way."""
+"""Progress notifications for an MCP client."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import anyio
@@ -24,61 +25,59 @@ pytestmark = pytest.mark.anyio
 Notification = tuple[float, float | None, str | None]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def report(percent: float | None, message: str = "") -> ToolUpdate:
     return ToolUpdate(name="t", call_id="c", percent=percent, message=message)
 
 
-async def test_numbers_rise_whatever_the_tool_reports() -> None:
-    sent: list[Notification] = []
+def recorder(
+    sent: list[Notification], before: Callable[[], Awaitable[object]] | None = None
+) -> Callable[[float, float | None, str | None], Awaitable[None]]:
+    """Return a function that records notifications, after waiting for ``before``."""
 
     async def send(progress: float, total: float | None, message: str | None) -> None:
+        if before is not None:
+            await before()
         sent.append((progress, total, message))
 
-    relay = ProgressRelay(send)
-    for percent, message in ((None, "begun"), (10, ""), (10, "again"), (5, "back"), (None, "?"), (100, "done")):
-        await anyio.to_thread.run_sync(relay.hear, report(percent, message))
+    return send
+
+
+@pytest.mark.parametrize(
+    ("reports", "expected"),
+    [
+        (
+            [(None, "begun"), (10, ""), (10, "again"), (5, "back"), (None, "?"), (100, "done")],
+            [
+                (0.001, None, "begun"), (10, 100, None), (10.001, 100, "again"), (10.002, 100, "back"),
+                (10.003, None, "?"), (100, 100, "done"),
+            ],
+        ),
+        (
+            [(0, ""), (40.0001, ""), (40.0002, ""), (40.0012, "")],
+            [(0.001, 100, None), (40, 100, None), (40.001, 100, None), (40.002, 100, None)],
+        ),
+    ],
+    ids=["unordered", "small steps"],
+)  # fmt: skip
+async def test_sent_numbers_always_increase(
+    reports: list[tuple[float | None, str]], expected: list[Notification]
+) -> None:
+    sent: list[Notification] = []
+    relay = ProgressRelay(recorder(sent))
+    for each in reports:
+        await anyio.to_thread.run_sync(relay.on_event, report(*each))
         await relay.flush()
-    assert sent == [
-        (0.001, None, "begun"),
-        (10, 100, None),
-        (10.001, 100, "again"),
-        (10.002, 100, "back"),
-        (10.003, None, "?"),
-        (100, 100, "done"),
-    ]
+    assert sent == expected
 
 
-async def test_numbers_rise_as_they_are_sent_however_small_the_step() -> None:
-    sent: list[float] = []
-
-    async def send(progress: float, total: float | None, message: str | None) -> None:
-        sent.append(progress)
-
-    relay = ProgressRelay(send)
-    for percent in (0, 40.0001, 40.0002, 40.0012):
-        await anyio.to_thread.run_sync(relay.hear, report(percent))
-        await relay.flush()
-    assert sent == [0.001, 40, 40.001, 40.002]
-
-
-async def test_a_client_that_does_not_read_misses_reports_and_holds_nobody_up() -> None:
+async def test_a_slow_client_misses_reports_and_does_not_block_the_call() -> None:
     sent: list[Notification] = []
     reading = anyio.Event()
-
-    async def send(progress: float, total: float | None, message: str | None) -> None:
-        await reading.wait()
-        sent.append((progress, total, message))
-
-    relay = ProgressRelay(send)
+    relay = ProgressRelay(recorder(sent, reading.wait))
 
     def call() -> None:
         for percent in range(1, 100):
-            relay.hear(report(percent))
+            relay.on_event(report(percent))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(relay.run)
@@ -91,14 +90,10 @@ async def test_a_client_that_does_not_read_misses_reports_and_holds_nobody_up() 
     assert len(sent) <= 3
 
 
-async def test_of_the_parts_of_a_call_a_client_hears_in_words_from_whatever_thread() -> None:
+async def test_parts_of_a_call_are_reported_as_messages_from_any_thread() -> None:
     sent: list[Notification] = []
-
-    async def send(progress: float, total: float | None, message: str | None) -> None:
-        sent.append((progress, total, message))
-
-    relay = ProgressRelay(send)
-    part: list[Event] = [
+    relay = ProgressRelay(recorder(sent))
+    events: list[Event] = [
         ToolStart(name="say", call_id="c.1.1", parent_call_id="c"),
         ToolUpdate(name="say", call_id="c.1.1", parent_call_id="c", percent=40),
         ToolUpdate(name="say", call_id="c.1.1", parent_call_id="c", percent=100, message="all said"),
@@ -107,8 +102,8 @@ async def test_of_the_parts_of_a_call_a_client_hears_in_words_from_whatever_thre
     ]
 
     def call() -> None:
-        for event in part:
-            thread = threading.Thread(target=relay.hear, args=(event,))
+        for event in events:
+            thread = threading.Thread(target=relay.on_event, args=(event,))
             thread.start()
             thread.join()
             anyio.from_thread.run(relay.flush)
@@ -117,32 +112,32 @@ async def test_of_the_parts_of_a_call_a_client_hears_in_words_from_whatever_thre
     assert sent == [(0.001, None, "say"), (0.002, None, "say: 40 %"), (0.003, None, "say: all said")]
 
 
-async def test_what_is_being_sent_is_waited_for() -> None:
-    begun, sent = anyio.Event(), []
+async def test_flush_waits_for_a_notification_that_is_being_sent() -> None:
+    sent: list[Notification] = []
+    begun = anyio.Event()
 
-    async def send(progress: float, total: float | None, message: str | None) -> None:
+    async def pause() -> None:
         begun.set()
         await anyio.sleep(0.05)
-        sent.append(progress)
 
-    relay = ProgressRelay(send)
+    relay = ProgressRelay(recorder(sent, pause))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(relay.run)
-        await anyio.to_thread.run_sync(relay.hear, report(40))
+        await anyio.to_thread.run_sync(relay.on_event, report(40))
         await begun.wait()
         await relay.flush()
         tasks.cancel_scope.cancel()
-    assert sent == [40]
+    assert sent == [(40, 100, None)]
 
 
-async def test_output_is_no_progress() -> None:
-    relay = ProgressRelay(lambda *_: pytest.fail("nothing is to be sent"))
-    relay.hear(ToolUpdate(name="t", call_id="c", stream="stdout", text="x"))
+async def test_output_is_not_reported_as_progress() -> None:
+    relay = ProgressRelay(lambda *_: pytest.fail("nothing must be sent"))
+    relay.on_event(ToolUpdate(name="t", call_id="c", stream="stdout", text="x"))
     await relay.flush()
 
 
 def reporting(lines: bytes) -> Executor:
-    """An executor whose one tool, ``load``, says ``lines`` on its stderr."""
+    """Return an executor whose tool ``load`` writes ``lines`` to stderr."""
 
     def run(_: Plan) -> Outcome:
         return Outcome(ending="exited", stderr=Capture(head=lines, total_bytes=len(lines)))
@@ -152,19 +147,15 @@ def reporting(lines: bytes) -> Executor:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_client_that_asks_for_progress_gets_it_before_the_result(mode: str) -> None:
-    told: list[Notification] = []
-
-    async def hear(progress: float, total: float | None, message: str | None) -> None:
-        told.append((progress, total, message))
-
+async def test_a_client_with_a_progress_callback_gets_progress_before_the_result(mode: str) -> None:
+    sent: list[Notification] = []
     server = make_server(reporting(b"::progress 40 half\n::progress 100 done\n"), version="1")
     async with Client(server, mode=mode) as client:
-        await client.call_tool("load", {}, progress_callback=hear)
-    assert told[-1:] == [(100, 100, "done")]
-    assert set(told) <= {(40, 100, "half"), (100, 100, "done")}
+        await client.call_tool("load", {}, progress_callback=recorder(sent))
+    assert sent[-1:] == [(100, 100, "done")]
+    assert set(sent) <= {(40, 100, "half"), (100, 100, "done")}
 
 
-async def test_a_client_that_does_not_ask_gets_none() -> None:
+async def test_a_client_without_a_progress_callback_gets_only_the_result() -> None:
     async with Client(make_server(reporting(b"::progress 40 half\n"), version="1")) as client:
         assert not (await client.call_tool("load", {})).is_error

@@ -58,7 +58,7 @@ def plugin(  # noqa: PLR0913  one parameter per option
     The command runs in a sandbox without network access, never on this host. Files that it names are searched next
     to the spec and become part of the tool.
     """
-    from toolc.importers.plugin import adapted, asked_spec, plugin_spec  # start-up time
+    from toolc.importers.plugin import plugin_spec, provisional_spec, valid_names  # start-up time
 
     folder = Path(out).parent if out is not None else Path()
     if out is not None:
@@ -67,8 +67,8 @@ def plugin(  # noqa: PLR0913  one parameter per option
     sandbox: JsonObject = {key: value for key, value in (("image", image), ("build", build)) if value is not None}
     if env:
         sandbox["env"] = dict(map(_variable, env))
-    offer = _ask(_compiled(asked_spec(words, files, sandbox), folder), timeout, engine)
-    place = Path(out if out is not None else f"{adapted([offer.tools[0].name])[0]}.yaml")
+    offer = _ask(_compiled(provisional_spec(words, files, sandbox), folder), timeout, engine)
+    place = Path(out if out is not None else f"{valid_names([offer.tools[0].name])[0]}.yaml")
     if out is None:
         _require_absent(place, force=force)
     _write(place, _modeline(folder) + plugin_spec(offer, words, files, sandbox))
