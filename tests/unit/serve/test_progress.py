@@ -10,6 +10,7 @@ import anyio
 import pytest
 from fake_tools import registry, tool
 from mcp import Client
+from mcp.shared.dispatcher import ProgressFnT
 
 from toolc.client.executor import Executor
 from toolc.model.events import Event, ToolStart, ToolUpdate
@@ -29,9 +30,7 @@ def report(percent: float | None, message: str = "") -> ToolUpdate:
     return ToolUpdate(name="t", call_id="c", percent=percent, message=message)
 
 
-def recorder(
-    sent: list[Notification], before: Callable[[], Awaitable[object]] | None = None
-) -> Callable[[float, float | None, str | None], Awaitable[None]]:
+def recorder(sent: list[Notification], before: Callable[[], Awaitable[object]] | None = None) -> ProgressFnT:
     """Return a function that records notifications, after waiting for ``before``."""
 
     async def send(progress: float, total: float | None, message: str | None) -> None:
