@@ -36,7 +36,7 @@ from toolc.runtime.sandboxed.result_files import MOST_FILES
 from toolc.runtime.wire import call_loop
 from toolc.runtime.workspace.transaction import journal
 from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
-from toolc.runtime.workspace.transaction.view import MOST_ENTRIES
+from toolc.runtime.workspace.transaction.view import MAX_ENTRIES
 from toolc.sandbox.docker import container, daemon, sweep
 from toolc.sandbox.docker import sandbox as docker_sandbox
 from toolc.sandbox.host import janitor_process, store
@@ -240,7 +240,7 @@ def test_composites() -> None:
 
 def test_workspaces() -> None:
     text = text_of("guides/workspaces")
-    assert f"1 GiB and {MOST_ENTRIES:,} files" in text
+    assert f"1 GiB and {MAX_ENTRIES:,} files" in text
     assert f"there are {MOST_FILES} at most" in text
     assert f"(default: {Limits().output_bytes // 1024} KiB)" in text
 

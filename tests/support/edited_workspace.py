@@ -1,4 +1,4 @@
-"""A workspace, and an edit of it that makes one change of each kind."""
+"""A workspace, and an edit with one change of each kind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def scratches() -> list[Path]:
-    """What this process's transactions keep."""
+    """Return the scratch folders of this process."""
     return [each for owner in _base().iterdir() if f".{os.getpid()}." in owner.name for each in owner.iterdir()]
 
 

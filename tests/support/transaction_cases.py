@@ -1,4 +1,4 @@
-"""What the tests of transactions share: a tool that has one, and a call of it."""
+"""Shared by the tests of transactions: a tool with a transaction, and a call of it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tool(
     min_isolation: MinIsolation = "namespace",
     image: str | None = None,
 ) -> ToolSpec:
-    """A tool that runs ``script`` by ``/bin/sh -e`` in a transaction."""
+    """Return a tool that runs ``script`` with ``/bin/sh -e`` in a transaction."""
     words = (Template(("/bin/sh",)), Template(("-ec",)), Template((script,)))
     return ToolSpec(
         name="edit",
@@ -69,7 +69,7 @@ def call(
 
 
 def doing(act: Callable[[Path], object], outcome: Outcome = DONE) -> FakeEngine:
-    """An engine whose tool does ``act`` in its workspace."""
+    """Return an engine whose tool runs ``act`` in its workspace."""
 
     def script(plan: Plan) -> Outcome:
         assert plan.profile.workspace is not None
@@ -79,25 +79,25 @@ def doing(act: Callable[[Path], object], outcome: Outcome = DONE) -> FakeEngine:
     return FakeEngine(script)
 
 
-def told(result: ToolResult) -> JsonObject:
-    """``details.changes``."""
+def changes_of(result: ToolResult) -> JsonObject:
+    """Return ``details.changes``."""
     changes = result.details["changes"]
     assert isinstance(changes, dict)
     return changes
 
 
 def paths(result: ToolResult) -> dict[str, list[str]]:
-    """The paths of ``details.changes``, by what was done."""
+    """Return the paths of ``details.changes`` by action."""
     found: dict[str, list[str]] = {}
     for action in ("added", "changed", "deleted"):
-        listed = told(result)[action]
+        listed = changes_of(result)[action]
         assert isinstance(listed, list)
         found[action] = [str(each["path"]) for each in listed if isinstance(each, dict)]
     return found
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """Every path in a folder: a file's text, where a link leads, or what it is."""
+    """Return every path in a folder, with its text, link target or kind."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder)).encode(errors="surrogateescape").decode(errors="backslashreplace")

@@ -108,7 +108,7 @@ def test_the_disk_of_the_workspace(small_disk: Path) -> None:
     engine = OciEngine()
     result = call(engine, tool("head -c 20000 /dev/zero > a; echo b > b"), workspace)
     assert result.is_error
-    assert "they cannot be written: No space left on device" in result.text
+    assert "the changes cannot be written: No space left on device" in result.text
     assert tree(workspace) == {"a": "a\n"}
     filler.unlink()
     assert not call(engine, tool("echo new > a; echo b > b"), workspace).is_error

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from configurations import CONFIGURATIONS, USER, Configuration
-from transaction_cases import call, paths, told, tool, tree
+from transaction_cases import call, changes_of, paths, tool, tree
 
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -81,7 +81,7 @@ def answer(configuration: Configuration, workspace: Path, script: str, **about: 
             "text": result.text,
             "is_error": result.is_error,
             "paths": {action: [*listed] for action, listed in paths(result).items()},
-            "changes": told(result),
+            "changes": changes_of(result),
         }
 
     found = configuration.run(work)
@@ -150,7 +150,7 @@ def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(configuration: Co
         spec = tool("echo mine > a; echo x > c; echo changed", min_isolation=configuration.min_isolation)
         return call(engine, spec, workspace, on_event=interfere).text
 
-    assert "- a: it was changed by somebody else while the tool ran" in str(configuration.run(work))
+    assert "- a: it was changed by another process while the tool ran" in str(configuration.run(work))
     assert tree(workspace) == BEFORE | {"a": "theirs\n"}
 
 

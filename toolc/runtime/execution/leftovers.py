@@ -58,7 +58,7 @@ def _views() -> Iterator[Leftover]:
 
 def _sweep(folder: Path) -> None:
     if unfinished := scratch_sweep.sweep(folder).unfinished:
-        raise InfrastructureError("; ".join(each.told for each in unfinished))
+        raise InfrastructureError("; ".join(each.message for each in unfinished))
 
 
 def _drafts() -> Iterator[Leftover]:

@@ -212,7 +212,7 @@ class SandboxedCall:
             result = self._with_files(result, transaction)
             self.timing.lap("read")
             if transaction:
-                result = transaction.settle(result, outcome.ending, self.options.approve_changes)
+                result = transaction.finish(result, outcome.ending, self.options.approve_changes)
                 self.timing.lap("commit")
         result = redact_result(replace(result, details=self._details(result, outcome, sandboxed)), redactor)
         result_store = self.options.result_store

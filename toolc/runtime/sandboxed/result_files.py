@@ -15,7 +15,7 @@ from toolc.model.plan import Mount
 from toolc.model.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult
 from toolc.model.template import Template, TemplateError, as_text, evaluate
 from toolc.runtime.workspace.dir_handle import DirHandle
-from toolc.runtime.workspace.result_folder import FinalFolder, FolderError, RealFolder, shown
+from toolc.runtime.workspace.result_folder import FinalFolder, FolderError, RealFolder, format_path
 
 if TYPE_CHECKING:
     from toolc.runtime.workspace.transaction.transaction import Transaction
@@ -62,7 +62,7 @@ def with_files(
         return result
     try:
         with _opened(mount) as real:
-            folder = transaction.left() if transaction else RealFolder(real)
+            folder = transaction.final_folder() if transaction else RealFolder(real)
             blocks = _blocks(FinalFolder(folder, mount), patterns, limit)
     except FolderError as error:
         said = Text(with_note(result.text, str(error)))
@@ -109,7 +109,7 @@ def _blocks(folder: FinalFolder, patterns: tuple[str, ...], limit: int) -> list[
             raise FolderError(
                 "output_limit",
                 f"the files that the tool left have more than the {limit} bytes of its output limit "
-                f"({shown(path)!r} is the first that does not fit); ask for less",
+                f"({format_path(path)!r} is the first that does not fit); ask for less",
             )
         left -= len(data)
         blocks.append(_block(path, data))
@@ -121,7 +121,7 @@ def _block(path: bytes, data: bytes) -> Content:
         return Image(data, picture)
     if recording := audio_type(data):
         return Audio(data, recording)
-    name = shown(path)
+    name = format_path(path)
     is_text = _is_text(data)
     guessed = _TYPES.get(PurePosixPath(name).suffix.lower())
     if guessed is None or (guessed.startswith("text/") and not is_text):

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -29,7 +28,6 @@ _RESOLVE: Final = 0x01 | 0x02 | 0x04 | 0x08
 
 _UNAVAILABLE: Final = frozenset({errno.ENOSYS, errno.EPERM})
 """Errors of older kernels and of system call filters in containers. The step-by-step fallback is used for them."""
-
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
@@ -53,19 +51,19 @@ def openat2_beneath(folder: int, path: bytes, flags: int) -> int:
         except OSError as error:
             if error.errno not in _UNAVAILABLE:
                 raise
-    return _in_steps(folder, names, flags)
+    return _open_in_steps(folder, names, flags)
 
 
 def _openat2(folder: int, path: bytes, flags: int) -> int:
     how = _How(flags, 0, _RESOLVE)
-    found: int = _LIBC.syscall(_OPENAT2, folder, path, ctypes.byref(how), ctypes.sizeof(how))
-    if found < 0:
+    descriptor: int = _LIBC.syscall(_OPENAT2, folder, path, ctypes.byref(how), ctypes.sizeof(how))
+    if descriptor < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), path)
-    return found
+    return descriptor
 
 
-def _in_steps(folder: int, names: list[bytes], flags: int) -> int:
+def _open_in_steps(folder: int, names: list[bytes], flags: int) -> int:
     mount, descriptor = _mount(folder), os.dup(folder)
     for position, name in enumerate(names):
         last = position == len(names) - 1
@@ -86,10 +84,10 @@ def _mount(descriptor: int) -> bytes:
     The two are not combined: in an overlay, files and folders may have different devices.
     """
     try:
-        known = Path(f"/proc/self/fdinfo/{descriptor}").read_bytes()
+        info = Path(f"/proc/self/fdinfo/{descriptor}").read_bytes()
     except OSError:
-        known = b""
-    number = re.search(rb"mnt_id:\s*(\d+)", known)
+        info = b""
+    number = re.search(rb"mnt_id:\s*(\d+)", info)
     return number[1] if number else b"%d" % os.fstat(descriptor).st_dev
 
 
@@ -120,16 +118,12 @@ class DirHandle:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager
     def folder(self, path: bytes) -> Iterator[int]:
-        """Yield a descriptor of the folder at ``path``. Raise ``OSError``, EXDEV where another file system is
-        mounted.
-        """
+        """Yield a descriptor of the folder at ``path``. Raise ``OSError``, EXDEV below another mount."""
         descriptor = openat2_beneath(self.descriptor, path, FOLDER) if path else os.dup(self.descriptor)
         try:
             yield descriptor
@@ -137,11 +131,7 @@ class DirHandle:
             os.close(descriptor)
 
     def status_of(self, path: bytes) -> os.stat_result | None:
-        """Return the status of ``path`` without following a link; None if it does not exist or its parent is not a
-        folder.
-
-        Raise ``OSError``.
-        """
+        """Return the status of ``path`` without following a link; None if it does not exist. Raise ``OSError``."""
         parent, _, name = path.rpartition(b"/")
         try:
             with self.folder(parent) as folder:
@@ -151,19 +141,17 @@ class DirHandle:
                 return None
             raise
 
-    def entries(self, path: bytes, most: int) -> list[tuple[bytes, os.stat_result]]:
-        """Return the entries of the folder at ``path``, sorted by name, without those that are removed during the
-        call.
+    def entries(self, path: bytes, max_entries: int) -> list[tuple[bytes, os.stat_result]]:
+        """Return at most ``max_entries`` entries of the folder at ``path``, sorted by name. Raise ``OSError``.
 
-        Return no more than ``most`` entries: a folder with millions of entries must not fill the memory. Raise
-        ``OSError``.
+        The limit exists because a folder with millions of entries must not fill the memory.
         """
-        found = []
+        result = []
         with self.folder(path) as folder, os.scandir(folder) as entries:
-            for entry in itertools.islice(entries, most):
-                with suppress(FileNotFoundError):
-                    found.append((os.fsencode(entry.name), entry.stat(follow_symlinks=False)))
-        return sorted(found, key=lambda each: each[0])
+            for entry in itertools.islice(entries, max_entries):
+                with suppress(FileNotFoundError):  # removed in the meantime
+                    result.append((os.fsencode(entry.name), entry.stat(follow_symlinks=False)))
+        return sorted(result, key=lambda each: each[0])
 
     def read_link(self, path: bytes) -> bytes:
         """Return the target of the symbolic link at ``path``. Raise ``OSError``."""
@@ -196,7 +184,7 @@ def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int)
     On a file system that supports neither flag, the rename takes two steps, between which another process could
     act.
     """
-    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    call = getattr(_LIBC, "renameat2", None)
     if call is not None:
         if call(from_folder, old, to_folder, new, flags) == 0:
             return

@@ -1,17 +1,18 @@
-"""Check which folder a tool may use as its workspace.
-
-The check guards against mistakes such as mounting a whole home directory, the system or a disk.
-"""
+"""Check which folder a tool may use as its workspace, to prevent mistakes such as mounting a home directory."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from pathlib import Path
 from typing import Final, Literal
 
 from toolc.model.errors import UsageError
 from toolc.model.plan import Mount
+
+if sys.platform != "win32":  # where only tools without a sandbox run
+    import pwd
 
 __all__ = ["mount"]
 
@@ -29,7 +30,7 @@ _OPEN: Final = (
 _SHARED: Final = ("/tmp", "/mnt", "/media", "/opt", "/srv", "/home", "/Users", "/Volumes")
 """Folders shared by all users of the machine: not a workspace themselves, but their subfolders may be."""
 
-_REMEDY: Final = "give the folder of one project, or make one for the tool and copy what it needs there"
+_REMEDY: Final = "use the folder of one project, or create one for the tool and copy what it needs"
 
 
 def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
@@ -46,14 +47,14 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
         raise UsageError(f"the workspace {str(path)!r} cannot be used: {reason}; {_REMEDY}") from None
     if not real.is_dir():
         raise UsageError(f"the workspace {str(path)!r} is not a folder; {_REMEDY}")
-    if refusal := _refusal(real):
-        shown = str(path) if path == real else f"{path} ({real})"
-        raise UsageError(f"the workspace {shown} is {refusal}, which a tool must not see whole; {_REMEDY}")
+    if kind := _forbidden_kind(real):
+        name = str(path) if path == real else f"{path} ({real})"
+        raise UsageError(f"the workspace {name} is {kind}, which a tool may not access; {_REMEDY}")
     # A tool runs as the owner of the folder: it must not gain access that its caller does not have.
     needed = os.R_OK | os.X_OK | (0 if mode == "ro" else os.W_OK)
     if not os.access(real, needed, effective_ids=os.access in os.supports_effective_ids):
-        wanted = "read" if mode == "ro" else "write in"
-        raise UsageError(f"you may not {wanted} the workspace {real}; use a folder of your own")
+        action = "read" if mode == "ro" else "write to"
+        raise UsageError(f"you have no permission to {action} the workspace {real}; use one of your own folders")
     return Mount(
         source=_utf8(real),
         mode=mode,
@@ -64,18 +65,19 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
     )
 
 
-def _refusal(real: Path) -> str | None:
+def _forbidden_kind(real: Path) -> str | None:
+    """Return what the folder is if it may not be a workspace; None if it may."""
     if real == Path(real.anchor):
         return "the root of the file system"
     for home in _homes():
         if real == home:
             return "a home directory"
         if real in home.parents:
-            return f"a folder that holds the home directory {home}"
+            return f"a folder that contains the home directory {home}"
     if str(real.parent) in {"/home", "/Users"} or real == Path("/root"):
         return "a home directory"
     if str(real) in _SHARED or str(real) in _OPEN:
-        return "a folder that everyone on this machine shares"
+        return "a folder shared by all users of this machine"
     if any(home in real.parents for home in _homes()):
         return None
     if any(Path(folder) in real.parents for folder in _OPEN):
@@ -86,16 +88,12 @@ def _refusal(real: Path) -> str | None:
 
 
 def _homes() -> list[Path]:
-    """Return the caller's home directories from the environment and the user database, except ``/`` and system
-    folders.
-    """
-    import pwd  # not available on Windows, where only tools without a sandbox run
-
-    named = [os.environ.get("HOME", "")]
+    """Return the caller's home directories, from the environment and the user database, except system folders."""
+    paths = [os.environ.get("HOME", "")]
     # An arbitrary uid in a container has no entry.
     with contextlib.suppress(KeyError):
-        named.append(pwd.getpwuid(os.getuid()).pw_dir)
-    homes = [Path(os.path.realpath(home)) for home in named if home.startswith("/")]
+        paths.append(pwd.getpwuid(os.getuid()).pw_dir)
+    homes = [Path(os.path.realpath(home)) for home in paths if home.startswith("/")]
     return [home for home in homes if str(home) != "/" and str(home) not in _SYSTEM]
 
 

@@ -1,4 +1,4 @@
-"""Find and read result files in the folder that a call leaves, with the access rights of the tool.
+"""Find and read the result files of a call in its workspace, with the access rights of the tool.
 
 The folder is read on the host, by descriptor, after the sandbox has exited: no symbolic link is followed and no
 mount is entered. toolc may have more rights than the tool had, so every access is checked against the mode of the
@@ -19,10 +19,10 @@ from toolc.model.plan import Mount
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.workspace.dir_handle import DirHandle
 
-MOST_ENTRIES: Final = 20_000
+MAX_ENTRIES: Final = 20_000
 """The number of names inspected for all patterns of one call."""
 
-DEEPEST: Final = 100
+MAX_DEPTH: Final = 100
 """The number of folder levels that ``**`` descends."""
 
 _Names: TypeAlias = tuple[str, ...]
@@ -45,11 +45,11 @@ class ResultFolder(Protocol):
     def status_of(self, path: bytes) -> os.stat_result | None:
         """Return the status of ``path`` without following a link; None if it does not exist."""
 
-    def entries(self, path: bytes, most: int) -> list[tuple[bytes, os.stat_result]]:
-        """Return at most ``most`` entries of the folder at ``path``, sorted by name."""
+    def entries(self, path: bytes, max_entries: int) -> list[tuple[bytes, os.stat_result]]:
+        """Return at most ``max_entries`` entries of the folder at ``path``, sorted by name."""
 
-    def read(self, path: bytes, most: int) -> bytes:
-        """Return at most ``most`` bytes of the regular file at ``path``."""
+    def read(self, path: bytes, max_bytes: int) -> bytes:
+        """Return at most ``max_bytes`` bytes of the regular file at ``path``."""
 
 
 class RealFolder:
@@ -60,15 +60,15 @@ class RealFolder:
         self.status_of = root.status_of
         self.entries = root.entries
 
-    def read(self, path: bytes, most: int) -> bytes:
+    def read(self, path: bytes, max_bytes: int) -> bytes:
         """Implement ``ResultFolder.read``."""
-        return read_beneath(self._root, path, most)
+        return read_beneath(self._root, path, max_bytes)
 
 
-def read_beneath(root: DirHandle, path: bytes, most: int) -> bytes:
-    """Return at most ``most`` bytes of the regular file at ``path`` below ``root``. Raise ``OSError``."""
+def read_beneath(root: DirHandle, path: bytes, max_bytes: int) -> bytes:
+    """Return at most ``max_bytes`` bytes of the regular file at ``path`` below ``root``. Raise ``OSError``."""
     with root.file(path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
-        return file.read(most)
+        return file.read(max_bytes)
 
 
 class FinalFolder:
@@ -81,12 +81,10 @@ class FinalFolder:
         self._folder = folder
         self._owner = mount.owner
         self._group = mount.group
-        self._looked_at = 0
+        self._inspected = 0
 
     def files(self, pattern: str) -> list[bytes]:
-        """Return the matching files, sorted. Raise ``FolderError``, also if a pattern without wildcards has no
-        file.
-        """
+        """Return the matching files, sorted. Raise ``FolderError``, also if a file without wildcards is missing."""
         if has_magic(pattern):
             return sorted(set(self._matching(tuple(pattern.split("/")))))
         path = os.fsencode(pattern)
@@ -95,28 +93,28 @@ class FinalFolder:
         except OSError as error:
             raise _unreadable(path, error) from None
         if status is None:
-            raise FolderError("not_found", f"the tool left no file {shown(path)!r}")
+            raise FolderError("not_found", f"the tool left no file {format_path(path)!r}")
         if not stat.S_ISREG(status.st_mode):
-            raise FolderError("file", f"{shown(path)!r}, which the tool left, is no file{_instead(status)}")
+            raise FolderError("file", f"{format_path(path)!r} is not a file{_actual_kind(status)}")
         return [path]
 
-    def read(self, path: bytes, most: int) -> bytes:
-        """Return at most ``most`` bytes of a file. Raise ``FolderError``."""
+    def read(self, path: bytes, max_bytes: int) -> bytes:
+        """Return at most ``max_bytes`` bytes of a file. Raise ``FolderError``."""
         try:
             for at, character in enumerate(path):
-                if character == ord("/") and not self._may(self._folder.status_of(path[:at]), 0o1):
-                    raise PermissionError(errno.EACCES, "the tool may not look into its folder")
-            if not self._may(self._folder.status_of(path), 0o4):
-                raise PermissionError(errno.EACCES, "the tool may not read it")
-            return self._folder.read(path, most)
+                if character == ord("/") and not self._has_rights(self._folder.status_of(path[:at]), 0o1):
+                    raise PermissionError(errno.EACCES, "the tool has no access to its folder")
+            if not self._has_rights(self._folder.status_of(path), 0o4):
+                raise PermissionError(errno.EACCES, "the tool has no permission to read it")
+            return self._folder.read(path, max_bytes)
         except OSError as error:
             raise _unreadable(path, error) from None
 
     def _matching(self, pattern: _Names) -> Iterator[bytes]:
-        waiting = [(b"", pattern)]
-        seen = set(waiting)
-        while waiting:
-            folder, names = waiting.pop()
+        pending = [(b"", pattern)]
+        seen = set(pending)
+        while pending:
+            folder, names = pending.pop()
             for name, status in self._entries(folder):
                 path = folder + b"/" + name if folder else name
                 for rest in _rests(names, os.fsdecode(name)):
@@ -124,29 +122,29 @@ class FinalFolder:
                         yield path
                     elif stat.S_ISDIR(status.st_mode) and rest and (path, rest) not in seen:
                         seen.add((path, rest))
-                        waiting.append((path, rest))
+                        pending.append((path, rest))
 
     def _entries(self, path: bytes) -> list[tuple[bytes, os.stat_result]]:
         try:
-            if path.count(b"/") >= DEEPEST or not self._may(self._folder.status_of(path), 0o5):
+            if path.count(b"/") >= MAX_DEPTH or not self._has_rights(self._folder.status_of(path), 0o5):
                 return []
-            found = self._folder.entries(path, MOST_ENTRIES + 1 - self._looked_at)
+            entries = self._folder.entries(path, MAX_ENTRIES + 1 - self._inspected)
         except OSError:
             return []  # removed in the meantime, or something is mounted there
-        self._looked_at += len(found)
-        if self._looked_at > MOST_ENTRIES:
-            raise FolderError("file", f"the workspace has more files than result.files looks through, {MOST_ENTRIES}")
-        return found
+        self._inspected += len(entries)
+        if self._inspected > MAX_ENTRIES:
+            raise FolderError("file", f"the workspace has more than {MAX_ENTRIES} files, the limit of result.files")
+        return entries
 
-    def _may(self, status: os.stat_result | None, rights: int) -> bool:
+    def _has_rights(self, status: os.stat_result | None, rights: int) -> bool:
         if status is None:
             return False
         shift = 6 if status.st_uid == self._owner else 3 if status.st_gid == self._group else 0
         return status.st_mode >> shift & rights == rights
 
 
-def shown(path: bytes) -> str:
-    """Return a path as text."""
+def format_path(path: bytes) -> str:
+    """Return a path as text for a message."""
     return path.decode("utf-8", "replace")
 
 
@@ -168,10 +166,10 @@ def _rests(pattern: _Names, name: str) -> Iterator[_Names]:
 
 def _unreadable(path: bytes, error: OSError) -> FolderError:
     kind: ErrorKind = "denied" if isinstance(error, PermissionError) else "file"
-    return FolderError(kind, f"the file {shown(path)!r}, which the tool left, cannot be read: {error.strerror}")
+    return FolderError(kind, f"the file {format_path(path)!r} cannot be read: {error.strerror}")
 
 
-def _instead(status: os.stat_result) -> str:
+def _actual_kind(status: os.stat_result) -> str:
     if stat.S_ISLNK(status.st_mode):
-        return " but a symbolic link, and none is followed"
+        return " but a symbolic link, which is not followed"
     return " but a folder" if stat.S_ISDIR(status.st_mode) else ""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
-from toolc.runtime.workspace import scratch_sweep
+from toolc.runtime.workspace.scratch_sweep import roll_back_all, sweep, sweep_command
 from toolc.sandbox.host import janitor
 from toolc.sandbox.host.owner import Owner
 
@@ -29,10 +29,10 @@ def make_scratch(workspace: str) -> Path:
     ``InfrastructureError``, also if the workspace contains partly committed changes of a killed call.
     """
     directory = _base() / Owner.current().label()
-    for entry in _ready(directory):
-        for each in scratch_sweep.roll_back(entry):
+    for entry in _stale_folders(directory):
+        for each in roll_back_all(entry):
             if each.workspace == workspace:
-                raise InfrastructureError(each.told)
+                raise InfrastructureError(each.message)
     scratch = directory / str(next(_NUMBERS))
     try:
         directory.mkdir(mode=0o711, exist_ok=True)
@@ -49,8 +49,8 @@ def remove_stale() -> None:
     Call it after starting a sandbox, which ends the sandboxes of those owners: their folders must not be removed
     earlier.
     """
-    for entry in _ready(_base() / Owner.current().label()):
-        scratch_sweep.sweep(entry)
+    for entry in _stale_folders(_base() / Owner.current().label()):
+        sweep(entry)
 
 
 def directories() -> Iterator[tuple[Owner, Path]]:
@@ -62,36 +62,32 @@ def directories() -> Iterator[tuple[Owner, Path]]:
 
 
 @functools.cache
-def _ready(directory: Path) -> tuple[Path, ...]:
-    """Set up the removal of this process's folder, once per process. Return the folders of owners that have
-    exited.
-    """
-    janitor.register_folders(scratch_sweep.command(directory))
+def _stale_folders(directory: Path) -> tuple[Path, ...]:
+    """Register this process's folder for removal, once. Return the folders of owners that have exited."""
+    janitor.register_folders(sweep_command(directory))
     return tuple(entry for owner, entry in directories() if entry != directory and owner.is_stale())
 
 
 def _base() -> Path:
-    """Return ``$XDG_STATE_HOME/toolc/scratch``; the default is ``/var/lib/toolc/scratch`` for root, else below the
-    home.
-    """
+    """Return ``toolc/scratch`` in ``$XDG_STATE_HOME``, by default ``/var/lib`` or ``~/.local/state``."""
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     if not state.is_absolute():
         state = Path("/var/lib") if os.geteuid() == 0 else Path("~/.local/state").expanduser()
     base = state / "toolc" / "scratch"
     try:
         base.mkdir(mode=0o755, parents=True, exist_ok=True)
-        found = base.lstat()
+        status = base.lstat()
     except OSError as error:
         raise InfrastructureError(_unusable(error)) from error
-    if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise InfrastructureError(
-            f"{base} is not a folder that only this user can write; remove it, or set XDG_STATE_HOME"
+            f"{base} is writable by other users; remove it, or set XDG_STATE_HOME to another folder"
         )
     return base
 
 
 def _unusable(error: OSError) -> str:
     return (
-        f"a private folder is needed for what a tool writes, and {error.filename} cannot be made: "
-        f"{error.strerror}; set XDG_STATE_HOME to a folder that you can write"
+        f"the private folder for the files of tools cannot be created: {error.filename}: {error.strerror}; "
+        "set XDG_STATE_HOME to a writable folder"
     )

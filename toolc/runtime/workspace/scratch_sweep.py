@@ -23,42 +23,37 @@ _PROGRAM: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
-    """The outcome of a sweep.
+class SweepResult:
+    """Whether a sweep has removed anything, and the commits that could not be rolled back."""
 
-    ``found``: whether there was anything to remove. ``unfinished``: the commits that could not be rolled back.
-    """
-
-    found: bool
+    removed: bool
     unfinished: tuple[Unfinished, ...] = ()
 
 
-def command(directory: Path) -> list[str]:
-    """Return the janitor's command line for an owner's ``directory``; it exits with 0 if there was nothing to
-    remove.
-    """
+def sweep_command(directory: Path) -> list[str]:
+    """Return the janitor's command line to sweep an owner's ``directory``. Status 0: nothing was removed."""
     return [sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parents[3]), str(directory)]
 
 
 def main(directory: str) -> None:
     """Sweep ``directory``; the entry point for the janitor."""
-    sys.exit(sweep(Path(directory)).found)
+    sys.exit(sweep(Path(directory)).removed)
 
 
-def sweep(directory: Path) -> Swept:
+def sweep(directory: Path) -> SweepResult:
     """Remove every scratch folder in an owner's ``directory``, and the directory itself."""
     try:
         # Folders that an interrupted removal moved up come first; otherwise they would block the next one.
         scratches = sorted(directory.iterdir(), reverse=True)
     except OSError:
-        return Swept(found=False)
+        return SweepResult(removed=False)
     unfinished = [each for scratch in scratches if (each := discard(scratch))]
     with contextlib.suppress(OSError):
         directory.rmdir()
-    return Swept(len(unfinished) < len(scratches) or not directory.exists(), tuple(unfinished))
+    return SweepResult(len(unfinished) < len(scratches) or not directory.exists(), tuple(unfinished))
 
 
-def roll_back(directory: Path) -> tuple[Unfinished, ...]:
+def roll_back_all(directory: Path) -> tuple[Unfinished, ...]:
     """Roll back the commits in an owner's ``directory`` without removing anything. Return those left unfinished."""
     try:
         scratches = sorted(directory.iterdir())
@@ -90,9 +85,9 @@ def remove_tree(top: Path) -> None:
     may do this concurrently, because what a janitor has started outlives it: neither moves a folder onto one of the
     other, and a folder that one has removed does not stop the other.
     """
-    waiting, number = [top], 0
-    while waiting:
-        folder = waiting.pop()
+    pending, number = [top], 0
+    while pending:
+        folder = pending.pop()
         if _is_removed(folder):
             continue
         for entry in _entries(folder):
@@ -103,7 +98,7 @@ def remove_tree(top: Path) -> None:
                     path.unlink()
                 elif not _is_removed(path):
                     path.chmod(0o700)
-                    waiting.append(path.rename(top.with_name(f"{top.name}.{os.getpid()}.{number}")))
+                    pending.append(path.rename(top.with_name(f"{top.name}.{os.getpid()}.{number}")))
         with contextlib.suppress(OSError):
             folder.rmdir()
 
@@ -111,8 +106,8 @@ def remove_tree(top: Path) -> None:
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     with contextlib.suppress(OSError):
         folder.chmod(0o700)
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as entries:
+            return list(entries)
     return []
 
 

@@ -150,13 +150,13 @@ def test_no_link_is_followed_and_nothing_is_read_but_files(tmp_path: Path) -> No
     workspace.mkdir()
     assert names(left(workspace, act, "**/*", "*")) == ["real"]
     for name, why in {
-        "link": "is no file but a symbolic link, and none is followed",
-        "inside": "is no file but a symbolic link, and none is followed",
-        "fifo": "is no file",
-        "dir": "is no file but a folder",
+        "link": "is not a file but a symbolic link, which is not followed",
+        "inside": "is not a file but a symbolic link, which is not followed",
+        "fifo": "is not a file",
+        "dir": "is not a file but a folder",
     }.items():
         result = call(FakeEngine(lambda _: DONE), tool(name), workspace)
-        assert problem(result) == ("file", f"'{name}', which the tool left, {why}")
+        assert problem(result) == ("file", f"'{name}' {why}")
     assert problem(call(FakeEngine(lambda _: DONE), tool("folder/key"), workspace))[0] == "not_found"
 
 
@@ -166,17 +166,17 @@ def test_a_file_that_becomes_a_link_while_it_is_looked_at_is_not_read(
     (tmp_path / "outside").write_text("outside")
     workspace = tmp_path / "work"
     workspace.mkdir()
-    look = result_folder.FinalFolder._may
+    look = result_folder.FinalFolder._has_rights
 
     def swap(self: result_folder.FinalFolder, status: os.stat_result | None, rights: int) -> bool:
         (workspace / "a").unlink(missing_ok=True)
         (workspace / "a").symlink_to(tmp_path / "outside")
         return look(self, status, rights)
 
-    monkeypatch.setattr(result_folder.FinalFolder, "_may", swap)
+    monkeypatch.setattr(result_folder.FinalFolder, "_has_rights", swap)
     kind, message = problem(left(workspace, making("a"), "a"))
     assert kind == "file"
-    assert message.startswith("the file 'a', which the tool left, cannot be read: ")
+    assert message.startswith("the file 'a' cannot be read: ")
 
 
 def test_what_the_tool_itself_may_not_read_is_not_read_for_it(tmp_path: Path) -> None:
@@ -187,10 +187,10 @@ def test_what_the_tool_itself_may_not_read_is_not_read_for_it(tmp_path: Path) ->
 
     try:
         assert names(left(tmp_path, act, "**/a", "c")) == ["c"]
-        for path, why in {"b": "may not read it", "closed/a": "may not look into its folder"}.items():
+        for path, why in {"b": "has no permission to read it", "closed/a": "has no access to its folder"}.items():
             result = call(FakeEngine(lambda _: DONE), tool(path), tmp_path)
             if os.geteuid() == 0:
-                message = f"the file '{path}', which the tool left, cannot be read: the tool {why}"
+                message = f"the file '{path}' cannot be read: the tool {why}"
                 assert problem(result) == ("denied", message)
             else:
                 assert result.is_error
@@ -221,10 +221,10 @@ def test_a_hundred_files_are_returned_and_no_more(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_too_many_names_is_not_looked_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result_folder, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(result_folder, "MAX_ENTRIES", 10)
     assert problem(left(tmp_path, making(*(f"d/f{n}" for n in range(10))), "**/x")) == (
         "file",
-        "the workspace has more files than result.files looks through, 10",
+        "the workspace has more than 10 files, the limit of result.files",
     )
 
 

@@ -1,5 +1,3 @@
-"""Scratch folders are removed whatever is in them, and whoever else is removing them."""
-
 from __future__ import annotations
 
 import subprocess
@@ -8,8 +6,8 @@ from pathlib import Path
 from toolc.runtime.workspace import scratch_sweep
 
 
-def left(owner: Path) -> None:
-    """What a killed owner's calls leave: folders in folders, some that nobody may enter."""
+def create_scratches(owner: Path) -> None:
+    """Create the scratch folders of a killed owner, with nested folders, some without permissions."""
     for number in range(20):
         scratch = owner / str(number)
         for name in ("bundle", "upper/a/b/c/d", "work/work"):
@@ -18,17 +16,17 @@ def left(owner: Path) -> None:
         (scratch / "work/work").chmod(0)
 
 
-def test_two_at_once_leave_nothing(tmp_path: Path) -> None:
+def test_two_concurrent_sweeps_remove_everything(tmp_path: Path) -> None:
     owner = tmp_path / "owner"
-    left(owner)
-    both = [subprocess.Popen(scratch_sweep.command(owner)) for _ in range(2)]
+    create_scratches(owner)
+    both = [subprocess.Popen(scratch_sweep.sweep_command(owner)) for _ in range(2)]
     for each in both:
         each.wait()
     assert not owner.exists() or not [*owner.iterdir()]
 
 
-def test_what_another_has_moved_up_meanwhile_is_not_in_the_way(tmp_path: Path) -> None:
-    left(tmp_path)
+def test_folders_that_another_sweep_has_moved_up_are_not_overwritten(tmp_path: Path) -> None:
+    create_scratches(tmp_path)
     for number in range(1, 4):
         (tmp_path / f"5.{number}" / "full").mkdir(parents=True)
     scratch_sweep.remove_tree(tmp_path / "5")

@@ -41,30 +41,26 @@ _UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Unicode's Default_Ignorable_Code_Point, which case-insensitive file systems (ext4, APFS) ignore in
-comparisons.
-"""
+"""Unicode's Default_Ignorable_Code_Point, which ext4 and APFS ignore when they compare names without case."""
 
 _SHORT: Final = re.compile(r"([^~]{1,6})~[0-9]+(?:\.(.{0,3}))?")
 
 
-def refusal(change: FileChange, writes: tuple[str, ...], target: bytes | None) -> str:
-    """Return why this change may not reach the real files; empty if it may. ``target`` is the target of a symbolic
-    link.
-    """
-    if part := _protected(change.path):
+def refusal_reason(change: FileChange, writes: tuple[str, ...], link_target: bytes | None) -> str:
+    """Return why a change may not be committed; empty if it may."""
+    if part := _protected_part(change.path):
         return f"{part} is protected: programs outside of the sandbox act on it"
     if change.action != "deleted" and change.kind == "special":
         return "it is a fifo, a socket or a device"
-    if target is not None and leads_outside(change.raw_path, target):
+    if link_target is not None and leads_outside(change.raw_path, link_target):
         return "it is a symbolic link that may lead out of the workspace"
-    if target is not None and _protected(target.decode("utf-8", "surrogateescape")):
-        return "it is a symbolic link to what is protected"
+    if link_target is not None and _protected_part(link_target.decode("utf-8", "surrogateescape")):
+        return "it is a symbolic link to a protected path"
     if writes and not any(matches(pattern, change.path) for pattern in writes):
         # A new folder is created with its contents, and the contents are checked separately.
-        if change.kind == "directory" and any(_may_hold(pattern, change.path) for pattern in writes):
+        if change.kind == "directory" and any(_may_contain_match(pattern, change.path) for pattern in writes):
             return ""
-        return "the spec's writes do not list it"
+        return "no pattern of 'writes' in the spec matches it"
     return ""
 
 
@@ -73,7 +69,7 @@ def matches(pattern: str, path: str) -> bool:
 
     ``*``, ``?`` and ``[...]`` match within a name; ``**`` matches any number of folders, including none.
     """
-    return _fits(tuple(pattern.split("/")), tuple(path.split("/")))
+    return _matches(tuple(pattern.split("/")), tuple(path.split("/")))
 
 
 def leads_outside(link: bytes, target: bytes) -> bool:
@@ -99,12 +95,12 @@ def kind_of(mode: int) -> Kind:
     return "symlink" if stat.S_ISLNK(mode) else "special"
 
 
-def _protected(path: str) -> str:
+def _protected_part(path: str) -> str:
     """Return the part of a path that is protected with everything below it; empty if there is none."""
     return next((part for part in path.split("/") if _folded(part) in PROTECTED), "")
 
 
-def _may_hold(pattern: str, folder: str) -> bool:
+def _may_contain_match(pattern: str, folder: str) -> bool:
     """Return whether any path below ``folder`` could match ``pattern``."""
     patterns, names = pattern.split("/"), folder.split("/")
     for index, name in enumerate(names):
@@ -118,12 +114,12 @@ def _may_hold(pattern: str, folder: str) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _fits(patterns: tuple[str, ...], names: tuple[str, ...]) -> bool:
+def _matches(patterns: tuple[str, ...], names: tuple[str, ...]) -> bool:
     if not patterns:
         return not names
     if patterns[0] == "**":
-        return _fits(patterns[1:], names) or (bool(names) and _fits(patterns, names[1:]))
-    return bool(names) and fnmatch.fnmatchcase(names[0], patterns[0]) and _fits(patterns[1:], names[1:])
+        return _matches(patterns[1:], names) or (bool(names) and _matches(patterns, names[1:]))
+    return bool(names) and fnmatch.fnmatchcase(names[0], patterns[0]) and _matches(patterns[1:], names[1:])
 
 
 def _folded(name: str) -> str:

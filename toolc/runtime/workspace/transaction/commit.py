@@ -31,12 +31,12 @@ from toolc.runtime.workspace.transaction.journal import (
     FileIdentity,
     RenameStep,
     StagingArea,
-    alone,
-    forget_plan,
-    is_planned,
-    locked,
+    has_plan,
+    locked_journal,
+    locked_workspace,
+    remove_plan,
 )
-from toolc.runtime.workspace.transaction.recovery import holds_anything, remove_staging, roll_back, told
+from toolc.runtime.workspace.transaction.recovery import format_conflicts, has_entries, remove_staging, roll_back
 
 PREFIX: Final = ".toolc-"
 _PIECE: Final = 1 << 20
@@ -54,19 +54,19 @@ class RollbackFailedError(Exception):
 @dataclass(frozen=True, slots=True)
 class _Commit:
     real: DirHandle
-    made: DirHandle
+    view: DirHandle
     mount: Mount
     staging: int
     expected: dict[str, os.stat_result]
 
 
-def commit(real: DirHandle, made: DirHandle, found: Differences, mount: Mount, scratch: Path) -> None:
-    """Write the changes to the real files, from the files in ``made``.
+def commit(real: DirHandle, view: DirHandle, found: Differences, mount: Mount, scratch: Path) -> None:
+    """Write the changes to the real files, from the files in ``view``.
 
     Raise ``ConflictError`` or ``OSError`` if nothing was changed, ``RollbackFailedError`` if something was.
     """
     name = f"{PREFIX}{secrets.token_hex(8)}"
-    with locked(scratch), alone(real.descriptor):
+    with locked_journal(scratch), locked_workspace(real.descriptor):
         for change in found.changes:
             _check_unchanged(real, change, found.before.get(change.path))
         # Before the folder exists: if the process is killed in between, the journal describes nothing.
@@ -75,31 +75,31 @@ def commit(real: DirHandle, made: DirHandle, found: Differences, mount: Mount, s
         staging = os.open(name, FOLDER, dir_fd=real.descriptor)
         try:
             # A process that may write to the workspace could have replaced the folder immediately.
-            if os.fstat(staging).st_uid != os.geteuid() or holds_anything(staging, b"."):
+            if os.fstat(staging).st_uid != os.geteuid() or has_entries(staging, b"."):
                 raise ConflictError(name)
-            _carry_out(_Commit(real, made, mount, staging, found.before), found.changes, scratch)
+            _execute(_Commit(real, view, mount, staging, found.before), found.changes, scratch)
         except RollbackFailedError as error:
             raise RollbackFailedError(f"{error}, in {name}") from error.__cause__
         finally:
             os.close(staging)
             # As long as the plan exists, the old files are needed.
-            if not is_planned(scratch):
+            if not has_plan(scratch):
                 with contextlib.suppress(OSError):
                     remove_staging(real.descriptor, name)
 
 
-def _carry_out(work: _Commit, changes: tuple[FileChange, ...], scratch: Path) -> None:
+def _execute(work: _Commit, changes: tuple[FileChange, ...], scratch: Path) -> None:
     """Stage everything, then rename everything; if one step fails, change nothing."""
-    plan = _staged(work, changes)
+    plan = _stage_all(work, changes)
     os.fsync(work.staging)
     plan.write(scratch)
     try:
         _apply(work, plan)
-        forget_plan(scratch, work.staging)
+        remove_plan(scratch, work.staging)
     except BaseException as error:
         if conflicts := roll_back(work.real, work.staging, plan):
-            raise RollbackFailedError(told(conflicts)) from error
-        forget_plan(scratch, work.staging)
+            raise RollbackFailedError(format_conflicts(conflicts)) from error
+        remove_plan(scratch, work.staging)
         raise
 
 
@@ -114,7 +114,7 @@ def _check_unchanged(real: DirHandle, change: FileChange, was: os.stat_result | 
         raise ConflictError(change.shown_path)
 
 
-def _staged(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
+def _stage_all(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
     """Create the new files in the staging folder and return the steps to carry out."""
     moves, modes = [], []
     numbered = list(enumerate(changes))
@@ -154,11 +154,9 @@ def _set_group_id(real: DirHandle, change: FileChange, inherited: dict[str, int]
 def _apply(work: _Commit, plan: CommitPlan) -> None:
     for move in plan.moves:
         if move.new is None:
-            _take_out(work, move)
-        elif move.replaces:
-            _replace(work, move)
+            _move_out(work, move)
         else:
-            _put_in(work, move)
+            _move_in(work, move)
     for mode in plan.modes:
         _set_mode(work, mode)
 
@@ -169,33 +167,29 @@ def _stage(work: _Commit, change: FileChange, name: bytes) -> os.stat_result:
         os.mkdir(name, 0o700, dir_fd=work.staging)
         folder = os.open(name, FOLDER, dir_fd=work.staging)
         try:
-            _give(work, change, lambda uid, gid: os.fchown(folder, uid, gid))
+            _set_owner(work, change, lambda uid, gid: os.fchown(folder, uid, gid))
             os.fchmod(folder, 0o700)
             return os.fstat(folder)
         finally:
             os.close(folder)
     if change.kind == "symlink":
-        os.symlink(work.made.read_link(change.raw_path), name, dir_fd=work.staging)
-        _give(work, change, lambda uid, gid: os.chown(name, uid, gid, dir_fd=work.staging, follow_symlinks=False))
+        os.symlink(work.view.read_link(change.raw_path), name, dir_fd=work.staging)
+        _set_owner(work, change, lambda uid, gid: os.chown(name, uid, gid, dir_fd=work.staging, follow_symlinks=False))
         return os.stat(name, dir_fd=work.staging, follow_symlinks=False)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     target = os.open(name, flags, 0o600, dir_fd=work.staging)
     try:
-        with work.made.file(change.raw_path) as source:
-            _copy(source, target)
+        with work.view.file(change.raw_path) as source:
+            while piece := os.read(source, _PIECE):
+                write_all(target, piece)
             _copy_attributes(source, target)
         _copy_access_list(work, change, target)
-        _give(work, change, lambda uid, gid: os.fchown(target, uid, gid))
+        _set_owner(work, change, lambda uid, gid: os.fchown(target, uid, gid))
         os.fchmod(target, change.mode & 0o777)
         os.fsync(target)
         return os.fstat(target)
     finally:
         os.close(target)
-
-
-def _copy(source: int, target: int) -> None:
-    while piece := os.read(source, _PIECE):
-        write_all(target, piece)
 
 
 def _copy_attributes(source: int, target: int) -> None:
@@ -207,9 +201,7 @@ def _copy_attributes(source: int, target: int) -> None:
 
 
 def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
-    """Copy the access control list of a changed file: without it, its group would get the rights of the list's
-    mask.
-    """
+    """Copy the access control list of a changed file, without which its group would get the rights of the mask."""
     if change.path not in work.expected or change.action != "changed":
         return
     with contextlib.suppress(OSError), _parent(work.real, change) as (folder, name):
@@ -218,8 +210,8 @@ def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
         os.setxattr(target, _ACCESS_LIST, os.getxattr(path, _ACCESS_LIST, follow_symlinks=False))
 
 
-def _give(work: _Commit, change: FileChange, chown: Callable[[int, int], None]) -> None:
-    """Give a file that a tool created to the owner of the workspace, regardless of its previous owner."""
+def _set_owner(work: _Commit, change: FileChange, chown: Callable[[int, int], None]) -> None:
+    """Give a file that a tool created to the owner of the workspace."""
     old = work.expected.get(change.path)
     uid = work.mount.owner
     gid = old.st_gid if old is not None and old.st_uid == uid else work.mount.group
@@ -231,24 +223,21 @@ def _give(work: _Commit, change: FileChange, chown: Callable[[int, int], None]) 
             chown(-1, gid)
 
 
-def _take_out(work: _Commit, move: RenameStep) -> None:
+def _move_out(work: _Commit, move: RenameStep) -> None:
     aside = os.fsencode(move.name)
     with _parent(work.real, move) as (folder, name):
         rename(folder, name, work.staging, aside, RENAME_NOREPLACE)
         status = _check(work, move)
-        if stat.S_ISDIR(status.st_mode) and holds_anything(work.staging, aside):
+        if stat.S_ISDIR(status.st_mode) and has_entries(work.staging, aside):
             raise ConflictError(move.shown_path)
 
 
-def _put_in(work: _Commit, move: RenameStep) -> None:
+def _move_in(work: _Commit, move: RenameStep) -> None:
+    flags = RENAME_EXCHANGE if move.replaces else RENAME_NOREPLACE
     with _parent(work.real, move) as (folder, name):
-        rename(work.staging, os.fsencode(move.name), folder, name, RENAME_NOREPLACE)
-
-
-def _replace(work: _Commit, move: RenameStep) -> None:
-    with _parent(work.real, move) as (folder, name):
-        rename(work.staging, os.fsencode(move.name), folder, name, RENAME_EXCHANGE)
-        _check(work, move)
+        rename(work.staging, os.fsencode(move.name), folder, name, flags)
+        if move.replaces:
+            _check(work, move)
 
 
 def _set_mode(work: _Commit, mode: ChmodStep) -> None:
@@ -259,9 +248,7 @@ def _set_mode(work: _Commit, mode: ChmodStep) -> None:
 
 
 def _check(work: _Commit, move: RenameStep) -> os.stat_result:
-    """Check that the file moved out is the one present when the changes were listed; a rename changes only its
-    ctime.
-    """
+    """Check that the file moved out is the one listed before; a rename changes only its ctime."""
     was = work.expected.get(move.path)
     found = os.stat(move.name, dir_fd=work.staging, follow_symlinks=False)
     if was is None or _stamp(was) != _stamp(found):
@@ -276,12 +263,12 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def _parent(real: DirHandle, place: FileChange | RenameStep) -> Iterator[tuple[int, bytes]]:
-    parent, _, name = place.raw_path.rpartition(b"/")
+def _parent(real: DirHandle, step: FileChange | RenameStep) -> Iterator[tuple[int, bytes]]:
+    parent, _, name = step.raw_path.rpartition(b"/")
     try:
         with real.folder(parent) as folder:
             yield folder, name
     except OSError as error:
         if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.ENOTEMPTY}:
-            raise ConflictError(place.shown_path) from error
+            raise ConflictError(step.shown_path) from error
         raise

@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 from toolc.model.call import Action, FileChange
 from toolc.model.spec.sandbox import MIB
 from toolc.runtime.workspace.dir_handle import DirHandle
-from toolc.runtime.workspace.transaction.allowed_changes import kind_of, refusal
-from toolc.runtime.workspace.transaction.view import MOST_ENTRIES, TooManyError, View, ViewEntry, check_depth
+from toolc.runtime.workspace.transaction.allowed_changes import kind_of, refusal_reason
+from toolc.runtime.workspace.transaction.view import MAX_ENTRIES, TooManyChangesError, View, ViewEntry, check_depth
 
 _PARTS: Final = ({"objects", "refs"}, {"commondir"})
 """What must be next to ``HEAD``: all names of one of these sets."""
@@ -23,34 +23,29 @@ _PARTS: Final = ({"objects", "refs"}, {"commondir"})
 
 def repositories(real: DirHandle, changes: Iterable[FileChange]) -> frozenset[str]:
     """Return the folders above ``changes`` that git would recognise as a repository after the commit."""
-    made: dict[str, set[str]] = {}
+    added: dict[str, set[str]] = {}
     folders: set[str] = set()
     for change in changes:
         folder, _, name = change.path.rpartition("/")
-        folders.update(_above(change.path))
+        folders.update(_parents(change.path))
         # A folder is not a HEAD file, and many folders have that name.
         if change.action != "deleted" and not (change.kind == "directory" and name.casefold() == "head"):
-            made.setdefault(folder, set()).add(name.casefold())
-    return frozenset(folder for folder in folders if _is_repository(real, folder, made.get(folder, set())))
+            added.setdefault(folder, set()).add(name.casefold())
+    return frozenset(folder for folder in folders if _is_repository(real, folder, added.get(folder, set())))
 
 
-def is_in(change: FileChange, found: frozenset[str]) -> bool:
-    """Return whether a change is located below one of these folders."""
-    return bool(found) and not found.isdisjoint(_above(change.path))
-
-
-def _above(path: str) -> Iterator[str]:
+def _parents(path: str) -> Iterator[str]:
     while path:
         path = path.rpartition("/")[0]
         yield path
 
 
-def _is_repository(real: DirHandle, folder: str, made: set[str]) -> bool:
+def _is_repository(real: DirHandle, folder: str, added: set[str]) -> bool:
     def has(name: str) -> bool:
-        return name.casefold() in made or _mode(real, f"{folder}/{name}".lstrip("/")) is not None
+        return name.casefold() in added or _mode(real, f"{folder}/{name}".lstrip("/")) is not None
 
     head = _mode(real, f"{folder}/HEAD".lstrip("/"))
-    has_head = "head" in made or (head is not None and not stat.S_ISDIR(head))
+    has_head = "head" in added or (head is not None and not stat.S_ISDIR(head))
     return has_head and any(all(map(has, parts)) for parts in _PARTS)
 
 
@@ -62,7 +57,7 @@ def _mode(real: DirHandle, path: str) -> int | None:
     return None
 
 
-MOST_BYTES: Final = 1024 * MIB
+MAX_BYTES: Final = 1024 * MIB
 """The total size of a call's new files, in bytes."""
 
 _PIECE: Final = 1 << 20
@@ -84,7 +79,7 @@ class Differences:
 
 
 def differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differences:
-    """Return every change, with the reason if it is refused. Raise ``OSError`` or ``TooManyError``.
+    """Return every change, with the reason if it is refused. Raise ``OSError`` or ``TooManyChangesError``.
 
     A file with the same content and permissions counts as unchanged, whatever else was done to it.
     """
@@ -92,38 +87,38 @@ def differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differe
     before: dict[str, os.stat_result] = {}
     total = 0
     for entry in view.scan():
-        for change, seen, old in _compared(real, view, entry):
+        for change, seen, old in _changes(real, view, entry):
             if old is not None:
                 before[change.path] = old
             total += change.size_bytes
-            if total > MOST_BYTES or len(found) >= MOST_ENTRIES:
-                raise TooManyError(f"it changes more than {MOST_ENTRIES} files, or {MOST_BYTES // MIB} MiB")
-            found[change.path, change.action] = _judged(view, change, writes, seen=seen)
+            if total > MAX_BYTES or len(found) >= MAX_ENTRIES:
+                raise TooManyChangesError(f"the call changes more than {MAX_ENTRIES} files, or {MAX_BYTES // MIB} MiB")
+            found[change.path, change.action] = _checked(view, change, writes, seen=seen)
     folders = repositories(real, found.values())
     for key, change in found.items():
-        if not change.refused and is_in(change, folders):
-            found[key] = replace(change, refused="it is in what git takes for a repository, and acts on")
+        if not change.refused and folders and not folders.isdisjoint(_parents(change.path)):
+            found[key] = replace(change, refused="it is in a folder that git would treat as a repository")
     # A deletion comes before the file that replaces it.
     order = sorted(found, key=lambda key: (key[0].encode(*_RAW), key[1] != "deleted"))
     return Differences(tuple(found[key] for key in order), before)
 
 
-def _compared(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Found]:
+def _changes(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Found]:
     try:
         yield from _compare(real, view, entry)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        reason = "something else is mounted there, which the tool did not see"
+        reason = "another file system is mounted there, which the tool did not see"
         yield (FileChange(path=entry.path.decode(*_RAW), action="changed", kind="special", refused=reason), True, None)
 
 
-def _judged(view: View, change: FileChange, writes: tuple[str, ...], *, seen: bool) -> FileChange:
+def _checked(view: View, change: FileChange, writes: tuple[str, ...], *, seen: bool) -> FileChange:
     is_new_link = change.kind == "symlink" and change.action != "deleted"
     target = view.root.read_link(change.raw_path) if is_new_link else None
-    reason = change.refused or refusal(change, writes, target)
+    reason = change.refused or refusal_reason(change, writes, target)
     if not reason and not seen:
-        reason = "it was changed by somebody else while the tool ran"
+        reason = "it was changed by another process while the tool ran"
     return replace(change, refused=reason) if reason else change
 
 
@@ -162,22 +157,22 @@ def _compare_folder(
         return
     if old.st_mode & 0o777 != new.st_mode & 0o777:
         yield _change(view, path, "changed", new), seen, old
-    if entry.alone:
+    if entry.hides_real:
         # Enough to include everything that the view may hide, and one more to detect an excess.
-        for name, status in real.entries(path, 2 * MOST_ENTRIES + 1):
+        for name, status in real.entries(path, 2 * MAX_ENTRIES + 1):
             if view.root.status_of(path + b"/" + name) is None:
                 yield from _deletions(real, view, path + b"/" + name, status)
 
 
 def _deletions(real: DirHandle, view: View, top: bytes, status: os.stat_result) -> Iterator[_Found]:
     """Yield the deletions of ``top`` and of everything that the real folder has below it."""
-    waiting = [(top, status)]
-    while waiting:
-        path, found = waiting.pop()
+    pending = [(top, status)]
+    while pending:
+        path, found = pending.pop()
         check_depth(path)
         yield _deleted(path, found), view.is_as_seen(path, found, None), found
         if stat.S_ISDIR(found.st_mode):
-            waiting += [(path + b"/" + name, inner) for name, inner in real.entries(path, MOST_ENTRIES + 1)]
+            pending += [(path + b"/" + name, inner) for name, inner in real.entries(path, MAX_ENTRIES + 1)]
 
 
 def _deleted(path: bytes, status: os.stat_result) -> FileChange:
@@ -187,8 +182,8 @@ def _deleted(path: bytes, status: os.stat_result) -> FileChange:
 def _change(view: View, path: bytes, action: Action, status: os.stat_result) -> FileChange:
     kind = kind_of(status.st_mode)
     is_file = kind == "file"
-    if is_file and status.st_size > MOST_BYTES:
-        raise TooManyError(f"it leaves a file of {status.st_size} bytes")
+    if is_file and status.st_size > MAX_BYTES:
+        raise TooManyChangesError(f"the call writes a file of {status.st_size} bytes")
     return FileChange(
         path=path.decode(*_RAW),
         action=action,

@@ -5,12 +5,11 @@ anything is created in the workspace. ``CommitPlan`` lists every step and exists
 last: while it exists, the commit can be rolled back; once it is removed, it cannot. A process that commits or rolls
 back holds the lock of the folder, which the kernel releases when the last thread of the holder exits.
 
-This module imports only the standard library, because the janitor uses it too.
+The janitor uses this module too, so it imports only the standard library and ``dir_handle``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import json
@@ -18,10 +17,12 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from toolc.runtime.workspace.dir_handle import FOLDER
 
 STAGING: Final = "journal.json"
 PLAN: Final = "plan.json"
@@ -139,17 +140,17 @@ class CommitPlan:
             case None:
                 return None
             case {"staging": int(staging), "moves": list(moves), "modes": list(modes)}:
-                return CommitPlan(staging, tuple(map(_move, moves)), tuple(ChmodStep(**each) for each in modes))
+                return CommitPlan(staging, tuple(map(_rename_step, moves)), tuple(ChmodStep(**each) for each in modes))
             case _:
                 raise ValueError(PLAN)
 
 
-def is_planned(scratch: Path) -> bool:
+def has_plan(scratch: Path) -> bool:
     """Return whether there is a plan that may have to be rolled back."""
     return (scratch / PLAN).exists()
 
 
-def forget_plan(scratch: Path, staging: int) -> None:
+def remove_plan(scratch: Path, staging: int) -> None:
     """Remove the plan: the point of no return, for a commit and for a rollback.
 
     ``staging`` is the open staging folder. All renames are synced to disk first. Raise ``OSError``, in which case
@@ -161,55 +162,48 @@ def forget_plan(scratch: Path, staging: int) -> None:
     _sync(scratch)
 
 
-@contextmanager
-def locked(scratch: Path) -> Iterator[None]:
+def locked_journal(scratch: Path) -> AbstractContextManager[None]:
     """Hold the lock of this journal. Raise ``OSError``: ETIMEDOUT if another process keeps it too long."""
-    descriptor = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        _wait(descriptor, LOCK_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)
+    return _locked(os.open(scratch, FOLDER), LOCK_SECONDS)
 
 
-@contextmanager
-def alone(workspace: int) -> Iterator[None]:
+def locked_workspace(workspace: int) -> AbstractContextManager[None]:
     """Hold the lock for commits and rollbacks in the open folder ``workspace``, on this host.
 
-    Two concurrent commits of the same files would each run into the half-finished steps of the other. Raise
-    ``OSError`` as ``locked`` does. A file system without locks admits every process: a conflict is then still
-    detected, but later.
+    Two concurrent commits of the same files would each encounter the incomplete steps of the other. Raise
+    ``OSError`` as ``locked_journal`` does. A file system without locks admits every process: a conflict is then
+    still detected, but later.
     """
-    descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=workspace)
+    return _locked(os.open(".", FOLDER, dir_fd=workspace), WORKSPACE_SECONDS)
+
+
+@contextmanager
+def _locked(descriptor: int, seconds: float) -> Iterator[None]:
+    deadline = time.monotonic() + seconds
     try:
-        _wait(descriptor, WORKSPACE_SECONDS)
+        while not _try_lock(descriptor):
+            if time.monotonic() > deadline:
+                raise OSError(errno.ETIMEDOUT, "another process still holds the lock")
+            time.sleep(0.02)
         yield
     finally:
         os.close(descriptor)
 
 
-def _wait(descriptor: int, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not _locks(descriptor):
-        if time.monotonic() > deadline:
-            raise OSError(errno.ETIMEDOUT, "another process is at it, and does not get done")
-        time.sleep(0.02)
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
+            raise
+    return True
 
 
-def _locks(descriptor: int) -> bool:
-    with contextlib.suppress(BlockingIOError):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
-                raise
-        return True
-    return False
-
-
-def _move(found: dict[str, Any]) -> RenameStep:
-    new = found["new"]
-    return RenameStep(**found | {"new": None if new is None else FileIdentity(**new)})
+def _rename_step(fields: dict[str, Any]) -> RenameStep:
+    new = fields["new"]
+    return RenameStep(**fields | {"new": None if new is None else FileIdentity(**new)})
 
 
 def _read(scratch: Path, name: str) -> object:
@@ -231,7 +225,7 @@ def _write(scratch: Path, name: str, value: object) -> None:
 
 
 def _sync(scratch: Path) -> None:
-    descriptor = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(scratch, FOLDER)
     try:
         os.fsync(descriptor)
     finally:

@@ -4,7 +4,7 @@ The progress of a commit is not recorded. It need not be: every step is one rena
 whether its step was done. For the same reason a rollback may itself be killed. Files that another process has
 changed since are left as they are; the old files then stay in the staging folder, with the journal that names it.
 
-This module imports only the standard library, because the janitor uses it too.
+The janitor uses this module too, so it imports only the standard library and its neighbours.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from toolc.runtime.workspace.transaction.journal import (
     FileIdentity,
     RenameStep,
     StagingArea,
-    alone,
-    forget_plan,
-    locked,
+    locked_journal,
+    locked_workspace,
+    remove_plan,
 )
 
 ASIDE: Final = ".aside"
@@ -37,7 +37,8 @@ ASIDE: Final = ".aside"
 
 _OURS: Final = re.compile(r"(new|old)\.[0-9]+(\.aside)*")
 
-_MOST_TOLD: Final = 5
+_MAX_NAMED: Final = 5
+"""How many conflicts are named in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,15 @@ class Conflict:
     kept: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path} (the old one is {self.kept})" if self.kept else self.path
+        return f"{self.path} (the old file is {self.kept})" if self.kept else self.path
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A workspace with partly committed changes of a call; ``told`` is the message with the paths and the
-    remedy.
-    """
+    """A workspace with partly committed changes of a call, and a message with the paths and the remedy."""
 
     workspace: str
-    told: str
+    message: str
 
 
 class _ConcurrentChangeError(Exception):
@@ -71,7 +70,7 @@ def recover(scratch: Path) -> Unfinished | None:
     Return None if nothing remains to be done; otherwise ``scratch`` and the staging folder must be kept.
     """
     try:
-        with locked(scratch):
+        with locked_journal(scratch):
             return _recover(scratch)
     except FileNotFoundError:
         return None
@@ -79,7 +78,9 @@ def recover(scratch: Path) -> Unfinished | None:
         reason = error.strerror
     except (ValueError, KeyError, TypeError):
         reason = "another release of toolc has written its journal"
-    return Unfinished("", f"a commit cannot be rolled back: {reason}; try again, or see to it and remove {scratch}")
+    return Unfinished(
+        "", f"a commit cannot be rolled back: {reason}; try again, or check the files and remove {scratch}"
+    )
 
 
 def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conflict]:
@@ -107,8 +108,8 @@ def remove_staging(workspace: int, name: str) -> None:
     Raise ``OSError``, ENOTEMPTY if it contains anything else.
     """
     with _opened(workspace, name) as staging:
-        with os.scandir(staging) as found:
-            names = [entry.name for entry in found]
+        with os.scandir(staging) as entries:
+            names = [entry.name for entry in entries]
         for each in filter(_OURS.fullmatch, names):
             if stat.S_ISDIR(os.stat(each, dir_fd=staging, follow_symlinks=False).st_mode):
                 os.rmdir(each, dir_fd=staging)
@@ -117,10 +118,10 @@ def remove_staging(workspace: int, name: str) -> None:
     os.rmdir(name, dir_fd=workspace)
 
 
-def told(conflicts: list[Conflict]) -> str:
+def format_conflicts(conflicts: list[Conflict]) -> str:
     """Return the conflicts as one line without terminal control characters."""
-    more = f", and {len(conflicts) - _MOST_TOLD} more" if len(conflicts) > _MOST_TOLD else ""
-    named = ", ".join(map(str, conflicts[:_MOST_TOLD]))
+    more = f", and {len(conflicts) - _MAX_NAMED} more" if len(conflicts) > _MAX_NAMED else ""
+    named = ", ".join(map(str, conflicts[:_MAX_NAMED]))
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in named) + more
 
 
@@ -131,19 +132,19 @@ def _recover(scratch: Path) -> Unfinished | None:
     try:
         workspace = DirHandle(os.open(where.workspace, FOLDER))
     except OSError:
-        return _lost(where, plan, scratch)
+        return _missing_workspace(where, plan, scratch)
     with workspace:
         if workspace.status.st_ino != where.inode:
-            return _lost(where, plan, scratch)
-        with alone(workspace.descriptor):
-            if plan is not None and (unfinished := _rolled_back(workspace, where, plan, scratch)):
+            return _missing_workspace(where, plan, scratch)
+        with locked_workspace(workspace.descriptor):
+            if plan is not None and (unfinished := _roll_back_plan(workspace, where, plan, scratch)):
                 return unfinished
             with contextlib.suppress(OSError):
                 remove_staging(workspace.descriptor, where.name)
     return None
 
 
-def _rolled_back(workspace: DirHandle, where: StagingArea, plan: CommitPlan, scratch: Path) -> Unfinished | None:
+def _roll_back_plan(workspace: DirHandle, where: StagingArea, plan: CommitPlan, scratch: Path) -> Unfinished | None:
     try:
         with _opened(workspace.descriptor, where.name) as staging:
             if os.fstat(staging).st_ino != plan.staging:
@@ -151,24 +152,25 @@ def _rolled_back(workspace: DirHandle, where: StagingArea, plan: CommitPlan, scr
             if conflicts := roll_back(workspace, staging, plan):
                 return Unfinished(
                     where.workspace,
-                    f"a call was killed while its changes were made in {where.workspace}, and some could not be "
-                    f"undone, for somebody else has changed the same files since: {told(conflicts)}; take what you "
-                    f"need from {where.workspace}/{where.name}, and remove that folder",
+                    f"a call was killed while it wrote its changes to {where.workspace}, and some cannot be undone "
+                    "because another process has changed the same files since: "
+                    f"{format_conflicts(conflicts)}; restore what you need from {where.workspace}/{where.name}, "
+                    "then remove that folder",
                 )
-            forget_plan(scratch, staging)
+            remove_plan(scratch, staging)
     except FileNotFoundError:
         # The user was informed of the conflicts, resolved them, and removed the folder.
         return None
     return None
 
 
-def _lost(where: StagingArea, plan: CommitPlan | None, scratch: Path) -> Unfinished | None:
+def _missing_workspace(where: StagingArea, plan: CommitPlan | None, scratch: Path) -> Unfinished | None:
     if plan is None:
         return None
     return Unfinished(
         where.workspace,
-        f"a call was killed while its changes were made in {where.workspace}, and that folder is not there now, so "
-        f"they cannot be undone; put it back, or remove {scratch}",
+        f"a call was killed while it wrote its changes to {where.workspace}, and they cannot be undone because that "
+        f"folder was moved or removed; move it back, or remove {scratch}",
     )
 
 
@@ -178,17 +180,17 @@ def _undo(workspace: DirHandle, staging: int, move: RenameStep, kept: str | None
         return  # not done, or undone already
     try:
         with _parent(workspace, move) as (folder, name):
-            there = _status(folder, name)
-            is_ours = there is not None and _is_new(folder, name, move)
-            if kept is not None and there is None:
+            present = _status(folder, name)
+            is_ours = present is not None and _is_new(folder, name, move)
+            if kept is not None and present is None:
                 rename(staging, os.fsencode(kept), folder, name, RENAME_NOREPLACE)
             elif kept is not None and is_ours:
                 _exchange(staging, folder, name, move, kept)
             elif kept is not None:
                 raise _ConcurrentChangeError
             elif is_ours:
-                _take_out(staging, folder, name, move)
-            elif there is not None and move.new is not None and there.st_ino == move.new.inode:
+                _move_out(staging, folder, name, move)
+            elif present is not None and move.new is not None and present.st_ino == move.new.inode:
                 raise _ConcurrentChangeError  # another process has written to it
     except FileNotFoundError:
         if kept is not None:
@@ -202,7 +204,7 @@ def _exchange(staging: int, folder: int, name: bytes, move: RenameStep, kept: st
         raise _ConcurrentChangeError
 
 
-def _take_out(staging: int, folder: int, name: bytes, move: RenameStep) -> None:
+def _move_out(staging: int, folder: int, name: bytes, move: RenameStep) -> None:
     taken = os.fsencode(move.name)
     rename(folder, name, staging, taken, RENAME_NOREPLACE)
     if not _is_new(staging, taken, move):
@@ -213,23 +215,21 @@ def _take_out(staging: int, folder: int, name: bytes, move: RenameStep) -> None:
 def _is_new(folder: int, name: bytes, move: RenameStep) -> bool:
     """Return whether this is the file that the commit created; a folder must also be empty."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    return FileIdentity.of(status) == move.new and not (stat.S_ISDIR(status.st_mode) and holds_anything(folder, name))
+    return FileIdentity.of(status) == move.new and not (stat.S_ISDIR(status.st_mode) and has_entries(folder, name))
 
 
-def holds_anything(folder: int, name: bytes) -> bool:
+def has_entries(folder: int, name: bytes) -> bool:
     """Return whether the folder ``name`` of an open folder contains anything. Raise ``OSError``."""
     opened = os.open(name, FOLDER, dir_fd=folder)
     try:
-        with os.scandir(opened) as found:
-            return any(found)
+        with os.scandir(opened) as entries:
+            return any(entries)
     finally:
         os.close(opened)
 
 
 def _kept(staging: int, move: RenameStep) -> str | None:
-    """Return the name under which this step's old file is in the staging folder: any file that is not the new
-    one.
-    """
+    """Return the name of this step's old file in the staging folder: any file that is not the new one."""
     for name in (move.name, move.name + ASIDE):
         status = _status(staging, os.fsencode(name))
         if status is not None and (move.new is None or status.st_ino != move.new.inode):

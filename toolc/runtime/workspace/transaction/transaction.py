@@ -2,7 +2,7 @@
 afterwards.
 
 How it works: ``Transaction.start`` gives the sandbox a view, which is an overlay over the real folder, or a full
-copy if the engine or the file system does not support overlays. When the sandbox has exited, ``settle`` compares
+copy if the engine or the file system does not support overlays. When the sandbox has exited, ``finish`` compares
 the view with the real files (see ``diff``), and the spec's ``commit`` decides. It is all or nothing: one refused
 change, or one file that another process changed concurrently, keeps all changes from the real files, because half
 of the changes of a tool is a state that has never been seen. The view is removed with the transaction.
@@ -18,8 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from toolc.model.call import NO_APPROVER, ApproveChanges, FileChange, Proposal, changes_to_json
 from toolc.model.errors import InfrastructureError, UsageError
@@ -27,7 +26,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
 from toolc.model.result import Ending, Text, ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
-from toolc.model.spec.sandbox import TransactionSpec as Terms
+from toolc.model.spec.sandbox import TransactionSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.result_folder import FolderError, RealFolder, ResultFolder, read_beneath
@@ -35,7 +34,7 @@ from toolc.runtime.workspace.scratch import make_scratch, remove_stale
 from toolc.runtime.workspace.scratch_sweep import discard
 from toolc.runtime.workspace.transaction.commit import ConflictError, RollbackFailedError, commit
 from toolc.runtime.workspace.transaction.diff import Differences, differences
-from toolc.runtime.workspace.transaction.view import Overlay, TooManyError, View, ViewEntry, copy_tree
+from toolc.runtime.workspace.transaction.view import Overlay, TooManyChangesError, View, copy_tree
 from toolc.sandbox.base import Engine, EngineSandbox
 
 _COARSE: Final = 5
@@ -55,9 +54,9 @@ class ChangeClock:
     def now() -> ChangeClock:
         """Return the current time after the next tick of the file clock, which takes a few milliseconds."""
         before = time.clock_gettime_ns(time.CLOCK_REALTIME)
-        while (both := _read(_COARSE)).stamp_ns <= before:
+        while (clock := _read(_COARSE)).stamp_ns <= before:
             time.sleep(0.0005)
-        return both
+        return clock
 
     def clock_was_set_back(self) -> bool:
         """Return whether later changes may have a timestamp before this one."""
@@ -66,9 +65,7 @@ class ChangeClock:
 
 
 def _read(clock: int) -> ChangeClock:
-    """Read ``clock`` and CLOCK_BOOTTIME, which cannot be set, together; repeat if a busy machine delayed the
-    reads.
-    """
+    """Read ``clock`` together with CLOCK_BOOTTIME, which cannot be set; repeat if the reads were delayed."""
     while True:
         before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         stamp = time.clock_gettime_ns(clock)
@@ -78,9 +75,7 @@ def _read(clock: int) -> ChangeClock:
 
 
 def final_view(view: View) -> ResultFolder:
-    """Return the folder as the tool saw it at the end. Raise ``OSError``, and ``TooManyError`` for too many
-    changes.
-    """
+    """Return the folder as the tool saw it at the end. Raise ``OSError`` or ``TooManyChangesError``."""
     return _Overlaid(view) if isinstance(view, Overlay) else RealFolder(view.root)
 
 
@@ -99,34 +94,33 @@ class _Overlaid:
             return entry.status
         return self._real.status_of(path) if self._shows_real(path) else None
 
-    def entries(self, path: bytes, most: int) -> list[tuple[bytes, os.stat_result]]:
+    def entries(self, path: bytes, max_entries: int) -> list[tuple[bytes, os.stat_result]]:
         """Implement ``ResultFolder.entries``."""
         entry = self._changed.get(path)
         found: dict[bytes, os.stat_result | None] = {}
-        if (entry is None or not entry.alone) and self._shows_real(path) and self._is_real_folder(path):
-            found |= self._real.entries(path, most)
+        if (entry is None or not entry.hides_real) and self._shows_real(path) and self._is_real_folder(path):
+            found |= self._real.entries(path, max_entries)
         if entry is not None or not path:
             prefix = path + b"/" if path else b""
-            found |= {name: self._changed[prefix + name].status for name, _ in self._upper.entries(path, most)}
+            found |= {name: self._changed[prefix + name].status for name, _ in self._upper.entries(path, max_entries)}
         kept = [(name, status) for name, status in sorted(found.items()) if status is not None]
-        return kept[:most]
+        return kept[:max_entries]
 
-    def read(self, path: bytes, most: int) -> bytes:
+    def read(self, path: bytes, max_bytes: int) -> bytes:
         """Implement ``ResultFolder.read``."""
         entry = self._changed.get(path)
         if entry is None and not self._shows_real(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        return read_beneath(self._side(entry), path, most)
-
-    def _side(self, entry: ViewEntry | None) -> DirHandle:
-        return self._real if entry is None else self._upper
+        return read_beneath(self._real if entry is None else self._upper, path, max_bytes)
 
     def _shows_real(self, path: bytes) -> bool:
         """Return whether the real side is visible at ``path``, not hidden by a folder above it."""
         while path:
             path = path.rpartition(b"/")[0]
             entry = self._changed.get(path)
-            if entry is not None and (entry.alone or entry.status is None or not stat.S_ISDIR(entry.status.st_mode)):
+            if entry is not None and (
+                entry.hides_real or entry.status is None or not stat.S_ISDIR(entry.status.st_mode)
+            ):
                 return False
         return True
 
@@ -138,7 +132,7 @@ class _Overlaid:
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
 """File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""
 
-MOST_NAMED: Final = 5
+MAX_NAMED: Final = 5
 """How many refused changes are listed for the model."""
 
 
@@ -148,15 +142,15 @@ class Transaction:
     def __init__(self, tool: ToolSpec, call_id: str, mount: Mount) -> None:
         """Open the workspace and create the scratch folder.
 
-        Raise ``UsageError`` if the folder no longer exists, ``InfrastructureError`` if there is no place for the
-        view or if the folder contains changes of a killed call that could not be undone.
+        Raise ``UsageError`` if the workspace no longer exists, ``InfrastructureError`` if the scratch folder cannot
+        be created or the workspace contains changes of a killed call.
         """
         assert tool.sandbox.transaction is not None
         self._tool = tool.name
-        self._terms: Terms = tool.sandbox.transaction
+        self._spec: TransactionSpec = tool.sandbox.transaction
         self._call_id = call_id
         self._mount = mount
-        self._moment: ChangeClock | None = None
+        self._started: ChangeClock | None = None
         self._view: View | None = None
         self._note = ""
         self._scratch = make_scratch(mount.source)
@@ -180,9 +174,7 @@ class Transaction:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def start(self, engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[EngineSandbox, Profile]:
@@ -195,7 +187,7 @@ class Transaction:
         )
         obstacle = _obstacle(self._real) or engine.overlay_obstacle(replace(profile, workspace=overlay))
         if obstacle is None:
-            self._moment = ChangeClock.now()
+            self._started = ChangeClock.now()
             try:
                 sandbox = engine.start(replace(profile, workspace=overlay), arguments)
             except InfrastructureError as error:
@@ -206,100 +198,103 @@ class Transaction:
                     undo.callback(sandbox.close)
                     upper = DirHandle.open(str(self._scratch / "upper"))
                     undo.pop_all()
-                self._view = Overlay(upper, self._real, self._moment.stamp_ns)
+                self._view = Overlay(upper, self._real, self._started.stamp_ns)
                 return sandbox, replace(profile, workspace=overlay)
         self._note = obstacle
-        profile = replace(profile, workspace=self._copied(obstacle))
+        profile = replace(profile, workspace=self._make_copy(obstacle))
         return engine.start(profile, arguments), profile
 
-    def left(self) -> ResultFolder:
-        """Return the workspace as the tool left it, before ``settle``. The sandbox must have exited.
+    def final_folder(self) -> ResultFolder:
+        """Return the workspace as the tool left it, before ``finish``. The sandbox must have exited.
 
         Raise ``FolderError``.
         """
         assert self._view is not None
         try:
             return final_view(self._view)
-        except (OSError, TooManyError) as error:
-            raise FolderError("file", f"what the tool left cannot be read: {error}") from None
+        except (OSError, TooManyChangesError) as error:
+            raise FolderError("file", f"the workspace cannot be read: {error}") from None
 
-    def settle(self, result: ToolResult, ending: Ending, ask: ApproveChanges | None) -> ToolResult:
+    def finish(self, result: ToolResult, ending: Ending, approve: ApproveChanges | None) -> ToolResult:
         """Commit or refuse the changes, and report them in the result. The sandbox must have exited."""
         if self._view is None:
             return result
         found = Differences()
         try:
-            found = differences(self._real, self._view, self._terms.writes)
-            kept = self._decide(found, result, ending, ask)
-        except TooManyError as error:
-            kept = _Kept("file", str(error))
+            found = differences(self._real, self._view, self._spec.writes)
+            discarded = self._decide(found, result, ending, approve)
+        except TooManyChangesError as error:
+            discarded = _Discarded("file", str(error))
         except OSError as error:
-            kept = _Kept("file", f"they cannot be read: {error.strerror}")
-        told: JsonObject = changes_to_json(found.changes) | {
-            "committed": kept is None,
+            discarded = _Discarded("file", f"the changes cannot be read: {error.strerror}")
+        details: JsonObject = changes_to_json(found.changes) | {
+            "committed": discarded is None,
             "view": "overlay" if isinstance(self._view, Overlay) else "copy",
         }
-        if kept is not None:
-            told["reason"] = kept.reason
+        if discarded is not None:
+            details["reason"] = discarded.reason
         if self._note:
-            told["view_note"] = self._note
-        result = replace(result, details=result.details | {"changes": told})
-        return result if kept is None or kept.kind is None else _with_note(result, kept.kind, kept.reason)
+            details["view_note"] = self._note
+        result = replace(result, details=result.details | {"changes": details})
+        if discarded is None or discarded.kind is None:
+            return result
+        return _with_note(result, discarded.kind, discarded.reason)
 
     def _decide(
-        self, found: Differences, result: ToolResult, ending: Ending, ask: ApproveChanges | None
-    ) -> _Kept | None:
+        self, found: Differences, result: ToolResult, ending: Ending, approve: ApproveChanges | None
+    ) -> _Discarded | None:
         """Return why the changes are not committed; None once they are."""
         changes = found.changes
         if not changes:
-            return _Kept(None, "nothing was changed")
-        if self._terms.commit == "never":
-            return _Kept(None, "the spec says commit: never")
+            return _Discarded(None, "nothing was changed")
+        if self._spec.commit == "never":
+            return _Discarded(None, "the spec says commit: never")
         if ending == "cancelled":
-            return _Kept(None, "the call was cancelled")
-        if self._terms.commit != "always" and result.is_error:
-            return _Kept("denied", f"the tool failed, and the spec says commit: {self._terms.commit}")
+            return _Discarded(None, "the call was cancelled")
+        if self._spec.commit != "always" and result.is_error:
+            return _Discarded("denied", f"the tool failed, and the spec says commit: {self._spec.commit}")
         if refused := [change for change in changes if change.refused]:
-            return _Kept("denied", _named(refused))
-        if self._moment is not None and self._moment.clock_was_set_back():
-            return _Kept("file", "the clock was set back meanwhile, so nobody can say who changed which file when")
-        if self._terms.commit == "ask":
-            if ask is None:
-                return _Kept("denied", NO_APPROVER)
+            return _Discarded("denied", _named(refused))
+        if self._started is not None and self._started.clock_was_set_back():
+            return _Discarded(
+                "file", "the clock was set back during the call, so changes by other processes cannot be detected"
+            )
+        if self._spec.commit == "ask":
+            if approve is None:
+                return _Discarded("denied", NO_APPROVER)
             proposal = Proposal(tool=self._tool, call_id=self._call_id, workspace=self._mount.source, changes=changes)
-            if not ask(proposal):
-                return _Kept("denied", "whoever was asked said no")
+            if not approve(proposal):
+                return _Discarded("denied", "the changes were not approved")
         return self._commit(found)
 
-    def _commit(self, found: Differences) -> _Kept | None:
+    def _commit(self, found: Differences) -> _Discarded | None:
         assert self._view is not None
         try:
             commit(self._real, self._view.root, found, self._mount, self._scratch)
         except RollbackFailedError as error:
             raise InfrastructureError(
-                f"the workspace {self._mount.source} has only a part of the call's changes, for somebody else was "
-                f"changing the same files: {error}; take what you need from there, and remove that folder"
+                f"the workspace {self._mount.source} has only a part of the call's changes because another process "
+                f"changed the same files: {error}; restore what you need from that folder, then remove it"
             ) from error
         except ConflictError as error:
-            return _Kept("file", f"{error} was changed by somebody else while the tool ran")
+            return _Discarded("file", f"{error} was changed by another process while the tool ran")
         except OSError as error:
-            return _Kept("file", f"they cannot be written: {error.strerror}")
+            return _Discarded("file", f"the changes cannot be written: {error.strerror}")
         return None
 
-    def _copied(self, obstacle: str) -> Mount:
+    def _make_copy(self, obstacle: str) -> Mount:
         """Return the mount of a full copy. Raise ``InfrastructureError`` if it cannot be created either."""
         folder = self._scratch / "copy"
         try:
             folder.mkdir(mode=0o700)
             target = DirHandle.open(str(folder))
             self._view = copy_tree(self._real, target)
-        except (OSError, TooManyError) as error:
-            reason = str(error) if isinstance(error, TooManyError) else f"it cannot be read whole: {error}"
+        except (OSError, TooManyChangesError) as error:
             raise InfrastructureError(
-                f"the workspace {self._mount.source} cannot be made a transaction: {obstacle}; and it cannot be "
-                f"copied: {reason}; give a smaller folder, or say workspace: rw in the spec"
+                f"the workspace {self._mount.source} cannot be used in a transaction: no overlay ({obstacle}) and no "
+                f"copy ({error}); use a smaller folder, or set workspace: rw in the spec"
             ) from error
-        self._moment = None
+        self._started = None
         return replace(
             self._mount,
             source=str(folder),
@@ -310,37 +305,36 @@ class Transaction:
         )
 
 
-class _Kept:
+class _Discarded(NamedTuple):
     """Why changes are not committed; ``kind`` is None if that is not an error."""
 
-    def __init__(self, kind: ErrorKind | None, reason: str) -> None:
-        self.kind = kind
-        self.reason = reason
+    kind: ErrorKind | None
+    reason: str
 
 
 def _named(refused: list[FileChange]) -> str:
-    named = "".join(f"\n- {change.shown_path}: {change.refused}" for change in refused[:MOST_NAMED])
-    more = f"\n- and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
-    return f"not every change is allowed:{named}{more}"
+    named = "".join(f"\n- {change.shown_path}: {change.refused}" for change in refused[:MAX_NAMED])
+    more = f"\n- and {len(refused) - MAX_NAMED} more" if len(refused) > MAX_NAMED else ""
+    return f"these changes are not allowed:{named}{more}"
 
 
 def _with_note(result: ToolResult, kind: ErrorKind, reason: str) -> ToolResult:
     """Return the result with a note that the workspace is unchanged, as an error even if the tool succeeded."""
-    note = f"the workspace is as it was before the call: {reason}"
+    note = f"the workspace is unchanged: {reason}"
     return replace(result, content=(*result.content, Text(note)), error=result.error or ToolFailure(kind, note))
 
 
 def _obstacle(real: DirHandle) -> str | None:
     """Return why the file system of the workspace cannot be the lower side of an overlay; None if it can."""
     kind = _file_system(real.descriptor)
-    return None if kind in LOCAL else f"its file system ({kind}) cannot carry one"
+    return None if kind in LOCAL else f"its file system ({kind}) does not support one"
 
 
 def _file_system(descriptor: int) -> str:
     """Return the file system type of a descriptor, by its mount in proc_pid_mountinfo(5)."""
     try:
-        about = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
-        number = next(line.split()[1] for line in about.splitlines() if line.startswith("mnt_id:"))
+        info = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
+        number = next(line.split()[1] for line in info.splitlines() if line.startswith("mnt_id:"))
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
         line = next(each for each in mounts.splitlines() if each.split(" ", 1)[0] == number)
     except (OSError, StopIteration):

@@ -1,4 +1,4 @@
-"""Scan what a tool left in its view: the upper side of an overlay, or a full copy.
+"""Scan what a tool has changed in its view: the upper side of an overlay, or a full copy.
 
 Both kinds list what may have changed (``scan``) and check whether a real file is still what the tool saw
 (``is_as_seen``). The contents were created by the tool and are read by descriptor only.
@@ -12,35 +12,35 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from toolc.model.spec.sandbox import MIB
 from toolc.runtime.workspace.dir_handle import FOLDER, READ, DirHandle, openat2_beneath, write_all
 
-MOST_ENTRIES: Final = 20_000
+MAX_ENTRIES: Final = 20_000
 """The number of paths that a call may change, and that a copy may have."""
 
-DEEPEST: Final = 100
+MAX_DEPTH: Final = 100
 """The number of folder levels: every part of a path is opened separately."""
 
 _WHITEOUT: Final = os.makedev(0, 0)
 
 
-class TooManyError(Exception):
-    """There are more files than toolc processes; ``str(error)`` is the message for the user."""
+class TooManyChangesError(Exception):
+    """A call has changed more than toolc processes; ``str(error)`` says what."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewEntry:
     """A path in a view that may differ from the real file; ``status`` is None if it was deleted.
 
-    ``alone``: a folder that hides the real one at its path. ``was_there``: it originates from a file of the real
+    ``hides_real``: a folder that hides the real one at its path. ``was_there``: it originates from a file of the real
     folder, at this path or, except for folders, at another.
     """
 
     path: bytes
     status: os.stat_result | None
-    alone: bool = False
+    hides_real: bool = False
     was_there: bool = False
 
 
@@ -52,7 +52,7 @@ class View(Protocol):
         """The folder from which the new files are read."""
 
     def scan(self) -> Iterator[ViewEntry]:
-        """Yield what may differ, each folder before its contents. Raise ``OSError`` or ``TooManyError``."""
+        """Yield what may differ, each folder before its contents. Raise ``OSError`` or ``TooManyChangesError``."""
 
     def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
         """Return whether the real file (None if there is none now) is what was at ``path`` when the tool started.
@@ -76,12 +76,12 @@ class Overlay:
 
     def scan(self) -> Iterator[ViewEntry]:
         """Yield everything in the upper side."""
-        waiting: list[tuple[bytes, bool]] = [(b"", False)]
+        pending: list[tuple[bytes, bool]] = [(b"", False)]
         count = 0
-        while waiting:
-            folder, alone = waiting.pop()
+        while pending:
+            folder, is_opaque = pending.pop()
             prefix = folder + b"/" if folder else b""
-            for name, status in self.root.entries(folder, MOST_ENTRIES + 1):
+            for name, status in self.root.entries(folder, MAX_ENTRIES + 1):
                 count += 1
                 path = prefix + name
                 _check(count, path)
@@ -89,10 +89,10 @@ class Overlay:
                     yield ViewEntry(path, None)
                 elif stat.S_ISDIR(status.st_mode):
                     with self.root.folder(path) as descriptor:
-                        own = alone or _mark(descriptor, "opaque") == b"y"
-                        was_there = not own and _mark(descriptor, "origin") is not None
-                    yield ViewEntry(path, status, alone=own, was_there=was_there)
-                    waiting.append((path, own))
+                        hides = is_opaque or _marker(descriptor, "opaque") == b"y"
+                        was_there = not hides and _marker(descriptor, "origin") is not None
+                    yield ViewEntry(path, status, hides_real=hides, was_there=was_there)
+                    pending.append((path, hides))
                 else:
                     yield ViewEntry(path, status, was_there=self._has_origin(path, status))
 
@@ -112,12 +112,11 @@ class Overlay:
         if not stat.S_ISREG(status.st_mode):
             return False
         with suppress(PermissionError), self.root.file(path) as descriptor:
-            return _mark(descriptor, "origin") is not None
+            return _marker(descriptor, "origin") is not None
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What distinguishes the versions of a file without reading it."""
 
     inode: int
@@ -125,10 +124,9 @@ class Stamp:
     changed_ns: int
     mode: int
 
-    @staticmethod
-    def of(status: os.stat_result) -> Stamp:
-        """Return the stamp of a file as it is now."""
-        return Stamp(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode)
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +141,19 @@ class Copy:
         """Yield what was changed or added in the copy, and what was removed from it."""
         seen: set[bytes] = set()
         folders: set[bytes] = {b""}
-        waiting = [b""]
-        while waiting:
-            folder = waiting.pop()
+        pending = [b""]
+        while pending:
+            folder = pending.pop()
             prefix = folder + b"/" if folder else b""
-            for name, status in self.root.entries(folder, MOST_ENTRIES + 1):
+            for name, status in self.root.entries(folder, MAX_ENTRIES + 1):
                 path = prefix + name
                 seen.add(path)
                 _check(len(seen), path)
                 if stat.S_ISDIR(status.st_mode):
                     folders.add(path)
                     yield ViewEntry(path, status)
-                    waiting.append(path)
-                elif self.copies.get(path) != Stamp.of(status):
+                    pending.append(path)
+                elif self.copies.get(path) != _stamp(status):
                     yield ViewEntry(path, status, was_there=path in self.originals)
         for path in sorted(self.originals):
             if path not in seen and path.rpartition(b"/")[0] in folders:
@@ -168,10 +166,10 @@ class Copy:
             return status is None and original is None
         if stat.S_ISDIR(status.st_mode) and stat.S_ISDIR(original.mode):
             return True
-        return original == Stamp.of(status)
+        return original == _stamp(status)
 
 
-def _mark(descriptor: int, name: str) -> bytes | None:
+def _marker(descriptor: int, name: str) -> bytes | None:
     try:
         return os.getxattr(descriptor, f"user.overlay.{name}")
     except OSError:
@@ -179,25 +177,25 @@ def _mark(descriptor: int, name: str) -> bytes | None:
 
 
 def _check(count: int, path: bytes) -> None:
-    if count > MOST_ENTRIES:
-        raise TooManyError(f"it leaves more than {MOST_ENTRIES} changed files")
+    if count > MAX_ENTRIES:
+        raise TooManyChangesError(f"the call changes more than {MAX_ENTRIES} files")
     check_depth(path)
 
 
 def check_depth(path: bytes) -> None:
-    """Raise ``TooManyError`` if a path is too deep."""
-    if path.count(b"/") >= DEEPEST:
-        raise TooManyError(f"it has folders more than {DEEPEST} deep")
+    """Raise ``TooManyChangesError`` if a path is too deep."""
+    if path.count(b"/") >= MAX_DEPTH:
+        raise TooManyChangesError(f"there are more than {MAX_DEPTH} levels of folders")
 
 
-MOST_BYTES: Final = 1024 * MIB
+MAX_BYTES: Final = 1024 * MIB
 """The maximum size of a workspace that is copied, in bytes."""
 
 _PIECE: Final = 1 << 20
 
 
 def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
-    """Copy the contents of ``real`` into the empty folder ``target``. Raise ``OSError`` or ``TooManyError``.
+    """Copy the contents of ``real`` into the empty folder ``target``. Raise ``OSError`` or ``TooManyChangesError``.
 
     Folders, files and symbolic links are copied with their permissions, owners (as root) and times. Fifos, sockets,
     devices, mounts below the folder, and files that the caller may not read are left out.
@@ -211,30 +209,30 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
             for name, status in _entries(real, folder):
                 path = prefix + name
                 check_depth(path)
-                if len(view.originals) >= MOST_ENTRIES:
-                    raise TooManyError(f"it holds more than {MOST_ENTRIES} files")
+                if len(view.originals) >= MAX_ENTRIES:
+                    raise TooManyChangesError(f"it has more than {MAX_ENTRIES} files")
                 total += status.st_size if stat.S_ISREG(status.st_mode) else 0
-                if total > MOST_BYTES:
-                    raise TooManyError(f"it holds more than {MOST_BYTES // MIB} MiB")
+                if total > MAX_BYTES:
+                    raise TooManyChangesError(f"it has more than {MAX_BYTES // MIB} MiB")
                 if status.st_dev == real.status.st_dev and _copy(source, made, name, status):
-                    view.originals[path] = Stamp.of(status)
+                    view.originals[path] = _stamp(status)
                     if stat.S_ISDIR(status.st_mode):
                         folders.append((path, status))
     # Innermost first, because creating the contents of a folder changes its times.
     for path, status in reversed(folders):
         with target.folder(path) as made:
-            _finish(made, status)
+            _copy_metadata(made, status)
     # The kernel's timestamps are complete only now.
     for folder, _ in folders:
         prefix = folder + b"/" if folder else b""
-        made_here = target.entries(folder, MOST_ENTRIES)
-        view.copies.update({prefix + name: Stamp.of(status) for name, status in made_here})
+        copies = target.entries(folder, MAX_ENTRIES)
+        view.copies.update({prefix + name: _stamp(status) for name, status in copies})
     return view
 
 
 def _entries(real: DirHandle, folder: bytes) -> list[tuple[bytes, os.stat_result]]:
     try:
-        return real.entries(folder, MOST_ENTRIES + 1)
+        return real.entries(folder, MAX_ENTRIES + 1)
     except PermissionError:
         if not folder:
             raise
@@ -242,9 +240,7 @@ def _entries(real: DirHandle, folder: bytes) -> list[tuple[bytes, os.stat_result
 
 
 def _copy(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
-    """Copy one entry of the folder ``source`` into the folder ``made``; return False if it is of a kind that is
-    skipped.
-    """
+    """Copy one entry of the folder ``source`` into ``made``; return False for a kind that is skipped."""
     if stat.S_ISDIR(status.st_mode):
         if _is_mounted(source, name):
             return False
@@ -275,7 +271,7 @@ def _is_mounted(source: int, name: bytes) -> bool:
 
 def _copy_file(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
     try:
-        opened = openat2_beneath(source, name, READ)
+        original = openat2_beneath(source, name, READ)
     except PermissionError:
         return False
     except OSError as error:
@@ -283,25 +279,25 @@ def _copy_file(source: int, made: int, name: bytes, status: os.stat_result) -> b
             return False
         raise
     try:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
+        if not stat.S_ISREG(os.fstat(original).st_mode):
             return False
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         target = os.open(name, flags, 0o600, dir_fd=made)
         try:
             left = status.st_size
             # Never more than was counted: the file may be growing.
-            while left > 0 and (piece := os.read(opened, min(left, _PIECE))):
+            while left > 0 and (piece := os.read(original, min(left, _PIECE))):
                 left -= len(piece)
                 write_all(target, piece)
-            _finish(target, status)
+            _copy_metadata(target, status)
         finally:
             os.close(target)
     finally:
-        os.close(opened)
+        os.close(original)
     return True
 
 
-def _finish(descriptor: int, status: os.stat_result) -> None:
+def _copy_metadata(descriptor: int, status: os.stat_result) -> None:
     if os.geteuid() == 0:
         os.fchown(descriptor, status.st_uid, status.st_gid)
     os.fchmod(descriptor, status.st_mode & 0o1777)

@@ -1,5 +1,3 @@
-"""A call on a view of its workspace: what is told, what becomes real, and what keeps it from it."""
-
 from __future__ import annotations
 
 import hashlib
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from edited_workspace import AFTER, BEFORE, edit, scratches, workspace
-from transaction_cases import DONE, FAILED, call, doing, paths, told, tool, tree
+from transaction_cases import DONE, FAILED, call, changes_of, doing, paths, tool, tree
 
 from toolc.model.call import Proposal, ToolCall
 from toolc.model.errors import InfrastructureError
@@ -26,32 +24,22 @@ from toolc.sandbox.selection import EngineSelection
 __all__ = ["workspace"]
 
 
-def test_what_a_call_did_is_told_and_made_real(workspace: Path) -> None:
+def digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def test_changes_are_reported_and_committed(workspace: Path) -> None:
     result = call(doing(edit), tool(), workspace)
     assert not result.is_error
     assert tree(workspace) == AFTER
-    assert told(result) == {
+    assert changes_of(result) == {
         "added": [
-            {
-                "path": "c",
-                "kind": "file",
-                "size_bytes": 2,
-                "mode": "0750",
-                "digest": f"sha256:{hashlib.sha256(b'c' + bytes([10])).hexdigest()}",
-            },
+            {"path": "c", "kind": "file", "size_bytes": 2, "mode": "0750", "digest": digest(b"c\n")},
             {"path": "e", "kind": "directory", "size_bytes": 0, "mode": "0755", "digest": None},
             {"path": "e/deep", "kind": "directory", "size_bytes": 0, "mode": "0755", "digest": None},
             {"path": "link", "kind": "symlink", "size_bytes": 0, "mode": "0777", "digest": None},
         ],
-        "changed": [
-            {
-                "path": "a",
-                "kind": "file",
-                "size_bytes": 4,
-                "mode": "0644",
-                "digest": f"sha256:{hashlib.sha256(b'new' + bytes([10])).hexdigest()}",
-            }
-        ],
+        "changed": [{"path": "a", "kind": "file", "size_bytes": 4, "mode": "0644", "digest": digest(b"new\n")}],
         "deleted": [
             {"path": "b", "kind": "file"},
             {"path": "d/sub", "kind": "directory"},
@@ -67,12 +55,12 @@ def test_what_a_call_did_is_told_and_made_real(workspace: Path) -> None:
     assert {(workspace / name).lstat().st_uid for name in AFTER} == {workspace.stat().st_uid}
 
 
-def test_nothing_is_left_of_the_view_nor_of_the_commit(workspace: Path) -> None:
+def test_the_view_and_the_staging_folder_are_removed(workspace: Path) -> None:
     before = set(Path("/proc/self/fd").iterdir())
     call(doing(edit), tool(), workspace)
     assert list(workspace.glob(".toolc*")) == []
     assert scratches() == []
-    # The janitor's pipe stays.
+    # The janitor's pipe stays open.
     assert len(set(Path("/proc/self/fd").iterdir()) - before) <= 1
 
 
@@ -90,42 +78,42 @@ def test_nothing_is_left_of_the_view_nor_of_the_commit(workspace: Path) -> None:
         ("ask", FAILED, False, "exit_status"),
     ],
 )
-def test_commit_decides(workspace: Path, commit: Commit, outcome: Outcome, committed: bool, kind: str | None) -> None:
+def test_commit_modes(workspace: Path, commit: Commit, outcome: Outcome, committed: bool, kind: str | None) -> None:
     result = call(doing(edit, outcome), tool(commit=commit), workspace)
     assert tree(workspace) == (AFTER if committed else BEFORE)
-    assert told(result)["committed"] is committed
+    assert changes_of(result)["committed"] is committed
     assert (result.error.kind if result.error else None) == kind
 
 
-def test_a_model_is_told_that_its_changes_were_not_kept(workspace: Path) -> None:
+def test_the_result_says_that_changes_were_discarded(workspace: Path) -> None:
     assert call(doing(edit), tool(commit="ask"), workspace).text == (
-        "done\n\nthe workspace is as it was before the call: the spec says commit: ask, and nobody could be asked"
+        "done\n\nthe workspace is unchanged: the spec says commit: ask, and nobody could be asked"
     )
     assert call(doing(edit), tool(commit="never"), workspace).text == "done\n"
 
 
-@pytest.mark.parametrize("answer", [True, False])
-def test_whoever_is_asked_sees_the_changes_and_decides(workspace: Path, answer: bool) -> None:
-    asked: list[Proposal] = []
+@pytest.mark.parametrize("is_approved", [True, False])
+def test_an_approver_receives_the_changes_and_decides(workspace: Path, is_approved: bool) -> None:
+    proposals: list[Proposal] = []
 
-    def ask(proposal: Proposal) -> bool:
-        asked.append(proposal)
+    def approve(proposal: Proposal) -> bool:
+        proposals.append(proposal)
         assert tree(workspace) == BEFORE
-        return answer
+        return is_approved
 
-    result = call(doing(edit), tool(commit="ask"), workspace, ask)
-    (proposal,) = asked
+    result = call(doing(edit), tool(commit="ask"), workspace, approve)
+    (proposal,) = proposals
     assert (proposal.tool, proposal.call_id, proposal.workspace) == ("edit", "c", str(workspace))
     assert [(change.action, change.path) for change in proposal.changes][:3] == [
         ("changed", "a"), ("deleted", "b"), ("added", "c"),
     ]  # fmt: skip
-    assert tree(workspace) == (AFTER if answer else BEFORE)
-    assert result.is_error is not answer
+    assert tree(workspace) == (AFTER if is_approved else BEFORE)
+    assert result.is_error is not is_approved
 
 
 @pytest.mark.parametrize("path", ["a", "b", "c", "d/sub/y", "d/sub"])
-def test_what_is_changed_while_somebody_is_asked_is_not_overwritten(workspace: Path, path: str) -> None:
-    def ask(_: Proposal) -> bool:
+def test_a_change_during_the_approval_is_not_overwritten(workspace: Path, path: str) -> None:
+    def approve(_: Proposal) -> bool:
         if path == "d/sub":
             (workspace / path).chmod(0o700)
         else:
@@ -135,22 +123,26 @@ def test_what_is_changed_while_somebody_is_asked_is_not_overwritten(workspace: P
         return True
 
     before: list[dict[str, str]] = []
-    result = call(doing(edit), tool(commit="ask"), workspace, ask)
-    assert f"{path} was changed by somebody else while the tool ran" in result.text
+    result = call(doing(edit), tool(commit="ask"), workspace, approve)
+    assert f"{path} was changed by another process while the tool ran" in result.text
     assert tree(workspace) == before[0]
 
 
-def test_nobody_is_asked_about_nothing_nor_about_what_is_refused(workspace: Path) -> None:
-    def ask(_: Proposal) -> bool:
-        raise AssertionError("asked")
+def test_no_approval_is_requested_without_changes_or_for_refused_changes(workspace: Path) -> None:
+    def approve(_: Proposal) -> bool:
+        raise AssertionError("approval requested")
 
-    nothing = call(doing(lambda view: (view / "a").write_text("a\n")), tool(commit="ask"), workspace, ask)
-    assert (nothing.is_error, told(nothing)["reason"], told(nothing)["total"]) == (False, "nothing was changed", 0)
-    refused = call(doing(lambda view: (view / ".envrc").write_text("x")), tool(commit="ask"), workspace, ask)
+    nothing = call(doing(lambda view: (view / "a").write_text("a\n")), tool(commit="ask"), workspace, approve)
+    assert (nothing.is_error, changes_of(nothing)["reason"], changes_of(nothing)["total"]) == (
+        False,
+        "nothing was changed",
+        0,
+    )
+    refused = call(doing(lambda view: (view / ".envrc").write_text("x")), tool(commit="ask"), workspace, approve)
     assert refused.is_error
 
 
-def test_one_refused_change_keeps_all_others_back_and_is_named(workspace: Path) -> None:
+def test_one_refused_change_discards_all_changes(workspace: Path) -> None:
     def act(view: Path) -> None:
         (view / "a").write_text("new\n")
         (view / "out.txt").write_text("x")
@@ -162,22 +154,25 @@ def test_one_refused_change_keeps_all_others_back_and_is_named(workspace: Path) 
     assert result.error is not None
     assert result.error.kind == "denied"
     assert result.error.message.splitlines() == [
-        "the workspace is as it was before the call: not every change is allowed:",
+        "the workspace is unchanged: these changes are not allowed:",
         "- .git: .git is protected: programs outside of the sandbox act on it",
         "- .git/hooks: .git is protected: programs outside of the sandbox act on it",
         "- .git/hooks/pre-commit: .git is protected: programs outside of the sandbox act on it",
     ]
 
 
-def test_what_the_spec_does_not_list_is_refused(workspace: Path) -> None:
+def test_paths_that_no_pattern_of_writes_matches_are_refused(workspace: Path) -> None:
     result = call(doing(edit), tool(writes=("d/**", "c", "link", "e/**")), workspace)
     assert tree(workspace) == BEFORE
-    assert "- a: the spec's writes do not list it\n- b: the spec's writes do not list it" in result.text
+    assert (
+        "- a: no pattern of 'writes' in the spec matches it\n- b: no pattern of 'writes' in the spec matches it"
+        in result.text
+    )
     assert tree(workspace) == BEFORE
 
 
 @pytest.mark.parametrize(
-    ("meanwhile", "path"),
+    ("change", "path"),
     [
         (lambda real: (real / "a").write_text("theirs\n"), "a"),
         (lambda real: (real / "a").chmod(0o600), "a"),
@@ -188,23 +183,23 @@ def test_what_the_spec_does_not_list_is_refused(workspace: Path) -> None:
         (lambda real: (real / "d" / "sub" / "new").write_text("theirs\n"), "d/sub/new"),
         (lambda real: (real / "link").mkdir(), "link"),
     ],
-    ids=["written", "chmod", "deleted", "their write, our delete", "both add", "in a deleted folder",
+    ids=["written", "chmod", "deleted", "written, deleted by the tool", "added by both", "in a deleted folder",
          "added to a deleted folder", "a folder in a link's place"],
 )  # fmt: skip
-def test_what_somebody_else_changed_meanwhile_is_never_overwritten(workspace: Path, meanwhile, path: str) -> None:  # type: ignore[no-untyped-def]
+def test_concurrent_changes_of_the_same_files_are_not_overwritten(workspace: Path, change, path: str) -> None:  # type: ignore[no-untyped-def]
     seen: dict[str, str] = {}
 
     def act(view: Path) -> None:
         edit(view)
-        meanwhile(workspace)
+        change(workspace)
         seen.update(tree(workspace))
 
     result = call(doing(act), tool(), workspace)
     assert tree(workspace) == seen
-    assert f"- {path}: it was changed by somebody else while the tool ran" in result.text
+    assert f"- {path}: it was changed by another process while the tool ran" in result.text
 
 
-def test_what_somebody_else_changed_elsewhere_stays_beside_ours(workspace: Path) -> None:
+def test_concurrent_changes_of_other_files_are_kept(workspace: Path) -> None:
     def act(view: Path) -> None:
         edit(view)
         (workspace / "theirs").write_text("theirs\n")
@@ -214,7 +209,7 @@ def test_what_somebody_else_changed_elsewhere_stays_beside_ours(workspace: Path)
     assert tree(workspace) == AFTER | {"theirs": "theirs\n", "d/x": "theirs\n"}
 
 
-def test_one_kind_of_thing_takes_the_place_of_another(workspace: Path) -> None:
+def test_files_folders_and_links_replace_each_other(workspace: Path) -> None:
     def act(view: Path) -> None:
         (view / "a").unlink()
         (view / "a").mkdir()
@@ -235,7 +230,7 @@ def test_one_kind_of_thing_takes_the_place_of_another(workspace: Path) -> None:
     }  # fmt: skip
 
 
-def test_permissions_alone_are_a_change_and_times_alone_are_none(workspace: Path) -> None:
+def test_permissions_are_a_change_and_times_are_not(workspace: Path) -> None:
     def act(view: Path) -> None:
         (view / "a").chmod(0o755)
         (view / "d").chmod(0o700)
@@ -246,7 +241,7 @@ def test_permissions_alone_are_a_change_and_times_alone_are_none(workspace: Path
     assert ((workspace / "a").stat().st_mode & 0o7777, (workspace / "d").stat().st_mode & 0o7777) == (0o755, 0o700)
 
 
-def test_set_id_bits_never_leave_the_sandbox(workspace: Path) -> None:
+def test_set_id_bits_are_removed(workspace: Path) -> None:
     def act(view: Path) -> None:
         (view / "suid").write_text("x")
         (view / "suid").chmod(0o6755)
@@ -255,7 +250,7 @@ def test_set_id_bits_never_leave_the_sandbox(workspace: Path) -> None:
     assert (workspace / "suid").stat().st_mode & 0o7777 == 0o755
 
 
-def test_a_link_that_leads_out_is_refused_and_never_read_through(workspace: Path, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_is_refused(workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
 
     def act(view: Path) -> None:
@@ -268,7 +263,7 @@ def test_a_link_that_leads_out_is_refused_and_never_read_through(workspace: Path
     assert tree(workspace) == BEFORE
 
 
-def test_fifos_and_sockets_are_refused_and_hold_nobody(workspace: Path) -> None:
+def test_fifos_and_sockets_are_refused_without_blocking(workspace: Path) -> None:
     def act(view: Path) -> None:
         os.mkfifo(view / "fifo")
         folder = os.open(view, os.O_RDONLY)
@@ -280,7 +275,7 @@ def test_fifos_and_sockets_are_refused_and_hold_nobody(workspace: Path) -> None:
     assert "- fifo: it is a fifo, a socket or a device\n- socket: it is a fifo, a socket or a device" in result.text
 
 
-def test_a_hard_link_to_a_file_elsewhere_is_broken_not_written_through(workspace: Path, tmp_path: Path) -> None:
+def test_a_hard_link_to_another_file_is_replaced(workspace: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("theirs\n")
     os.link(outside, workspace / "hard")
@@ -289,41 +284,41 @@ def test_a_hard_link_to_a_file_elsewhere_is_broken_not_written_through(workspace
 
 
 @pytest.mark.parametrize("name", [b"a b", b"line\nfeed", b"quo'te\"", b"co:lon,com\\ma", "ü€".encode(), b"\xff\xfe"])
-def test_any_name_works(workspace: Path, name: bytes) -> None:
+def test_any_file_name_is_committed(workspace: Path, name: bytes) -> None:
     def act(view: Path) -> None:
         (view / os.fsdecode(name)).mkdir()
         (view / os.fsdecode(name) / os.fsdecode(name)).write_text("x")
 
     result = call(doing(act), tool(), workspace)
     assert not result.is_error
-    shown = name.decode("utf-8", "backslashreplace")
-    assert paths(result)["added"] == [shown, f"{shown}/{shown}"]
+    path = name.decode("utf-8", "backslashreplace")
+    assert paths(result)["added"] == [path, f"{path}/{path}"]
     assert (workspace / os.fsdecode(name) / os.fsdecode(name)).exists()
 
 
-def test_too_many_changes_and_too_much_are_refused(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diff, "MOST_ENTRIES", 3)
+def test_too_many_or_too_large_changes_are_refused(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff, "MAX_ENTRIES", 3)
     result = call(doing(edit), tool(), workspace)
-    assert "the workspace is as it was before the call: it changes more than 3 files, or 1024 MiB" in result.text
-    monkeypatch.setattr(diff, "MOST_ENTRIES", 1000)
-    monkeypatch.setattr(diff, "MOST_BYTES", 3)
-    assert "it leaves a file of 4 bytes" in call(doing(edit), tool(), workspace).text
+    assert "the workspace is unchanged: the call changes more than 3 files, or 1024 MiB" in result.text
+    monkeypatch.setattr(diff, "MAX_ENTRIES", 1000)
+    monkeypatch.setattr(diff, "MAX_BYTES", 3)
+    assert "the call writes a file of 4 bytes" in call(doing(edit), tool(), workspace).text
     assert tree(workspace) == BEFORE
 
 
-def test_a_workspace_that_is_too_large_to_copy_is_refused(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction_view, "MOST_BYTES", 7)
+def test_a_workspace_that_is_too_large_to_copy_is_an_error(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transaction_view, "MAX_BYTES", 7)
     with pytest.raises(InfrastructureError) as raised:
         call(doing(edit), tool(), workspace)
     assert str(raised.value) == (
-        f"the workspace {workspace} cannot be made a transaction: the fake engine mounts nothing; and it cannot be "
-        "copied: it holds more than 0 MiB; give a smaller folder, or say workspace: rw in the spec"
+        f"the workspace {workspace} cannot be used in a transaction: no overlay (the fake engine mounts nothing) "
+        "and no copy (it has more than 0 MiB); use a smaller folder, or set workspace: rw in the spec"
     )
 
 
-def test_what_goes_wrong_with_files_is_told_without_secrets(workspace: Path) -> None:
+def test_errors_about_files_are_redacted(workspace: Path) -> None:
     def refuse(proposal: Proposal) -> bool:
-        raise InfrastructureError(f"nobody can be asked about {proposal.changes[0].shown_path}")
+        raise InfrastructureError(f"approval is not possible for {proposal.changes[0].shown_path}")
 
     spec = tool(commit="ask")
     spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(SecretSpec(name="KEY", expose="env"),)))
@@ -336,10 +331,10 @@ def test_what_goes_wrong_with_files_is_told_without_secrets(workspace: Path) -> 
     registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
     with pytest.raises(InfrastructureError) as raised:
         execute(registered, ToolCall(name=spec.name, arguments={}, call_id="c"), options)
-    assert str(raised.value) == "nobody can be asked about [secret KEY]"
+    assert str(raised.value) == "approval is not possible for [secret KEY]"
 
 
-def test_a_workspace_that_was_moved_meanwhile_gets_the_changes_and_not_its_successor(workspace: Path) -> None:
+def test_a_workspace_that_was_moved_gets_the_changes(workspace: Path) -> None:
     moved = workspace.with_name("moved")
 
     def act(view: Path) -> None:
@@ -364,6 +359,6 @@ def test_a_deep_tree_that_cannot_be_entered_is_removed_with_the_view(workspace: 
         os.close(folder)
 
     result = call(doing(act), tool(), workspace)
-    assert "it has folders more than 100 deep" in result.text
+    assert "there are more than 100 levels of folders" in result.text
     assert tree(workspace) == BEFORE
     assert scratches() == []

@@ -1,5 +1,3 @@
-"""A commit that is disturbed: by others at the last moment, by a full disk, by a kill at any of its steps."""
-
 from __future__ import annotations
 
 import os
@@ -15,7 +13,7 @@ from pathlib import Path
 import pytest
 from edited_workspace import AFTER, BEFORE, edit, scratches, workspace
 from paths import SUPPORT
-from transaction_cases import call, doing, told, tool, tree
+from transaction_cases import call, changes_of, doing, tool, tree
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.result import ToolResult
@@ -23,16 +21,14 @@ from toolc.runtime.workspace import scratch_sweep
 from toolc.runtime.workspace.dir_handle import RENAME_EXCHANGE
 from toolc.runtime.workspace.dir_handle import rename as real_rename
 from toolc.runtime.workspace.transaction import commit
-from toolc.runtime.workspace.transaction.journal import PLAN, StagingArea, alone
+from toolc.runtime.workspace.transaction.journal import PLAN, StagingArea, locked_workspace
 
 __all__ = ["workspace"]
 
 
-def test_a_file_that_is_changed_in_the_very_last_moment_is_put_back(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_during_the_commit_is_restored(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:
-        # Somebody saves the file, as editors do, between the look at it and the exchange.
+        # Another process saves the file, as editors do, between its check and the exchange.
         if flags == RENAME_EXCHANGE and not saved:
             saved.append(new)
             (workspace / "saved").write_text("theirs\n")
@@ -42,12 +38,12 @@ def test_a_file_that_is_changed_in_the_very_last_moment_is_put_back(
     saved: list[bytes] = []
     monkeypatch.setattr(commit, "rename", rename)
     result = call(doing(edit), tool(), workspace)
-    assert "a was changed by somebody else while the tool ran" in result.text
+    assert "a was changed by another process while the tool ran" in result.text
     assert tree(workspace) == BEFORE | {"a": "theirs\n"}
 
 
 @pytest.mark.parametrize("step", range(9))
-def test_an_error_at_any_step_undoes_all_before_it(workspace: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+def test_an_error_at_any_step_is_rolled_back(workspace: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     steps = iter(range(100))
 
     def rename(*arguments: object) -> None:
@@ -58,42 +54,37 @@ def test_an_error_at_any_step_undoes_all_before_it(workspace: Path, monkeypatch:
     modes = {path: (workspace / path).lstat().st_mode for path in BEFORE}
     monkeypatch.setattr(commit, "rename", rename)
     result = call(doing(edit), tool(), workspace)
-    if told(result)["committed"]:
+    if changes_of(result)["committed"]:
         assert next(steps) <= step
     else:
-        assert "they cannot be written: No space left on device" in result.text
+        assert "the changes cannot be written: No space left on device" in result.text
         assert tree(workspace) == BEFORE
         assert {path: (workspace / path).lstat().st_mode for path in BEFORE} == modes
 
 
-def test_a_disk_that_is_full_before_the_first_rename_changes_nothing(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_while_staging_changes_nothing(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(commit, "_copy", full)
-    assert "they cannot be written" in call(doing(edit), tool(), workspace).text
+    monkeypatch.setattr(commit, "write_all", full)
+    assert "the changes cannot be written" in call(doing(edit), tool(), workspace).text
     assert tree(workspace) == BEFORE
 
 
-def test_a_changed_file_keeps_its_access_list(workspace: Path) -> None:
-    """Its group's bits are the list's mask: without the list the group would get what only one user had."""
-    # acl(5) in the kernel's form: version, then tag, rights and id of owner, user 77, group, mask and others.
+def test_a_changed_file_keeps_its_access_control_list(workspace: Path) -> None:
+    # acl(5) in the form of the kernel: version, then tag, rights and id of owner, user 77, group, mask and others.
     entries = [(1, 6, -1), (2, 6, 77), (4, 4, -1), (16, 6, -1), (32, 4, -1)]
     acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *each) for each in entries)
     try:
         os.setxattr(workspace / "a", "system.posix_acl_access", acl)
     except OSError:
-        pytest.skip("this file system has no access lists")
+        pytest.skip("this file system has no access control lists")
     call(doing(lambda view: (view / "a").write_text("new\n")), tool(), workspace)
     assert (workspace / "a").read_text() == "new\n"
     assert os.getxattr(workspace / "a", "system.posix_acl_access") == acl
 
 
-def test_a_folder_that_takes_the_staging_folders_place_is_not_written_in(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_replaced_staging_folder_is_not_used(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def mkdir(name: str | Path, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
         real_mkdir(name, mode, dir_fd=dir_fd)
         if str(name).startswith(commit.PREFIX):
@@ -104,7 +95,7 @@ def test_a_folder_that_takes_the_staging_folders_place_is_not_written_in(
     real_mkdir = os.mkdir
     monkeypatch.setattr(os, "mkdir", mkdir)
     result = call(doing(lambda view: (view / "a").write_text("new\n")), tool(), workspace)
-    assert "was changed by somebody else while the tool ran" in result.text
+    assert "was changed by another process while the tool ran" in result.text
     assert (workspace / "a").read_text() == "a\n"
 
 
@@ -123,39 +114,38 @@ call(doing(edit), tool(), Path({workspace!r}))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("function", ["_stage", "_set_mode", "forget_plan", "remove_staging"])
-def test_the_janitor_finishes_what_a_killed_commit_began(workspace: Path, function: str) -> None:
-    """``test_transaction_recovery`` walks through all of its steps."""
+@pytest.mark.parametrize("function", ["_stage", "_set_mode", "remove_plan", "remove_staging"])
+def test_the_janitor_rolls_back_a_killed_commit(workspace: Path, function: str) -> None:
+    """``test_transaction_recovery`` tests all of its steps."""
     program = KILLED.format(path=[str(SUPPORT)], function=function, workspace=str(workspace))
     with subprocess.Popen([sys.executable, "-c", program]) as process:
         assert process.wait(60) == -signal.SIGKILL
     deadline = time.monotonic() + 60
-    while _left(workspace, process.pid) and time.monotonic() < deadline:
+    while _leftovers(workspace, process.pid) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert _left(workspace, process.pid) == []
+    assert _leftovers(workspace, process.pid) == []
     assert tree(workspace) == (AFTER if function == "remove_staging" else BEFORE)
 
 
-def _left(workspace: Path, pid: int) -> list[str]:
+def _leftovers(workspace: Path, pid: int) -> list[str]:
     from toolc.runtime.workspace.scratch import _base
 
     staged = [path.name for path in workspace.glob(".toolc*")]
     return staged + [owner.name for owner in _base().iterdir() if f".{pid}." in owner.name]
 
 
-def test_a_sweep_touches_no_folder_that_took_the_workspaces_place(tmp_path: Path) -> None:
-    """The journal names the folder by its inode too."""
+def test_a_sweep_does_not_change_a_folder_that_replaced_the_workspace(tmp_path: Path) -> None:
     (tmp_path / "work" / ".toolc-1").mkdir(parents=True)
     (tmp_path / "work" / ".toolc-1" / "new.0").write_text("theirs")
     scratch = tmp_path / "owner" / "1"
     scratch.mkdir(parents=True)
     StagingArea(str(tmp_path / "work"), 1, ".toolc-1").write(scratch)
-    assert scratch_sweep.sweep(tmp_path / "owner").found
-    assert not scratch_sweep.sweep(tmp_path / "owner").found
+    assert scratch_sweep.sweep(tmp_path / "owner").removed
+    assert not scratch_sweep.sweep(tmp_path / "owner").removed
     assert tree(tmp_path) == {"work": "folder", "work/.toolc-1": "folder", "work/.toolc-1/new.0": "theirs"}
 
 
-def test_what_is_in_the_staging_folder_and_not_of_a_commit_stays(tmp_path: Path) -> None:
+def test_other_files_in_the_staging_folder_are_kept(tmp_path: Path) -> None:
     work, scratch = tmp_path / "work", tmp_path / "owner" / "1"
     for name in ("new.0", "theirs"):
         (work / ".toolc-1" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -166,16 +156,14 @@ def test_what_is_in_the_staging_folder_and_not_of_a_commit_stays(tmp_path: Path)
     assert tree(work) == {".toolc-1": "folder", ".toolc-1/theirs": ""}
 
 
-def test_a_new_folder_has_the_set_group_id_bit_of_the_one_that_it_is_in(workspace: Path) -> None:
+def test_a_new_folder_inherits_the_set_group_id_bit(workspace: Path) -> None:
     (workspace / "d").chmod(0o2755)
     assert not call(doing(lambda view: (view / "d/new/deep").mkdir(parents=True)), tool(), workspace).is_error
     modes = {name: (workspace / name).stat().st_mode & 0o7777 for name in ("d", "d/new", "d/new/deep")}
     assert modes == {"d": 0o2755, "d/new": 0o2755, "d/new/deep": 0o2755}
 
 
-def test_what_cannot_be_undone_is_told_with_the_place_of_the_old_files(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_rollback_names_the_old_files(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         (workspace / "b").write_text("theirs\n")
         (workspace / "a").write_text("theirs\n")
@@ -186,9 +174,9 @@ def test_what_cannot_be_undone_is_told_with_the_place_of_the_old_files(
         call(doing(edit), tool(), workspace)
     (staging,) = workspace.glob(".toolc-*")
     assert str(raised.value) == (
-        f"the workspace {workspace} has only a part of the call's changes, for somebody else was changing the same "
-        f"files: a (the old one is new.0), b (the old one is old.1), in {staging.name}; take what you need from "
-        "there, and remove that folder"
+        f"the workspace {workspace} has only a part of the call's changes because another process changed the same "
+        f"files: a (the old file is new.0), b (the old file is old.1), in {staging.name}; restore what you need from "
+        "that folder, then remove it"
     )
     assert sorted(path.read_text() for path in staging.iterdir() if path.name in {"new.0", "old.1"}) == ["a\n", "b\n"]
     (mine,) = [each for each in scratches() if (each / PLAN).exists()]
@@ -196,18 +184,17 @@ def test_what_cannot_be_undone_is_told_with_the_place_of_the_old_files(
     scratch_sweep.discard(mine)
 
 
-def test_a_commit_waits_for_the_one_before_it_in_the_same_workspace(workspace: Path) -> None:
-    """Each would find the other's half in its way, and could not undo its own."""
+def test_commits_in_the_same_workspace_wait_for_each_other(workspace: Path) -> None:
     results: list[ToolResult] = []
     another = threading.Thread(target=lambda: results.append(call(doing(edit), tool(), workspace)))
     folder = os.open(workspace, os.O_RDONLY)
     try:
-        with alone(folder):
+        with locked_workspace(folder):
             another.start()
             another.join(0.5)
             assert tree(workspace) == BEFORE
     finally:
         os.close(folder)
     another.join()
-    assert told(results[0])["committed"]
+    assert changes_of(results[0])["committed"]
     assert tree(workspace) == AFTER

@@ -1,5 +1,3 @@
-"""A copied view shows nothing that is mounted in the workspace, and nothing becomes real there."""
-
 from __future__ import annotations
 
 import os
@@ -25,23 +23,23 @@ with DirHandle.open(str(real)) as source, DirHandle.open(str(made)) as target:
 """
 
 
-def test_what_is_mounted_in_the_workspace_is_none_of_a_call(tmp_path: Path) -> None:
-    """Of the same file system too, whose device is the workspace's own."""
+def test_mounts_in_the_workspace_are_not_copied_or_written(tmp_path: Path) -> None:
+    """Includes bind mounts of the same file system, which have the same device number."""
     real, made, outside = (tmp_path / name for name in ("real", "made", "outside"))
     for folder in (real / "own", real / "folder", made, outside):
         folder.mkdir(parents=True)
     for file in (real / "own/file", real / "file", outside / "file"):
         file.write_text("text", encoding="utf-8")
     mounts = f"mount --bind {outside} {real}/folder && mount --bind {outside}/file {real}/file"
-    apart = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    namespace = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
     done = subprocess.run(
-        [*apart, "sh", "-ec", f'{mounts}; exec "$@"', "sh", sys.executable, "-c", PROGRAM, str(real), str(made)],
+        [*namespace, "sh", "-ec", f'{mounts}; exec "$@"', "sh", sys.executable, "-c", PROGRAM, str(real), str(made)],
         capture_output=True,
         text=True,
         check=True,
     )
     assert done.stdout.splitlines() == [
         "['own', 'own/file']",
-        "folder/new changed something else is mounted there, which the tool did not see",
+        "folder/new changed another file system is mounted there, which the tool did not see",
         "own/new added ",
     ]

@@ -1,4 +1,4 @@
-"""A tool makes no folder that git takes for a repository: whoever runs git in it would run what the tool says."""
+"""A tool may not create a repository: git would run the commands in its configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from transaction_cases import call, doing, paths, told, tool, tree
+from transaction_cases import call, changes_of, doing, paths, tool, tree
 
 CONFIG = """
 [core]
@@ -17,7 +17,7 @@ fsmonitor = "touch {}; false"
 """
 
 
-def make(folder: Path, *names: str) -> None:
+def create(folder: Path, *names: str) -> None:
     for name in names:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,15 +28,15 @@ def make(folder: Path, *names: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_this_is_what_it_would_come_to(tmp_path: Path) -> None:
-    make(tmp_path, "sub/HEAD", "sub/objects", "sub/refs")
+def test_git_runs_commands_from_such_a_repository(tmp_path: Path) -> None:
+    create(tmp_path, "sub/HEAD", "sub/objects", "sub/refs")
     (tmp_path / "sub/config").write_text(CONFIG.format(tmp_path / "ran"))
     subprocess.run(["git", "status"], cwd=tmp_path / "sub", capture_output=True, check=False)
     assert (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
-    ("there", "made"),
+    ("existing", "added"),
     [
         ((), ("sub/HEAD", "sub/objects", "sub/refs", "sub/config")),
         ((), ("HEAD", "objects", "refs")),
@@ -48,25 +48,25 @@ def test_this_is_what_it_would_come_to(tmp_path: Path) -> None:
         (("mirror.git/HEAD", "mirror.git/objects", "mirror.git/refs"), ("mirror.git/config",)),
     ],
 )
-def test_nothing_in_what_would_be_a_repository_is_changed(
-    tmp_path: Path, there: tuple[str, ...], made: tuple[str, ...]
+def test_changes_in_a_future_repository_are_refused(
+    tmp_path: Path, existing: tuple[str, ...], added: tuple[str, ...]
 ) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    make(work, *there)
+    create(work, *existing)
     before = tree(work)
-    result = call(doing(lambda view: make(view, *made)), tool(), work)
-    assert "it is in what git takes for a repository, and acts on" in result.text
-    assert told(result)["committed"] is False
+    result = call(doing(lambda view: create(view, *added)), tool(), work)
+    assert "it is in a folder that git would treat as a repository" in result.text
+    assert changes_of(result)["committed"] is False
     assert tree(work) == before
 
 
 @pytest.mark.parametrize(
-    "made", [("HEAD", "refs"), ("objects", "refs"), ("head/x.py", "objects", "refs"), ("HEAD", "a/objects", "a/refs")]
+    "added", [("HEAD", "refs"), ("objects", "refs"), ("head/x.py", "objects", "refs"), ("HEAD", "a/objects", "a/refs")]
 )
-def test_what_only_looks_like_a_part_of_one_is_an_ordinary_file(tmp_path: Path, made: tuple[str, ...]) -> None:
+def test_an_incomplete_repository_is_allowed(tmp_path: Path, added: tuple[str, ...]) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    result = call(doing(lambda view: make(view, *made)), tool(), work)
+    result = call(doing(lambda view: create(view, *added)), tool(), work)
     assert not result.is_error
-    assert set(made) <= set(paths(result)["added"])
+    assert set(added) <= set(paths(result)["added"])

@@ -1,5 +1,3 @@
-"""A commit that is killed is undone by whoever finds its plan, and what others have done since stays theirs."""
-
 from __future__ import annotations
 
 import json
@@ -29,7 +27,7 @@ __all__ = ["workspace"]
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # a process for each step
 @pytest.mark.parametrize("way", ["commit", "recovery", "steps"])
-def test_whoever_is_killed_at_whichever_step_leaves_the_old_state_or_the_new(tmp_path: Path, way: str) -> None:
+def test_a_kill_at_any_step_leaves_the_old_or_the_new_state(tmp_path: Path, way: str) -> None:
     program = [sys.executable, str(SUPPORT / "killed_commits.py"), str(tmp_path), way]
     done = subprocess.run(program, env=os.environ | {"PYTHONPATH": str(SUPPORT)}, capture_output=True, check=True)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -38,9 +36,12 @@ def test_whoever_is_killed_at_whichever_step_leaves_the_old_state_or_the_new(tmp
     for row in rows:
         assert row["after"] in (old, new), row
         assert row["left"] == [], row
-    # Half of them was neither, before the recovery.
+    # Many of the states were neither, before the recovery.
     assert sum(row["middle"] not in (old, new) for row in rows) > len(rows) // 3
     assert sum(row["after"] == new for row in rows) < len(rows) // 2
+
+
+Interrupt = Callable[[], Path]
 
 
 class Dies(BaseException):
@@ -48,17 +49,17 @@ class Dies(BaseException):
 
 
 @pytest.fixture
-def cut_short(workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], Path]:
-    """Have a commit of ``edit`` end before its last step, and say where its scratch folder is."""
+def interrupted(workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Interrupt:
+    """Return a function that interrupts a commit of ``edit`` before its last step and returns its scratch folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(scratch, "_ready", lambda *_: ())
+    monkeypatch.setattr(scratch, "_stale_folders", lambda *_: ())
 
     def cut() -> Path:
         def die(*_: object) -> None:
             raise Dies
 
         with monkeypatch.context() as patch:
-            patch.setattr(commit, "forget_plan", die)
+            patch.setattr(commit, "remove_plan", die)
             patch.setattr(commit, "roll_back", die)
             patch.setattr("toolc.runtime.workspace.transaction.transaction.discard", lambda _: None)
             with pytest.raises(Dies):
@@ -69,98 +70,102 @@ def cut_short(workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     return cut
 
 
+def discard(scratch_folder: Path) -> recovery.Unfinished:
+    unfinished = scratch_sweep.discard(scratch_folder)
+    assert unfinished is not None
+    return unfinished
+
+
 def staging(workspace: Path) -> Path:
     (found,) = workspace.glob(".toolc-*")
     return found
 
 
-def test_a_whole_commit_that_nobody_could_be_told_of_is_undone(workspace: Path, cut_short: Callable[[], Path]) -> None:
-    left = cut_short()
+def test_a_complete_commit_that_was_not_reported_is_rolled_back(workspace: Path, interrupted: Interrupt) -> None:
+    scratch_folder = interrupted()
     assert {**tree(workspace), **AFTER} == tree(workspace)
-    assert scratch_sweep.discard(left) is None
+    assert scratch_sweep.discard(scratch_folder) is None
     assert tree(workspace) == BEFORE
-    assert not left.exists()
+    assert not scratch_folder.exists()
 
 
-def write_in(path: Path) -> None:
+def write_file(path: Path) -> None:
     path.write_text("theirs\n")
 
 
-def put_another(path: Path) -> None:
+def replace_file(path: Path) -> None:
     path.with_name("another").write_text("theirs\n")
     path.with_name("another").rename(path)
 
 
-@pytest.mark.parametrize("change", [write_in, put_another])
-def test_a_file_that_was_changed_since_is_left_and_the_old_one_is_named(
-    workspace: Path, cut_short: Callable[[], Path], change: Callable[[Path], None]
+@pytest.mark.parametrize("change", [write_file, replace_file])
+def test_a_file_changed_since_is_kept_and_the_old_file_is_named(
+    workspace: Path, interrupted: Interrupt, change: Callable[[Path], None]
 ) -> None:
-    left = cut_short()
+    scratch_folder = interrupted()
     change(workspace / "a")
-    unfinished = scratch_sweep.discard(left)
+    unfinished = discard(scratch_folder)
     kept = staging(workspace)
     (old,) = [path for path in kept.iterdir() if path.is_file() and path.read_text() == "a\n"]
-    assert unfinished is not None
-    assert unfinished.told == (
-        f"a call was killed while its changes were made in {workspace}, and some could not be undone, for somebody "
-        f"else has changed the same files since: a (the old one is {old.name}); take what you need from "
-        f"{kept}, and remove that folder"
+    assert unfinished.message == (
+        f"a call was killed while it wrote its changes to {workspace}, and some cannot be undone because another "
+        f"process has changed the same files since: a (the old file is {old.name}); restore what you need from {kept}, "
+        "then remove that folder"
     )
     found = {path: text for path, text in tree(workspace).items() if not path.startswith(".toolc-")}
     assert found == BEFORE | {"a": "theirs\n"}
-    # It says so until somebody has seen to it, and does nothing more.
-    assert scratch_sweep.discard(left) == unfinished
+    # The message is repeated until the user has resolved the conflict.
+    assert scratch_sweep.discard(scratch_folder) == unfinished
     assert (workspace / "a").read_text() == "theirs\n"
     shutil.rmtree(kept)
-    assert scratch_sweep.discard(left) is None
+    assert scratch_sweep.discard(scratch_folder) is None
     assert tree(workspace) == BEFORE | {"a": "theirs\n"}
-    assert not left.exists()
+    assert not scratch_folder.exists()
 
 
 @pytest.mark.parametrize(
-    ("change", "named", "after"),
+    ("change", "conflict", "after"),
     [
         (lambda top: (top / "c").write_text("theirs\n"), "c;", {"c": "theirs\n"}),
         (lambda top: (top / "e" / "new").write_text("theirs\n"), "e;", {"e": "folder", "e/new": "theirs\n"}),
-        (lambda top: (top / "b").write_text("theirs\n"), "b (the old one is old.1);", {"b": "theirs\n"}),
+        (lambda top: (top / "b").write_text("theirs\n"), "b (the old file is old.1);", {"b": "theirs\n"}),
         (
             lambda top: (top / "d" / "sub").write_text("theirs\n"),
-            "d/sub (the old one is old.3), d/sub/y (the old one is old.4);",
+            "d/sub (the old file is old.3), d/sub/y (the old file is old.4);",
             {"d/sub": "theirs\n"},
         ),
     ],
-    ids=["written in what was added", "added to a new folder", "in a deleted file's place", "in a folder's place"],
+    ids=["added file changed", "file added to a new folder", "deleted file replaced", "folder replaced"],
 )
-def test_whatever_they_did_there_stays(
-    workspace: Path, cut_short: Callable[[], Path], change: Callable[[Path], object], named: str, after: dict[str, str]
+def test_changes_since_the_commit_are_kept(
+    workspace: Path, interrupted: Interrupt, change: Callable[[Path], object], conflict: str, after: dict[str, str]
 ) -> None:
-    left = cut_short()
+    scratch_folder = interrupted()
     change(workspace)
-    unfinished = scratch_sweep.discard(left)
-    assert unfinished is not None
-    assert f"somebody else has changed the same files since: {named}" in unfinished.told
+    unfinished = discard(scratch_folder)
+    assert f"another process has changed the same files since: {conflict}" in unfinished.message
     found = {path: text for path, text in tree(workspace).items() if not path.startswith(".toolc-")}
     assert found == {path: text for path, text in BEFORE.items() if not path.startswith(tuple(after))} | after
 
 
-def test_what_they_removed_or_moved_since_is_no_conflict(workspace: Path, cut_short: Callable[[], Path]) -> None:
-    left = cut_short()
+def test_files_removed_or_moved_since_are_not_a_conflict(workspace: Path, interrupted: Interrupt) -> None:
+    scratch_folder = interrupted()
     (workspace / "c").unlink()
     (workspace / "a").rename(workspace / "elsewhere")
-    assert scratch_sweep.discard(left) is None
+    assert scratch_sweep.discard(scratch_folder) is None
     assert tree(workspace) == BEFORE | {"elsewhere": "new\n"}
 
 
-def test_the_next_call_in_that_workspace_is_refused_and_others_are_not(
-    workspace: Path, cut_short: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_calls_in_a_workspace_with_conflicts_are_refused(
+    workspace: Path, interrupted: Interrupt, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    left = cut_short()
+    scratch_folder = interrupted()
     (workspace / "a").write_text("theirs\n")
     dead = scratch._base() / "dead"
-    left.parent.rename(dead)
+    scratch_folder.parent.rename(dead)
     assert scratch_sweep.sweep(dead).unfinished
-    monkeypatch.setattr(scratch, "_ready", lambda *_: (dead,))
-    with pytest.raises(InfrastructureError, match="a call was killed while its changes were made in"):
+    monkeypatch.setattr(scratch, "_stale_folders", lambda *_: (dead,))
+    with pytest.raises(InfrastructureError, match="a call was killed while it wrote its changes to"):
         call(doing(edit), tool(), workspace)
     other = tmp_path / "other"
     other.mkdir()
@@ -170,134 +175,122 @@ def test_the_next_call_in_that_workspace_is_refused_and_others_are_not(
     assert not dead.exists()
 
 
-def test_the_garbage_collector_names_what_could_not_be_undone(
-    workspace: Path, cut_short: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_leftovers_report_conflicts(
+    workspace: Path, interrupted: Interrupt, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(owner, "_base", lambda: tmp_path / "run")
     monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
     monkeypatch.setattr("toolc.runtime.execution.leftovers.ENGINES", ())
-    left = cut_short()
+    scratch_folder = interrupted()
     (workspace / "a").write_text("theirs\n")
     dead = owner.Owner(machine="", boot=owner.Owner.current().boot, pidns=owner.Owner.current().pidns, pid=0, start=0)
     monkeypatch.setattr(owner.Owner, "reason_kept", lambda _: "")
-    left.parent.rename(scratch._base() / dead.label())
+    scratch_folder.parent.rename(scratch._base() / dead.label())
     (found,) = leftovers.survey().leftovers
     assert found.kept == ""
-    with pytest.raises(InfrastructureError, match=r"a \(the old one is new.0\); take what you need from"):
+    with pytest.raises(InfrastructureError, match=r"a \(the old file is new.0\); restore what you need from"):
         found.remove()
     shutil.rmtree(staging(workspace))
     found.remove()
     assert leftovers.survey().leftovers == ()
 
 
-def test_a_workspace_that_is_not_there_now_is_waited_for(workspace: Path, cut_short: Callable[[], Path]) -> None:
-    left = cut_short()
+def test_a_missing_workspace_is_reported_until_it_is_back(workspace: Path, interrupted: Interrupt) -> None:
+    scratch_folder = interrupted()
     away = workspace.rename(workspace.with_name("away"))
     workspace.mkdir()
-    unfinished = scratch_sweep.discard(left)
-    assert unfinished is not None
-    assert unfinished.told == (
-        f"a call was killed while its changes were made in {workspace}, and that folder is not there now, so they "
-        f"cannot be undone; put it back, or remove {left}"
+    unfinished = discard(scratch_folder)
+    assert unfinished.message == (
+        f"a call was killed while it wrote its changes to {workspace}, and they cannot be undone because that folder "
+        f"was moved or removed; move it back, or remove {scratch_folder}"
     )
     workspace.rmdir()
     away.rename(workspace)
-    assert scratch_sweep.discard(left) is None
+    assert scratch_sweep.discard(scratch_folder) is None
     assert tree(workspace) == BEFORE
 
 
-def test_a_folder_that_was_put_in_the_staging_folders_place_is_not_read(
-    workspace: Path, cut_short: Callable[[], Path]
-) -> None:
-    """Whoever owns the workspace can do so; what he puts there reaches no other path."""
-    left = cut_short()
+def test_a_replaced_staging_folder_is_not_read(workspace: Path, interrupted: Interrupt) -> None:
+    scratch_folder = interrupted()
     kept = staging(workspace)
     kept.rename(workspace / "aside")
     kept.mkdir()
     (kept / "new.0").symlink_to("/etc/passwd")
-    assert scratch_sweep.discard(left) is None
+    assert scratch_sweep.discard(scratch_folder) is None
     assert (workspace / "a").read_text() == "new\n"
 
 
-def test_two_who_recover_at_once_do_it_once(workspace: Path, cut_short: Callable[[], Path]) -> None:
-    """The janitor and the next process find the same."""
-    left = cut_short()
+def test_concurrent_recoveries_roll_back_once(workspace: Path, interrupted: Interrupt) -> None:
+    scratch_folder = interrupted()
     ready = threading.Barrier(4)
-    told: list[object] = []
+    results: list[object] = []
 
     def one() -> None:
         ready.wait()
-        told.append(scratch_sweep.discard(left))
+        results.append(scratch_sweep.discard(scratch_folder))
 
     threads = [threading.Thread(target=one) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert told == [None] * 4
+    assert results == [None] * 4
     assert tree(workspace) == BEFORE
 
 
-def test_nobody_recovers_while_the_owners_last_thread_is_at_it(
-    workspace: Path, cut_short: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+def test_a_locked_journal_is_not_recovered(
+    workspace: Path, interrupted: Interrupt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = cut_short()
+    scratch_folder = interrupted()
     monkeypatch.setattr(journal, "LOCK_SECONDS", 0.1)
-    with journal.locked(left):
-        unfinished = scratch_sweep.discard(left)
-    assert unfinished is not None
-    assert unfinished.told == (
-        "a commit cannot be rolled back: another process is at it, and does not get done; try again, or see to it "
-        f"and remove {left}"
+    with journal.locked_journal(scratch_folder):
+        unfinished = discard(scratch_folder)
+    assert unfinished.message == (
+        "a commit cannot be rolled back: another process still holds the lock; try again, or check the files and "
+        f"remove {scratch_folder}"
     )
-    assert scratch_sweep.discard(left) is None
+    assert scratch_sweep.discard(scratch_folder) is None
     assert tree(workspace) == BEFORE
 
 
-def test_a_living_call_in_the_same_workspace_never_gets_over_what_is_undone(
-    workspace: Path, cut_short: Callable[[], Path]
-) -> None:
-    """It has seen the half that was then undone."""
-    left: list[Path] = []
+def test_a_rollback_is_a_conflict_for_a_running_call(workspace: Path, interrupted: Interrupt) -> None:
+    scratch_folder: list[Path] = []
 
     def act(view: Path) -> None:
         assert (view / "a").read_text() == "new\n"
         (view / "a").write_text("from new\n")
-        assert scratch_sweep.discard(left[0]) is None
+        assert scratch_sweep.discard(scratch_folder[0]) is None
 
-    left.append(cut_short())
+    scratch_folder.append(interrupted())
     result = call(doing(act), tool(), workspace)
-    assert "- a: it was changed by somebody else while the tool ran" in result.text
+    assert "- a: it was changed by another process while the tool ran" in result.text
     assert tree(workspace) == BEFORE
 
 
-def test_a_call_that_committed_in_between_is_not_undone_with_the_dead_one(
-    workspace: Path, cut_short: Callable[[], Path]
-) -> None:
-    left = cut_short()
+def test_a_later_commit_is_not_rolled_back(workspace: Path, interrupted: Interrupt) -> None:
+    scratch_folder = interrupted()
     assert not call(doing(lambda view: (view / "a").write_text("second\n")), tool(), workspace).is_error
-    unfinished = scratch_sweep.discard(left)
-    assert unfinished is not None
-    assert "since: a (the old one is new.0);" in unfinished.told
+    unfinished = discard(scratch_folder)
+    assert "since: a (the old file is new.0);" in unfinished.message
     assert (workspace / "a").read_text() == "second\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_owners_and_permissions_are_the_old_ones_again(workspace: Path, cut_short: Callable[[], Path]) -> None:
+def test_owners_and_permissions_are_restored(workspace: Path, interrupted: Interrupt) -> None:
     for path in (workspace, *workspace.rglob("*")):
         os.chown(path, 1234, 4321)
     os.chown(workspace / "b", 77, 78)
     (workspace / "b").chmod(0o640)
-    left = cut_short()
+    scratch_folder = interrupted()
     assert (workspace / "c").stat().st_uid == 1234
-    assert scratch_sweep.discard(left) is None
+    assert scratch_sweep.discard(scratch_folder) is None
     found = {path: (path.stat().st_uid, path.stat().st_gid) for path in workspace.rglob("*")}
     assert {*found.values()} == {(1234, 4321), (77, 78)}
     assert (workspace / "b").stat().st_mode & 0o7777 == 0o640
 
 
-def test_a_journal_that_a_tool_has_written_is_none(tmp_path: Path) -> None:
-    """A removal that was cut short has moved the tool's folder up."""
+def test_a_journal_written_by_a_tool_is_ignored(tmp_path: Path) -> None:
+    """An interrupted removal may have moved a folder of the tool up."""
     victim = tmp_path / "work" / ".toolc-1"
     victim.mkdir(parents=True)
     (victim / "new.0").write_text("theirs")
@@ -305,25 +298,24 @@ def test_a_journal_that_a_tool_has_written_is_none(tmp_path: Path) -> None:
     forged.mkdir(parents=True)
     inode = victim.parent.stat().st_ino
     (forged / STAGING).write_text(json.dumps({"workspace": f"{tmp_path}/work", "inode": inode, "name": ".toolc-1"}))
-    assert scratch_sweep.sweep(tmp_path / "owner").found
-    assert not scratch_sweep.sweep(tmp_path / "owner").found
+    assert scratch_sweep.sweep(tmp_path / "owner").removed
+    assert not scratch_sweep.sweep(tmp_path / "owner").removed
     assert tree(tmp_path / "work") == {".toolc-1": "folder", ".toolc-1/new.0": "theirs"}
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"staging": 1, "moves": [{"path": 1}], "modes": []}'])
-def test_a_plan_of_another_release_is_kept(workspace: Path, cut_short: Callable[[], Path], content: str) -> None:
-    left = cut_short()
-    (left / PLAN).write_text(content)
-    unfinished = scratch_sweep.discard(left)
-    assert unfinished is not None
-    assert "another release of toolc has written its journal" in unfinished.told
+def test_a_plan_of_another_release_is_not_removed(workspace: Path, interrupted: Interrupt, content: str) -> None:
+    scratch_folder = interrupted()
+    (scratch_folder / PLAN).write_text(content)
+    unfinished = discard(scratch_folder)
+    assert "another release of toolc has written its journal" in unfinished.message
     assert staging(workspace).is_dir()
 
 
-def test_the_plan_is_on_disk_before_the_first_step_and_the_steps_before_it_goes(
+def test_the_plan_is_synced_before_the_first_step_and_the_steps_before_its_removal(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that after a power cut there is a plan wherever there is a step."""
+    """After a power cut, a plan exists for every step."""
     events: list[str] = []
 
     def fsync(descriptor: int) -> None:
@@ -341,22 +333,22 @@ def test_the_plan_is_on_disk_before_the_first_step_and_the_steps_before_it_goes(
     monkeypatch.setattr(os, "fsync", fsync)
     call(doing(lambda view: (view / "a").write_text("new\n")), tool(), workspace)
     assert events == [
-        "sync draft.j", "sync scratch",  # where it stages
-        "sync new.0", "sync .toolc-",  # what it stages
+        "sync draft.j", "sync scratch",  # the journal
+        "sync new.0", "sync .toolc-",  # the staged files
         "sync draft.j", "sync scratch",  # the plan
         "rename",
-        "sync .toolc-", "sync scratch",  # the plan is gone
+        "sync .toolc-", "sync scratch",  # the plan is removed
     ]  # fmt: skip
 
 
-def test_names_that_are_no_text_come_back(workspace: Path, tmp_path: Path) -> None:
+def test_a_path_that_is_not_utf8_is_restored(tmp_path: Path) -> None:
     path = b"\xff\n".decode("utf-8", "surrogateescape")
     plan = CommitPlan(1, (journal.RenameStep(path, "old.0"),), (journal.ChmodStep(path, 1, 2, 3),))
     plan.write(tmp_path)
     assert CommitPlan.read(tmp_path) == plan
 
 
-def test_what_is_told_of_names_does_nothing_on_a_terminal_and_is_short() -> None:
+def test_messages_about_conflicts_are_short_and_printable() -> None:
     found = [recovery.Conflict(f"\x1b[2J{number}", f"new.{number}") for number in range(7)]
-    assert recovery.told(found[:1]) == "\ufffd[2J0 (the old one is new.0)"
-    assert recovery.told(found).endswith("\ufffd[2J4 (the old one is new.4), and 2 more")
+    assert recovery.format_conflicts(found[:1]) == "\ufffd[2J0 (the old file is new.0)"
+    assert recovery.format_conflicts(found).endswith("\ufffd[2J4 (the old file is new.4), and 2 more")

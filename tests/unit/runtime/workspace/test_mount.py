@@ -1,5 +1,3 @@
-"""Which folders may be a workspace, and how a refusal is explained."""
-
 from __future__ import annotations
 
 import os
@@ -13,7 +11,7 @@ from toolc.model.plan import Mount
 from toolc.runtime.workspace.mount import mount
 
 
-def test_a_folder_of_ones_own_is_mounted_absolute_and_without_links(tmp_path: Path) -> None:
+def test_the_source_is_absolute_and_without_links(tmp_path: Path) -> None:
     real = tmp_path / "with space"
     real.mkdir()
     (tmp_path / "link").symlink_to(real)
@@ -28,42 +26,37 @@ def test_a_folder_of_ones_own_is_mounted_absolute_and_without_links(tmp_path: Pa
     )
 
 
-def test_a_relative_path_is_taken_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_is_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert mount(Path(), "ro").source == str(tmp_path.resolve())
 
 
+SYSTEM = (
+    "/etc", "/etc/ssl", "/usr", "/usr/lib", "/bin", "/lib", "/var", "/var/lib", "/dev/shm", "/proc/self", "/sys",
+    "/run",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("path", "why"),
+    ("path", "kind"),
     [
         ("/", "the root of the file system"),
-        ("/tmp", "a folder that everyone on this machine shares"),
-        ("/tmp/../tmp/.", "a folder that everyone on this machine shares"),
-        ("/var/tmp", "a folder that everyone on this machine shares"),
-        ("/opt", "a folder that everyone on this machine shares"),
-        ("/etc", "a system directory"),
-        ("/etc/ssl", "a system directory"),
-        ("/usr", "a system directory"),
-        ("/usr/lib", "a system directory"),
-        ("/bin", "a system directory"),
-        ("/lib", "a system directory"),
-        ("/var", "a system directory"),
-        ("/var/lib", "a system directory"),
-        ("/dev/shm", "a system directory"),
-        ("/proc/self", "a system directory"),
-        ("/sys", "a system directory"),
-        ("/run", "a system directory"),
         ("/root", "a home directory"),
+        *(
+            (path, "a folder shared by all users of this machine")
+            for path in ("/tmp", "/tmp/../tmp/.", "/var/tmp", "/opt")
+        ),
+        *((path, "a system directory") for path in SYSTEM),
     ],
 )
-def test_folders_that_are_not_ones_own_are_refused(path: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_and_shared_folders_are_refused(path: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/nonexistent/home")
     with pytest.raises(UsageError) as raised:
         mount(Path(path), "ro")
-    assert f" is {why}, which a tool must not see whole; give the folder of one project" in str(raised.value)
+    assert f" is {kind}, which a tool may not access; use the folder of one project" in str(raised.value)
 
 
-def test_a_home_and_what_holds_it_are_refused_but_not_what_is_in_it(
+def test_a_home_directory_is_refused_and_its_subfolders_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "homes" / "ada"
@@ -71,18 +64,18 @@ def test_a_home_and_what_holds_it_are_refused_but_not_what_is_in_it(
     monkeypatch.setenv("HOME", str(home))
     with pytest.raises(UsageError, match="is a home directory"):
         mount(home, "ro")
-    with pytest.raises(UsageError, match=f"is a folder that holds the home directory {home.resolve()}"):
+    with pytest.raises(UsageError, match=f"is a folder that contains the home directory {home.resolve()}"):
         mount(tmp_path, "ro")
     assert mount(home / "project", "ro").source == str((home / "project").resolve())
 
 
-def test_a_link_to_a_refused_folder_is_refused_and_both_are_named(tmp_path: Path) -> None:
+def test_a_link_to_a_system_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc")
     with pytest.raises(UsageError, match=rf"the workspace {tmp_path}/link \(/etc\) is a system directory"):
         mount(tmp_path / "link", "ro")
 
 
-def test_a_home_in_a_system_folder_opens_what_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_subfolders_of_a_home_in_a_system_folder_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/usr/share")
     with pytest.raises(UsageError, match="is a home directory"):
         mount(Path("/usr/share"), "ro")
@@ -90,15 +83,15 @@ def test_a_home_in_a_system_folder_opens_what_is_in_it(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("home", ["/", "/usr", "", "relative"])
-def test_a_home_that_is_no_home_opens_nothing(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_home_allows_no_folder(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", home)
     with pytest.raises(UsageError, match="a system directory"):
         mount(Path("/usr/share"), "ro")
 
 
-def test_what_is_not_there_or_no_folder_says_so(tmp_path: Path) -> None:
+def test_a_missing_folder_or_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(UsageError, match=r"missing' cannot be used: No such file or directory; give the folder"):
+    with pytest.raises(UsageError, match=r"missing' cannot be used: No such file or directory; use the folder"):
         mount(tmp_path / "missing", "ro")
     with pytest.raises(UsageError, match="file' is not a folder"):
         mount(tmp_path / "file", "ro")
@@ -106,7 +99,7 @@ def test_what_is_not_there_or_no_folder_says_so(tmp_path: Path) -> None:
         mount(tmp_path / "a\0b", "ro")
 
 
-def test_a_loop_of_links_is_no_folder(tmp_path: Path) -> None:
+def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(UsageError, match="cannot be used"):
@@ -120,16 +113,16 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         mount(odd, "ro")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_tool_cannot_do_as_the_owner_what_its_caller_may_not() -> None:
-    # Not tmp_path: nobody but root may look into that.
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_the_caller_needs_access_to_the_workspace() -> None:
+    # Not tmp_path, which only root may enter.
     with tempfile.TemporaryDirectory() as folder:
         theirs = Path(folder)
         theirs.chmod(0o755)
         os.seteuid(12345)
         try:
             assert mount(theirs, "ro").mode == "ro"
-            with pytest.raises(UsageError, match=r"you may not write in the workspace"):
+            with pytest.raises(UsageError, match=r"you have no permission to write to the workspace"):
                 mount(theirs, "rw")
         finally:
             os.seteuid(0)

@@ -1,5 +1,3 @@
-"""Files by descriptor: what stands outside of a folder is never reached, however paths are swapped meanwhile."""
-
 from __future__ import annotations
 
 import errno
@@ -15,10 +13,9 @@ from toolc.runtime.workspace.dir_handle import RENAME_EXCHANGE, RENAME_NOREPLACE
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "in" / "deep").mkdir(parents=True)
-    (tmp_path / "in" / "deep" / "file").write_text("mine")
-    (tmp_path / "secret").mkdir()
-    (tmp_path / "secret" / "file").write_text("secret")
+    for path, text in (("in/deep/file", "mine"), ("secret/file", "secret")):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(text)
     return tmp_path / "in"
 
 
@@ -28,7 +25,7 @@ def root(folder: Path) -> Iterator[DirHandle]:
         yield opened
 
 
-def test_what_is_in_the_folder_is_reached(root: DirHandle) -> None:
+def test_files_in_the_folder_can_be_read(root: DirHandle) -> None:
     status = root.status_of(b"deep/file")
     assert status is not None
     assert status.st_size == 4
@@ -38,40 +35,31 @@ def test_what_is_in_the_folder_is_reached(root: DirHandle) -> None:
     assert root.status_of(b"nothing/at/all") is None
 
 
-@pytest.mark.parametrize(
-    "path", [b"../secret/file", b"deep/../../secret", b"/etc/passwd", b"deep/./file/x", b"./deep/x"]
-)
-def test_no_path_leads_out(root: DirHandle, path: bytes) -> None:
-    with pytest.raises(OSError, match="not a path inside"), root.folder(path.rpartition(b"/")[0] or path):
-        pass
-
-
-def test_links_are_not_followed_as_folders_nor_as_files(root: DirHandle, folder: Path) -> None:
+def test_links_are_not_followed(root: DirHandle, folder: Path) -> None:
     (folder / "link").symlink_to("../secret")
     (folder / "deep" / "leak").symlink_to("../../secret/file")
     assert root.status_of(b"link/file") is None
-    with pytest.raises(OSError), root.file(b"link/file"):  # noqa: PT011  ENOTDIR or ELOOP, as the kernel likes
+    with pytest.raises(OSError), root.file(b"link/file"):  # noqa: PT011  ENOTDIR or ELOOP, depending on the kernel
         pass
     with pytest.raises(OSError, match="symbolic"), root.file(b"deep/leak"):
         pass
     assert root.read_link(b"deep/leak") == b"../../secret/file"
 
 
-def test_a_fifo_is_no_file_and_does_not_hold_its_reader(root: DirHandle, folder: Path) -> None:
+def test_opening_a_fifo_fails_and_does_not_block(root: DirHandle, folder: Path) -> None:
     os.mkfifo(folder / "fifo")
     with pytest.raises(OSError, match="not a regular file"), root.file(b"fifo"):
         pass
 
 
-def test_a_folder_that_was_moved_is_still_the_one_that_was_opened(root: DirHandle, folder: Path) -> None:
+def test_a_moved_folder_stays_open(root: DirHandle, folder: Path) -> None:
     folder.rename(folder.with_name("moved"))
     folder.symlink_to("secret")
     with root.file(b"deep/file") as descriptor:
         assert os.read(descriptor, 10) == b"mine"
 
 
-def test_a_parent_that_is_swapped_all_the_time_never_leads_out(root: DirHandle, folder: Path) -> None:
-    """Another thread puts a link to the secret in the parent's place, and back, as fast as it can."""
+def test_a_parent_that_is_swapped_for_a_link_is_not_followed(root: DirHandle, folder: Path) -> None:
     (folder / "bait").symlink_to("../secret")
     stop = threading.Event()
 
@@ -97,11 +85,11 @@ def test_a_parent_that_is_swapped_all_the_time_never_leads_out(root: DirHandle, 
 
 
 @pytest.mark.parametrize("by_kernel", [True, False], ids=["renameat2", "in steps"])
-def test_a_rename_replaces_nothing_or_exchanges(
+def test_a_rename_replaces_no_file_or_exchanges_two(
     root: DirHandle, folder: Path, monkeypatch: pytest.MonkeyPatch, by_kernel: bool
 ) -> None:
     if not by_kernel:
-        monkeypatch.setattr("toolc.runtime.workspace.dir_handle.ctypes.CDLL", lambda *_, **__: object())
+        monkeypatch.setattr("toolc.runtime.workspace.dir_handle._LIBC", object())
     (folder / "a").write_text("a")
     (folder / "b").write_text("b")
     with pytest.raises(FileExistsError):
@@ -112,7 +100,7 @@ def test_a_rename_replaces_nothing_or_exchanges(
     assert sorted(path.name for path in folder.iterdir()) == ["b", "c", "deep"]
 
 
-def test_a_folder_of_millions_is_not_read_whole(tmp_path: Path) -> None:
+def test_the_number_of_entries_is_limited(tmp_path: Path) -> None:
     for number in range(9):
         (tmp_path / str(number)).touch()
     with DirHandle.open(str(tmp_path)) as root:

@@ -1,5 +1,3 @@
-"""What stands below a folder is opened, and nothing that is linked or mounted there, by both ways of opening."""
-
 from __future__ import annotations
 
 import errno
@@ -12,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from toolc.runtime.workspace import dir_handle as module
-from toolc.runtime.workspace.dir_handle import FOLDER, DirHandle, openat2_beneath
+from toolc.runtime.workspace.dir_handle import FOLDER, openat2_beneath
 
 READ = os.O_RDONLY | os.O_CLOEXEC
 
 
 @pytest.fixture(params=["openat2", "in steps"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """One of the two ways; of the second, as on a kernel that has no openat2."""
+    """Select one of the two implementations; the second is for kernels without openat2."""
     if request.param == "in steps":
 
         def unknown(*_: object) -> int:
@@ -43,7 +41,7 @@ def folder(tmp_path: Path) -> Iterator[int]:
 
 
 def opened(folder: int, path: bytes, flags: int = READ) -> str:
-    """What a file holds, or the name of the error."""
+    """Return the content of a file, or the name of the error."""
     try:
         descriptor = openat2_beneath(folder, path, flags)
     except OSError as error:
@@ -65,19 +63,19 @@ def test_files_and_folders_are_opened(folder: int) -> None:
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("path", [b"", b".", b"..", b"../secret", b"deep/../file", b"/etc/passwd", b"deep//file"])
-def test_a_path_that_could_lead_out_is_none(folder: int, path: bytes) -> None:
+def test_a_path_with_dots_or_empty_names_is_invalid(folder: int, path: bytes) -> None:
     assert opened(folder, path) == "EINVAL"
 
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("path", [b"link", b"there/file", b"magic/etc/passwd", b"magic"])
-def test_no_link_is_followed(folder: int, path: bytes) -> None:
+def test_links_are_not_followed_by_either_implementation(folder: int, path: bytes) -> None:
     assert opened(folder, path) in {"ELOOP", "ENOTDIR"}
 
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("path", [b"cwd/toolc", b"root/etc/passwd", b"exe", b"fd/0", b"ns/net"])
-def test_nor_a_magic_link_of_proc(path: bytes) -> None:
+def test_magic_links_of_proc_are_not_followed(path: bytes) -> None:
     proc = os.open(f"/proc/{os.getpid()}", FOLDER)
     try:
         assert opened(proc, path) in {"ELOOP", "ENOTDIR", "EXDEV"}
@@ -86,7 +84,7 @@ def test_nor_a_magic_link_of_proc(path: bytes) -> None:
 
 
 @pytest.mark.usefixtures("way")
-def test_descriptors_are_given_back(folder: int) -> None:
+def test_descriptors_are_closed(folder: int) -> None:
     before = {*Path("/proc/self/fd").iterdir()}
     for path in (b"deep/file", b"deep/none", b"link", b"deep/none/x", b"there/file"):
         opened(folder, path)
@@ -109,16 +107,16 @@ with DirHandle.open(sys.argv[1]) as root:
 """
 
 
-def apart(mounts: str, program: str, folder: Path, way: str) -> str:
-    """What a Python program prints where these mounts are there, and for nobody else."""
+def with_mounts(mounts: str, program: str, folder: Path, way: str) -> str:
+    """Return the output of a Python program that runs in a mount namespace with these mounts."""
     own = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     command = ["sh", "-ec", f'{mounts}; exec "$@"', "sh", sys.executable, "-c", program, str(folder), way]
     done = subprocess.run(["unshare", "--mount", *own, *command], capture_output=True, text=True, check=True)
     return done.stdout
 
 
-def test_nothing_is_reached_that_is_mounted_in_the_folder(tmp_path: Path, way: str) -> None:
-    """Of the same file system too, whose device number is the folder's own."""
+def test_mounts_in_the_folder_are_not_entered(tmp_path: Path, way: str) -> None:
+    """Includes bind mounts of the same file system, which have the same device number."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/file").write_text("secret", encoding="utf-8")
     inside = tmp_path / "in"
@@ -130,11 +128,11 @@ def test_nothing_is_reached_that_is_mounted_in_the_folder(tmp_path: Path, way: s
         f"mount --bind {tmp_path}/outside {inside}/folder && mount --bind {tmp_path}/outside/file {inside}/file && "
         f"mount --bind /proc {inside}/proc && mount -t tmpfs none {inside}/memory && echo x > {inside}/memory/x"
     )
-    assert apart(mounts, MOUNTED, inside, way).split() == ["mine", "EXDEV", "EXDEV", "EXDEV", "EXDEV", "EXDEV"]
+    assert with_mounts(mounts, MOUNTED, inside, way).split() == ["mine", "EXDEV", "EXDEV", "EXDEV", "EXDEV", "EXDEV"]
 
 
-def test_a_folder_of_a_workspace_on_an_overlay_is_opened(tmp_path: Path, way: str) -> None:
-    """Its files are of other devices than its folders."""
+def test_files_of_an_overlay_are_opened(tmp_path: Path, way: str) -> None:
+    """In an overlay, files and folders have different devices."""
     for name in ("lower/deep", "upper", "work", "merged"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "lower/deep/file").write_text("mine", encoding="utf-8")
@@ -148,11 +146,4 @@ def test_a_folder_of_a_workspace_on_an_overlay_is_opened(tmp_path: Path, way: st
         f"mount -t overlay none -o lowerdir={tmp_path}/lower,upperdir={tmp_path}/upper,workdir={tmp_path}/work"
         f"{'' if os.geteuid() == 0 else ',userxattr'} {tmp_path}/merged"
     )
-    assert apart(mount, script, tmp_path / "merged", way) == "mine\n"
-
-
-def test_a_root_reads_through_it(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a/b").write_text("mine", encoding="utf-8")
-    with DirHandle.open(str(tmp_path)) as root, root.file(b"a/b") as descriptor:
-        assert os.read(descriptor, 9) == b"mine"
+    assert with_mounts(mount, script, tmp_path / "merged", way) == "mine\n"
