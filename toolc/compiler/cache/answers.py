@@ -40,13 +40,13 @@ _RACY_NS: Final = 1_000_000_000
 class CacheKey:
     """The inputs of one command: the specs at ``paths`` as they are now, and where the answer is cached.
 
-    ``place`` is the cache file of this command line, folder and toolc version; None if nothing can be cached.
+    ``file`` is the cache file of this command line, folder and toolc version; None if nothing can be cached.
     ``contents`` are all files that may be specs, by name, and ``digests`` are their digests; ``specs`` is one
     digest of all of them, None if they cannot be read. ``start`` is when they were read, in nanoseconds.
     """
 
     paths: tuple[Path, ...]
-    place: Path | None
+    file: Path | None
     contents: Mapping[str, bytes]
     digests: Mapping[str, str]
     specs: str | None
@@ -90,21 +90,21 @@ class CacheKey:
     def _has_just_changed(self, folders: Iterable[Path]) -> bool:
         """Return whether a project file in ``folders`` may have changed since ``start``. Raise ``OSError``."""
         # Project files in a folder that every user can write to, such as /tmp, are ignored.
-        places = [folder for folder in folders if not folder.stat().st_mode & stat.S_IWOTH]
-        files = [folder / name for folder in places for name in PROJECT_FILES if (folder / name).exists()]
-        return any(path.stat().st_ctime_ns > self.start - _RACY_NS for path in (*places, *files))
+        folders = [folder for folder in folders if not folder.stat().st_mode & stat.S_IWOTH]
+        files = [folder / name for folder in folders for name in PROJECT_FILES if (folder / name).exists()]
+        return any(path.stat().st_ctime_ns > self.start - _RACY_NS for path in (*folders, *files))
 
 
 def cache_key_for(command: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> CacheKey:
     """Read the specs at ``paths`` and return the key of ``command`` (its name and its other arguments)."""
-    start, place = time.time_ns(), _place(command, paths, settings)
-    contents = _contents(paths) if place else None
+    start, file = time.time_ns(), _cache_file(command, paths, settings)
+    contents = _contents(paths) if file else None
     digests = {name: digest_of_bytes(data) for name, data in (contents or {}).items()}
     specs = None if contents is None else digest_of_files(digests)
-    return CacheKey(tuple(paths), place, contents or {}, digests, specs, start)
+    return CacheKey(tuple(paths), file, contents or {}, digests, specs, start)
 
 
-def _place(command: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Path | None:
+def _cache_file(command: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Path | None:
     """Return the cache file of a command line in one folder with one toolc version, or None if there is none."""
     folder = cache_folder()
     if folder is None:
@@ -122,9 +122,9 @@ def versions() -> Iterator[str]:
     yield sys.version
     # importlib.metadata takes as long to import as ten specs take to check. It also searches for folders such as
     # "PyYAML-6.0.2.dist-info" (packaging.python.org, "Recording installed projects").
-    for place in sys.path:
+    for entry in sys.path:
         with suppress(OSError):
-            names = os.listdir(place or ".")  # noqa: PTH208  only the names are needed
+            names = os.listdir(entry or ".")  # noqa: PTH208  only the names are needed
             yield from sorted(each for each in names if each.lower().partition("-")[0] in _PACKAGES)
     for folder, folders, names in os.walk(sys.modules["toolc"].__path__[0]):
         folders.sort()
@@ -157,9 +157,10 @@ def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:
 def _digest_below(folder: Path) -> str | None:
     """Return the digest that ``Projects.below`` stores for ``folder``, or None if a file cannot be read."""
     contents = _contents([folder])
-    specs = {name: data for name, data in (contents or {}).items() if Path(name).name not in PROJECT_FILES}
-    listed = {name: digest_of_bytes(specs[name]) for name in sorted(specs)}
-    return None if contents is None else digest_of_files(listed)
+    if contents is None:
+        return None
+    specs = sorted(name for name in contents if Path(name).name not in PROJECT_FILES)
+    return digest_of_files({name: digest_of_bytes(contents[name]) for name in specs})
 
 
 def _digest_of_project(folder: Path) -> str:

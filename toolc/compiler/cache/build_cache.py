@@ -92,7 +92,7 @@ class BuildCache:
     def load(cls, paths: Sequence[Path], settings: Settings, out: str | None) -> BuildCache:
         """Return the cache of ``toolc build`` with these arguments."""
         key = cache_key_for(["build", out], paths, settings)
-        cached = load(key.place)
+        cached = load(key.file)
         known = cached.answer
         answer, folder = known if isinstance(known, list) and len(known) == _ANSWER_PARTS else (None, None)
         return cls(key, settings, out, answer, folder, cached)
@@ -113,7 +113,7 @@ class BuildCache:
 
         Call this before writing the output, which changes the parent of the output folder.
         """
-        from toolc.compiler.build_output import render  # start-up time: a valid build needs no compiler
+        from toolc.compiler.build_output import render  # lazy: 200 ms, which a valid build does not need
         from toolc.compiler.cache.pieces import PieceCache
         from toolc.compiler.pipeline.compile import compile_specs
 
@@ -122,7 +122,16 @@ class BuildCache:
         pieces = PieceCache(self.key, details, self._rendered(rows))
         compilation = compile_specs(self.key.paths, self.settings, pieces.gather, pieces.together)
         if compilation.diagnostics.has_errors:
-            return _without_tools(compilation.diagnostics)
+            return BuildOutput(
+                out="",
+                names=(),
+                tools=(),
+                toolsets={},
+                diagnostics=compilation.diagnostics,
+                answer=None,
+                details=(),
+                is_written=False,
+            )
         rendered = dict(pieces.rendered or {})
         others = [tool for tool in compilation.tools if tool.name not in rendered]
         rendered.update(zip([tool.name for tool in others], render(others, compilation.tools), strict=True))
@@ -140,7 +149,7 @@ class BuildCache:
 
     def save(self, output: BuildOutput, providers: int) -> None:
         """Store a build that was just written for ``providers`` providers."""
-        if self.key.place is None:
+        if self.key.file is None:
             return
         try:
             state = self.folder[1] if output.is_written else _state(output.out)
@@ -150,7 +159,7 @@ class BuildCache:
         counts = {"out": output.out, "tools": len(rows), "providers": providers, "losses": output.losses}
         answer = {**output.answer, **counts} if output.answer else None
         folder = [output.out, state, output.toolsets]
-        save(self.key.place, [answer, folder], [to_json(rows), *output.details])
+        save(self.key.file, [answer, folder], [to_json(rows), *output.details])
 
     def _is_folder_unchanged(self) -> bool:
         """Return whether the folder is unchanged since the last build. Raise one of ``INVALID_CACHE``."""
@@ -161,14 +170,14 @@ class BuildCache:
         """Return whether the unchanged folder of the last build has the content of ``output``."""
         try:
             out, _, toolsets = self.folder
-            is_same = output.rows == rows and output.out == out and _plain(output.toolsets) == toolsets
+            is_same = output.rows == rows and output.out == out and json.loads(to_json(output.toolsets)) == toolsets
             return is_same and self._is_folder_unchanged()
         except INVALID_CACHE:
             return False
 
     def _rendered(self, rows: Sequence[_Row]) -> dict[str, RenderedTool]:
         """Return the tools in the folder by name; empty if the folder has changed since the last build."""
-        from toolc.compiler.build_output import RenderedTool, split  # see above
+        from toolc.compiler.build_output import RenderedTool, split  # lazy: see ``build``
 
         try:
             if not rows or not self._is_folder_unchanged():
@@ -192,16 +201,6 @@ def _rows(text: str) -> list[_Row]:
         return [(str(name), int(losses), list(sizes), str(digest)) for name, losses, sizes, digest in rows]
     except INVALID_CACHE:
         return []
-
-
-def _without_tools(diagnostics: Diagnostics) -> BuildOutput:
-    return BuildOutput(
-        out="", names=(), tools=(), toolsets={}, diagnostics=diagnostics, answer=None, details=(), is_written=False
-    )
-
-
-def _plain(toolsets: Mapping[str, Sequence[str]]) -> Any:
-    return json.loads(json.dumps(toolsets))
 
 
 def _state(out: str) -> list[list[object]]:

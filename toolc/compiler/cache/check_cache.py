@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolc.compiler.cache.answers import CacheKey, cache_key_for
-from toolc.compiler.cache.file import INVALID_CACHE, CachedFile, diagnostics_from_json, load, save
+from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, load, save
 from toolc.compiler.project.settings import Settings
 from toolc.model.diagnostics import Diagnostics
 
@@ -35,37 +35,28 @@ class Checked:
 def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
     """Return the findings of ``compile_specs``, compiling only what changed. Raise ``UsageError`` as it does."""
     key = cache_key_for(["check"], paths, settings)
-    cached = load(key.place)
+    cached = load(key.file)
     if checked := _restore(key, cached.answer):
         return checked
-    return _check_one(key, settings) if len(key.contents) == 1 else _check_several(key, cached, settings)
+    from toolc.compiler.pipeline.compile import compile_specs  # lazy: 150 ms, which a valid answer does not need
 
+    if len(key.contents) == 1:
+        read: list[str] = []
 
-def _check_one(key: CacheKey, settings: Settings) -> Checked:
-    """Check a single file; its result is the whole answer."""
-    from toolc.compiler.pipeline.compile import compile_specs  # start-up time: a valid answer needs no compiler
+        def gather(files: Sequence[SpecFile], compiler: FileCompiler) -> list[Piece]:
+            read.extend(str(found.path) for found in files)
+            return [compiler.compile(found, key.contents.get(str(found.path))) for found in files]
 
-    read: list[str] = []
+        compilation, details = compile_specs(key.paths, settings, gather), []
+        is_complete = key.contents.keys() >= {*read}
+    else:
+        from toolc.compiler.cache.pieces import PieceCache  # lazy: 30 ms, which a single file does not need
 
-    def gather(files: Sequence[SpecFile], compiler: FileCompiler) -> list[Piece]:
-        read.extend(str(found.path) for found in files)
-        return [compiler.compile(found, key.contents.get(str(found.path))) for found in files]
-
-    compilation = compile_specs(key.paths, settings, gather)
-    if key.place:
-        save(key.place, key.answer(compilation) if key.contents.keys() >= {*read} else None)
-    return Checked(len(compilation.tools), compilation.diagnostics)
-
-
-def _check_several(key: CacheKey, cached: CachedFile, settings: Settings) -> Checked:
-    """Check several files, and compile those that changed."""
-    from toolc.compiler.cache.pieces import PieceCache  # see above
-    from toolc.compiler.pipeline.compile import compile_specs
-
-    pieces = PieceCache(key, cached.details())
-    compilation = compile_specs(key.paths, settings, pieces.gather, pieces.together)
-    if key.place:
-        save(key.place, key.answer(compilation) if pieces.is_complete else None, pieces.to_details())
+        pieces = PieceCache(key, cached.details())
+        compilation = compile_specs(key.paths, settings, pieces.gather, pieces.together)
+        is_complete, details = pieces.is_complete, pieces.to_details()
+    if key.file:
+        save(key.file, key.answer(compilation) if is_complete else None, details)
     return Checked(len(compilation.tools), compilation.diagnostics)
 
 

@@ -24,7 +24,7 @@ __all__ = ["cache_folder", "digest", "load", "save"]
 MAX_BYTES: Final = 64 * 1024 * 1024
 """The maximum size of a cache file, in bytes."""
 
-_KEEP_DAYS: Final = 30
+_MAX_AGE_DAYS: Final = 30
 
 INVALID_CACHE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """The errors that reading a value can raise if toolc did not write it."""
@@ -62,23 +62,21 @@ class CachedFile:
 
 def load(path: Path | None) -> CachedFile:
     """Return what ``save`` wrote; empty if the file is missing, damaged or writable for other users."""
+    if path is None:
+        return CachedFile()
     try:
-        return _read(path) if path else CachedFile()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            state = os.fstat(descriptor)
+            is_own = stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o022
+            if not is_own or state.st_size > 2 * MAX_BYTES:
+                return CachedFile()
+            of_answer, _, of_details = file.readline().rstrip(b"\n").partition(b" ")
+            answer = file.readline().rstrip(b"\n")
+            details = file.read()
+        return CachedFile(json.loads(answer), details, of_details) if _digest(answer) == of_answer else CachedFile()
     except INVALID_CACHE:
         return CachedFile()
-
-
-def _read(path: Path) -> CachedFile:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        state = os.fstat(descriptor)
-        is_own = stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o022
-        if not is_own or state.st_size > 2 * MAX_BYTES:
-            return CachedFile()
-        of_answer, _, of_details = file.readline().rstrip(b"\n").partition(b" ")
-        answer = file.readline().rstrip(b"\n")
-        details = file.read()
-    return CachedFile(json.loads(answer), details, of_details) if _digest(answer) == of_answer else CachedFile()
 
 
 def _digest(data: bytes) -> bytes:
@@ -112,7 +110,7 @@ def _write(path: Path, answer: bytes, details: bytes) -> None:
     except OSError:
         new.unlink(missing_ok=True)
         raise
-    oldest = time.time() - _KEEP_DAYS * 86400
+    oldest = time.time() - _MAX_AGE_DAYS * 86400
     for each in path.parent.glob("check-*"):
         if each.lstat().st_mtime < oldest:
             each.unlink(missing_ok=True)
@@ -165,4 +163,4 @@ def _fix(value: Any) -> Fix | None:
     if value is None:
         return None
     description, edits, safe = value
-    return Fix(description, tuple(Edit(span(place), text) for place, text in edits), safe)
+    return Fix(description, tuple(Edit(span(stored), text) for stored, text in edits), safe)

@@ -66,15 +66,15 @@ def parallel_map(
     assert len(items) <= MAX_ITEMS
     found: dict[int, Result] = {}
 
-    def answer(index: int) -> Packed:
+    def packed_result(index: int) -> Packed:
         return pack(work(items[index]))
 
-    with _queue(len(items)) as queue, _helpers(queue, _useful(len(items)), answer) as helpers:
-        for index in _taken(queue):
+    with _queue(len(items)) as queue, _workers(queue, _useful(len(items)), packed_result) as workers:
+        for index in _numbers_in(queue):
             with suppress(Exception):  # raised below, so that the error is always that of the first failing item
                 found[index] = work(items[index])
-        for helper in helpers:
-            for index, packed in helper.answers():
+        for worker in workers:
+            for index, packed in worker.results():
                 found[index] = unpack(items[index], _unpickled(packed))
     return [found[index] if index in found else work(item) for index, item in enumerate(items)]
 
@@ -109,30 +109,30 @@ def _queue(count: int) -> Iterator[int]:
         os.close(queue)
 
 
-def _taken(queue: int) -> Iterator[int]:
+def _numbers_in(queue: int) -> Iterator[int]:
     while number := os.read(queue, 1):
         yield number[0]
 
 
 @dataclass(frozen=True, slots=True)
-class _Helper:
+class _Worker:
     """A forked process, and the pipe on which it sends its results."""
 
     pid: int
-    answer: int
+    pipe: int
 
-    def answers(self) -> Sequence[tuple[int, bytes]]:
+    def results(self) -> Sequence[tuple[int, bytes]]:
         """Wait until it has finished, and return each item's number and result; empty if it failed."""
-        with open(self.answer, "rb", closefd=False) as file:
+        with open(self.pipe, "rb", closefd=False) as file:
             data = file.read()
         size, packed = data[:_SIZE], data[_SIZE:]
-        is_whole = len(packed) == int.from_bytes(size, "big") > 0
-        found: Sequence[tuple[int, bytes]] = _unpickled(packed) if is_whole else ()
+        is_complete = len(packed) == int.from_bytes(size, "big") > 0
+        found: Sequence[tuple[int, bytes]] = _unpickled(packed) if is_complete else ()
         return found
 
     def end(self) -> None:
         """Kill the process and close the pipe."""
-        os.close(self.answer)
+        os.close(self.pipe)
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
         with suppress(ChildProcessError):
@@ -144,40 +144,40 @@ def _unpickled(data: bytes) -> Any:
 
 
 @contextmanager
-def _helpers(queue: int, count: int, work: Callable[[int], Any]) -> Iterator[list[_Helper]]:
-    helpers: list[_Helper] = []
+def _workers(queue: int, count: int, work: Callable[[int], Any]) -> Iterator[list[_Worker]]:
+    workers: list[_Worker] = []
     watched, alive = os.pipe()
     try:
         with suppress(OSError):  # too many processes or descriptors: this process does the work
             for _ in range(count):
-                helpers.append(_fork(queue, watched, alive, work))
-        yield helpers
+                workers.append(_fork(queue, watched, alive, work))
+        yield workers
     finally:
-        for helper in helpers:
-            helper.end()
+        for worker in workers:
+            worker.end()
         os.close(watched)
         os.close(alive)
 
 
-def _fork(queue: int, watched: int, alive: int, work: Callable[[int], Any]) -> _Helper:
-    answer, to = os.pipe()
+def _fork(queue: int, watched: int, alive: int, work: Callable[[int], Any]) -> _Worker:
+    pipe, to = os.pipe()
     # Until the worker has reset the signal handler, Ctrl-C would print a traceback in it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         pid = os.fork()
         if pid == 0:
             os.close(alive)
-            _help(queue, watched, to, before, work)
+            _run_worker(queue, watched, to, before, work)
     except OSError:
-        os.close(answer)
+        os.close(pipe)
         raise
     finally:
         os.close(to)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return _Helper(pid, answer)
+    return _Worker(pid, pipe)
 
 
-def _help(
+def _run_worker(
     queue: int, watched: int, to: int, signals: set[int | signal.Signals], work: Callable[[int], Any]
 ) -> NoReturn:
     """Run the worker: send the results, or exit silently on failure. No other code of the parent runs."""
@@ -185,16 +185,16 @@ def _help(
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, signals)
-        threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
-        answers = [(index, pickle.dumps(work(index))) for index in _taken(queue)]
+        threading.Thread(target=_exit_with_parent, args=(watched,), daemon=True).start()
+        results = [(index, pickle.dumps(work(index))) for index in _numbers_in(queue)]
         with open(to, "wb", closefd=False) as file:
-            packed = pickle.dumps(answers)
+            packed = pickle.dumps(results)
             file.write(len(packed).to_bytes(_SIZE, "big") + packed)
     finally:
         os._exit(0)
 
 
-def _end_with(watched: int) -> None:
+def _exit_with_parent(watched: int) -> None:
     """Exit when the parent has exited, which closes the other end of the pipe."""
     os.read(watched, 1)
     os._exit(1)
@@ -209,7 +209,7 @@ _ANNOTATIONS: Final = Annotations()
 _RESULT: Final = ResultSpec()
 _SANDBOX: Final = SandboxSpec()
 
-_BEFORE_A_VALUE: Final = ("&", "!", "")
+_VALUE_PREFIXES: Final = ("&", "!", "")
 """The first characters of anchors and tags, which libyaml counts as part of the value; or nothing."""
 
 _OutlinedPlace: TypeAlias = "Span | tuple[int, int, int, int] | None"
@@ -268,12 +268,12 @@ def _outline_of_tool(tool: LocatedTool) -> ToolOutline:
         spec.aliases,
         sorted(tool.damaged),
         "" if tool.damaged & DAMAGES else tool.wording,
-        (_first_character(tool), *[_place(tool, key) for key in _KEYS]),
+        (_start(tool), *[_position(tool, key) for key in _KEYS]),
         [tool.span("aliases", index) for index in range(len(spec.aliases))],
     )
 
 
-def _first_character(tool: LocatedTool) -> _OutlinedPlace:
+def _start(tool: LocatedTool) -> _OutlinedPlace:
     """Return the position of ``tool.span()``. For a tool on several lines, its end is not searched for."""
     place, entries = tool.node.place, tool.node.entries
     while isinstance(place, Mapping):
@@ -286,13 +286,13 @@ def _first_character(tool: LocatedTool) -> _OutlinedPlace:
     return (line, column, line, column + 1) if is_long else tool.span()
 
 
-def _place(tool: LocatedTool, key: str) -> _OutlinedPlace:
+def _position(tool: LocatedTool, key: str) -> _OutlinedPlace:
     """Return the position of ``tool.span(key)``, as libyaml's marks if they suffice: creating spans is slow."""
     node = tool.node.get(key)
     if not isinstance(node, Scalar) or isinstance(node.place, Span | Mapping):
         return tool.span(key) if node else None
     source, line, column, end_line, end_column = node.place
-    is_plain = source is tool.source and source.line(line + 1)[column : column + 1] not in _BEFORE_A_VALUE
+    is_plain = source is tool.source and source.line(line + 1)[column : column + 1] not in _VALUE_PREFIXES
     return (line, column, end_line, end_column) if is_plain else tool.span(key)
 
 
@@ -353,7 +353,7 @@ def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
             result=_RESULT,
             sandbox=_SANDBOX,
         ),
-        node=Mapping(entries, _start_span(start, source.path)),
+        node=Mapping(entries, span(start) if len(start) != _MARKS else _span_of_marks(start, source.path)),
         path=source.path,
         source=source,
         damaged=frozenset(damaged),
@@ -361,10 +361,8 @@ def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
     )
 
 
-def _start_span(stored: Any, path: str) -> Span:
-    if len(stored) != _MARKS:
-        return span(stored)
-    line, column, end_line, end_column = stored
+def _span_of_marks(marks: Any, path: str) -> Span:
+    line, column, end_line, end_column = marks
     return Span(path, Position(line + 1, column + 1), Position(end_line + 1, end_column + 1))
 
 
@@ -390,8 +388,7 @@ def gather_many(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[P
         return [compiler.compile(found) for found in files]
 
     def unpack(files: Sequence[SpecFile], packed: list[_Compiled | None]) -> list[Piece]:
-        unpacked = [_unpack(found, each) for found, each in zip(files, packed, strict=True)]
-        return [piece or compiler.compile(found) for found, piece in zip(files, unpacked, strict=True)]
+        return [_unpack(found, each) or compiler.compile(found) for found, each in zip(files, packed, strict=True)]
 
     pieces = parallel_map(work, chunked(files), lambda pieces: [_pack(each) for each in pieces], unpack)
     return [*chain.from_iterable(pieces)]

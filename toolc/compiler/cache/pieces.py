@@ -68,11 +68,11 @@ class PieceCache:
             return [compiler.compile(found) for found in files]
         self._context = digest(json.dumps([[source.path, source.text] for source in compiler.projects.sources]))
         stored = self._stored()
-        inputs = [_input(found, self.key) for found in files]
+        inputs = [_read_input(found, self.key) for found in files]
         self.is_complete = all(str(found.path) in self.key.contents for found in files)
         restored = [self._restore(each, stored) for each in inputs]
         changed = [each for each, result in zip(inputs, restored, strict=True) if result is None]
-        compiled = _compile(changed, _Worker(compiler, is_build=self.rendered is not None))
+        compiled = _compile(changed, _Compiler(compiler, is_build=self.rendered is not None))
         results = [result or next(compiled) for result in restored]
         if self.rendered is not None:
             self.rendered = {name: each for result in results for name, each in result.rendered.items()}
@@ -82,13 +82,12 @@ class PieceCache:
             if result.outline is not None
         }
         self._can_store_findings = len(self._outlines) == len(files)
-        if not (self._can_store_findings and self._is_same_to_other_files(stored, changed)):
+        if not (self._can_store_findings and self._outlines_are_unchanged(stored, changed)):
             self._findings = None
-        called = {name for each in results if each.outline is None for name in _called(each.piece)}
-        if not called:
-            return [result.piece for result in results]
+        callers = [tool for each in results if each.outline is None for tool in each.piece.tools]
+        called = {name for tool in callers for name, _ in tool_references(tool)}
         return [
-            each.compile(compiler) if result.outline and _is_called(result.piece, called) else result.piece
+            each.compile(compiler) if result.outline and _has_tool(result.piece, called) else result.piece
             for each, result in zip(inputs, results, strict=True)
         ]
 
@@ -140,7 +139,7 @@ class PieceCache:
             return None
         return _Result(piece, known.outline, {name: self.rendered[name] for name in names})
 
-    def _is_same_to_other_files(self, stored: Mapping[str, _Stored], changed: Sequence[_Input]) -> bool:
+    def _outlines_are_unchanged(self, stored: Mapping[str, _Stored], changed: Sequence[_Input]) -> bool:
         """Return whether the set of files is unchanged and the changed files have the same tool outlines."""
         if stored.keys() != self._outlines.keys():
             return False
@@ -184,7 +183,7 @@ _Packed: TypeAlias = "tuple[FileOutline | None, Mapping[str, RenderedTool]]"
 
 
 @dataclass(frozen=True, slots=True)
-class _Worker:
+class _Compiler:
     """Compiles files; for a build it also renders their tools."""
 
     compiler: FileCompiler
@@ -196,7 +195,7 @@ class _Worker:
         outline = outline_of(piece) if file.key else None
         rendered: Mapping[str, RenderedTool] = {}
         if self.is_build and not piece.diagnostics.has_errors:
-            from toolc.compiler import build_output  # imported here to start faster: a check needs no providers
+            from toolc.compiler import build_output  # lazy: 50 ms for providers, which a check does not need
 
             specs = [tool.spec for tool in piece.tools]
             if any(map(build_output.depends_on_others, specs)):
@@ -217,19 +216,19 @@ class _Worker:
         return results
 
 
-def _compile(files: Sequence[_Input], worker: _Worker) -> Iterator[_Result]:
+def _compile(files: Sequence[_Input], compiler: _Compiler) -> Iterator[_Result]:
     """Yield the result of each file. Many files are compiled in several processes."""
     if len(files) <= 1:
-        return map(worker.compile, files)
+        return map(compiler.compile, files)
 
     def pack(results: list[_Result]) -> list[_Packed]:
         return [(each.outline, each.rendered) for each in results]
 
-    results: list[list[_Result]] = parallel_map(worker.compile_all, chunked(files), pack, worker.unpack)
+    results: list[list[_Result]] = parallel_map(compiler.compile_all, chunked(files), pack, compiler.unpack)
     return chain.from_iterable(results)
 
 
-def _input(found: SpecFile, key: CacheKey) -> _Input:
+def _read_input(found: SpecFile, key: CacheKey) -> _Input:
     diagnostics, name = Diagnostics(), str(found.path)
     data, known_digest = key.contents.get(name), key.digests.get(name)
     if data is None or len(data) > MAX_BYTES:  # ``read`` reports this
@@ -244,11 +243,5 @@ def _input(found: SpecFile, key: CacheKey) -> _Input:
     return _Input(found, data, text, file_key, diagnostics)
 
 
-def _called(piece: Piece) -> Iterator[str]:
-    """Yield the names that the tools of a file call."""
-    for tool in piece.tools:
-        yield from (name for name, _ in tool_references(tool))
-
-
-def _is_called(piece: Piece, called: set[str]) -> bool:
-    return not called.isdisjoint(name for tool in piece.tools for name in (tool.spec.name, *tool.spec.aliases))
+def _has_tool(piece: Piece, names: set[str]) -> bool:
+    return not names.isdisjoint(name for tool in piece.tools for name in (tool.spec.name, *tool.spec.aliases))
