@@ -30,6 +30,9 @@ from toolc.providers import load_provider
 from toolc.providers.base import Lowering
 from toolc.providers.json_schema.lowering import Loss
 
+if sys.platform != "win32":
+    import fcntl
+
 __all__ = ["Built", "render", "write_output"]
 
 MANIFEST: Final = ".toolc-build"
@@ -47,32 +50,32 @@ def write_files(out: Path, artifacts: Mapping[str, bytes]) -> None:
     ``UsageError``, and leave ``out`` unchanged, if it holds files that no build wrote or cannot be written.
     """
     try:
-        place = Path(os.path.realpath(out))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(place.parent):
-            _refuse_foreign(place, out)
-            aside = Path(tempfile.mkdtemp(prefix=_aside_prefix(place), dir=place.parent))
+        target = Path(os.path.realpath(out))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(target.parent):
+            _check_owned(target, out)
+            temporary = _temporary_folder(target)
             try:
-                _fill(aside, artifacts)
-                _take_place(aside, place)
+                _fill(temporary, artifacts)
+                _replace_folder(target, temporary)
             finally:
-                _remove_asides(place)
+                # Includes those of killed builds: this build holds the lock.
+                for path in target.parent.glob(f"{_temporary_prefix(target)}*"):
+                    shutil.rmtree(path, ignore_errors=True)
     except OSError as error:
         reason = error.strerror or str(error)
         if error.errno in {errno.EBUSY, errno.EXDEV}:
-            reason += " (is it a mount point? name a folder inside it)"
+            reason += "; if it is a mount point, use a folder inside it"
         elif error.errno in {errno.EEXIST, errno.ENOTDIR}:
-            reason = "a file stands where a folder above it would be; name another with --out"
+            reason = "a parent folder has the name of an existing file; choose another folder with --out"
         raise UsageError(f"cannot write {out}: {reason}") from error
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    if sys.platform == "win32":
+    if sys.platform == "win32":  # concurrent builds are not locked
         yield
         return
-    import fcntl  # not available on Windows, where concurrent builds are not locked
-
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -81,17 +84,18 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _refuse_foreign(place: Path, out: Path) -> None:
-    if not place.exists():
+def _check_owned(target: Path, out: Path) -> None:
+    """Raise ``UsageError`` if ``target`` contains anything that no build wrote."""
+    if not target.exists():
         return
-    if not place.is_dir():
-        raise UsageError(f"cannot write {out}: it is not a folder; name another with --out")
-    own = _listed(place / MANIFEST)
-    found = sorted(path for path in _contents(place) if path not in own)
+    if not target.is_dir():
+        raise UsageError(f"cannot write {out}: it is not a folder; choose another with --out")
+    listed = _listed(target / MANIFEST)
+    found = sorted(path for path in _contents(target) if path not in listed)
     if found:
         raise UsageError(
-            f"{out} holds files that toolc did not write ({found[0]}), and a build replaces the whole folder; "
-            "move them away, or name another folder with --out"
+            f"{out} contains files that toolc did not write ({found[0]}), and a build replaces the whole folder; "
+            "move them, or choose another folder with --out"
         )
 
 
@@ -124,19 +128,19 @@ def _fill(folder: Path, artifacts: Mapping[str, bytes]) -> None:
             path.chmod(0o755)
 
 
-def _take_place(aside: Path, place: Path) -> None:
-    if not place.exists():
-        aside.rename(place)
+def _replace_folder(target: Path, new: Path) -> None:
+    if not target.exists():
+        new.rename(target)
         return
-    if _exchange(aside, place):
+    if _exchange(new, target):
         return
     # The system or file system has no atomic exchange: the folder is missing for a moment.
-    old = Path(tempfile.mkdtemp(prefix=_aside_prefix(place), dir=place.parent))
-    place.rename(old)
+    old = _temporary_folder(target)
+    target.rename(old)
     try:
-        aside.rename(place)
+        new.rename(target)
     except OSError:
-        old.rename(place)
+        old.rename(target)
         raise
 
 
@@ -153,14 +157,12 @@ def _exchange(one: Path, other: Path) -> bool:
     raise OSError(number, os.strerror(number))
 
 
-def _aside_prefix(place: Path) -> str:
-    return f".{place.name}.toolc-build-"
+def _temporary_prefix(target: Path) -> str:
+    return f".{target.name}.toolc-build-"
 
 
-def _remove_asides(place: Path) -> None:
-    """Remove the temporary folders of this build and of killed builds. The caller must hold the lock."""
-    for path in place.parent.glob(f"{_aside_prefix(place)}*"):
-        shutil.rmtree(path, ignore_errors=True)
+def _temporary_folder(target: Path) -> Path:
+    return Path(tempfile.mkdtemp(prefix=_temporary_prefix(target), dir=target.parent))
 
 
 REGISTRY_NAME: Final = "registry.json"
@@ -195,7 +197,7 @@ def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> lis
         columns.append([*map(canonical, lowering.definitions)])
         losses[name] = []
         for index, found in enumerate(_losses_by_tool(tools, lowering)):
-            losses[name].append(canonical([_loss_to_json(loss) for loss in found])[1:-1] if found else b"")
+            losses[name].append(canonical([*map(_loss_to_json, found)])[1:-1] if found else b"")
             counts[index] += sum(loss.pointer.startswith(_COUNTED) for loss in found)
     columns += [losses[name] for name in sorted(PROVIDER_NAMES)]
     return [

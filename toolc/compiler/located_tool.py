@@ -49,7 +49,7 @@ class ModelText(NamedTuple):
         """The span of the node that holds the text."""
         return self.holder.key_span if isinstance(self.holder, MappingEntry) else self.holder.span
 
-    def place(self, source: SourceText, part: str) -> Span:
+    def span_of(self, source: SourceText, part: str) -> Span:
         """Return the span of ``part`` of the text.
 
         It is the start of the whole text if escapes make the source differ from the text.
@@ -130,6 +130,14 @@ def _leaves(node: Node, what: str, role: Role, found: list[ModelText]) -> None:
                 _leaves(item, what, role, found)
 
 
+def _child(node: Node, step: str | int) -> Node | None:
+    if isinstance(node, Mapping) and isinstance(step, str):
+        return node.get(step)
+    if isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+        return node.items[step]
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class LocatedTool:
     """A tool and its position in a source file.
@@ -181,11 +189,7 @@ class LocatedTool:
         """
         node: Node = self.node
         for step in route:
-            inner: Node | None = None
-            if isinstance(node, Mapping) and isinstance(step, str):
-                inner = node.get(step)
-            elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
-                inner = node.items[step]
+            inner = _child(node, step)
             if inner is None:
                 break
             node = inner
@@ -195,18 +199,11 @@ class LocatedTool:
         """Return the node at ``route`` (keys and indices from the tool's map), or None if it does not exist."""
         node: Node | None = self.node
         for step in route:
-            if isinstance(node, Mapping) and isinstance(step, str):
-                node = node.get(step)
-            elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
-                node = node.items[step]
-            else:
-                return None
+            node = node and _child(node, step)
         return node
 
     def key_span(self, *route: str) -> Span:
         """Return the span of the last key of ``route``, or of what would hold it if that key does not exist."""
-        node: Node | None = self.node
-        for step in route[:-1]:
-            node = node.get(step) if isinstance(node, Mapping) else None
+        node = self.node_at(*route[:-1])
         entry = node.entry(route[-1]) if isinstance(node, Mapping) else None
         return entry.key_span if entry else self.span(*route)

@@ -1,4 +1,4 @@
-"""Writing a build: all of it or nothing, and nothing of anyone else's."""
+"""Writing a build: completely or not at all, and never over foreign files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SECOND = {"registry.json": b"{2}", "providers/b.json": b"[2]"}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a build by its path, without the list of them."""
+    """Return the files of a build by path, without the manifest."""
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in files.items() if name != MANIFEST}
 
 
-def test_a_build_is_written_where_nothing_was(tmp_path: Path) -> None:
+def test_new_folder(tmp_path: Path) -> None:
     old = os.umask(0o077)
     try:
         write_files(tmp_path / "new" / "build", FIRST)
@@ -38,24 +38,22 @@ def test_a_build_is_written_where_nothing_was(tmp_path: Path) -> None:
     assert (out / MANIFEST).read_text(encoding="utf-8").splitlines()[1:] == sorted(FIRST)
 
 
-def test_the_next_build_replaces_the_whole_folder(tmp_path: Path) -> None:
+def test_next_build_replaces_the_folder(tmp_path: Path) -> None:
     write_files(tmp_path / "build", FIRST)
     write_files(tmp_path / "build", SECOND)
-
     assert contents(tmp_path / "build") == SECOND
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
 
 
-def test_an_empty_folder_may_be_taken(tmp_path: Path) -> None:
+def test_empty_folder_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
-
     write_files(tmp_path / "build", FIRST)
 
     assert contents(tmp_path / "build") == FIRST
 
 
 @pytest.mark.parametrize("foreign", ["notes.txt", "providers/mine.json", "empty/", ".git/config"])
-def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path, foreign: str) -> None:
+def test_folder_with_foreign_files_is_not_changed(tmp_path: Path, foreign: str) -> None:
     out = tmp_path / "build"
     write_files(out, FIRST)
     path = out / foreign
@@ -68,74 +66,63 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path, foreign: str)
 
     with pytest.raises(UsageError) as error:
         write_files(out, SECOND)
-
     assert str(error.value) == (
-        f"{out} holds files that toolc did not write ({foreign.rstrip('/')}), "
-        "and a build replaces the whole folder; "
-        "move them away, or name another folder with --out"
+        f"{out} contains files that toolc did not write ({foreign.rstrip('/')}), and a build replaces the whole "
+        "folder; move them, or choose another folder with --out"
     )
     assert contents(out) == before
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
 
 
-def test_a_registry_that_no_build_listed_is_foreign(tmp_path: Path) -> None:
+def test_manifest_without_header_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "registry.json").write_bytes(b"{}")
     (tmp_path / MANIFEST).write_text("registry.json\n", encoding="utf-8")
-
-    with pytest.raises(UsageError, match="holds files that toolc did not write"):
+    with pytest.raises(UsageError, match="contains files that toolc did not write"):
         write_files(tmp_path, FIRST)
 
 
-def test_a_folder_below_a_file_is_no_place_for_a_build(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("build", "it is not a folder"),
+        ("build/x", "a parent folder has the name of an existing file; choose another folder with --out"),
+    ],
+)
+def test_file_in_place_of_a_folder(tmp_path: Path, path: str, message: str) -> None:
     (tmp_path / "build").write_bytes(b"mine")
-
-    with pytest.raises(UsageError, match="a file stands where a folder above it would be; name another with --out"):
-        write_files(tmp_path / "build" / "x", FIRST)
-
-
-def test_a_file_is_no_place_for_a_build(tmp_path: Path) -> None:
-    (tmp_path / "build").write_bytes(b"mine")
-
-    with pytest.raises(UsageError, match="it is not a folder"):
-        write_files(tmp_path / "build", FIRST)
-    with pytest.raises(UsageError, match="cannot write"):
-        write_files(tmp_path / "build" / "inner", FIRST)
+    with pytest.raises(UsageError, match=f"cannot write .*: {message}"):
+        write_files(tmp_path / path, FIRST)
     assert (tmp_path / "build").read_bytes() == b"mine"
 
 
-def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+def test_link_is_followed_and_kept(tmp_path: Path) -> None:
     write_files(tmp_path / "real", FIRST)
     (tmp_path / "build").symlink_to("real")
-
     write_files(tmp_path / "build", SECOND)
 
     assert (tmp_path / "build").is_symlink()
     assert contents(tmp_path / "real") == SECOND
 
 
-def test_what_was_there_stays_whole_when_writing_fails(tmp_path: Path) -> None:
+def test_failed_build_changes_nothing(tmp_path: Path) -> None:
     write_files(tmp_path / "build", FIRST)
-
     with pytest.raises(UsageError, match="cannot write"):
         write_files(tmp_path / "build", {**SECOND, "registry.json/inner": b""})
-
     assert contents(tmp_path / "build") == FIRST
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
 
 
-def test_without_an_exchange_of_folders_two_renames_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_atomic_exchange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build_output, "_exchange", lambda _one, _other: False)
     write_files(tmp_path / "build", FIRST)
     write_files(tmp_path / "build", SECOND)
-
     assert contents(tmp_path / "build") == SECOND
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
 
 
-def test_what_a_killed_build_left_aside_goes(tmp_path: Path) -> None:
+def test_temporary_folder_of_a_killed_build_is_removed(tmp_path: Path) -> None:
     (tmp_path / ".build.toolc-build-x1y2").mkdir()
     (tmp_path / ".build.other").mkdir()
-
     write_files(tmp_path / "build", FIRST)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [".build.other", "build"]
@@ -152,13 +139,13 @@ for number in range(40):
 
 
 @pytest.mark.slow
-def test_two_builds_at_once_do_not_mix(tmp_path: Path) -> None:
+def test_concurrent_builds_do_not_mix(tmp_path: Path) -> None:
     out = tmp_path / "build"
     write_files(out, {"a.json": b"a", "providers/a.json": b"a"})
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, out, name]) for name in ("a", "b")]
     seen = 0
     while any(writer.poll() is None for writer in writers):
-        # Opened once, a folder stays the same one whatever takes its place.
+        # An open descriptor stays at the same folder if the path is replaced.
         descriptor = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
         try:
             names = {name for name in os.listdir(descriptor) if name.endswith(".json")}  # noqa: PTH208

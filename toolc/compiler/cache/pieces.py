@@ -195,7 +195,7 @@ class _Compiler:
         outline = outline_of(piece) if file.key else None
         rendered: Mapping[str, RenderedTool] = {}
         if self.is_build and not piece.diagnostics.has_errors:
-            from toolc.compiler import build_output  # lazy: 50 ms for providers, which a check does not need
+            from toolc.compiler import build_output  # lazy: 40 ms for providers, which a check does not need
 
             specs = [tool.spec for tool in piece.tools]
             if any(map(build_output.depends_on_others, specs)):

@@ -55,7 +55,7 @@ def _hidden(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
         first = match[0][0]
         name = unicodedata.name(first, "an unassigned character").lower()
         message = f"{each.what} has a character that cannot be seen: U+{ord(first):04X}, {name}"
-        span = each.place(tool.source, match[0])
+        span = each.span_of(tool.source, match[0])
         yield Diagnostic(codes.HIDDEN_TEXT, message, span, "delete it, or type the text anew", _fix(tool, each))
         return
 
@@ -96,7 +96,7 @@ def _lookalike(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
         if posing and any(letter.isascii() for letter in word):
             name = unicodedata.name(posing).lower()
             message = f"the word '{word[:60]}' in {each.what} mixes scripts: '{posing}' is {name}"
-            span = each.place(tool.source, word)
+            span = each.span_of(tool.source, word)
             yield Diagnostic(codes.LOOKALIKE, message, span, "type the word anew in one script")
             return
 
@@ -129,7 +129,7 @@ def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
         if found:
             part, message = found
             hint = "take it out, and say what matters in plain words"
-            yield Diagnostic(codes.MARKUP, f"{each.what} {message}", each.place(tool.source, part), hint)
+            yield Diagnostic(codes.MARKUP, f"{each.what} {message}", each.span_of(tool.source, part), hint)
 
 
 def _may_have(words: str) -> bool:
@@ -230,7 +230,7 @@ def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
             words = " ".join(match[0].split())
             message = f"{each.what} gives the model orders: '{words[:80]}'"
             yield Diagnostic(
-                codes.SUSPICIOUS_WORDS, message, each.place(tool.source, match[0]),
+                codes.SUSPICIOUS_WORDS, message, each.span_of(tool.source, match[0]),
                 "say what the tool does; how a model behaves is for its own instructions",
             )  # fmt: skip
 
@@ -255,7 +255,7 @@ def check_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
             if not _is_within(host, _FOR_EXAMPLES.union(tool.hosts)):
                 message = f"{each.what} names a URL of '{host}'"
                 hint = f"say in words what stands there, or let it be with lint: {{hosts: [{host}]}} in toolc.yaml"
-                yield Diagnostic(codes.FOREIGN_URL, message, each.place(tool.source, match[0]), hint)
+                yield Diagnostic(codes.FOREIGN_URL, message, each.span_of(tool.source, match[0]), hint)
                 break
 
 

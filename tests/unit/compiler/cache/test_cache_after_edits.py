@@ -1,24 +1,18 @@
-"""Whatever is edited, a run with a cache says what a run without one says."""
+"""After any edits, a check with a cache has the result of a check without one."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from cache_cases import assert_same_as_without_cache, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolc.compiler.cache import answers
-from toolc.compiler.cache.check_cache import check_specs
-from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.settings import Settings
-from toolc.model.errors import UsageError
-from toolc.reporters import FORMATS, render
-from toolc.reporters.base import Report
 
 SETTINGS = Settings(select=("TC",))
 ALPHA = """\
@@ -35,11 +29,11 @@ TOML = """\
 toolc = 1
 [[tools]]
 name = "beta"
-description = "Tell what day it is where the caller says, as ISO 8601 writes it."
+description = "Return the date at the place that the caller names, in ISO 8601."
 backend = {shell = {argv = ["date"]}}
 [[tools]]
 name = "gamma"
-description = "Say hello to everybody, in the language that the caller speaks best."
+description = "Say hello to everyone, in the language that the caller prefers."
 backend = {shell = {argv = ["echo", "{{ vars.word }}"]}}
 """
 PYTHON = """\
@@ -82,44 +76,12 @@ EDITS = (
     ("beta, gamma", "beta, nothing"),
     ("toolc: 1\n", ""),
 )
-"""Each a text and what takes its place, in files that have it; a run with an edit is compared, and the next one."""
-
-
-@pytest.fixture(autouse=True)
-def back(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing counts as changed just now, and each example works in a folder of its own."""
-    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
-    here = Path.cwd()
-    yield
-    os.chdir(here)
-
-
-def said(*, kept: bool) -> list[str]:
-    """All that a check prints, in every format."""
-    try:
-        if kept:
-            checked = check_specs([Path("specs")], SETTINGS)
-            count, found = checked.count, checked.diagnostics
-        else:
-            compiled = compile_specs([Path("specs")], SETTINGS)
-            count, found = len(compiled.tools), compiled.diagnostics
-    except UsageError as error:
-        return [str(error)]
-    report = Report(diagnostics=found, version="1", folder=".", pages={}, color=False)
-    return [str(count), *(render(report, each) for each in FORMATS), str([each.fix for each in found.sorted()])]
-
-
-def place(path: str, text: str | None) -> None:
-    if text is None:
-        Path(path).unlink(missing_ok=True)
-        return
-    Path(path).parent.mkdir(exist_ok=True)
-    Path(path).write_text(text, encoding="utf-8")
+"""Pairs of a text in a file and its replacement."""
 
 
 @st.composite
 def steps(draw: st.DrawFn) -> tuple[str, str | None]:
-    """A file, and what it holds from now on: its text with some edits, another file's, or nothing."""
+    """Return a file and its new text: its text with some edits, that of another file, or None."""
     path = draw(st.sampled_from([*FILES, *OTHER]))
     text = (FILES | OTHER)[path]
     for before, after in draw(st.lists(st.sampled_from(EDITS), max_size=2)):
@@ -127,23 +89,76 @@ def steps(draw: st.DrawFn) -> tuple[str, str | None]:
     return path, draw(st.sampled_from([text] * 6 + [None, ALPHA]))
 
 
-@pytest.mark.slow
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+NAMES = (
+    "read_files", "readfiles", "read_file", "read_filse", "Read_Files", "list_labels", "list_branches", "caller", "9",
+)  # fmt: skip
+WORDS = ("labels", "branches", "file", "files", "team's own", "repository")
+TEXT = "Show the {0} of one {1} as a table, newest first, with who made each of them and when that was in {2}."
+PATHS = ("a.yaml", "b.yaml", "c.yaml", "d.yaml", "e.yaml")
+LABELS_CALLER = """\
+toolc: 1
+name: caller
+description: Show the labels of one file as a table, newest first, with who made each of them and when that was.
+backend: {composite: {strategy: sequential, steps: [{id: one, tool: list_labels, args: {}}]}}
+"""
+
+tools = st.builds(
+    """\
+  - name: {}
+    aliases: [{}]
+    description: {}
+    {}: {{shell: {{argv: [git, show]}}}}
+""".format,
+    st.sampled_from(NAMES),
+    st.sampled_from(["", "", "", *NAMES]),
+    st.builds(TEXT.format, *[st.sampled_from(WORDS)] * 3) | st.just("Short."),
+    st.sampled_from(["backend"] * 9 + ["backed"]),
 )
-@given(st.lists(steps(), min_size=1, max_size=6))
-def test_a_run_with_a_cache_says_what_one_without_says(
-    monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]
-) -> None:
-    with TemporaryDirectory() as folder:
-        os.chdir(folder)
+similar_files = st.builds(
+    lambda comment, some: f"toolc: 1\n{comment}tools:\n{''.join(some)}",
+    st.sampled_from(["", "", "# toolc: ignore[TC209] as it is\n"]),
+    st.lists(tools, min_size=1, max_size=2),
+)
+
+
+@contextmanager
+def project(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Work in a new folder with an empty cache; hypothesis runs many examples in one test."""
+    with TemporaryDirectory() as folder, chdir(folder):
         Path(".git").mkdir()
         monkeypatch.setenv("XDG_CACHE_HOME", f"{folder}/cache")
+        yield
+
+
+SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
+@given(st.lists(steps(), min_size=1, max_size=6))
+def test_edits_of_any_kind(monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]) -> None:
+    with project(monkeypatch):
         for path, text in FILES.items():
-            place(path, text)
-        assert said(kept=True) == said(kept=False)
+            write(path, text)
+        assert_same_as_without_cache(SETTINGS)
         for path, changed in edits:
-            place(path, changed)
-            assert said(kept=True) == said(kept=False)
-        shutil.rmtree("cache")
-        os.chdir("/")
+            write(path, changed)
+            assert_same_as_without_cache(SETTINGS)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@given(
+    st.fixed_dictionaries(dict.fromkeys(PATHS, similar_files)),
+    st.lists(st.dictionaries(st.sampled_from(PATHS), similar_files, min_size=1, max_size=2), min_size=1, max_size=5),
+)
+def test_edits_of_similar_names_and_descriptions(
+    monkeypatch: pytest.MonkeyPatch, first: dict[str, str], edits: list[dict[str, str]]
+) -> None:
+    with project(monkeypatch):
+        write("toolc.yaml", "toolsets: {all: [read_file]}\n")
+        write("specs/caller.yaml", LABELS_CALLER)
+        for texts in (first, *edits):
+            for path, text in texts.items():
+                write(f"specs/{path}", text)
+            assert_same_as_without_cache(SETTINGS)

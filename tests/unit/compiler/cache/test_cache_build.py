@@ -1,4 +1,4 @@
-"""A build of what has not changed writes nothing, and whatever has changed is built anew."""
+"""A build with a cache writes the same bytes as one without, and nothing if nothing changed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from cache_cases import write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -17,12 +18,7 @@ from toolc.cli.main import main
 from toolc.client.build import write_build
 from toolc.compiler import build_output
 from toolc.compiler.build_output import Built, RenderedTool
-from toolc.compiler.cache import answers
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
-from toolc.compiler.project.discovery import SpecFile
-from toolc.document.nodes import Document
-from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import SpecError, UsageError
 from toolc.providers import anthropic
 
@@ -38,7 +34,7 @@ BUILT = "built 1 tool for 5 providers into build\n"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with one tool, a finding and a build, in which nothing counts as changed just now."""
+    """A project with one tool, a finding and a build."""
     project = tmp_path / "project"
     (project / "specs").mkdir(parents=True)
     (project / ".git").mkdir()
@@ -46,13 +42,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (project / "toolc.yaml").write_text("vars: {}\n", encoding="utf-8")
     monkeypatch.chdir(project)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
     assert build() == 0
     return project
 
 
 def build(*options: str) -> object:
-    """The exit code of a build of the specs."""
+    """Build the specs and return the exit code."""
     with pytest.raises(SystemExit) as end:
         main(["build", "specs", *options])
     return end.value.code
@@ -60,17 +55,17 @@ def build(*options: str) -> object:
 
 @pytest.fixture
 def writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Grows with each build that is written."""
+    """The output folders of the builds that are written."""
     written: list[str] = []
-    write = build_output.write_output
+    write_output = build_output.write_output
 
-    def noted(
+    def record(
         tools: Sequence[RenderedTool], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
     ) -> Built:
         written.append(str(out))
-        return write(tools, names, toolsets, out)
+        return write_output(tools, names, toolsets, out)
 
-    monkeypatch.setattr(build_output, "write_output", noted)
+    monkeypatch.setattr(build_output, "write_output", record)
     return written
 
 
@@ -78,9 +73,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_build_of_what_has_not_changed_says_the_same_and_writes_nothing(
-    folder: Path, writes: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unchanged_build_writes_nothing(folder: Path, writes: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     shutil.rmtree(folder.parent / "cache")
     assert build() == 0
@@ -92,7 +85,7 @@ def test_a_build_of_what_has_not_changed_says_the_same_and_writes_nothing(
 
 
 def _new_spec() -> None:
-    Path("specs/b.yaml").write_text(SPEC.replace("alpha", "beta"), encoding="utf-8")
+    write("specs/b.yaml", SPEC.replace("alpha", "beta"))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +103,7 @@ def _new_spec() -> None:
         lambda: (Path("build").rename("old"), shutil.copytree("old", "build")),
     ],
 )
-def test_whatever_changed_is_built_anew(folder: Path, writes: list[str], change: Callable[[], object]) -> None:
+def test_any_change_is_built_again(folder: Path, writes: list[str], change: Callable[[], object]) -> None:
     change()
     ours = not Path("build/lost.json").exists()
     assert build() == (0 if ours else 2)
@@ -119,18 +112,18 @@ def test_whatever_changed_is_built_anew(folder: Path, writes: list[str], change:
     assert not ours or files(folder / "build") == files(folder / "fresh")
 
 
-def test_a_file_that_no_build_wrote_is_seen(folder: Path, writes: list[str]) -> None:
+def test_foreign_file_in_the_folder_is_detected(folder: Path, writes: list[str]) -> None:
     Path("build/mine.txt").write_text("mine\n", encoding="utf-8")
     assert build() == 2
     assert writes == ["build"]
 
 
-def test_strict_refuses_what_was_built_without(folder: Path, writes: list[str]) -> None:
+def test_strict_is_not_cached_with_other_options(folder: Path, writes: list[str]) -> None:
     assert build("--strict") == 1
     assert writes == []
 
 
-def test_each_folder_and_each_choice_of_findings_has_a_build_of_its_own(folder: Path, writes: list[str]) -> None:
+def test_each_folder_and_selection_has_a_separate_build(folder: Path, writes: list[str]) -> None:
     for _ in range(2):
         assert build("--out", "other") == 0
         assert build("--ignore", "TC403") == 0
@@ -139,21 +132,21 @@ def test_each_folder_and_each_choice_of_findings_has_a_build_of_its_own(folder: 
 
 
 @pytest.mark.parametrize("edit", [lambda text: f"# a comment\n{text}", lambda text: text.replace("[wc,", "[ wc,")])
-def test_an_edit_of_which_a_build_shows_nothing_writes_nothing(
+def test_edit_without_effect_on_the_build_writes_nothing(
     folder: Path, writes: list[str], edit: Callable[[str], str]
 ) -> None:
-    Path("specs/a.yaml").write_text(edit(SPEC), encoding="utf-8")
+    write("specs/a.yaml", edit(SPEC))
     assert [build(), build()] == [0, 0]
-    Path("toolc.yaml").write_text("vars: {a: b}\n", encoding="utf-8")
+    write("toolc.yaml", "vars: {a: b}\n")
     assert [build(), build()] == [0, 0]
     assert writes == []
     assert build("--out", "fresh") == 0
     assert files(folder / "build") == files(folder / "fresh")
 
 
-def test_such_an_edit_mends_a_spoilt_folder(folder: Path, writes: list[str]) -> None:
-    Path("specs/a.yaml").write_text(f"# a comment\n{SPEC}", encoding="utf-8")
-    Path("build/registry.json").write_text("{}", encoding="utf-8")
+def test_edit_without_effect_restores_a_damaged_folder(folder: Path, writes: list[str]) -> None:
+    write("specs/a.yaml", f"# a comment\n{SPEC}")
+    write("build/registry.json", "{}")
     assert build() == 0
     assert writes == ["build"]
 
@@ -164,7 +157,7 @@ def _put_fifo(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "spoil",
+    "damage",
     [
         lambda path: path.write_bytes(path.read_bytes()[:200]),
         lambda path: path.write_bytes(b""),
@@ -173,20 +166,18 @@ def _put_fifo(path: Path) -> None:
         _put_fifo,
     ],
 )
-def test_a_spoilt_cache_is_no_answer(
-    folder: Path, writes: list[str], spoil: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
+def test_damaged_cache_is_ignored(
+    folder: Path, writes: list[str], damage: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (place,) = (folder.parent / "cache/toolc").iterdir()
-    spoil(place)
+    (cache_file,) = (folder.parent / "cache/toolc").iterdir()
+    damage(cache_file)
     capsys.readouterr()
     assert build() == 0
     assert capsys.readouterr().out == BUILT
     assert writes == ["build"]
 
 
-def test_a_cache_that_cannot_be_written_is_none(
-    folder: Path, writes: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_cache_is_ignored(folder: Path, writes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     assert [build(), build()] == [0, 0]
     assert writes == ["build", "build"]
@@ -201,10 +192,10 @@ toolc: 1
 tools:
   - name: gamma
     label: Gamma
-    description: Say hello to everybody, in the language that the caller speaks best.
+    description: Say hello to everyone, in the language that the caller prefers.
     backend: {shell: {argv: [echo, "{{ vars.word }}"]}}
   - name: aaa
-    description: Tell what day it is where the caller says, as ISO 8601 writes it.
+    description: Return the date at the place that the caller names, in ISO 8601.
     parameters: {type: object, properties: {n: {type: integer, multipleOf: 2}}, oneOf: [{required: [n]}, {}]}
     backend: {shell: {argv: [date]}}
 """,
@@ -246,12 +237,12 @@ EDITS = (
     (STRICT, ""),
     ("argv: [date]}}", "argv: [date]}}\n    providers: {anthropic: {strict: true}, openai_chat: {strict: true}}"),
 )
-"""Each a text and what takes its place."""
+"""Pairs of a text in a file and its replacement."""
 
 
 @st.composite
 def steps(draw: st.DrawFn) -> tuple[str, str | None]:
-    """A file, and what it holds from now on: its text with some edits, or nothing."""
+    """Return a file and its new text: its text with some edits, or None."""
     path = draw(st.sampled_from([*SPECS, *OTHERS]))
     text = (SPECS | OTHERS)[path]
     for before, after in draw(st.lists(st.sampled_from(EDITS), max_size=2)):
@@ -259,21 +250,13 @@ def steps(draw: st.DrawFn) -> tuple[str, str | None]:
     return path, draw(st.sampled_from([text] * 6 + [None]))
 
 
-def place(path: str, text: str | None) -> None:
-    if text is None:
-        Path(path).unlink(missing_ok=True)
-        return
-    Path(path).parent.mkdir(exist_ok=True)
-    Path(path).write_text(text, encoding="utf-8")
-
-
-def a_build() -> tuple[object, dict[str, bytes]]:
-    """What a build with the cache leaves in its folder, and its exit code."""
+def build_with_cache() -> tuple[object, dict[str, bytes]]:
+    """Return the exit code of a build with the cache, and its files."""
     return build("--out", "kept"), files(Path("kept"))
 
 
-def a_cold_build() -> tuple[object, dict[str, bytes]]:
-    """The same of a build of all tools at once, which knows no cache."""
+def build_without_cache() -> tuple[object, dict[str, bytes]]:
+    """Return the same of a build without a cache."""
     try:
         write_build(compile_specs([Path("specs")]), "cold")
     except (SpecError, UsageError) as error:
@@ -287,34 +270,17 @@ def a_cold_build() -> tuple[object, dict[str, bytes]]:
 )
 @given(st.lists(steps(), min_size=1, max_size=6))
 @example([("specs/alpha.yaml", SPEC + STRICT), ("specs/alpha.yaml", SPEC)])
-def test_whatever_is_edited_the_bytes_are_a_cold_build_s(
-    monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]
-) -> None:
-    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
+def test_edits_of_any_kind(monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]) -> None:
     monkeypatch.setattr(anthropic, "MAX_TOOLS", 1)
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         monkeypatch.setenv("XDG_CACHE_HOME", f"{folder}/cache")
         Path(".git").mkdir()
         for path, text in SPECS.items():
-            place(path, text)
-        assert a_build() == a_cold_build()
+            write(path, text)
+        assert build_with_cache() == build_without_cache()
         for path, changed in edits:
-            place(path, changed)
-            assert a_build() == a_cold_build()
-
-
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that are compiled, in order."""
-    names: list[str] = []
-    compile_document = FileCompiler.compile_document
-
-    def noted(compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
-        names.append(found.path.name)
-        return compile_document(compiler, found, document, diagnostics)
-
-    monkeypatch.setattr(FileCompiler, "compile_document", noted)
-    return names
+            write(path, changed)
+            assert build_with_cache() == build_without_cache()
 
 
 @pytest.mark.parametrize(
@@ -326,26 +292,26 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         SPEC + STRICT,
     ],
 )
-def test_one_changed_file_costs_one_file(folder: Path, compiled: list[str], changed: str) -> None:
+def test_only_the_changed_file_is_compiled(folder: Path, compiled_files: list[str], changed: str) -> None:
     for path, text in SPECS.items():
-        place(path, text.replace(STRICT, ""))
-    place("specs/a.yaml", None)
+        write(path, text.replace(STRICT, ""))
+    write("specs/a.yaml", None)
     assert build() == 0
-    compiled.clear()
-    place("specs/alpha.yaml", changed)
+    compiled_files.clear()
+    write("specs/alpha.yaml", changed)
     assert build() == 0
-    assert set(compiled) == {"alpha.yaml"}
+    assert set(compiled_files) == {"specs/alpha.yaml"}
     assert build("--out", "fresh") == 0
     assert files(folder / "build") == files(folder / "fresh")
 
 
-def test_texts_of_another_folder_are_not_used(folder: Path, compiled: list[str]) -> None:
+def test_texts_of_a_changed_folder_are_not_used(folder: Path, compiled_files: list[str]) -> None:
     _new_spec()
     assert build() == 0
-    compiled.clear()
+    compiled_files.clear()
     data = Path("build/registry.json").read_bytes()
     Path("build/registry.json").write_bytes(data.replace(b"Count", b"Drop "))
-    Path("specs/b.yaml").write_text(SPEC.replace("alpha", "gamma"), encoding="utf-8")
+    write("specs/b.yaml", SPEC.replace("alpha", "gamma"))
     assert build() == 0
-    assert set(compiled) == {"a.yaml", "b.yaml"}
+    assert set(compiled_files) == {"specs/a.yaml", "specs/b.yaml"}
     assert b"Drop" not in Path("build/registry.json").read_bytes()

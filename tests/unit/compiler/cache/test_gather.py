@@ -1,4 +1,4 @@
-"""What several processes compile is what one compiles, byte for byte."""
+"""Several processes have the same results as one process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from cache_cases import reports
 from paths import ROOT, TEST_SPECS
 
 from toolc.client.build import write_build
@@ -25,8 +26,6 @@ from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.document.nodes import Document
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import SpecError
-from toolc.reporters import FORMATS, render
-from toolc.reporters.base import Report
 
 ODD = {
     "bom.yaml": b"\xef\xbb\xbf\xef\xbb\xbftoolc: 1\nname: bom\n",
@@ -35,8 +34,7 @@ ODD = {
     "broken.toml": b"toolc = 1\nname = [\n",
     "ignored.yaml": b"toolc: 1\nname: x\ndescription: no  # toolc: ignore[TC204] why\nbackend: {}\n",
 }
-"""Files with much to say about."""
-
+"""Files with many findings."""
 
 CALLER = b"""\
 toolc: 1
@@ -48,12 +46,12 @@ backend:
     strategy: sequential
     steps: [{id: one, tool: word_count, args: {file: x}}, {id: two, tool: git_log, args: {}}]
 """
-"""A tool whose findings depend on what it calls."""
+"""A tool whose findings depend on the tools it calls."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The first tools and the examples, which three processes compile two files at a time."""
+    """The built-in tools and the examples, compiled by three processes, two files at a time."""
     shutil.copytree(ROOT / "specs", tmp_path / "specs/own", ignore=shutil.ignore_patterns("toolc.yaml", "plugins"))
     shutil.copytree(ROOT / "docs/guides/examples", tmp_path / "specs/examples", ignore=shutil.ignore_patterns("*.toml"))
     (tmp_path / ".git").mkdir()
@@ -66,7 +64,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bad(folder: Path) -> Path:
-    """The same with files among them that have much to be said about."""
+    """The same with files that have many findings."""
     shutil.copytree(TEST_SPECS / "negative", folder / "negative")
     for name, data in ODD.items():
         (folder / name).write_bytes(data)
@@ -75,71 +73,66 @@ def bad(folder: Path) -> Path:
 
 
 def findings(folder: Path, gather: Gather) -> list[str]:
-    compilation = compile_specs([folder], Settings(select=("TC",)), gather)
-    report = Report(diagnostics=compilation.diagnostics, version="1", folder=".", pages={}, color=False)
-    fixes = [repr(each.fix) for each in compilation.diagnostics.sorted()]
-    return [*(render(report, each) for each in FORMATS), *fixes]
+    return reports(compile_specs([folder], Settings(select=("TC",)), gather).diagnostics)
 
 
 def built(folder: Path) -> dict[str, bytes]:
-    """The files that a build by one process writes."""
+    """Return the files that a build by one process writes."""
     out = folder.parent / "out"
     write_build(compile_specs([folder]), out)
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*.json")}
 
 
-def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Grows with each file that this process compiles."""
-    names: list[str] = []
-    compile_document = FileCompiler.compile_document
+@pytest.fixture
+def slow_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every process the time to compile some files."""
+    parse = FileCompiler.parse
 
-    def noted(compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
-        names.append(found.shown)
+    def slow_parse(
+        compiler: FileCompiler, found: SpecFile, data: bytes | None, diagnostics: Diagnostics
+    ) -> Document | None:
         time.sleep(0.005)
-        return compile_document(compiler, found, document, diagnostics)
+        return parse(compiler, found, data, diagnostics)
 
-    monkeypatch.setattr(FileCompiler, "compile_document", noted)
-    return names
+    monkeypatch.setattr(FileCompiler, "parse", slow_parse)
 
 
-def gather_to_keep(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
-    """As a check does that has no cache."""
+def gather_for_cache(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
+    """Compile as a check without a cache does."""
     return PieceCache(CacheKey((), None, {}, {}, None, 0), []).gather(files, compiler)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("several", [gather_many, gather_to_keep], ids=["build", "check"])
-def test_the_findings_are_the_same_and_others_compiled_some_of_the_files(
-    bad: Path, several: Gather, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted = findings(bad, gather)
-    here = compiled_here(monkeypatch)
-    assert findings(bad, several) == wanted
-    assert 0 < len(set(here)) < len([*bad.rglob("*.yaml"), *bad.rglob("*.toml")])
+@pytest.mark.parametrize("several", [gather_many, gather_for_cache], ids=["build", "check"])
+@pytest.mark.usefixtures("slow_compiler")
+def test_findings_are_the_same(bad: Path, several: Gather, compiled_files: list[str]) -> None:
+    expected = findings(bad, gather)
+    compiled_files.clear()
+    assert findings(bad, several) == expected
+    assert 0 < len(set(compiled_files)) < len([*bad.rglob("*.yaml"), *bad.rglob("*.toml")])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", ["openai_chat", "anthropic"])
-def test_a_build_has_the_same_bytes(folder: Path, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("slow_compiler")
+def test_build_has_the_same_bytes(folder: Path, provider: str, compiled_files: list[str]) -> None:
     (folder.parent / "toolc.yaml").write_text(f"defaults: {{providers: {{{provider}: {{strict: true}}}}}}\n")
-    wanted = built(folder)
-    here = compiled_here(monkeypatch)
+    expected = built(folder)
+    compiled_files.clear()
     output = BuildCache.load([folder], NO_SETTINGS, None).build()
-    assert join(output.tools, output.toolsets) == wanted
+    assert join(output.tools, output.toolsets) == expected
     files = len([*folder.rglob("*.yaml")])
-    assert (len(set(here)) < files) == (provider == "openai_chat")
+    assert (len(set(compiled_files)) < files) == (provider == "openai_chat")
 
 
 @pytest.mark.slow
-def test_where_a_project_file_is_wrong_the_findings_are_the_same(bad: Path) -> None:
+def test_invalid_project_file_has_the_same_findings(bad: Path) -> None:
     (bad.parent / "toolc.yaml").write_text("vars: [\n", encoding="utf-8")
-    wanted = findings(bad, gather)
-    assert findings(bad, gather_many) == wanted
-    assert findings(bad, gather_to_keep) == wanted
+    assert findings(bad, gather) == findings(bad, gather_many) == findings(bad, gather_for_cache)
 
 
 @pytest.mark.slow
-def test_a_build_that_is_not_to_be_is_refused_as_ever(bad: Path) -> None:
+def test_build_with_errors_is_rejected(bad: Path) -> None:
     compilation = compile_specs([bad], NO_SETTINGS, gather_many)
     with pytest.raises(SpecError, match="errors in the specs"):
         write_build(compilation, bad.parent / "out")

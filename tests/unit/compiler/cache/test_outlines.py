@@ -1,4 +1,4 @@
-"""An outline of a file is compared with other files as the file is, also after it was stored as JSON."""
+"""An outline of a file, also one restored from JSON, has the same results in comparisons as the file."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def compiled(folder: Path, text: str) -> Piece:
 
 
 def compared(tool: LocatedTool) -> list[object]:
-    """All that is compared with other tools, and where findings about it stand."""
+    """Return the values that are compared with other tools, and the spans of findings."""
     spec, places = tool.spec, [tool.span(), tool.span("name"), tool.span("description"), tool.span("aliases")]
     places += [tool.span("aliases", index) for index in range(len(spec.aliases))]
     return [spec.name, spec.description, spec.aliases, tool.wording, tool.damaged, tool.path, *places]
 
 
 @pytest.mark.parametrize("text", [PLAIN, ANCHORED, SHARED, DAMAGED, "toolc: 1\n", "toolc: [\n"])
-def test_an_outline_is_compared_as_the_tool_is(tmp_path: Path, text: str) -> None:
+def test_outline_is_equivalent(tmp_path: Path, text: str) -> None:
     piece = compiled(tmp_path, text)
     outline = outline_of(piece)
     assert outline is not None
@@ -75,7 +75,7 @@ def test_an_outline_is_compared_as_the_tool_is(tmp_path: Path, text: str) -> Non
         assert (each.source is None) == (piece.source is None)
 
 
-def test_an_outline_has_only_the_nodes_that_are_compared(tmp_path: Path) -> None:
+def test_outline_has_only_the_compared_nodes(tmp_path: Path) -> None:
     piece = compiled(tmp_path, PLAIN)
     outline = outline_of(piece)
     assert outline is not None
@@ -86,7 +86,7 @@ def test_an_outline_has_only_the_nodes_that_are_compared(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("damaged", [[], [1], [{"name": "x"}], [["x"] * 7]])
-def test_an_outline_of_another_shape_is_not_used(tmp_path: Path, damaged: list[object]) -> None:
+def test_invalid_outline_is_not_used(tmp_path: Path, damaged: list[object]) -> None:
     piece = compiled(tmp_path, PLAIN)
     outline = FileOutline(*json.loads(json.dumps([True, [], [], {}, damaged])))
     restored = piece_of(outline, piece.found, PLAIN)

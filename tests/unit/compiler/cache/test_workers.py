@@ -1,4 +1,4 @@
-"""Work that is shared out gives what it gives in one process, whatever becomes of those that share it."""
+"""Work in several processes has the results of one process, even if workers fail."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ NUMBERS = [*range(40)]
 
 @pytest.fixture(autouse=True)
 def processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three of them, wherever the tests run."""
+    """Three processors on every machine."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2})
 
 
-def side_by_side(work: Callable[[int], T], items: Sequence[int]) -> list[T]:
-    """``parallel_map`` of work whose results travel as they are."""
+def run(work: Callable[[int], T], items: Sequence[int]) -> list[T]:
+    """Call ``parallel_map`` without packing."""
     return parallel_map(work, items, lambda result: result, lambda _, result: result)
 
 
@@ -39,25 +39,25 @@ def slow_square(number: int) -> int:
 
 
 def meet(folder: Path, count: int) -> None:
-    """Go on when so many processes are at work: however busy the machine is, each has something to do."""
+    """Wait until ``count`` processes are working, so that each has some of the work."""
     (folder / str(os.getpid())).touch()
     deadline = time.monotonic() + 60
     while len([*folder.iterdir()]) < count:
-        assert time.monotonic() < deadline, "the others never came"
+        assert time.monotonic() < deadline, "other processes did not start"
         time.sleep(0.001)
 
 
-def test_results_stand_in_order_and_several_processes_made_them(tmp_path: Path) -> None:
+def test_results_of_several_processes_are_in_order(tmp_path: Path) -> None:
     def work(number: int) -> tuple[int, int]:
         meet(tmp_path, 3)
         return slow_square(number), os.getpid()
 
-    found = side_by_side(work, NUMBERS)
+    found = run(work, NUMBERS)
     assert [square for square, _ in found] == [number * number for number in NUMBERS]
     assert len({pid for _, pid in found}) == 3
 
 
-def test_what_a_copy_made_is_packed_there_and_unpacked_here(tmp_path: Path) -> None:
+def test_results_of_workers_are_packed_and_unpacked(tmp_path: Path) -> None:
     def work(number: int) -> str:
         meet(tmp_path, 3)
         return str(slow_square(number))
@@ -68,16 +68,16 @@ def test_what_a_copy_made_is_packed_there_and_unpacked_here(tmp_path: Path) -> N
 
     def pack(square: str) -> str:
         assert os.getpid() != HERE
-        return f"from afar: {square}"
+        return f"packed {square}"
 
     found = parallel_map(work, NUMBERS, pack, unpack)
     assert {each for each in found if " " not in each} <= {str(number * number) for number in NUMBERS}
-    assert f"39 from afar: {39 * 39}" in found or "1521" in found
-    assert any("from afar" in each for each in found)
+    assert f"39 packed {39 * 39}" in found or "1521" in found
+    assert any("packed" in each for each in found)
 
 
 def children() -> set[str]:
-    """The processes that this one has started and not waited for, as other tests may have."""
+    """Return the child processes, including those of other tests."""
     return {pid for each in Path("/proc/self/task").glob("*/children") for pid in each.read_text().split()}
 
 
@@ -90,7 +90,7 @@ def dies(_number: int) -> int:
     return 0
 
 
-def leaves(_number: int) -> int:
+def exits(_number: int) -> int:
     sys.exit(3)
 
 
@@ -98,51 +98,51 @@ def cannot_be_sent(number: int) -> object:
     return lambda: number
 
 
-@pytest.mark.parametrize("fails", [raises, dies, leaves, cannot_be_sent])
-def test_where_every_copy_fails_all_is_done_here(fails: object, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("fails", [raises, dies, exits, cannot_be_sent])
+def test_failed_workers(fails: object, capfd: pytest.CaptureFixture[str]) -> None:
     def work(number: int) -> object:
         if os.getpid() != HERE:
             assert callable(fails)
             return fails(number)
         return slow_square(number)
 
-    assert side_by_side(work, NUMBERS) == [number * number for number in NUMBERS]
+    assert run(work, NUMBERS) == [number * number for number in NUMBERS]
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_error_of_the_work_is_raised_here_and_no_copy_is_left() -> None:
+def test_error_is_raised_and_workers_end() -> None:
     before = children()
     with pytest.raises(ValueError, match="0"):
-        side_by_side(raises, NUMBERS)
+        run(raises, NUMBERS)
     assert children() == before
 
 
-def test_where_no_process_can_be_made_all_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     def fork() -> int:
         raise BlockingIOError
 
     monkeypatch.setattr(os, "fork", fork)
-    assert side_by_side(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
+    assert run(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
 
 
-def test_beside_other_threads_no_process_is_made() -> None:
+def test_no_workers_with_other_threads() -> None:
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
     try:
-        assert side_by_side(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
+        assert run(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
     finally:
         done.set()
         thread.join()
 
 
-def test_one_item_or_one_processor_makes_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert side_by_side(lambda _: os.getpid(), [1]) == [HERE]
+def test_no_workers_for_one_item_or_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(lambda _: os.getpid(), [1]) == [HERE]
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
-    assert side_by_side(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
+    assert run(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
 
 
-def test_few_items_are_one_chunk_and_very_many_are_no_more_than_can_be_shared_out() -> None:
+def test_number_of_chunks() -> None:
     assert chunked(range(200)) == [range(200)]
     assert worth_forking(range(201))
     several = chunked(range(201))
@@ -158,7 +158,7 @@ os.sched_getaffinity = lambda _pid: {0, 1, 2}
 def work(number):
     os.write(1, f"{os.getpid()}\\n".encode())
     time.sleep(1000)
-parallel_map(work, range(3), lambda made: made, lambda _, made: made)
+parallel_map(work, range(3), lambda result: result, lambda _, result: result)
 """
 
 
@@ -172,7 +172,7 @@ def is_running(pid: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_copy_ends_with_the_process_that_made_it(number: signal.Signals) -> None:
+def test_workers_end_with_their_parent(number: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", SLEEPER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -183,5 +183,5 @@ def test_a_copy_ends_with_the_process_that_made_it(number: signal.Signals) -> No
         process.wait()
         deadline = time.monotonic() + 60
         while any(map(is_running, pids)):
-            assert time.monotonic() < deadline, "a copy is still there"
+            assert time.monotonic() < deadline, "a worker is still running"
             time.sleep(0.01)

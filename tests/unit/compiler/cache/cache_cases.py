@@ -1,0 +1,44 @@
+"""Helpers of the tests of caches: files, and the results of checks with and without a cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolc.compiler.cache.check_cache import check_specs
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.errors import UsageError
+from toolc.reporters import FORMATS, render
+from toolc.reporters.base import Report
+
+
+def write(path: str | Path, text: str | None) -> None:
+    """Write a file and its folder, or remove the file if ``text`` is None."""
+    if text is None:
+        Path(path).unlink(missing_ok=True)
+        return
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def reports(diagnostics: Diagnostics) -> list[str]:
+    """Return the findings in every format, and their fixes."""
+    report = Report(diagnostics=diagnostics, version="1", folder=".", pages={}, color=False)
+    return [*(render(report, each) for each in FORMATS), *(repr(each.fix) for each in diagnostics.sorted())]
+
+
+def result(*, cached: bool, settings: Settings = NO_SETTINGS) -> list[str]:
+    """Return the number of tools in the folder ``specs`` and all findings, or the error."""
+    try:
+        if cached:
+            checked = check_specs([Path("specs")], settings)
+            return [str(checked.count), *reports(checked.diagnostics)]
+        compiled = compile_specs([Path("specs")], settings)
+        return [str(len(compiled.tools)), *reports(compiled.diagnostics)]
+    except UsageError as error:
+        return [str(error)]
+
+
+def assert_same_as_without_cache(settings: Settings = NO_SETTINGS) -> None:
+    assert result(cached=True, settings=settings) == result(cached=False, settings=settings)
