@@ -353,7 +353,7 @@ def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
             result=_RESULT,
             sandbox=_SANDBOX,
         ),
-        node=Mapping(entries, span(start) if len(start) != _MARKS else _span_of_marks(start, source.path)),
+        node=Mapping(entries, _span_of(start, source.path)),
         path=source.path,
         source=source,
         damaged=frozenset(damaged),
@@ -361,8 +361,10 @@ def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
     )
 
 
-def _span_of_marks(marks: Any, path: str) -> Span:
-    line, column, end_line, end_column = marks
+def _span_of(stored: Any, path: str) -> Span:
+    if len(stored) != _MARKS:
+        return span(stored)
+    line, column, end_line, end_column = stored
     return Span(path, Position(line + 1, column + 1), Position(end_line + 1, end_column + 1))
 
 
