@@ -13,6 +13,7 @@ May import: the packages of ``toolc.compiler`` and the layers below them; never 
 is ``model``; ``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``
 and ``summary``; ``reports``.
 
-Public names: ``at_base``, ``fails``, ``parse_fail_on``, ``read``, ``remaining``, ``summary`` (``accepted``);
-``compare``, ``Difference`` (``compare``); ``against`` (``project_changes``); ``summary`` (``summary``).
+Public names: ``fails``, ``parse_fail_on``, ``read``, ``read_at_base``, ``remaining``, ``with_new_acceptances``
+(``accepted``); ``compare``, ``Difference`` (``compare``); ``policy_violations`` (``project_changes``); ``summary``
+(``summary``).
 """

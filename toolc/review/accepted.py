@@ -25,9 +25,9 @@ from toolc.model.errors import UsageError
 from toolc.model.source import Span
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
-from toolc.review.sources.repository import Repository, named
+from toolc.review.sources.repository import Repository, path_in_repository
 
-__all__ = ["at_base", "fails", "parse_fail_on", "read", "remaining", "summary"]
+__all__ = ["fails", "parse_fail_on", "read", "read_at_base", "remaining", "with_new_acceptances"]
 
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 
@@ -59,7 +59,7 @@ def read(path: Path) -> tuple[AcceptedChange, ...]:
     found: tuple[AcceptedChange, ...] = ()
     if document is not None:
         reader = Reader(document.root, "the file of accepted changes", Findings(document.source, diagnostics))
-        found = reader.required("accepted", list_of(_acceptance)) or ()
+        found = reader.required("accepted", list_of(_decode)) or ()
         reader.close()
     for each in diagnostics.sorted():
         if each.is_error:
@@ -67,24 +67,24 @@ def read(path: Path) -> tuple[AcceptedChange, ...]:
     return found
 
 
-def _acceptance(node: Node, what: str, findings: Findings) -> AcceptedChange | None:
+def _decode(node: Node, what: str, findings: Findings) -> AcceptedChange | None:
     entry = mapping(node, what, findings)
     if entry is None:
         return None
     reader = Reader(entry, "an acceptance", findings)
-    known = reader.required("fingerprint", text)
+    identifier = reader.required("fingerprint", text)
     reason, who = reader.required("reason", text), reader.required("who", text)
     expires = reader.optional("expires", text)
     reader.close()
-    if not (known and reason and who):
+    if not (identifier and reason and who):
         return None
     where = str(node.span)
-    if not _FINGERPRINT.fullmatch(known):
-        raise UsageError(f"{where}: {known!r} is not a fingerprint; copy the 12 hex digits that toolc diff prints")
-    return AcceptedChange(fingerprint=known, reason=reason, who=who, span=node.span, expires=_day(expires, where))
+    if not _FINGERPRINT.fullmatch(identifier):
+        raise UsageError(f"{where}: {identifier!r} is not a fingerprint; copy the 12 hex digits that toolc diff prints")
+    return AcceptedChange(fingerprint=identifier, reason=reason, who=who, span=node.span, expires=_date(expires, where))
 
 
-def _day(text: str | None, where: str) -> datetime.date | None:
+def _date(text: str | None, where: str) -> datetime.date | None:
     if text is None:
         return None
     try:
@@ -93,60 +93,59 @@ def _day(text: str | None, where: str) -> datetime.date | None:
         raise UsageError(f"{where}: {text!r} is not a date; write it like 2027-03-01, in quotes") from None
 
 
-def at_base(path: Path, base: str) -> bytes | None:
+def read_at_base(path: Path, base: str) -> bytes | None:
     """Return the file in the commit ``base``, empty if it is not there; None if ``base`` is not a commit."""
     repository = Repository.of(Path())
     commit = repository.commit(base) if repository else None
     if repository is None or commit is None:
         return None
     try:
-        place = named(repository, path)
+        place = path_in_repository(repository, path)
     except UsageError:  # a file outside the repository, such as a central one
         return None
     return b"".join(commit.read(commit.blobs([place])))
 
 
-def summary(difference: Difference, acceptances: Sequence[AcceptedChange], known: bytes) -> Difference:
+def with_new_acceptances(difference: Difference, acceptances: Sequence[AcceptedChange], base_text: bytes) -> Difference:
     """Return the difference with new acceptances as changes too (RSK12).
 
-    ``known`` is the earlier content of the file. Otherwise the author of a change could accept what is to be
-    reviewed.
+    ``base_text`` is the file in the base. Otherwise the author of a change could accept the change without a review.
     """
     changes = {fingerprint(name, change): (name, change) for name, change in difference.changes}
-    fresh: list[ToolChange] = []
+    added: list[ToolChange] = []
     for each in acceptances:
-        if each.fingerprint.encode() not in known and each.fingerprint in changes:
+        if each.fingerprint.encode() not in base_text and each.fingerprint in changes:
             name, change = changes[each.fingerprint]
             what = f"{change.rule} {change.grade} of {name or 'all specs'}"
-            words = f"{each.who} accepts {what} in this change: {change.message}"
-            fresh.append(
+            message = f"{each.who} accepts {what} in this change: {change.message}"
+            added.append(
                 ToolChange(
                     kind="risk",
                     rule="RSK12",
                     grade="medium",
-                    message=words,
+                    message=message,
                     path=("accepted", each.fingerprint),
                     after=each.reason,
                     new=each.span,
                 )
             )
-    return replace(difference, shared=(*difference.shared, *fresh))
+    return replace(difference, shared=(*difference.shared, *added))
 
 
 def remaining(difference: Difference, acceptances: Sequence[AcceptedChange], today: datetime.date) -> Accepted:
     """Return the changes that are not accepted; an expired acceptance has no effect."""
-    holding = {each.fingerprint for each in acceptances if each.expires is None or each.expires >= today}
+    valid = {each.fingerprint for each in acceptances if each.expires is None or each.expires >= today}
     used = {fingerprint(name, change) for name, change in difference.changes}
-    tools = [replace(tool, changes=_left(tool.name, tool.changes, holding)) for tool in difference.tools]
+    tools = [replace(tool, changes=_left(tool.name, tool.changes, valid)) for tool in difference.tools]
     left = replace(
-        difference, tools=tuple(tool for tool in tools if tool.changes), shared=_left("", difference.shared, holding)
+        difference, tools=tuple(tool for tool in tools if tool.changes), shared=_left("", difference.shared, valid)
     )
     count = sum(1 for _ in difference.changes) - sum(1 for _ in left.changes)
     return Accepted(left, count, tuple(_notes(acceptances, used, today)))
 
 
-def _left(tool: str, changes: Sequence[ToolChange], holding: AbstractSet[str]) -> tuple[ToolChange, ...]:
-    return tuple(change for change in changes if fingerprint(tool, change) not in holding)
+def _left(tool: str, changes: Sequence[ToolChange], valid: AbstractSet[str]) -> tuple[ToolChange, ...]:
+    return tuple(change for change in changes if fingerprint(tool, change) not in valid)
 
 
 def _notes(acceptances: Sequence[AcceptedChange], used: set[str], today: datetime.date) -> list[str]:
@@ -173,10 +172,10 @@ class FailOn:
 
 def parse_fail_on(text: str) -> tuple[FailOn, ...]:
     """Parse ``breaking,risk:high``. Raises ``UsageError`` that lists the valid values."""
-    return tuple(_bar(each.strip()) for each in text.split(",") if each.strip())
+    return tuple(_parse_threshold(each.strip()) for each in text.split(",") if each.strip())
 
 
-def _bar(text: str) -> FailOn:
+def _parse_threshold(text: str) -> FailOn:
     kind, _, grade = text.rpartition(":")
     for each in GRADES:
         if grade == each and kind in {"", *_KINDS}:
@@ -187,16 +186,17 @@ def _bar(text: str) -> FailOn:
     )
 
 
-def fails(difference: Difference, wanted: Sequence[FailOn]) -> bool:
+def fails(difference: Difference, thresholds: Sequence[FailOn]) -> bool:
     """Return whether any change reaches one of the thresholds."""
     changes = [*difference.shared, *(change for tool in difference.tools for change in tool.changes)]
-    return any(_meets(change, bar) for change in changes for bar in wanted)
+    return any(_meets(change, threshold) for change in changes for threshold in thresholds)
 
 
-def _meets(change: ToolChange, bar: FailOn) -> bool:
-    if bar.kind and change.kind != bar.kind and not (bar.kind == "risk" and change.rule.startswith("RSK")):
+def _meets(change: ToolChange, threshold: FailOn) -> bool:
+    is_risk = threshold.kind == "risk" and change.rule.startswith("RSK")
+    if threshold.kind and change.kind != threshold.kind and not is_risk:
         return False
-    if not bar.kind and bar.grade in _CONTRACTUAL:
+    if not threshold.kind and threshold.grade in _CONTRACTUAL:
         # "breaking" alone means changes that callers notice, not every risk of a higher grade.
-        return change.grade in _CONTRACTUAL and GRADES.index(change.grade) <= GRADES.index(bar.grade)
-    return GRADES.index(change.grade) <= GRADES.index(bar.grade)
+        return change.grade in _CONTRACTUAL and GRADES.index(change.grade) <= GRADES.index(threshold.grade)
+    return GRADES.index(change.grade) <= GRADES.index(threshold.grade)

@@ -68,9 +68,9 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
     """
     both = pairs(old, new)
     found = [ToolDifference(pair, tuple(_changes(pair, old, new, central))) for pair in both]
-    holding = [*central, *(policy for state in (old, new) for each in state.projects for policy in each.policies)]
+    policies = [*central, *(policy for state in (old, new) for each in state.projects for policy in each.policies)]
     shared = [
-        replace(each, approvers=project_changes.approvers(each, each.new.path if each.new else "", None, holding))
+        replace(each, approvers=project_changes.approvers(each, each.new.path if each.new else "", None, policies))
         for each in (*project_changes.relaxation_changes(old, new), *project_changes.policy_changes(old, new, both))
     ]
     return Difference(old, new, tuple(each for each in found if each.changes), tuple(shared))
@@ -80,30 +80,30 @@ def _changes(pair: ToolPair, old: State, new: State, central: Sequence[Policy]) 
     """Yield the changes of one tool, whichever file caused them, with those who must approve them."""
     # The approvers of both states: a change that removes an approval rule still needs its approval.
     located = [side.located for side in (pair.old, pair.new) if side and side.located]
-    holding = [*central, *(policy for each in located for policy in each.policies)]
+    policies = [*central, *(policy for each in located for policy in each.policies)]
     tools = [side for side in (pair.old, pair.new) if side]
-    for change in _all(pair, old, new):
+    for change in _all_changes(pair, old, new):
         cause = change.cause or _cause(pair, change)
         # As above: if a change moves the file or removes a tag, the old policies still name its approvers.
-        named = (name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, holding))
-        by = tuple(dict.fromkeys(named)) if holding else ()
-        yield replace(change, cause=cause, approvers=by) if cause or by else change
+        named = (name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, policies))
+        names = tuple(dict.fromkeys(named)) if policies else ()
+        yield replace(change, cause=cause, approvers=names) if cause or names else change
 
 
-def _all(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
+def _all_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
     yield from contract.toolset_changes(pair, old, new)
     if pair.new and new.toolsets:
         yield from network.toolset_data_flows(Sides(pair.old, pair.new, old, new))
     if pair.new:
         yield from text.check_tags(Sides(pair.old, pair.new, old, new))
-    if pair.old and pair.new and _is_same(pair, old, new):
+    if pair.old and pair.new and _has_same_digests(pair, old, new):
         return
-    _refuse_unsound(pair.old, old)
-    _refuse_unsound(pair.new, new)
+    _require_valid_schemas(pair.old, old)
+    _require_valid_schemas(pair.new, new)
     found = [*contract.contract_changes(pair), *_risks(pair, old, new)]
     yield from found
     if pair.old and pair.new:
-        yield from text_diff.rest(pair.old, pair.new, found)
+        yield from text_diff.remaining_surface_changes(pair.old, pair.new, found)
         yield from project_changes.provider_changes(pair.old, pair.new)
 
 
@@ -117,7 +117,7 @@ def _risks(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
     yield from code.remaining_effects(sides, reported)
 
 
-def _refuse_unsound(tool: Reviewed | None, state: State) -> None:
+def _require_valid_schemas(tool: Reviewed | None, state: State) -> None:
     """Raise ``RegistryError`` for schemas that the compiler would not write: a registry file may hold anything."""
     if tool is None or tool.located is not None:
         return
@@ -128,7 +128,7 @@ def _refuse_unsound(tool: Reviewed | None, state: State) -> None:
             )
 
 
-def _is_same(pair: ToolPair, old: State, new: State) -> bool:
+def _has_same_digests(pair: ToolPair, old: State, new: State) -> bool:
     """Return whether neither digest has changed. Called for thousands of tools, most of which are the same."""
     assert pair.old is not None
     assert pair.new is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from collections.abc import Sequence as Sequence_module
+from collections.abc import Sequence as SequenceABC
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -28,17 +28,17 @@ from toolc.review.model.state import Reviewed, State, inside
 if TYPE_CHECKING:
     from toolc.providers.base import Provider
 
-__all__ = ["against"]
+__all__ = ["policy_violations"]
 
 
-def policy_changes(old: State, new: State, pairs: Sequence_module[ToolPair]) -> Iterator[ToolChange]:
+def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[ToolChange]:
     """Yield each policy rule that was removed or relaxed, once, for all the tools that it applied to.
 
     The old rules of a tool are those for any of its names, and those for the folder where it is now.
     """
     if not any(project.policies for project in old.projects):
         return
-    told: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     compared: set[tuple[tuple[Policy, ...], tuple[Policy, ...]]] = set()
     for pair in pairs:
         if pair.new is None or pair.new.located is None:
@@ -47,18 +47,18 @@ def policy_changes(old: State, new: State, pairs: Sequence_module[ToolPair]) -> 
         of_tool = pair.old.located.policies if pair.old and pair.old.located else ()
         folder = os.path.relpath(Path(pair.new.located.path).parent.resolve(), new.top.resolve())
         of_folder = old.project_at(folder)
-        held = _policies(old, of_tool), _policies(old, of_folder.policies if of_folder else ())
-        for was in held:
+        both_policies = _policies(old, of_tool), _policies(old, of_folder.policies if of_folder else ())
+        for was in both_policies:
             if (was, now) in compared:
                 continue
             compared.add((was, now))
             for each in relaxations(was, now):
-                if (each.key, each.path) not in told:
-                    told.add((each.key, each.path))
+                if (each.key, each.path) not in seen:
+                    seen.add((each.key, each.path))
                     yield _change(each)
 
 
-def _policies(state: State, policies: Sequence_module[Policy]) -> tuple[Policy, ...]:
+def _policies(state: State, policies: SequenceABC[Policy]) -> tuple[Policy, ...]:
     """Return the policies with their file names as both states name them."""
     top = state.top.resolve()
     return tuple(replace(each, path=os.path.relpath(Path(each.path).resolve(), top)) for each in policies)
@@ -79,9 +79,7 @@ def _change(each: Relaxation) -> ToolChange:
     )
 
 
-def approvers(
-    change: ToolChange, path: str, tool: ToolSpec | None, policies: Sequence_module[Policy]
-) -> tuple[str, ...]:
+def approvers(change: ToolChange, path: str, tool: ToolSpec | None, policies: SequenceABC[Policy]) -> tuple[str, ...]:
     """Return who must approve a change of a tool in the file ``path``, without duplicates.
 
     A ``tool`` of None means a change that concerns all specs.
@@ -96,7 +94,7 @@ def approvers(
     return tuple(dict.fromkeys(found))
 
 
-def against(state: State, policy: Policy) -> Diagnostics:
+def policy_violations(state: State, policy: Policy) -> Diagnostics:
     """Return the violations of a central policy by the tools of a state, as findings about their specs."""
     from toolc.compiler.pipeline.compile_file import CODES  # lazy: only needed with a policy
     from toolc.policy.rules import violations  # lazy: as above
@@ -113,7 +111,7 @@ def against(state: State, policy: Policy) -> Diagnostics:
 
 RULE: Final = "RSK12"
 
-_GRAVE: Final = ("TC21", "TC4", "TC5", "TC6", "TC9")
+_SEVERE: Final = ("TC21", "TC4", "TC5", "TC6", "TC9")
 """Findings about what a model is made to do, what runs, what it may reach, secrets, and policies."""
 
 _LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
@@ -123,14 +121,14 @@ _NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "erro
 def relaxation_changes(old: State, new: State) -> Iterator[ToolChange]:
     """Yield each finding that is reported less severely than before, and each file that is no longer checked."""
     if old.tools and new.tools:
-        told: set[tuple[str, str]] = set()
+        seen: set[tuple[str, str]] = set()
         for place in (*sorted(new.projects_by_place), *new.folders):
             was, now = old.project_at(place) or NO_PROJECT, new.project_at(place) or NO_PROJECT
             both = was.vars.where, now.vars.where
-            if both not in told:
-                told.add(both)
-                said = _SettingSource(new, now) if now is not NO_PROJECT else _SettingSource(old, was)
-                yield from _of_project(was, now, said, place)
+            if both not in seen:
+                seen.add(both)
+                source = _SettingSource(new, now) if now is not NO_PROJECT else _SettingSource(old, was)
+                yield from _of_project(was, now, source, place)
     yield from _comments(old, new)
 
 
@@ -155,7 +153,7 @@ class _SettingSource:
                 break
         return Span(inside(span.path, self.state.prefix), span.start, span.end)
 
-    def about(self, code: Code) -> Span:
+    def span_of(self, code: Code) -> Span:
         """Return the place that decides on a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
         lint = self.project.lint
         routes = [("lint", "ignore", each) for each in lint.ignore]
@@ -164,30 +162,30 @@ class _SettingSource:
         return self.at(*max(named, key=lambda route: len(route[2]), default=("lint", "select")))
 
 
-def _of_project(old: Project, new: Project, said: _SettingSource, place: str) -> Iterator[ToolChange]:
+def _of_project(old: Project, new: Project, source: _SettingSource, place: str) -> Iterator[ToolChange]:
     route: Route
-    whose = "all specs" if place == "." else f"the specs in {place}"
+    scope = "all specs" if place == "." else f"the specs in {place}"
     levels = [(each, severity_of(each, [old.lint]), severity_of(each, [new.lint])) for each in codes.ALL]
     lowered = [each for each in levels if _LEVELS[each[2]] < _LEVELS[each[1]]]
     for code, was, now in lowered:
-        words = f"the severity of {code.number} changed from {_NAMES[was]} to {_NAMES[now]} for {whose}"
+        message = f"the severity of {code.number} changed from {_NAMES[was]} to {_NAMES[now]} for {scope}"
         route, names = ("lint", code.number), (_NAMES[was], _NAMES[now])
-        yield _relaxation_change(_grade(code.number), words, route, *names, said.about(code), place)
+        yield _relaxation_change(_grade(code.number), message, route, *names, source.span_of(code), place)
     for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
-        words = f"descriptions may name the host {host}"
+        message = f"descriptions may name the host {host}"
         yield _relaxation_change(
-            "medium", words, ("lint", "hosts", host), None, host, said.at("lint", "hosts", host), place
+            "medium", message, ("lint", "hosts", host), None, host, source.at("lint", "hosts", host), place
         )
     for pattern in sorted(set(new.exclude) - set(old.exclude)):
-        words = f"files are no longer checked: {pattern}"
+        message = f"files are no longer checked: {pattern}"
         route = ("exclude", pattern)
-        yield _relaxation_change("high", words, route, None, pattern, said.at(*route), place)
+        yield _relaxation_change("high", message, route, None, pattern, source.at(*route), place)
 
 
 def _comments(old: State, new: State) -> Iterator[ToolChange]:
     before: Counter[tuple[str, str]] = Counter()
     for source in _sources(old):
-        before.update((source.path, each.number) for each in _found(source))
+        before.update((source.path, each.number) for each in _suppressions(source))
     gone = {path for path, _ in before} - {source.path for source in _sources(new)}
     known = Counter(
         {
@@ -195,22 +193,22 @@ def _comments(old: State, new: State) -> Iterator[ToolChange]:
             for _, number in before
         }
     )
-    after = [each for source in _sources(new) for each in _found(source)]
-    fresh: list[Suppression] = []
+    after = [each for source in _sources(new) for each in _suppressions(source)]
+    added: list[Suppression] = []
     for each in after:
         key = (each.span.path, each.number)
         if before[key]:
             before[key] -= 1
         else:
-            fresh.append(each)
-    for each in fresh:
+            added.append(each)
+    for each in added:
         if known[each.number] > 0:  # its file was renamed
             known[each.number] -= 1
             continue
-        words = f"a comment ignores the finding {each.number}"
+        message = f"a comment ignores the finding {each.number}"
         text = each.comment.source.line(each.span.start.line).strip()
         yield _relaxation_change(
-            _grade(each.number), words, ("ignore", each.span.path, each.number), None, text, each.span
+            _grade(each.number), message, ("ignore", each.span.path, each.number), None, text, each.span
         )
 
 
@@ -220,12 +218,12 @@ def _sources(state: State) -> list[SourceText]:
     return [found[path] for path in sorted(found)]
 
 
-def _found(source: SourceText) -> list[Suppression]:
+def _suppressions(source: SourceText) -> list[Suppression]:
     return [*suppressions(source, Diagnostics())]
 
 
 def _grade(number: str) -> Grade:
-    return "high" if number.startswith(_GRAVE) else "medium"
+    return "high" if number.startswith(_SEVERE) else "medium"
 
 
 def _relaxation_change(
@@ -240,7 +238,7 @@ def _relaxation_change(
 _FIELDS: Final = ("parameters", "result_schema", "providers", "examples", "annotations")
 """The fields of a tool that a provider may be unable to express."""
 
-_NEVER_SAID: Final = frozenset({"/label", "/annotations"})
+_ALWAYS_LOST: Final = frozenset({"/label", "/annotations"})
 
 
 def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
@@ -252,7 +250,7 @@ def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
     for number, name in enumerate(PROVIDER_NAMES, 1):
         provider = load_provider(name)
         before, after = _losses(provider, old.spec), _losses(provider, new.spec)
-        lost = {words: pointer for words, pointer in after.items() if words not in before}
+        lost = {message: pointer for message, pointer in after.items() if message not in before}
         if lost:
             yield ToolChange(
                 kind="provider",
@@ -273,5 +271,5 @@ def _losses(provider: Provider, tool: ToolSpec) -> dict[str, str]:
     return {
         f"{loss.message} ({loss.pointer or 'the whole'})": loss.pointer
         for loss in provider.lower([tool]).losses
-        if loss.pointer not in _NEVER_SAID
+        if loss.pointer not in _ALWAYS_LOST
     }

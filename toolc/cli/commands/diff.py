@@ -85,9 +85,9 @@ def _refuse_broken(old: State, new: State) -> None:
 
 def _refuse_disallowed(new: State, policy: Policy) -> None:
     """Exit if a tool that changed violates the central policy."""
-    from toolc.review.project_changes import against  # start-up time
+    from toolc.review.project_changes import policy_violations  # start-up time
 
-    found = against(new, policy)
+    found = policy_violations(new, policy)
     if found.has_errors:
         print_findings(found, sys.stderr)
         raise click.exceptions.Exit(FINDINGS)
@@ -99,11 +99,11 @@ def _without_accepted(difference: Difference, accepted: str | None, base: str) -
         return difference
     import datetime  # start-up time
 
-    from toolc.review.accepted import at_base, read, remaining, summary
+    from toolc.review.accepted import read, read_at_base, remaining, with_new_acceptances
 
-    acceptances, known = read(path), at_base(path, base)
-    if known is not None:
-        difference = summary(difference, acceptances, known)
+    acceptances, base_text = read(path), read_at_base(path, base)
+    if base_text is not None:
+        difference = with_new_acceptances(difference, acceptances, base_text)
     kept = remaining(difference, acceptances, datetime.datetime.now(tz=datetime.UTC).date())
     for message in kept.notes:
         note(message)

@@ -8,7 +8,7 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.model.change import Route
-from toolc.review.model.schema_node import Node, is_same, listed, place, short
+from toolc.review.model.schema_node import Node, is_same, join_values, label, shorten
 
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
@@ -16,7 +16,7 @@ _UPPER: Final = (("maxLength",), ("maxItems",), ("maxProperties",), ("maxContain
 _LOWER: Final = (("minLength",), ("minItems",), ("minProperties",), ("minContains",), ("minimum", "exclusiveMinimum"))
 
 
-def movements(old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
+def keyword_changes(old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
     """Yield the changes of keywords that do not contain schemas."""
     yield from _types(old.schema, new.schema, route)
     yield from _values(old.schema, new.schema, route)
@@ -37,8 +37,8 @@ def movements(old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
 
 def types(schema: JsonObject) -> frozenset[str]:
     """Return the types that a schema allows; ``number`` includes ``integer``."""
-    said = schema.get("type", [*TYPES])
-    named = {each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)}
+    declared = schema.get("type", [*TYPES])
+    named = {each for each in (declared if isinstance(declared, list) else [declared]) if isinstance(each, str)}
     return frozenset(named | {"integer"} if "number" in named else named)
 
 
@@ -51,10 +51,10 @@ def _types(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaCha
     ):
         others = sorted(some - {"null"})
         if others:
-            words = " or ".join(others) if len(others) < 4 else "any other type"
-            yield SchemaChange(Aspect.TYPE, direction, where, f"{place(route)} {verb} {words}", was, now)
+            message = " or ".join(others) if len(others) < 4 else "any other type"
+            yield SchemaChange(Aspect.TYPE, direction, where, f"{label(route)} {verb} {message}", was, now)
         if "null" in some:
-            yield SchemaChange(Aspect.NULL, direction, where, f"{place(route)} {verb} null", was, now)
+            yield SchemaChange(Aspect.NULL, direction, where, f"{label(route)} {verb} null", was, now)
 
 
 def _values(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
@@ -63,19 +63,20 @@ def _values(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaCh
         where, was, now = (*route, keyword), old.get(keyword), new.get(keyword)
         if before is None and after is not None and not (keyword == "const" and _allowed(old, "enum")):
             yield SchemaChange(
-                aspect, Direction.NARROWER, where, f"{place(route)} allows only {listed(after)}", was, now
+                aspect, Direction.NARROWER, where, f"{label(route)} allows only {join_values(after)}", was, now
             )
         elif before is not None and after is None and not (keyword == "const" and _allowed(new, "enum")):
-            words = f"{place(route)} allows more than {listed(before)}"
-            yield SchemaChange(aspect, Direction.WIDER, where, words, was, now)
+            message = f"{label(route)} allows more than {join_values(before)}"
+            yield SchemaChange(aspect, Direction.WIDER, where, message, was, now)
         elif before is not None or after is not None:
             before = before if before is not None else _allowed(old, "enum") or []
             after = after if after is not None else _allowed(new, "enum") or []
-            if lost := [each for each in before if not any(is_same(each, other) for other in after)]:
-                words = f"{place(route)} no longer allows {listed(lost)}"
-                yield SchemaChange(aspect, Direction.NARROWER, where, words, was, now)
-            if won := [each for each in after if not any(is_same(each, other) for other in before)]:
-                yield SchemaChange(aspect, Direction.WIDER, where, f"{place(route)} now allows {listed(won)}", was, now)
+            if removed := [each for each in before if not any(is_same(each, other) for other in after)]:
+                message = f"{label(route)} no longer allows {join_values(removed)}"
+                yield SchemaChange(aspect, Direction.NARROWER, where, message, was, now)
+            if added := [each for each in after if not any(is_same(each, other) for other in before)]:
+                message = f"{label(route)} now allows {join_values(added)}"
+                yield SchemaChange(aspect, Direction.WIDER, where, message, was, now)
 
 
 def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
@@ -102,18 +103,18 @@ def _bound(
     where = (*route, keyword)
     if before is None and after is not None:
         if after[1:] != _IMPLIED.get(keyword, ()):
-            words = f"{place(route)} now has the {keyword} {short(now)}"
+            message = f"{label(route)} now has the {keyword} {shorten(now)}"
             direction = Direction.WIDER if _allows_more(keyword, after) else Direction.NARROWER
-            yield SchemaChange(aspect, direction, where, words, was, now, is_sure=False)
+            yield SchemaChange(aspect, direction, where, message, was, now, is_sure=False)
     elif before is not None and after is None:
-        words = f"{place(route)} has no {keyword} any more"
+        message = f"{label(route)} has no {keyword} any more"
         direction = Direction.NARROWER if _allows_more(keyword, before) else Direction.WIDER
-        yield SchemaChange(aspect, direction, where, words, was, now)
+        yield SchemaChange(aspect, direction, where, message, was, now)
     elif before and after and before[1:] != after[1:]:
         is_narrower = (after[1] * sign, after[2]) < (before[1] * sign, before[2])
         direction = Direction.NARROWER if is_narrower else Direction.WIDER
-        words = f"{place(route)}: {keyword} changed from {short(was)} to {short(now)}"
-        yield SchemaChange(aspect, direction, where, words, was, now)
+        message = f"{label(route)}: {keyword} changed from {shorten(was)} to {shorten(now)}"
+        yield SchemaChange(aspect, direction, where, message, was, now)
 
 
 def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
@@ -147,14 +148,14 @@ def _multiple(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Schema
         return
     where = (*route, "multipleOf")
     before, after = _number(was), _number(now)
-    words = f"{place(route)}: multipleOf changed from {short(was)} to {short(now)}"
+    message = f"{label(route)}: multipleOf changed from {shorten(was)} to {shorten(now)}"
     if before is None or (after is not None and after % before == 0):
-        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, words, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, was, now)
     elif after is None or before % after == 0:
-        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, words, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, message, was, now)
     else:
-        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, words, was, now)
-        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, words, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, message, was, now)
 
 
 def _number(value: JsonValue) -> float | None:
@@ -169,17 +170,16 @@ def _text(
         return
     where = (*route, keyword)
     if was is None:
-        words = f"{place(route)} must now match the {keyword} {short(now)}"
-        yield SchemaChange(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_sure)
+        message = f"{label(route)} must now match the {keyword} {shorten(now)}"
+        yield SchemaChange(aspect, Direction.NARROWER, where, message, was, now, is_sure=is_sure)
     elif now is None:
-        yield SchemaChange(
-            aspect, Direction.WIDER, where, f"{place(route)} has no {keyword} any more", was, now, is_sure=is_sure
-        )
+        message = f"{label(route)} has no {keyword} any more"
+        yield SchemaChange(aspect, Direction.WIDER, where, message, was, now, is_sure=is_sure)
     else:
-        words = f"{place(route)}: the {keyword} changed from {short(was)} to {short(now)}"
+        message = f"{label(route)}: the {keyword} changed from {shorten(was)} to {shorten(now)}"
         is_content = aspect is Aspect.CONTENT
-        yield SchemaChange(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_content)
-        yield SchemaChange(aspect, Direction.WIDER, where, words, was, now, is_sure=is_content)
+        yield SchemaChange(aspect, Direction.NARROWER, where, message, was, now, is_sure=is_content)
+        yield SchemaChange(aspect, Direction.WIDER, where, message, was, now, is_sure=is_content)
 
 
 def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
@@ -187,12 +187,12 @@ def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaC
     if ("default" in old) == ("default" in new) and is_same(was, now):
         return
     if "default" not in old:
-        words = f"{place(route)} has a default, {short(now)}"
+        message = f"{label(route)} has a default, {shorten(now)}"
     elif "default" not in new:
-        words = f"{place(route)} has no default any more; it was {short(was)}"
+        message = f"{label(route)} has no default any more; it was {shorten(was)}"
     else:
-        words = f"{place(route)}: the default changed from {short(was)} to {short(now)}"
-    yield SchemaChange(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), words, was, now)
+        message = f"{label(route)}: the default changed from {shorten(was)} to {shorten(now)}"
+    yield SchemaChange(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), message, was, now)
 
 
 Compare = Callable[[Node, Node, Route], Iterator[SchemaChange]]

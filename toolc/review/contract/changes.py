@@ -18,7 +18,7 @@ from toolc.review.contract.schemas import schema_changes
 from toolc.review.contract.witness import EvaluationBudget, witness
 from toolc.review.model.change import Counterexample, Grade, Route, Side, ToolChange
 from toolc.review.model.pairing import ToolPair
-from toolc.review.model.schema_node import whole
+from toolc.review.model.schema_node import to_json_text
 from toolc.review.model.state import Reviewed, State
 
 _HINTS: Final = {None: None, True: "true", False: "false"}
@@ -42,34 +42,35 @@ def tool_changes(pair: ToolPair) -> Iterator[ToolChange]:
     if pair.old is None and pair.new is not None:
         yield _change(pair, ADDED, "compatible", "the tool was added", ("name",), None, pair.new.spec.name)
     elif pair.new is None and pair.old is not None:
-        words = "the tool was removed: calls fail"
-        yield _change(pair, REMOVED, "breaking", words, ("name",), pair.old.spec.name, None)
+        message = "the tool was removed: calls fail"
+        yield _change(pair, REMOVED, "breaking", message, ("name",), pair.old.spec.name, None)
     elif pair.old and pair.new:
-        yield from _kept(pair, pair.old.spec, pair.new.spec)
+        yield from _changes_of_kept_tool(pair, pair.old.spec, pair.new.spec)
 
 
-def _kept(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
+def _changes_of_kept_tool(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
     if old.name != new.name:
         has_alias = old.name in new.aliases
-        words = f"probably renamed from {old.name} ({pair.why}); " + (
+        message = f"probably renamed from {old.name} ({pair.reason}); " + (
             "the old name still works" if has_alias else f"calls of {old.name} fail: add it to aliases"
         )
         grade: Grade = "compatible" if has_alias else "breaking"
-        renamed = _change(pair, RENAMED, grade, words, ("name",), old.name, new.name)
+        renamed = _change(pair, RENAMED, grade, message, ("name",), old.name, new.name)
         yield replace(renamed, direction="" if has_alias else "narrower")
     for alias in old.aliases:
         if alias not in new.aliases and alias != new.name:
-            words = f"the alias {alias} was removed: calls with it fail"
-            yield _change(pair, ALIAS, "breaking", words, ("aliases",), alias, None)
+            message = f"the alias {alias} was removed: calls with it fail"
+            yield _change(pair, ALIAS, "breaking", message, ("aliases",), alias, None)
     if old.backend.tag != new.backend.tag:
-        words = f"the backend changed from {old.backend.tag} to {new.backend.tag}"
-        yield _change(pair, BACKEND, "breaking", words, ("backend",), old.backend.tag, new.backend.tag)
+        message = f"the backend changed from {old.backend.tag} to {new.backend.tag}"
+        yield _change(pair, BACKEND, "breaking", message, ("backend",), old.backend.tag, new.backend.tag)
     if old.result.format != new.result.format:
-        words = f"the result format changed from {old.result.format} to {new.result.format}"
-        yield _change(pair, CONTENT, "breaking", words, ("result", "format"), old.result.format, new.result.format)
-    if _errors(old) != _errors(new):
-        words = "errors are mapped to other kinds"
-        yield _change(pair, ERRORS, "breaking", words, ("backend",), _words(_errors(old)), _words(_errors(new)))
+        message = f"the result format changed from {old.result.format} to {new.result.format}"
+        yield _change(pair, CONTENT, "breaking", message, ("result", "format"), old.result.format, new.result.format)
+    if _error_mapping(old) != _error_mapping(new):
+        message = "errors are mapped to other kinds"
+        both = (_format_errors(_error_mapping(each)) for each in (old, new))
+        yield _change(pair, ERRORS, "breaking", message, ("backend",), *both)
     yield from _limits(pair, old, new)
     yield from _annotations(pair, old, new)
     if new.deprecated is not None and old.deprecated is None:
@@ -83,20 +84,20 @@ def _limits(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange
         (OUTPUT, "output", before.output_bytes, after.output_bytes, "bytes"),
     ):
         if now < was:
-            words = "the timeout is shorter" if number == TIME else "the output limit is lower"
+            message = "the timeout is shorter" if number == TIME else "the output limit is lower"
             route = ("sandbox", "limits", key)
-            yield _change(pair, number, "breaking", words, route, f"{was} {unit}", f"{now} {unit}")
+            yield _change(pair, number, "breaking", message, route, f"{was} {unit}", f"{now} {unit}")
 
 
 def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
     for name in ("read_only", "destructive", "idempotent", "open_world"):
         was, now = getattr(old.annotations, name), getattr(new.annotations, name)
         if was != now:
-            words = f"the annotation {name} changed"
-            yield _change(pair, ANNOTATION, "warning", words, ("annotations", name), _HINTS[was], _HINTS[now])
+            message = f"the annotation {name} changed"
+            yield _change(pair, ANNOTATION, "warning", message, ("annotations", name), _HINTS[was], _HINTS[now])
 
 
-def _errors(tool: ToolSpec) -> tuple[tuple[str, ErrorKind | str], ...]:
+def _error_mapping(tool: ToolSpec) -> tuple[tuple[str, ErrorKind | str], ...]:
     """Return how failures are mapped to error kinds."""
     backend = tool.backend
     if isinstance(backend, ShellBackend):
@@ -108,7 +109,7 @@ def _errors(tool: ToolSpec) -> tuple[tuple[str, ErrorKind | str], ...]:
     return ()
 
 
-def _words(errors: tuple[tuple[str, str], ...]) -> str | None:
+def _format_errors(errors: tuple[tuple[str, str], ...]) -> str | None:
     return "; ".join(f"{cause}: {kind}" for cause, kind in errors) or None
 
 
@@ -147,24 +148,24 @@ def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
 
 def _result_schema(old: Reviewed, new: Reviewed) -> ToolChange:
     is_gone = new.spec.result_schema is None
-    words = "the result schema was removed" if is_gone else "a result schema was added"
+    message = "the result schema was removed" if is_gone else "a result schema was added"
     route = ("result", "schema")
     return ToolChange(
         kind="contract",
         rule=RESULT_SCHEMA,
         grade="breaking" if is_gone else "compatible",
-        message=words,
+        message=message,
         path=route,
-        before=_shown(old.spec.result_schema),
-        after=_shown(new.spec.result_schema),
+        before=_schema_text(old.spec.result_schema),
+        after=_schema_text(new.spec.result_schema),
         old=old.span(*route),
         new=new.span(*route),
         no_witness="any result is a counterexample" if is_gone else "",
     )
 
 
-def _shown(schema: Schema | None) -> str | None:
-    return whole(schema.value) if schema else None
+def _schema_text(schema: Schema | None) -> str | None:
+    return to_json_text(schema.value) if schema else None
 
 
 def _schemas(
@@ -172,36 +173,36 @@ def _schemas(
 ) -> Iterator[ToolChange]:
     # Input: what was accepted must still be accepted. Output: what may be returned must have been allowed before.
     accepts, refuses = (before.value, after.value) if side == "input" else (after.value, before.value)
-    effort = EvaluationBudget()
-    for movement in schema_changes(before.value, after.value):
-        graded = grade(side, movement)
-        found = witness(accepts, refuses, movement, effort) if graded in _UNSAFE else ""
-        yield _schema_change(old, new, movement, side, top, found)
+    budget = EvaluationBudget()
+    for change in schema_changes(before.value, after.value):
+        schema_grade = grade(side, change)
+        example = witness(accepts, refuses, change, budget) if schema_grade in _UNSAFE else ""
+        yield _schema_change(old, new, change, side, top, example)
 
 
 def _schema_change(
-    old: Reviewed, new: Reviewed, movement: SchemaChange, side: Side, top: Route, found: Counterexample | str
+    old: Reviewed, new: Reviewed, change: SchemaChange, side: Side, top: Route, example: Counterexample | str
 ) -> ToolChange:
-    graded = grade(side, movement)
-    is_missed = isinstance(found, str) and graded == "breaking"
+    schema_grade = grade(side, change)
+    is_missed = isinstance(example, str) and schema_grade == "breaking"
     return ToolChange(
         kind="contract",
-        rule=rule(side, movement.aspect),
-        grade=graded,
-        message=f"result: {movement.message}" if side == "output" else movement.message,
-        path=(*top, *movement.route),
-        before=whole(movement.before),
-        after=whole(movement.after),
-        direction=movement.direction.value,
-        subject=movement.subject,
-        old=old.span(*_written(old, top, movement.route)),
-        new=new.span(*_written(new, top, movement.route)),
-        witness=None if isinstance(found, str) else found,
-        no_witness=found if is_missed and isinstance(found, str) else "",
+        rule=rule(side, change.aspect),
+        grade=schema_grade,
+        message=f"result: {change.message}" if side == "output" else change.message,
+        path=(*top, *change.route),
+        before=to_json_text(change.before),
+        after=to_json_text(change.after),
+        direction=change.direction.value,
+        subject=change.subject,
+        old=old.span(*_route_in_spec(old, top, change.route)),
+        new=new.span(*_route_in_spec(new, top, change.route)),
+        witness=None if isinstance(example, str) else example,
+        no_witness=example if is_missed and isinstance(example, str) else "",
     )
 
 
-def _written(side: Reviewed, top: Route, route: Route) -> Route:
+def _route_in_spec(side: Reviewed, top: Route, route: Route) -> Route:
     """Return the route in the spec of a place in a schema: the shorthand has no ``properties`` key."""
     if top != ("parameters",) or side.located is None or route[:1] != ("properties",):
         return (*top, *route)
@@ -220,7 +221,7 @@ def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChan
     """
     if pair.new is None:
         return
-    before, after = _joined(pair.old, old), _joined(pair.new, new)
+    before, after = _toolsets_of(pair.old, old), _toolsets_of(pair.new, new)
     for name in sorted(before.keys() ^ after.keys()):
         is_in = name in after
         yield ToolChange(
@@ -236,7 +237,7 @@ def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChan
         )
 
 
-def _joined(tool: Reviewed | None, state: State) -> dict[str, Span | None]:
+def _toolsets_of(tool: Reviewed | None, state: State) -> dict[str, Span | None]:
     """Return the toolsets of a tool, each with the place that adds the tool."""
     if tool is None:
         return {}

@@ -19,7 +19,7 @@ class Direction(StrEnum):
     OTHER = "other"
 
     @property
-    def turned(self) -> Direction:
+    def reversed(self) -> Direction:
         """Return the direction of the same change below a ``not``."""
         if self is Direction.OTHER:
             return self
@@ -73,11 +73,11 @@ class SchemaChange:
     subject: str = ""
 
 
-def doubts(moved: Sequence[SchemaChange], aspect: Aspect, route: Route, message: str) -> Iterator[SchemaChange]:
+def doubts(changes: Sequence[SchemaChange], aspect: Aspect, route: Route, message: str) -> Iterator[SchemaChange]:
     """Yield the other direction of changes inside a keyword that counts matches: possible, but never certain."""
-    directions = {each.direction for each in moved}
+    directions = {each.direction for each in changes}
     for each in (Direction.NARROWER, Direction.WIDER):
-        if each.turned in directions and each not in directions:
+        if each.reversed in directions and each not in directions:
             yield SchemaChange(aspect, each, route, message, is_sure=False)
 
 
@@ -107,11 +107,11 @@ def rule(side: Side, aspect: Aspect) -> str:
     return f"CON{_HUNDREDS[side]}{NUMBERS[aspect]:02}"
 
 
-def grade(side: Side, movement: SchemaChange) -> Grade:
+def grade(side: Side, change: SchemaChange) -> Grade:
     """Return the grade of a change on this side of the contract."""
-    exception = _EXCEPTIONS.get((side, movement.aspect, movement.direction))
+    exception = _EXCEPTIONS.get((side, change.aspect, change.direction))
     if exception is not None:
         return exception
-    if movement.direction is not _BREAKS[side]:
+    if change.direction is not _BREAKS[side]:
         return "compatible"
-    return "breaking" if movement.is_sure else "warning"
+    return "breaking" if change.is_sure else "warning"

@@ -12,7 +12,7 @@ from toolc.review.contract import bounds
 from toolc.review.contract.bounds import Compare, types
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange, doubts
 from toolc.review.model.change import Route
-from toolc.review.model.schema_node import Node, is_same, list_under, map_under, place, root, short
+from toolc.review.model.schema_node import Node, is_same, label, list_under, map_under, root, shorten
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
 """Keywords with one schema. Their absence means ``true``, except for ``contains``."""
@@ -22,8 +22,8 @@ def object_changes(old: Node, new: Node, route: Route, compare: Compare) -> Iter
     """Yield the changes of properties, items and their dependencies."""
     yield from _properties(old, new, route, compare)
     yield from _required(old.schema, new.schema, route)
-    yield from _others(old, new, route, compare)
-    yield from _named(old, new, route, compare)
+    yield from _additional_properties(old, new, route, compare)
+    yield from _keyed_conditions(old, new, route, compare)
     yield from _items(old, new, route, compare)
     before, after = _without_idle_names(old), _without_idle_names(new)
     for keyword in _CONDITIONS:
@@ -38,13 +38,15 @@ def _properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterato
             yield from compare(old.inner(before[name]), new.inner(after[name]), where)
         elif name in after:
             direction = Direction.WIDER if is_closed(old.schema) else Direction.NARROWER
-            words = f"{place(where)} was added"
-            yield SchemaChange(Aspect.PROPERTY_ADDED, direction, where, words, None, after[name], is_sure=False)
+            message = f"{label(where)} was added"
+            yield SchemaChange(Aspect.PROPERTY_ADDED, direction, where, message, None, after[name], is_sure=False)
         else:
             is_refused = is_closed(new.schema)
             direction = Direction.NARROWER if is_refused else Direction.WIDER
-            words = f"{place(where)} was removed" + (", and other names are rejected" if is_refused else "")
-            yield SchemaChange(Aspect.PROPERTY_REMOVED, direction, where, words, before[name], None, is_sure=is_refused)
+            message = f"{label(where)} was removed" + (", and other names are rejected" if is_refused else "")
+            yield SchemaChange(
+                Aspect.PROPERTY_REMOVED, direction, where, message, before[name], None, is_sure=is_refused
+            )
 
 
 def is_closed(schema: JsonObject) -> bool:
@@ -58,12 +60,12 @@ def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Schema
     for name in after:
         if name not in before:
             where = (*route, "properties", name)
-            words = f"{place(where)} is now required" if name in had else f"{place(where)} was added and is required"
-            yield _requirement(Direction.NARROWER, name, route, words, before, after)
+            message = f"{label(where)} is now required" if name in had else f"{label(where)} was added and is required"
+            yield _requirement(Direction.NARROWER, name, route, message, before, after)
     for name in before:
         if name not in after:
-            words = f"{place((*route, 'properties', name))} is now optional"
-            yield _requirement(Direction.WIDER, name, route, words, before, after)
+            message = f"{label((*route, 'properties', name))} is now optional"
+            yield _requirement(Direction.WIDER, name, route, message, before, after)
 
 
 def _requirement(
@@ -72,19 +74,19 @@ def _requirement(
     return SchemaChange(Aspect.REQUIRED, direction, (*route, "required"), message, [*before], [*after], subject=name)
 
 
-def _others(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+def _additional_properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
     """Yield the changes of ``additionalProperties``: the values of properties that are not listed."""
     was, now = old.schema.get("additionalProperties"), new.schema.get("additionalProperties")
     where = (*route, "additionalProperties")
     if (was is False) != (now is False):
         direction = Direction.NARROWER if now is False else Direction.WIDER
-        words = f"{place(route)} {'no longer allows' if now is False else 'now allows'} other properties"
-        yield SchemaChange(Aspect.CLOSED, direction, where, words, was, now)
+        message = f"{label(route)} {'no longer allows' if now is False else 'now allows'} other properties"
+        yield SchemaChange(Aspect.CLOSED, direction, where, message, was, now)
     elif was is not False:
         yield from compare(old.inner(was), new.inner(now), where)
 
 
-def _named(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+def _keyed_conditions(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
     """Yield the changes of mappings of conditions.
 
     These are ``patternProperties``, ``dependentSchemas`` and ``dependentRequired``.
@@ -98,29 +100,29 @@ def _named(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sch
                 yield from compare(old.inner(was), new.inner(now), where)
                 continue
             if keyword == "patternProperties" and (_is_limited(old.schema) or _is_limited(new.schema)):
-                yield from _named_or_not(name, old.schema, new.schema, where)
+                yield from _name_pattern(name, old.schema, new.schema, where)
                 continue
             if name not in before or (name in after and _exceeds(now, was)):
-                words = f"{place(route)} has a new condition, in {keyword}"
-                yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
+                message = f"{label(route)} has a new condition, in {keyword}"
+                yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, was, now)
             if name not in after or (name in before and keyword == "dependentRequired" and _exceeds(was, now)):
-                words = f"{place(route)} has lost a condition, in {keyword}"
-                yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
+                message = f"{label(route)} has lost a condition, in {keyword}"
+                yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, was, now)
 
 
-def _named_or_not(name: str, old: JsonObject, new: JsonObject, where: Route) -> Iterator[SchemaChange]:
+def _name_pattern(name: str, old: JsonObject, new: JsonObject, where: Route) -> Iterator[SchemaChange]:
     """Yield the change of an added or removed name pattern where other names are limited.
 
     The names that match it are now subject to another rule.
     """
     was, now = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
-    words = f"{place(where[:-2])}: names that match {short(name)} now allow"
+    message = f"{label(where[:-2])}: names that match {shorten(name)} now allow"
     is_refused, was_refused = name in map_under(old, "patternProperties") and is_closed(new), is_closed(old)
     for direction, verb, is_sure in (
         (Direction.NARROWER, "fewer values", is_refused),
         (Direction.WIDER, "more values", was_refused and not is_refused),
     ):
-        yield SchemaChange(Aspect.CONDITION, direction, where, f"{words} {verb}", was, now, is_sure=is_sure)
+        yield SchemaChange(Aspect.CONDITION, direction, where, f"{message} {verb}", was, now, is_sure=is_sure)
 
 
 def _is_limited(schema: JsonObject) -> bool:
@@ -144,9 +146,9 @@ def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sch
     yield from compare(*rest, (*route, "items"))
     was, now = old.schema.get("uniqueItems") is True, new.schema.get("uniqueItems") is True
     if was != now:
-        words = f"{place(route)}: items {'must now be unique' if now else 'need no longer be unique'}"
+        message = f"{label(route)}: items {'must now be unique' if now else 'need no longer be unique'}"
         direction = Direction.NARROWER if now else Direction.WIDER
-        yield SchemaChange(Aspect.ITEMS, direction, (*route, "uniqueItems"), words, was, now)
+        yield SchemaChange(Aspect.ITEMS, direction, (*route, "uniqueItems"), message, was, now)
 
 
 def _without_idle_names(node: Node) -> Node:
@@ -162,19 +164,19 @@ def _without_idle_names(node: Node) -> Node:
 def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
     was, now = old.schema.get(keyword), new.schema.get(keyword)
     where = (*route, keyword)
-    binds = keyword == "contains"  # also if it allows any value, because one item is required
-    if keyword not in old.schema and keyword in new.schema and (binds or now is not True):
-        words = f"{place(route)} has a new condition, {keyword}"
-        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
-    elif keyword in old.schema and keyword not in new.schema and (binds or was is not True):
-        words = f"{place(route)} has lost a condition, {keyword}"
-        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
+    has_effect = keyword == "contains"  # also if it allows any value, because one item is required
+    if keyword not in old.schema and keyword in new.schema and (has_effect or now is not True):
+        message = f"{label(route)} has a new condition, {keyword}"
+        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, was, now)
+    elif keyword in old.schema and keyword not in new.schema and (has_effect or was is not True):
+        message = f"{label(route)} has lost a condition, {keyword}"
+        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, was, now)
     elif keyword in old.schema and not is_same(was, now):
-        moved = [*compare(old.inner(was), new.inner(now), where)]
-        yield from moved
+        inner_changes = [*compare(old.inner(was), new.inner(now), where)]
+        yield from inner_changes
         if keyword == "contains" and ("maxContains" in old.schema or "maxContains" in new.schema):
-            words = f"{place(route)}: other items count against maxContains"
-            yield from doubts(moved, Aspect.CONDITION, where, words)
+            message = f"{label(route)}: other items count against maxContains"
+            yield from doubts(inner_changes, Aspect.CONDITION, where, message)
 
 
 def _names(schema: JsonObject, keyword: str) -> list[str]:
@@ -187,7 +189,7 @@ def combined_changes(old: Node, new: Node, route: Route, compare: Compare) -> It
         yield from _alternatives(keyword, old, new, route, compare)
     yield from _all_of(old, new, route, compare)
     yield from _not(old, new, route, compare)
-    yield from _if(old.schema, new.schema, route)
+    yield from _conditional(old.schema, new.schema, route)
 
 
 def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
@@ -196,30 +198,30 @@ def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Com
     if bool(before) != bool(after):
         direction = Direction.NARROWER if after else Direction.WIDER
         verb = "must now match" if after else "need no longer match"
-        words = f"{place(route)} {verb} one of several schemas ({keyword})"
-        yield SchemaChange(Aspect.ALTERNATIVE, direction, where, words, before or None, after or None, is_sure=False)
+        message = f"{label(route)} {verb} one of several schemas ({keyword})"
+        yield SchemaChange(Aspect.ALTERNATIVE, direction, where, message, before or None, after or None, is_sure=False)
         return
-    moved = [*_changed(keyword, old, new, route, compare)]
-    yield from moved
+    inner_changes = [*_changed(keyword, old, new, route, compare)]
+    yield from inner_changes
     nodes = [*map(old.inner, before)], [*map(new.inner, after)]
     if keyword == "oneOf" and not all(map(_are_apart, nodes)):
-        words = f"{place(route)} may match more than one alternative (oneOf), or no longer does"
-        yield from doubts(moved, Aspect.ALTERNATIVE, where, words)
+        message = f"{label(route)} may match more than one alternative (oneOf), or no longer does"
+        yield from doubts(inner_changes, Aspect.ALTERNATIVE, where, message)
 
 
 def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
     """Yield the changes of the alternatives themselves."""
     before, after = list_under(old.schema, keyword), list_under(new.schema, keyword)
     where = (*route, keyword)
-    lost, won = _unmatched(before, after)
-    for was, now in zip(lost, won, strict=False):
+    removed, added = _unmatched(before, after)
+    for was, now in zip(removed, added, strict=False):
         yield from compare(old.inner(before[was]), new.inner(after[now]), (*where, now))
-    for index in lost[len(won) :]:
-        words = f"{place(route)} has lost an alternative ({keyword})"
-        yield SchemaChange(Aspect.ALTERNATIVE, Direction.NARROWER, (*where, index), words, before[index], None)
-    for index in won[len(lost) :]:
-        words = f"{place(route)} has a new alternative ({keyword})"
-        yield SchemaChange(Aspect.ALTERNATIVE, Direction.WIDER, (*where, index), words, None, after[index])
+    for index in removed[len(added) :]:
+        message = f"{label(route)} has lost an alternative ({keyword})"
+        yield SchemaChange(Aspect.ALTERNATIVE, Direction.NARROWER, (*where, index), message, before[index], None)
+    for index in added[len(removed) :]:
+        message = f"{label(route)} has a new alternative ({keyword})"
+        yield SchemaChange(Aspect.ALTERNATIVE, Direction.WIDER, (*where, index), message, None, after[index])
 
 
 def _are_apart(nodes: Sequence[Node]) -> bool:
@@ -243,38 +245,38 @@ def _have_other_constants(one: Node, two: Node) -> bool:
 
 def _texts(schema: JsonValue) -> frozenset[str]:
     """Return the strings that a schema allows if it lists them all; else none."""
-    listed = (schema.get("enum") or [schema.get("const")]) if isinstance(schema, dict) else []
-    found = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
-    return frozenset(found if isinstance(listed, list) and len(found) == len(listed) else ())
+    values = (schema.get("enum") or [schema.get("const")]) if isinstance(schema, dict) else []
+    strings = [each for each in values if isinstance(each, str)] if isinstance(values, list) else []
+    return frozenset(strings if isinstance(values, list) and len(strings) == len(values) else ())
 
 
 def _all_of(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
     before, after = list_under(old.schema, "allOf"), list_under(new.schema, "allOf")
-    lost, won = _unmatched(before, after)
-    for was, now in zip(lost, won, strict=False):
+    removed, added = _unmatched(before, after)
+    for was, now in zip(removed, added, strict=False):
         yield from compare(old.inner(before[was]), new.inner(after[now]), (*route, "allOf", now))
-    for index in won[len(lost) :]:
-        words = f"{place(route)} must match another schema (allOf)"
-        yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, (*route, "allOf", index), words, None, after[index])
-    for index in lost[len(won) :]:
-        words = f"{place(route)} must match one schema fewer (allOf)"
+    for index in added[len(removed) :]:
+        message = f"{label(route)} must match another schema (allOf)"
+        yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, (*route, "allOf", index), message, None, after[index])
+    for index in removed[len(added) :]:
+        message = f"{label(route)} must match one schema fewer (allOf)"
         # The alternative may have moved into the schema itself.
         yield SchemaChange(
-            Aspect.ALL_OF, Direction.WIDER, (*route, "allOf", index), words, before[index], None, is_sure=False
+            Aspect.ALL_OF, Direction.WIDER, (*route, "allOf", index), message, before[index], None, is_sure=False
         )
 
 
 def _unmatched(before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
     """Return the indices of the items that only one side has, regardless of order."""
-    won = [*range(len(after))]
-    lost: list[int] = []
+    added = [*range(len(after))]
+    removed: list[int] = []
     for index, each in enumerate(before):
-        twin = next((other for other in won if is_same(each, after[other])), None)
-        if twin is None:
-            lost.append(index)
+        match = next((other for other in added if is_same(each, after[other])), None)
+        if match is None:
+            removed.append(index)
         else:
-            won.remove(twin)
-    return lost, won
+            added.remove(match)
+    return removed, added
 
 
 def _not(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
@@ -284,34 +286,34 @@ def _not(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Schem
     where = (*route, "not")
     if "not" in old.schema and "not" in new.schema:
         for each in compare(old.inner(was), new.inner(now), where):
-            yield replace(each, direction=each.direction.turned, is_sure=False)
+            yield replace(each, direction=each.direction.reversed, is_sure=False)
         return
     direction = Direction.NARROWER if "not" in new.schema else Direction.WIDER
-    words = f"{place(route)} {'must now not' if 'not' in new.schema else 'may now'} fit a schema (not)"
-    yield SchemaChange(Aspect.CONDITION, direction, where, words, was, now)
+    message = f"{label(route)} {'must now not' if 'not' in new.schema else 'may now'} match a schema (not)"
+    yield SchemaChange(Aspect.CONDITION, direction, where, message, was, now)
 
 
-def _if(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
+def _conditional(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
     keywords = ("if", "then", "else")
     before: JsonObject = {key: old[key] for key in keywords if key in old}
     after: JsonObject = {key: new[key] for key in keywords if key in new}
-    has, had = _binds(after), _binds(before)
+    has, had = _has_effect(after), _has_effect(before)
     if is_same(before, after) or not (has or had):
         return
     where = (*route, "if")
     if has and not had:
-        words = f"{place(route)} has a new condition (if)"
-        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, None, after)
+        message = f"{label(route)} has a new condition (if)"
+        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, None, after)
     elif had and not has:
-        words = f"{place(route)} has lost a condition (if)"
-        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, words, before, None)
+        message = f"{label(route)} has lost a condition (if)"
+        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, before, None)
     else:
-        words = f"{place(route)}: a condition (if) changed"
+        message = f"{label(route)}: a condition (if) changed"
         for direction in (Direction.NARROWER, Direction.WIDER):
-            yield SchemaChange(Aspect.CONDITION, direction, where, words, before, after, is_sure=False)
+            yield SchemaChange(Aspect.CONDITION, direction, where, message, before, after, is_sure=False)
 
 
-def _binds(conditional: JsonObject) -> bool:
+def _has_effect(conditional: JsonObject) -> bool:
     return "if" in conditional and ("then" in conditional or "else" in conditional)
 
 
@@ -333,27 +335,27 @@ class _Comparison:
     def compare(self, old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
         if old.schema is new.schema or (not _refers(old.schema, new.schema) and is_same(old.schema, new.schema)):
             return
-        pair = (id(old.written), id(new.written))
+        pair = (id(old.original), id(new.original))
         if pair in self.seen:
             return
         if len(route) > MAX_DEPTH:
-            words = f"{place(route)}: something changed deeper than {MAX_DEPTH} levels"
-            yield SchemaChange(Aspect.REFERENCE, Direction.NARROWER, route, words, is_sure=False)
+            message = f"{label(route)}: something changed deeper than {MAX_DEPTH} levels"
+            yield SchemaChange(Aspect.REFERENCE, Direction.NARROWER, route, message, is_sure=False)
             return
         self.seen.add(pair)
-        yield from bounds.movements(old, new, route)
+        yield from bounds.keyword_changes(old, new, route)
         inside = [*object_changes(old, new, route, self.compare), *combined_changes(old, new, route, self.compare)]
         yield from inside
         yield from _unevaluated(old, new, route, inside)
 
 
-def _unevaluated(old: Node, new: Node, route: Route, moved: Sequence[SchemaChange]) -> Iterator[SchemaChange]:
+def _unevaluated(old: Node, new: Node, route: Route, inner_changes: Sequence[SchemaChange]) -> Iterator[SchemaChange]:
     """Yield what else may be rejected or allowed by ``unevaluatedProperties`` and ``unevaluatedItems``."""
-    looking = [each for each in moved if each.route[len(route) : len(route) + 1] != ("properties",)]
+    looking = [each for each in inner_changes if each.route[len(route) : len(route) + 1] != ("properties",)]
     for keyword in ("unevaluatedProperties", "unevaluatedItems"):
         if any(node.schema.get(keyword, True) is not True for node in (old, new)):
-            words = f"{place(route)}: other values depend on {keyword}"
-            yield from doubts(looking, Aspect.CLOSED, (*route, keyword), words)
+            message = f"{label(route)}: other values depend on {keyword}"
+            yield from doubts(looking, Aspect.CLOSED, (*route, keyword), message)
 
 
 def _refers(*schemas: JsonObject) -> bool:

@@ -64,23 +64,23 @@ BY_FORMAT: Final[dict[str, str]] = {
 }
 """Example strings for formats. Formats are not validated: the examples are for the reader of the witness."""
 
-MANY: Final = 40
+MAX_CANDIDATES: Final = 40
 """How many values are tried per schema."""
 
-_DEEP: Final = 6
-_HARD: Final = frozenset(
+_MAX_DEPTH: Final = 6
+_RESTRICTIVE: Final = frozenset(
     {"pattern", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "allOf", "anyOf", "oneOf", "not", "if"}
     | {"uniqueItems", "contains", "minProperties", "propertyNames", "patternProperties", "dependentRequired"}
 )
 """Keywords that often reject the first candidate."""
 
-_JUDGED: Final = 100
+_MAX_VALIDATED: Final = 100
 """How many values are validated to build one object or array."""
 
 
 def candidates(node: Node, other: Node | None = None, depth: int = 0) -> Iterator[JsonValue]:
     """Yield values that ``node`` probably allows, starting with those at its bounds and at those of ``other``."""
-    return islice(_values(node, other, depth), MANY)
+    return islice(_values(node, other, depth), MAX_CANDIDATES)
 
 
 def _values(node: Node, other: Node | None, depth: int) -> Iterator[JsonValue]:
@@ -92,10 +92,10 @@ def _values(node: Node, other: Node | None, depth: int) -> Iterator[JsonValue]:
         yield from list_under(schema, keyword)
     for each in (other, node):
         if each is not None:
-            yield from _edges(each.schema)
+            yield from _values_at_bounds(each.schema)
     if (form := schema.get("format")) and isinstance(form, str) and form in BY_FORMAT:
         yield BY_FORMAT[form]
-    if depth < _DEEP:
+    if depth < _MAX_DEPTH:
         for keyword in ("anyOf", "oneOf", "allOf"):
             for inner in list_under(schema, keyword):
                 yield from islice(candidates(node.inner(_merged(schema, inner)), None, depth + 1), 8)
@@ -111,12 +111,12 @@ def _merged(schema: JsonObject, inner: JsonValue) -> JsonValue:
 
 
 def _types(schema: JsonObject) -> list[str]:
-    said = schema.get("type")
-    named = [said] if isinstance(said, str) else said if isinstance(said, list) else [*BY_TYPE]
+    declared = schema.get("type")
+    named = [declared] if isinstance(declared, str) else declared if isinstance(declared, list) else [*BY_TYPE]
     return [name for name in named if isinstance(name, str)]
 
 
-def _edges(schema: JsonObject) -> Iterator[JsonValue]:
+def _values_at_bounds(schema: JsonObject) -> Iterator[JsonValue]:
     """Yield values at a schema's bounds and next to them."""
     yield from list_under(schema, "enum")
     if "const" in schema:
@@ -153,27 +153,27 @@ def least_object(node: Node, depth: int = 0) -> JsonObject | None:
     """Return an object with the required properties only; None if none can be found."""
     properties = map_under(node.schema, "properties")
     found: JsonObject = {}
-    patience = iter(range(_JUDGED))
+    attempts = iter(range(_MAX_VALIDATED))
     for name in list_under(node.schema, "required"):
-        value = _fitting(node.inner(properties.get(str(name))), depth + 1, patience)
+        value = _first_valid(node.inner(properties.get(str(name))), depth + 1, attempts)
         if value is _NONE:
             return None
         found[str(name)] = value
     return found
 
 
-def _fitting(node: Node, depth: int, patience: Iterator[int]) -> JsonValue:
+def _first_valid(node: Node, depth: int, attempts: Iterator[int]) -> JsonValue:
     """Return the first value that the schema allows, else the first that it probably allows; ``_NONE`` without any.
 
-    ``patience`` is exhausted after as many values as may be validated.
+    ``attempts`` has one item per value that may be validated.
     """
     tried = candidates(node, None, depth)
     first = next(tried, _NONE)
-    if first is _NONE or _HARD.isdisjoint(node.schema):
+    if first is _NONE or _RESTRICTIVE.isdisjoint(node.schema):
         return first
     # A schema without references is validated alone: whole schemas are large.
     root = node.root if "'$ref'" in repr(node.schema) else node.schema
-    for value, _ in zip(chain([first], tried), patience, strict=False):
+    for value, _ in zip(chain([first], tried), attempts, strict=False):
         if not validation_errors(root, value, at=node.schema):
             return value
     return first
@@ -186,10 +186,10 @@ def _arrays(node: Node, depth: int) -> Iterator[JsonValue]:
     schema = node.schema
     if "array" not in _types(schema):
         return
-    patience = iter(range(_JUDGED))
-    first = [_fitting(node.inner(each), depth + 1, patience) for each in list_under(schema, "prefixItems")]
+    attempts = iter(range(_MAX_VALIDATED))
+    first = [_first_valid(node.inner(each), depth + 1, attempts) for each in list_under(schema, "prefixItems")]
     item = node.inner(schema.get("items"))
-    fitting = _fitting(item, depth + 1, patience)
+    fitting = _first_valid(item, depth + 1, attempts)
     others = (each for each in candidates(item, None, depth + 1) if not is_same(each, fitting))
     items = [] if fitting is _NONE else [fitting, *islice(others, 3)]
     for size in dict.fromkeys([*_sizes(schema), 0, 1, 2]):
@@ -207,16 +207,16 @@ def _sizes(schema: JsonObject) -> Iterator[int]:
             yield from (size, size + 1)
 
 
-TRIES: Final = 300
+MAX_TRIES: Final = 300
 """How many values are validated before the search stops."""
 
-EFFORT: Final = 60_000
+MAX_PARTS: Final = 60_000
 """How many parts of values are validated for all changes of one schema.
 
 A schema of a thousand required properties has a thousand changes, each with a call of a thousand parts.
 """
 
-NOT_FOUND: Final = f"none was found among the {TRIES} values tried; read the schemas"
+NOT_FOUND: Final = f"none was found among the {MAX_TRIES} values tried; read the schemas"
 TOO_MANY: Final = "too many changes of this schema have one to be searched for; read the schemas"
 UNRESOLVED: Final = "a schema refers to one that is not there"
 
@@ -225,7 +225,7 @@ UNRESOLVED: Final = "a schema refers to one that is not there"
 class EvaluationBudget:
     """How much may still be validated for the changes of one schema."""
 
-    left: int = EFFORT
+    left: int = MAX_PARTS
 
     def spend(self, value: JsonValue) -> bool:
         """Return whether the value may be validated too, and subtract its cost."""
@@ -239,25 +239,25 @@ def _parts(value: JsonValue) -> int:
 
 
 def witness(
-    accepts: JsonObject, refuses: JsonObject, movement: SchemaChange, effort: EvaluationBudget | None = None
+    accepts: JsonObject, refuses: JsonObject, change: SchemaChange, budget: EvaluationBudget | None = None
 ) -> Counterexample | str:
-    """Return a value that ``accepts`` allows and ``refuses`` does not, near ``movement``; else the reason for none.
+    """Return a value that ``accepts`` allows and ``refuses`` does not, near ``change``; else the reason for none.
 
-    A value that is rejected because of the change is preferred to one rejected for another reason. ``effort`` is
+    A value that is rejected because of the change is preferred to one rejected for another reason. ``budget`` is
     shared by several changes of the same schemas; without it, this change has its own budget.
     """
     other = None
-    effort = effort or EvaluationBudget()
-    if effort.left < 0:
+    budget = budget or EvaluationBudget()
+    if budget.left < 0:
         return TOO_MANY
     try:
-        for value in islice(_tries(root(accepts), root(refuses), movement.route), TRIES):
-            if not effort.spend(value):
+        for value in islice(_whole_values(root(accepts), root(refuses), change.route), MAX_TRIES):
+            if not budget.spend(value):
                 return other or TOO_MANY
             if validation_errors(accepts, value):
                 continue
             for wrong in validation_errors(refuses, value):
-                if tuple(wrong.absolute_schema_path) == movement.route:
+                if tuple(wrong.absolute_schema_path) == change.route:
                     return Counterexample(value, wrong.message[:200])
                 other = other or Counterexample(value, wrong.message[:200])
     except UnresolvableError:
@@ -265,20 +265,20 @@ def witness(
     return other or NOT_FOUND
 
 
-def _tries(accepts: Node, refuses: Node, route: Route) -> Iterator[JsonValue]:
+def _whole_values(accepts: Node, refuses: Node, route: Route) -> Iterator[JsonValue]:
     """Yield whole values: the smallest one with the difference at its place, then any others."""
-    path, one, two = _followed(accepts, refuses, route)
-    around = _around(accepts, path)
-    yield from map(around, _inner(one, two))
+    path, one, two = _follow_route(accepts, refuses, route)
+    around = _embedder(accepts, path)
+    yield from map(around, _inner_values(one, two))
     yield from candidates(accepts, refuses)
 
 
-def _inner(one: Node, two: Node) -> Iterator[JsonValue]:
+def _inner_values(one: Node, two: Node) -> Iterator[JsonValue]:
     yield from candidates(one, two)
     yield from candidates(two, one)
 
 
-def _followed(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str | int, ...], Node, Node]:
+def _follow_route(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str | int, ...], Node, Node]:
     """Return the path in a value that a schema's route describes, and the two schemas at its end."""
     path: list[str | int] = []
     steps = [*route]
@@ -286,7 +286,7 @@ def _followed(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str | i
         step = steps.pop(0)
         if step == "properties" and steps:
             name = str(steps.pop(0))
-            if not _has(accepts, refuses, "properties", name):
+            if not _has_key(accepts, refuses, "properties", name):
                 break
             path.append(name)
             accepts, refuses = _property(accepts, name), _property(refuses, name)
@@ -302,7 +302,7 @@ def _followed(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str | i
     return tuple(path), accepts, refuses
 
 
-def _has(accepts: Node, refuses: Node, keyword: str, name: str) -> bool:
+def _has_key(accepts: Node, refuses: Node, keyword: str, name: str) -> bool:
     return any(name in map_under(node.schema, keyword) for node in (accepts, refuses))
 
 
@@ -311,15 +311,15 @@ def _property(node: Node, name: str) -> Node:
     return node.inner(properties[name] if name in properties else node.schema.get("additionalProperties"))
 
 
-def _around(node: Node, path: tuple[str | int, ...]) -> Callable[[JsonValue], JsonValue]:
+def _embedder(node: Node, path: tuple[str | int, ...]) -> Callable[[JsonValue], JsonValue]:
     """Return a function that puts a value at ``path`` into the smallest value that has this path."""
     if not path:
         return lambda inner: inner
     step, rest = path[0], path[1:]
     if isinstance(step, int):
-        item = _around(node.inner(node.schema.get("items")), rest)
+        item = _embedder(node.inner(node.schema.get("items")), rest)
         least = node.schema.get("minItems")
         size = max(1, min(least if isinstance(least, int) else 1, 100))
         return lambda inner: [item(inner)] * size
-    member, least_one = _around(_property(node, step), rest), least_object(node) or {}
+    member, least_one = _embedder(_property(node, step), rest), least_object(node) or {}
     return lambda inner: least_one | {step: member(inner)}

@@ -12,11 +12,11 @@ from typing import Final, Literal, TypeAlias
 from toolc.model.registry_file import digests
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.review.model.state import Reviewed, State
-from toolc.review.model.text_diff import MOST_EQUAL, equal_pairs
+from toolc.review.model.text_diff import MAX_EQUAL_PAIRS, equal_pairs
 
 Status: TypeAlias = Literal["added", "removed", "renamed", "kept"]
 
-ALIKE: Final = 0.8
+MIN_SIMILARITY: Final = 0.8
 """The least ratio of ``difflib`` over words at which two descriptions are treated as the same tool's."""
 
 _CANDIDATES: Final = 5
@@ -35,7 +35,7 @@ class ToolPair:
     status: Status
     old: Reviewed | None
     new: Reviewed | None
-    why: str = ""
+    reason: str = ""
 
     @property
     def name(self) -> str:
@@ -47,42 +47,42 @@ class ToolPair:
 
 def pairs(old: State, new: State) -> tuple[ToolPair, ...]:
     """Return every tool of both states, sorted by name."""
-    gone = {name: tool for name, tool in old.tools.items() if name not in new.tools}
-    come = {name: tool for name, tool in new.tools.items() if name not in old.tools}
+    disappeared = {name: tool for name, tool in old.tools.items() if name not in new.tools}
+    appeared = {name: tool for name, tool in new.tools.items() if name not in old.tools}
     found = [ToolPair("kept", old.tools[name], tool) for name, tool in new.tools.items() if name in old.tools]
-    for before, after, why in _renamed(gone, come, old, new):
-        found.append(ToolPair("renamed", gone.pop(before), come.pop(after), why))
-    found += [ToolPair("removed", tool, None) for tool in gone.values()]
-    found += [ToolPair("added", None, tool) for tool in come.values()]
+    for before, after, reason in _renamed(disappeared, appeared, old, new):
+        found.append(ToolPair("renamed", disappeared.pop(before), appeared.pop(after), reason))
+    found += [ToolPair("removed", tool, None) for tool in disappeared.values()]
+    found += [ToolPair("added", None, tool) for tool in appeared.values()]
     return tuple(sorted(found, key=lambda pair: pair.name))
 
 
 def _renamed(
-    gone: Mapping[str, Reviewed], come: Mapping[str, Reviewed], old: State, new: State
+    disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed], old: State, new: State
 ) -> Iterator[tuple[str, str, str]]:
     """Yield old names, new names and reasons: by alias, by effect, then by description."""
-    rest, free = dict(sorted(gone.items())), dict(sorted(come.items()))
-    for step in (_by_alias(rest, free), _by_effect(rest, free, old, new), _by_description(rest, free)):
-        for before, after, why in step:
-            if before in rest and after in free:
-                del rest[before], free[after]
-                yield before, after, why
+    rest, unmatched = dict(sorted(disappeared.items())), dict(sorted(appeared.items()))
+    for step in (_by_alias(rest, unmatched), _by_effect(rest, unmatched, old, new), _by_description(rest, unmatched)):
+        for before, after, reason in step:
+            if before in rest and after in unmatched:
+                del rest[before], unmatched[after]
+                yield before, after, reason
 
 
-def _by_alias(gone: Mapping[str, Reviewed], come: Mapping[str, Reviewed]) -> Iterator[tuple[str, str, str]]:
-    for name, tool in [*come.items()]:
+def _by_alias(disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed]) -> Iterator[tuple[str, str, str]]:
+    for name, tool in [*appeared.items()]:
         for alias in tool.spec.aliases:
-            if alias in gone:
+            if alias in disappeared:
                 yield alias, name, "the old name is an alias"
 
 
 def _by_effect(
-    gone: Mapping[str, Reviewed], come: Mapping[str, Reviewed], old: State, new: State
+    disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed], old: State, new: State
 ) -> Iterator[tuple[str, str, str]]:
     effects: defaultdict[str, list[str]] = defaultdict(list)
-    for name in gone:
+    for name in disappeared:
         effects[_effect(old, name)].append(name)
-    for name in [*come]:
+    for name in [*appeared]:
         effect = _effect(new, name)
         for before in effects.get(effect, ())[:1]:
             effects[effect].remove(before)
@@ -97,26 +97,32 @@ def _effect(state: State, name: str) -> str:
     return digests(replace(tool, backend=replace(tool.backend, tool=name)), state.by_name).effect
 
 
-def _by_description(gone: Mapping[str, Reviewed], come: Mapping[str, Reviewed]) -> Iterator[tuple[str, str, str]]:
-    words = {name: _words(tool) for name, tool in gone.items()}
-    having: defaultdict[str, list[str]] = defaultdict(list)
+def _by_description(
+    disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed]
+) -> Iterator[tuple[str, str, str]]:
+    words = {name: _words(tool) for name, tool in disappeared.items()}
+    tools_by_word: defaultdict[str, list[str]] = defaultdict(list)
     for name, each in words.items():
         for word in dict.fromkeys(each):
-            having[word].append(name)
-    for name, tool in [*come.items()]:
-        mine = _words(tool)
-        likely = ((_ratio(words[other], mine), other) for other in _likely(mine, having) if other in gone)
-        ratio, other = max(likely, default=(0.0, ""))
-        if ratio >= ALIKE:
+            tools_by_word[word].append(name)
+    for name, tool in [*appeared.items()]:
+        own_words = _words(tool)
+        candidates = (
+            (_ratio(words[other], own_words), other)
+            for other in _candidates(own_words, tools_by_word)
+            if other in disappeared
+        )
+        ratio, other = max(candidates, default=(0.0, ""))
+        if ratio >= MIN_SIMILARITY:
             yield other, name, f"the descriptions are {ratio:.0%} alike"
 
 
-def _likely(words: Iterable[str], having: Mapping[str, list[str]]) -> list[str]:
+def _candidates(words: Iterable[str], tools_by_word: Mapping[str, list[str]]) -> list[str]:
     """Return those that share most words with ``words``.
 
     Frequent words are skipped: they would make it quadratic.
     """
-    shared = Counter(name for word in dict.fromkeys(words) for name in having.get(word, ())[: 10 * _CANDIDATES])
+    shared = Counter(name for word in dict.fromkeys(words) for name in tools_by_word.get(word, ())[: 10 * _CANDIDATES])
     return [name for name, _ in sorted(shared.items(), key=lambda each: (-each[1], each[0]))[:_CANDIDATES]]
 
 
@@ -124,7 +130,7 @@ def _ratio(old: list[str], new: list[str]) -> float:
     if not old or not new:
         return 0.0
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    return matcher.ratio() if equal_pairs(old, new) <= MOST_EQUAL else matcher.quick_ratio()
+    return matcher.ratio() if equal_pairs(old, new) <= MAX_EQUAL_PAIRS else matcher.quick_ratio()
 
 
 def _words(tool: Reviewed) -> list[str]:

@@ -23,19 +23,19 @@ class Node:
 
     root: JsonObject
     schema: JsonObject
-    written: JsonValue = None
+    original: JsonValue = None
 
     def inner(self, schema: JsonValue) -> Node:
         """Return the node of a subschema; ``true`` and an absent schema (None) allow anything."""
-        return replace(self, schema=_followed(self.root, schema), written=schema)
+        return replace(self, schema=_resolve_references(self.root, schema), original=schema)
 
 
 def root(schema: JsonObject) -> Node:
     """Return the node of a whole schema."""
-    return Node(schema, _followed(schema, schema), schema)
+    return Node(schema, _resolve_references(schema, schema), schema)
 
 
-def _followed(root: JsonObject, schema: JsonValue) -> JsonObject:
+def _resolve_references(root: JsonObject, schema: JsonValue) -> JsonObject:
     """Return a schema as a mapping, with the referenced schema merged in if ``$ref`` has no sibling keywords."""
     seen: set[str] = set()
     while isinstance(schema, dict):
@@ -48,12 +48,12 @@ def _followed(root: JsonObject, schema: JsonValue) -> JsonObject:
         if target is None:
             return schema
         if rest.keys() - {"description", "title", "default", "examples", "deprecated"} and isinstance(target, dict):
-            return rest | {"allOf": [*_listed(rest.get("allOf")), target]}
+            return rest | {"allOf": [*_as_list(rest.get("allOf")), target]}
         schema = target | rest if isinstance(target, dict) else target
     return NOTHING if schema is False else ANYTHING
 
 
-def _listed(value: JsonValue) -> list[JsonValue]:
+def _as_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
@@ -61,7 +61,7 @@ def _at(root: JsonObject, pointer: str) -> JsonValue:
     """Return the value at a JSON pointer or an anchor within ``root``; None if there is none."""
     fragment = unquote(pointer.removeprefix("#"))
     if fragment and not fragment.startswith("/"):
-        return _anchored(root, fragment)
+        return _find_anchor(root, fragment)
     found: JsonValue = root
     for step in fragment.split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
@@ -74,12 +74,12 @@ def _at(root: JsonObject, pointer: str) -> JsonValue:
     return found
 
 
-def _anchored(value: JsonValue, name: str) -> JsonValue:
+def _find_anchor(value: JsonValue, name: str) -> JsonValue:
     """Return the schema anywhere in ``value`` whose ``$anchor`` is ``name``; None if there is none."""
     if isinstance(value, dict) and name in (value.get("$anchor"), value.get("$dynamicAnchor")):
         return value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for each in inner if (found := _anchored(each, name)) is not None), None)
+    return next((found for each in inner if (found := _find_anchor(each, name)) is not None), None)
 
 
 def is_same(old: JsonValue, new: JsonValue) -> bool:
@@ -105,24 +105,24 @@ def map_under(schema: JsonObject, keyword: str) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def listed(values: list[JsonValue]) -> str:
+def join_values(values: list[JsonValue]) -> str:
     """Return values as short text: ``"a", "b" and 3 more``."""
-    texts = [short(value) for value in values[:3]]
+    texts = [shorten(value) for value in values[:3]]
     return ", ".join(texts) + (f" and {len(values) - 3} more" if len(values) > 3 else "")
 
 
-def short(value: JsonValue) -> str:
+def shorten(value: JsonValue) -> str:
     """Return a value as JSON, shortened in the middle if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 20]}...{text[-17:]}"
 
 
-def whole(value: JsonValue) -> str | None:
+def to_json_text(value: JsonValue) -> str | None:
     """Return all of a value as JSON with sorted keys; None for None. Never shortened: fingerprints depend on it."""
     return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def place(route: Route) -> str:
+def label(route: Route) -> str:
     """Describe the place in a value that a route leads to: ``'path'``, ``items of 'paths'``, ``the value``."""
     names = [str(name) for key, name in pairwise(route) if key == "properties"]
     return f"'{'.'.join(names)}'" if names else "the value"

@@ -12,7 +12,7 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import SURFACE
 from toolc.review.model.change import Kind, Route, ToolChange
-from toolc.review.model.schema_node import is_same, whole
+from toolc.review.model.schema_node import is_same, to_json_text
 from toolc.review.model.state import Reviewed
 
 
@@ -25,7 +25,7 @@ class Part:
     after: JsonValue
 
 
-def differing(old: Reviewed, new: Reviewed, fields: Sequence[str]) -> Iterator[Part]:
+def changed_parts(old: Reviewed, new: Reviewed, fields: Sequence[str]) -> Iterator[Part]:
     """Yield the smallest parts of ``fields`` that differ. Lists are compared as a whole."""
     for name in fields:
         yield from _parts(old.stored[name], new.stored[name], (name,))
@@ -44,36 +44,36 @@ def _parts(old: JsonValue, new: JsonValue, route: Route) -> Iterator[Part]:
 def leaves(tool: Reviewed, fields: Sequence[str]) -> Iterator[tuple[Route, JsonValue]]:
     """Yield every value in ``fields`` with its route in the stored tool."""
     for name in fields:
-        yield from _maps(tool.stored[name], (name,))
+        yield from _values(tool.stored[name], (name,))
 
 
-def _maps(value: JsonValue, route: Route) -> Iterator[tuple[Route, JsonValue]]:
+def _values(value: JsonValue, route: Route) -> Iterator[tuple[Route, JsonValue]]:
     if isinstance(value, dict):
         yield route, value
         for key, each in value.items():
-            yield from _maps(each, (*route, key))
+            yield from _values(each, (*route, key))
     elif isinstance(value, list):
         for index, each in enumerate(value):
-            yield from _maps(each, (*route, index))
+            yield from _values(each, (*route, index))
 
 
-def written(value: JsonValue) -> JsonValue:
+def as_in_spec(value: JsonValue) -> JsonValue:
     """Return a stored value with its templates as a spec writes them: ``{{ name.key | filter }}``."""
     if isinstance(value, dict):
-        return _placeholder(value) or {key: written(each) for key, each in value.items()}
+        return _placeholder(value) or {key: as_in_spec(each) for key, each in value.items()}
     if not isinstance(value, list):
         return value
     if any(isinstance(part, dict) and _placeholder(part) for part in value):
-        return "".join(part if isinstance(part, str) else str(written(part)) for part in value)
-    return [written(each) for each in value]
+        return "".join(part if isinstance(part, str) else str(as_in_spec(part)) for part in value)
+    return [as_in_spec(each) for each in value]
 
 
 def _placeholder(value: JsonObject) -> str:
     """Return a stored placeholder as a spec writes it; empty for any other mapping."""
     match value:
         case {"name": str() as name, "keys": list() as keys, "filters": list() as filters} if len(value) == 3:
-            words = [".".join(map(str, (name, *keys))), *map(_filter, filters)]
-            return f"{{{{ {' | '.join(words)} }}}}"
+            word_diff = [".".join(map(str, (name, *keys))), *map(_filter, filters)]
+            return f"{{{{ {' | '.join(word_diff)} }}}}"
         case _:
             return ""
 
@@ -87,7 +87,7 @@ def _filter(value: JsonValue) -> str:
 RULE: Final = "SUR01"
 
 _TOKEN: Final = re.compile(r"\s+|\w+|[^\w\s]")
-MOST_EQUAL: Final = 100_000
+MAX_EQUAL_PAIRS: Final = 100_000
 """How many pairs of equal tokens two texts may have to be compared.
 
 ``difflib`` takes about that number squared in the worst case: a text that repeats one word a thousand times would
@@ -95,42 +95,42 @@ take minutes.
 """
 
 
-def rest(old: Reviewed, new: Reviewed, told: Sequence[ToolChange]) -> Iterator[ToolChange]:
+def remaining_surface_changes(old: Reviewed, new: Reviewed, reported: Sequence[ToolChange]) -> Iterator[ToolChange]:
     """Yield a change for each part of what a model sees that differs and that no change of ``told`` covers."""
-    places = [(change.kind, _stored(change.path)) for change in told]
-    for part in differing(old, new, SURFACE):
-        if part.route == ("name",) or any(_is_about(*place, part) for place in places):
+    places = [(change.kind, _stored_route(change.path)) for change in reported]
+    for part in changed_parts(old, new, SURFACE):
+        if part.route == ("name",) or any(_is_covered(*place, part) for place in places):
             continue
         route = ("result", "schema", *part.route[1:]) if part.route[0] == "result_schema" else part.route
         yield ToolChange(
             kind="surface",
             rule=RULE,
             grade="low",
-            message=f"the definition for the model changed at {shown(route)}",
+            message=f"the definition for the model changed at {format_route(route)}",
             path=route,
-            before=whole(part.before),
-            after=whole(part.after),
+            before=to_json_text(part.before),
+            after=to_json_text(part.after),
             old=old.span(*route),
             new=new.span(*route),
         )
 
 
-def _stored(route: Route) -> Route:
+def _stored_route(route: Route) -> Route:
     """Convert a route of the spec to the route in the stored tool."""
     return ("result_schema", *route[2:]) if route[:2] == ("result", "schema") else route
 
 
-def _is_about(kind: Kind, told: Route, part: Part) -> bool:
+def _is_covered(kind: Kind, reported: Route, part: Part) -> bool:
     """Return whether a change explains the difference: it is at the same place, around it, or inside it.
 
     A change of one text inside does not explain the keys around it.
     """
     route = part.route
-    if kind == "surface" and len(told) > len(route) and not (_is_text(part.before) and _is_text(part.after)):
+    if kind == "surface" and len(reported) > len(route) and not (_is_text(part.before) and _is_text(part.after)):
         return False
-    if kind == "contract" and route[-1] == "required" and told[: len(route)] == (*route[:-1], "properties"):
+    if kind == "contract" and route[-1] == "required" and reported[: len(route)] == (*route[:-1], "properties"):
         return True  # an added or removed property is reported at its own place
-    return bool(told) and (told[: len(route)] == route or route[: len(told)] == told)
+    return bool(reported) and (reported[: len(route)] == route or route[: len(reported)] == reported)
 
 
 def _is_text(value: JsonValue) -> bool:
@@ -154,7 +154,7 @@ def _texts(value: JsonValue, route: Route) -> Iterator[tuple[Route, str]]:
             yield from _texts(each, (*route, index))
 
 
-def shown(route: Route) -> str:
+def format_route(route: Route) -> str:
     """Return a route as text: ``parameters.properties.path.description``, ``examples[0].city``."""
     text = ""
     for step in route:
@@ -162,10 +162,10 @@ def shown(route: Route) -> str:
     return text
 
 
-def words(before: str, after: str) -> tuple[tuple[str, str], ...]:
+def word_diff(before: str, after: str) -> tuple[tuple[str, str], ...]:
     """Return the two texts as one list of common (`` ``), removed (``-``) and added (``+``) pieces, in order."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
-    if equal_pairs(old, new) > MOST_EQUAL:
+    if equal_pairs(old, new) > MAX_EQUAL_PAIRS:
         return (("-", before), ("+", after))
     pieces: list[tuple[str, str]] = []
     for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -33,7 +33,9 @@ def json_report(difference: Difference) -> str:
 
 def _tool(tool: ToolDifference) -> JsonObject:
     pair = tool.pair
-    renamed: JsonObject = {"from": pair.old.spec.name, "why": pair.why} if pair.status == "renamed" and pair.old else {}
+    renamed: JsonObject = (
+        {"from": pair.old.spec.name, "why": pair.reason} if pair.status == "renamed" and pair.old else {}
+    )
     status = "changed" if pair.status == "kept" else pair.status
     changes: list[JsonValue] = [_change(tool.name, change) for change in tool.changes]
     before, after = cost(pair)

@@ -13,7 +13,7 @@ from toolc.reporters.text import printable
 from toolc.review.compare import Difference, ToolDifference
 from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
 from toolc.review.model.pairing import ToolPair
-from toolc.review.model.text_diff import words
+from toolc.review.model.text_diff import word_diff
 from toolc.review.summary import cost, summary
 
 __all__ = ["report"]
@@ -22,21 +22,21 @@ SHARED: Final = "all specs"
 """The heading of changes that concern no single tool."""
 
 _STATUS: Final = {"added": "added", "removed": "removed", "kept": "changed"}
-_MOST_LINES: Final = 60
-_LONGEST_LINE: Final = 300
-_LONGEST: Final = 300
+_MAX_LINES: Final = 60
+_MAX_LINE_LENGTH: Final = 300
+_MAX_EXCERPT: Final = 300
 _CONTEXT: Final = 40
-_MOST_COMPARED: Final = 4_000_000
+_MAX_COMPARISONS: Final = 4_000_000
 """Lines of one text times those of the other, beyond which a comparison would take too long."""
 
 
 def status(pair: ToolPair) -> str:
     """Return how a tool changed as text, with its cost in tokens if that changed."""
-    words = _STATUS.get(pair.status, "")
+    word_diff = _STATUS.get(pair.status, "")
     if pair.status == "renamed" and pair.old is not None:
-        words = f"probably renamed from {pair.old.spec.name} ({pair.why})"
+        word_diff = f"probably renamed from {pair.old.spec.name} ({pair.reason})"
     before, after = cost(pair)
-    return words if before == after else f"{words}, about {before} tokens before, {after} after"
+    return word_diff if before == after else f"{word_diff}, about {before} tokens before, {after} after"
 
 
 def unified(change: ToolChange) -> Iterator[str]:
@@ -49,36 +49,36 @@ def unified(change: ToolChange) -> Iterator[str]:
         old, new = _from_difference(old[0], new[0])
     lines = [*_compared(old, new)] if len(old) + len(new) > 2 else []
     lines = lines or [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
-    for line in lines[:_MOST_LINES]:
-        yield _plain(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}...")
-    if len(lines) > _MOST_LINES:
-        yield f"({len(lines) - _MOST_LINES} more lines)"
+    for line in lines[:_MAX_LINES]:
+        yield _escape_unprintable(line if len(line) <= _MAX_LINE_LENGTH else f"{line[:_MAX_LINE_LENGTH]}...")
+    if len(lines) > _MAX_LINES:
+        yield f"({len(lines) - _MAX_LINES} more lines)"
 
 
 def _from_difference(old: str, new: str) -> tuple[list[str], list[str]]:
     """Return the parts of two long lines that begin a little before their first difference."""
-    same = _alike(old, new)
-    if max(len(old), len(new)) <= _LONGEST_LINE or same <= _CONTEXT:
+    common = _common_length(old, new)
+    if max(len(old), len(new)) <= _MAX_LINE_LENGTH or common <= _CONTEXT:
         return [old], [new]
-    return [f"...{old[same - _CONTEXT :]}"], [f"...{new[same - _CONTEXT :]}"]
+    return [f"...{old[common - _CONTEXT :]}"], [f"...{new[common - _CONTEXT :]}"]
 
 
-def _alike(old: Sequence[str], new: Sequence[str]) -> int:
+def _common_length(old: Sequence[str], new: Sequence[str]) -> int:
     """Return how many of the first characters, or lines, both have in common."""
     return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(old, new, strict=False)))
 
 
 def _compared(old: list[str], new: list[str]) -> Iterator[str]:
     """Yield the hunks of two texts; for very long texts the part from the first to the last difference."""
-    if len(old) * len(new) <= _MOST_COMPARED:
+    if len(old) * len(new) <= _MAX_COMPARISONS:
         yield from [*difflib.unified_diff(old, new, lineterm="", n=1)][2:]
         return
-    first = _alike(old, new)
-    last = _alike(old[first:][::-1], new[first:][::-1])
-    gone, come = old[first : len(old) - last], new[first : len(new) - last]
-    yield f"@@ -{first + 1},{len(gone)} +{first + 1},{len(come)} @@"
-    shown = _MOST_LINES // 2 - 2
-    for sign, lines in (("-", gone), ("+", come)):
+    first = _common_length(old, new)
+    last = _common_length(old[first:][::-1], new[first:][::-1])
+    removed, added = old[first : len(old) - last], new[first : len(new) - last]
+    yield f"@@ -{first + 1},{len(removed)} +{first + 1},{len(added)} @@"
+    shown = _MAX_LINES // 2 - 2
+    for sign, lines in (("-", removed), ("+", added)):
         yield from (f"{sign}{line}" for line in lines[:shown])
         if len(lines) > shown:
             yield f"({len(lines) - shown} more lines)"
@@ -87,17 +87,19 @@ def _compared(old: list[str], new: list[str]) -> Iterator[str]:
 def worded(change: ToolChange) -> str:
     """Return both texts of a surface change as one line, with removed and added text marked."""
     marks = {" ": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
-    pieces = words(change.before or "", change.after or "")
-    return "".join(f"{marks[sign][0]}{_plain(' '.join(piece.splitlines()))}{marks[sign][1]}" for sign, piece in pieces)
+    pieces = word_diff(change.before or "", change.after or "")
+    return "".join(
+        f"{marks[sign][0]}{_escape_unprintable(' '.join(piece.splitlines()))}{marks[sign][1]}" for sign, piece in pieces
+    )
 
 
 def excerpt(value: JsonValue) -> str:
     """Return a value as JSON, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}..."
 
 
-def _plain(text: str) -> str:
+def _escape_unprintable(text: str) -> str:
     return "".join(each if each.isprintable() or each == "\t" else f"\\u{ord(each):04x}" for each in text)
 
 
@@ -121,14 +123,14 @@ def report(difference: Difference, *, color: bool = False) -> str:
 
 def _shared(difference: Difference, *, color: bool) -> Iterator[str]:
     if difference.shared:
-        yield f"{_in(_BOLD, SHARED, color=color)}:"
+        yield f"{_colored(_BOLD, SHARED, color=color)}:"
         for change in sorted(difference.shared, key=lambda each: GRADES.index(each.grade)):
             yield from _change("", change, color=color)
         yield ""
 
 
 def _tool(tool: ToolDifference, *, color: bool) -> Iterator[str]:
-    yield f"{_in(_BOLD, tool.name, color=color)}: {printable(status(tool.pair))}"
+    yield f"{_colored(_BOLD, tool.name, color=color)}: {printable(status(tool.pair))}"
     for change in sorted(tool.changes, key=lambda each: GRADES.index(each.grade)):
         yield from _change(tool.name, change, color=color)
     yield ""
@@ -136,18 +138,18 @@ def _tool(tool: ToolDifference, *, color: bool) -> Iterator[str]:
 
 def _change(tool: str, change: ToolChange, *, color: bool) -> Iterator[str]:
     where = change.new or change.old
-    grade = _in(_COLORS.get(change.grade, ""), f"{change.grade} {change.rule}", color=color)
+    grade = _colored(_COLORS.get(change.grade, ""), f"{change.grade} {change.rule}", color=color)
     cause = f", through {printable(change.cause)}" if change.cause else ""
     yield f"  {grade}: {printable(change.message)}{cause} [{fingerprint(tool, change)}]"
     if where:
         before = f", before at {printable(str(change.old))}" if change.new and change.old else ""
         yield f"    at {printable(str(where))}{before}"
     if change.kind == "surface" and change.before and change.after:
-        yield f"    {_worded(change.before, change.after, color=color)}"
+        yield f"    {_format_words(change.before, change.after, color=color)}"
     else:
         signs = {"-": _RED, "+": _GREEN, "@": _YELLOW}
         for line in unified(change):
-            yield f"    {_in(signs.get(line[:1], ''), line, color=color)}"
+            yield f"    {_colored(signs.get(line[:1], ''), line, color=color)}"
     if change.witness:
         yield f"    witness: {printable(excerpt(change.witness.value))}: {printable(change.witness.refusal)}"
     elif change.no_witness:
@@ -156,12 +158,12 @@ def _change(tool: str, change: ToolChange, *, color: bool) -> Iterator[str]:
         yield f"    to be approved by: {printable(', '.join(change.approvers))}"
 
 
-def _in(start: str, text: str, *, color: bool) -> str:
+def _colored(start: str, text: str, *, color: bool) -> str:
     return f"{start}{text}{_RESET}" if color and start and text else text
 
 
-def _worded(before: str, after: str, *, color: bool) -> str:
+def _format_words(before: str, after: str, *, color: bool) -> str:
     """Return one text on one line, with removed and added text marked."""
     marks = {" ": ("", "", ""), "-": ("[-", "-]", _RED), "+": ("{+", "+}", _GREEN)}
-    pieces = [(marks[sign], " ".join(printable(piece).split("\n"))) for sign, piece in words(before, after)]
-    return "".join(_in(start, f"{left}{piece}{right}", color=color) for (left, right, start), piece in pieces)
+    pieces = [(marks[sign], " ".join(printable(piece).split("\n"))) for sign, piece in word_diff(before, after)]
+    return "".join(_colored(start, f"{left}{piece}{right}", color=color) for (left, right, start), piece in pieces)

@@ -10,9 +10,9 @@ from toolc.model.call_graph import called_tools
 from toolc.model.spec.code_backends import File, PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.tool import EFFECT, ToolSpec
 from toolc.review.model.change import Grade, Route, ToolChange
-from toolc.review.model.schema_node import whole
+from toolc.review.model.schema_node import to_json_text
 from toolc.review.model.state import State
-from toolc.review.model.text_diff import Part, differing, shown, written
+from toolc.review.model.text_diff import Part, as_in_spec, changed_parts, format_route
 from toolc.review.risk.base import Sides, risk_rule
 
 DEPENDENCY: Final = "RSK12"
@@ -37,8 +37,8 @@ def _files(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolChange]:
             continue
         grade: Grade = "low" if _is_same_program(path, old, new) else "high"
         verb = "was added" if old is None else "was removed" if new is None else "changed"
-        words = f"the program {path} {verb}" + (" in comments and layout only" if grade == "low" else "")
-        yield sides.risk("RSK07", grade, words, ("backend", now.backend.tag), old, new, subject=path)
+        message = f"the program {path} {verb}" + (" in comments and layout only" if grade == "low" else "")
+        yield sides.risk("RSK07", grade, message, ("backend", now.backend.tag), old, new, subject=path)
 
 
 def programs(tool: ToolSpec) -> dict[str, str]:
@@ -69,9 +69,9 @@ def _requirements(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolCh
     before, after = _packages(was), _packages(now)
     if before == after:
         return
-    words = "the packages of the tool changed"
+    message = "the packages of the tool changed"
     route = ("backend", "python", "requirements")
-    yield sides.risk(DEPENDENCY, "high", words, route, ", ".join(before) or None, ", ".join(after) or None)
+    yield sides.risk(DEPENDENCY, "high", message, route, ", ".join(before) or None, ", ".join(after) or None)
 
 
 def _packages(tool: ToolSpec) -> tuple[str, ...]:
@@ -85,19 +85,19 @@ def _calls(sides: Sides) -> Iterator[ToolChange]:
         route = ("backend", sides.after.backend.tag)
         was, now = before.name if before else None, after.name if after else None
         if was != now and sides.before and name in called_tools(sides.before):
-            words = f"the name {name} now refers to another tool"
-            yield sides.risk("RSK07", "high", words, route, was, now, subject=name)
+            message = f"the name {name} now refers to another tool"
+            yield sides.risk("RSK07", "high", message, route, was, now, subject=name)
         elif before and after and _digests(sides.state_before, before) != _digests(sides.state_after, after):
             both = _digests(sides.state_before, before), _digests(sides.state_after, after)
-            words = f"the called tool {name} changed"
-            yield sides.risk("RSK07", "low", words, route, *both, subject=name)
+            message = f"the called tool {name} changed"
+            yield sides.risk("RSK07", "low", message, route, *both, subject=name)
 
 
 def _digests(state: State, tool: ToolSpec) -> str:
     return f"surface={state.surface_digest(tool.name)} effect={state.effect_digest(tool.name)}"
 
 
-_NARROWER: Final = frozenset({"sandbox", "confirm", "retry"})
+_REPORTED_FIELDS: Final = frozenset({"sandbox", "confirm", "retry"})
 """Fields whose relaxations other rules report: a remaining difference is stricter, or means the same."""
 
 
@@ -105,8 +105,8 @@ def remaining_effects(sides: Sides, reported: Sequence[ToolChange]) -> Iterator[
     """Yield a change for each part of the effect that differs and that no change in ``reported`` is about."""
     if sides.old is None:
         return
-    for part in differing(sides.old, sides.new, EFFECT):
-        if not _is_reported_program(sides, part) and not any(_is_about(each.path, part.route) for each in reported):
+    for part in changed_parts(sides.old, sides.new, EFFECT):
+        if not _is_reported_program(sides, part) and not any(_covers(each.path, part.route) for each in reported):
             yield _change(sides, part)
 
 
@@ -120,7 +120,7 @@ def _is_reported_program(sides: Sides, part: Part) -> bool:
     return place == ["requirements"] or (is_text and programs(sides.before) != programs(sides.after))
 
 
-def _is_about(reported: Route, route: Route) -> bool:
+def _covers(reported: Route, route: Route) -> bool:
     """Return whether a reported path covers ``route``. ``timeout`` in a spec is stored as ``timeout_ms``."""
     if reported == ("sandbox",):  # what tools may do together is not a change of this place
         return False
@@ -136,14 +136,14 @@ def _is_step(reported: str | int, stored: str | int) -> bool:
 
 def _change(sides: Sides, part: Part) -> ToolChange:
     grade: Grade = "high"
-    words = f"the effect of a call changed: {shown(part.route)}"
+    message = f"the effect of a call changed: {format_route(part.route)}"
     if part.route[:2] in {("sandbox", "env"), ("sandbox", "secret_env")}:
-        grade, words = "medium", "the environment of the tool changed"
-    elif part.route[0] in _NARROWER:
-        grade, words = "low", f"{shown(part.route)} changed"
+        grade, message = "medium", "the environment of the tool changed"
+    elif part.route[0] in _REPORTED_FIELDS:
+        grade, message = "low", f"{format_route(part.route)} changed"
     elif part.route[0] == "result":
-        grade, words = "medium", "the conversion of output to results changed"
-    before, after = whole(written(part.before)), whole(written(part.after))
+        grade, message = "medium", "the conversion of output to results changed"
+    before, after = to_json_text(as_in_spec(part.before)), to_json_text(as_in_spec(part.after))
     if before == after:  # for example a text that only looks like a placeholder
-        before, after = whole(part.before), whole(part.after)
-    return sides.risk("RSK07", grade, words, part.route, before, after)
+        before, after = to_json_text(part.before), to_json_text(part.after)
+    return sides.risk("RSK07", grade, message, part.route, before, after)

@@ -25,14 +25,19 @@ def check_workspace(sides: Sides) -> Iterator[ToolChange]:
     if _POWER[after] > _POWER[before]:
         by = next((steps_suffix(each) for each in sides.permissions_after.workspaces if each.value == after), "")
         verb = "read" if after == "ro" else "change"
-        words = f"a call may now {verb} the files of the workspace{by}"
-        yield sides.risk("RSK02", "critical", words, _ROUTE, before, after)
+        message = f"a call may now {verb} the files of the workspace{by}"
+        yield sides.risk("RSK02", "critical", message, _ROUTE, before, after)
     had = [each.value for each in sides.permissions_before.transactions]
     for each in sides.permissions_after.transactions:
-        if had and not any(_covers(other, each.value) for other in had):
-            words = f"changes of the workspace are committed in more cases{steps_suffix(each)}"
+        if had and not any(_allows(other, each.value) for other in had):
+            message = f"changes of the workspace are committed in more cases{steps_suffix(each)}"
             yield sides.risk(
-                "RSK02", "high", words, _ROUTE, "; ".join(map(format_permissions, had)), format_permissions(each.value)
+                "RSK02",
+                "high",
+                message,
+                _ROUTE,
+                "; ".join(map(format_permissions, had)),
+                format_permissions(each.value),
             )
 
 
@@ -40,7 +45,7 @@ def _mode(permissions: Permissions) -> str:
     return max((each.value for each in permissions.workspaces), key=_POWER.__getitem__, default="none")
 
 
-def _covers(wide: TransactionSpec, narrow: TransactionSpec) -> bool:
+def _allows(wide: TransactionSpec, narrow: TransactionSpec) -> bool:
     if _COMMITS[wide.commit] < _COMMITS[narrow.commit]:
         return False
     return not wide.writes or (bool(narrow.writes) and set(narrow.writes) <= set(wide.writes))
@@ -57,37 +62,37 @@ def check_secrets(sides: Sides) -> Iterator[ToolChange]:
         was, now = had.get(each.value.name), each.value
         route = ("sandbox", "secrets", now.name)
         if was is None:
-            words = f"a call receives the secret {now.name}{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", words, route, None, format_permissions(now))
+            message = f"a call receives the secret {now.name}{steps_suffix(each)}"
+            yield sides.risk("RSK06", "high", message, route, None, format_permissions(now))
         elif set(now.hosts) - set(was.hosts):
             hosts = ", ".join(sorted(set(now.hosts) - set(was.hosts)))
-            words = f"the secret {now.name} may now be sent to {hosts}{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", words, route, format_permissions(was), format_permissions(now))
-        elif _is_nearer(was, now):
-            words = f"the value of the secret {now.name} is now available inside the sandbox{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", words, route, format_permissions(was), format_permissions(now))
+            message = f"the secret {now.name} may now be sent to {hosts}{steps_suffix(each)}"
+            yield sides.risk("RSK06", "high", message, route, format_permissions(was), format_permissions(now))
+        elif _is_more_exposed(was, now):
+            message = f"the value of the secret {now.name} is now available inside the sandbox{steps_suffix(each)}"
+            yield sides.risk("RSK06", "high", message, route, format_permissions(was), format_permissions(now))
     if sides.old is not None:
-        before, after = _places(sides.old), _places(sides.new)
+        before, after = _secret_places(sides.old), _secret_places(sides.new)
         for name, place in sorted(after - before):
             if any(name == other for other, _ in before):
-                words = f"the secret {name} is now also used in {place}"
-                yield sides.risk("RSK06", "high", words, ("backend",), None, place, subject=name)
+                message = f"the secret {name} is now also used in {place}"
+                yield sides.risk("RSK06", "high", message, ("backend",), None, place, subject=name)
 
 
-def _is_nearer(was: SecretSpec, now: SecretSpec) -> bool:
+def _is_more_exposed(was: SecretSpec, now: SecretSpec) -> bool:
     return _EXPOSES[now.expose] > _EXPOSES[was.expose]
 
 
-def _places(tool: Reviewed) -> frozenset[tuple[str, str]]:
+def _secret_places(tool: Reviewed) -> frozenset[tuple[str, str]]:
     """Return each secret with the part of the backend that names it, as ``headers`` or ``query``."""
     found: set[tuple[str, str]] = set()
     for route, value in leaves(tool, ("backend", "sandbox")):
-        if name := _secret(value):
+        if name := _secret_name(value):
             found.add((name, ".".join(str(step) for step in route if isinstance(step, str))[:200]))
     return frozenset(found)
 
 
-def _secret(value: JsonValue) -> str:
+def _secret_name(value: JsonValue) -> str:
     """Return the name of the secret that a stored placeholder names; empty for anything else."""
     if isinstance(value, dict) and value.get("name") == "secrets":
         keys = value.get("keys")

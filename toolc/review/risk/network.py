@@ -24,14 +24,14 @@ _ALLOW: Final = ("sandbox", "network", "allow")
 def check_destinations(sides: Sides) -> Iterator[ToolChange]:
     """Report each destination that no earlier one covers, and other changes that widen where a call can connect."""
     had = [each.value for each in sides.permissions_before.hosts]
-    before = _shown(sides.permissions_before.hosts)
+    before = _format_hosts(sides.permissions_before.hosts)
     for each in gained(sides.permissions_before.hosts, sides.permissions_after.hosts):
         if any(covers(other, each.value) for other in had):
             continue
         name = format_destination(each.value)
         rule = PUBLIC if each.value.kind == "public" else "RSK01"
-        words = "any public address" if each.value.kind == "public" else name
-        yield sides.risk(rule, "high", f"a call may now reach {words}{each.by}", _ALLOW, before, name)
+        message = "any public address" if each.value.kind == "public" else name
+        yield sides.risk(rule, "high", f"a call may now reach {message}{each.by}", _ALLOW, before, name)
     yield from _url(sides)
 
 
@@ -39,8 +39,8 @@ def _url(sides: Sides) -> Iterator[ToolChange]:
     was, now = _url_of(sides.before), _url_of(sides.after)
     route = ("backend", "http", "url")
     if now is not None and not isinstance(now, Url) and (was is None or isinstance(was, Url)):
-        words = "the caller chooses the URL, within the allowed destinations"
-        yield sides.risk("RSK01", "high", words, ("backend", "http", "url_from_argument"))
+        message = "the caller chooses the URL, within the allowed destinations"
+        yield sides.risk("RSK01", "high", message, ("backend", "http", "url_from_argument"))
     elif isinstance(now, Url) and now.scheme == "http" and not (isinstance(was, Url) and was.scheme == "http"):
         yield sides.risk("RSK01", "high", "requests are sent without TLS", route, _scheme(was), "http")
 
@@ -53,7 +53,7 @@ def _url_of(tool: ToolSpec | None) -> object:
     return tool.backend.url if tool and isinstance(tool.backend, HttpBackend) else None
 
 
-def _shown(hosts: Sequence[Grant[Destination]]) -> str | None:
+def _format_hosts(hosts: Sequence[Grant[Destination]]) -> str | None:
     return ", ".join(format_destination(each.value) for each in hosts) or None
 
 
@@ -66,11 +66,11 @@ def check_requests(sides: Sides) -> Iterator[ToolChange]:
     was, now = sides.before.backend if sides.before else None, sides.after.backend
     if isinstance(was, HttpBackend) and isinstance(now, HttpBackend):
         if _STRENGTH[now.method] > _STRENGTH[was.method]:
-            words = "the method can change more on the server"
-            yield sides.risk("RSK08", "high", words, ("backend", "http", "method"), was.method, now.method)
+            message = "the method can change more on the server"
+            yield sides.risk("RSK08", "high", message, ("backend", "http", "method"), was.method, now.method)
         if type(was.auth) is not type(now.auth):
-            words = "the authentication of requests changed"
-            yield sides.risk("RSK08", "high", words, ("backend", "http", "auth"), _tag(was.auth), _tag(now.auth))
+            message = "the authentication of requests changed"
+            yield sides.risk("RSK08", "high", message, ("backend", "http", "auth"), _tag(was.auth), _tag(now.auth))
     before, after = _host(sides.before), _host(sides.after)
     if before and after and before != after:
         route = ("backend", "http", "url") if isinstance(now, HttpBackend) else ("backend", "agent", "base_url")
@@ -92,25 +92,25 @@ def _host(tool: ToolSpec | None) -> str | None:
 @risk_rule("RSK11")
 def check_data_flows(sides: Sides) -> Iterator[ToolChange]:
     """Report a tool that, with the tools it calls, can now read private data and send it away."""
-    was = _parts(sides.state_before, [sides.old.spec.name] if sides.old else [])
-    if sides.old and not all(was) and all(_parts(sides.state_after, [sides.after.name])):
-        words = "a call may now read private data and send it to other hosts"
-        yield sides.risk("RSK11", "high", words, ("sandbox",))
+    was = _data_access(sides.state_before, [sides.old.spec.name] if sides.old else [])
+    if sides.old and not all(was) and all(_data_access(sides.state_after, [sides.after.name])):
+        message = "a call may now read private data and send it to other hosts"
+        yield sides.risk("RSK11", "high", message, ("sandbox",))
 
 
 def toolset_data_flows(sides: Sides) -> Iterator[ToolChange]:
     """Yield each toolset of the tool that can do more than before, if the tool contributes to it."""
     for name, members in sorted(sides.state_after.toolsets.items()):
-        mine = _parts(sides.state_after, [sides.after.name])
-        if sides.after.name not in members or not any(mine) or not all(_parts(sides.state_after, members)):
+        mine = _data_access(sides.state_after, [sides.after.name])
+        if sides.after.name not in members or not any(mine) or not all(_data_access(sides.state_after, members)):
             continue
-        had = _parts(sides.state_before, sides.state_before.toolsets.get(name, ()))
+        had = _data_access(sides.state_before, sides.state_before.toolsets.get(name, ()))
         if any(part and not before for part, before in zip(mine, had, strict=True)):
-            words = f"together with this tool, the toolset {name} may read private data and send it to other hosts"
-            yield sides.risk("RSK11", "high", words, ("toolsets", name))
+            message = f"together with this tool, the toolset {name} may read private data and send it to other hosts"
+            yield sides.risk("RSK11", "high", message, ("toolsets", name))
 
 
-def _parts(state: State, names: Iterable[str]) -> tuple[bool, bool]:
+def _data_access(state: State, names: Iterable[str]) -> tuple[bool, bool]:
     """Return whether these tools can read private data, and whether they can connect to unlisted hosts."""
     all_of = [permissions_of(tool, state.by_name) for name in names if (tool := state.by_name.get(name))]
     has_private = any(each.workspaces or each.secrets for each in all_of)

@@ -24,17 +24,17 @@ def check_image(sides: Sides) -> Iterator[ToolChange]:
         return
     before, after = _image(was), _image(now)
     if before != after and (was is not None or now.sandbox.image or now.sandbox.build):
-        words, grade = _judged(was, now)
+        message, grade = _image_grade(was, now)
         route = ("sandbox", "build" if now.sandbox.build else "image")
-        yield sides.risk("RSK03", grade, words, route, before, after)
+        yield sides.risk("RSK03", grade, message, route, before, after)
     elif was and was.sandbox.build and now.sandbox.build and was.sandbox.build != now.sandbox.build:
-        changed = ", ".join(_changed(was.sandbox.build, now.sandbox.build)[:10])
-        words = f"files of the image changed: {changed}"
+        changed = ", ".join(_changed_files(was.sandbox.build, now.sandbox.build)[:10])
+        message = f"files of the image changed: {changed}"
         both = _digest(was.sandbox.build), _digest(now.sandbox.build)
-        yield sides.risk("RSK03", "high", words, ("sandbox", "build"), *both)
+        yield sides.risk("RSK03", "high", message, ("sandbox", "build"), *both)
 
 
-def _judged(was: ToolSpec | None, now: ToolSpec) -> tuple[str, Grade]:
+def _image_grade(was: ToolSpec | None, now: ToolSpec) -> tuple[str, Grade]:
     old, new = was.sandbox.image if was else None, now.sandbox.image
     if old and new:
         name, _, digest = old.partition("@")
@@ -60,7 +60,7 @@ def _digest(build: Build) -> str:
     return f"sha256:{hashlib.sha256(json.dumps(held).encode()).hexdigest()}"
 
 
-def _changed(old: Build, new: Build) -> list[str]:
+def _changed_files(old: Build, new: Build) -> list[str]:
     before, after = ({file.path: file for file in build.files} for build in (old, new))
     return [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
 
@@ -76,15 +76,15 @@ def check_isolation(sides: Sides) -> Iterator[ToolChange]:
     if _weakest(sides.permissions_after) < _weakest(sides.permissions_before):
         names = [*_STRENGTH]
         before, after = names[_weakest(sides.permissions_before)], names[_weakest(sides.permissions_after)]
-        words = "a call may run with weaker isolation"
-        yield sides.risk("RSK04", "critical", words, ("sandbox", "min_isolation"), before, after)
+        message = "a call may run with weaker isolation"
+        yield sides.risk("RSK04", "critical", message, ("sandbox", "min_isolation"), before, after)
     if (
         _may_be_root(sides.permissions_after)
         and not _may_be_root(sides.permissions_before)
         and sides.permissions_before.users
     ):
-        words = "a call may run as root in its sandbox"
-        yield sides.risk("RSK04", "critical", words, ("sandbox", "run_as"), "nonroot", "any user")
+        message = "a call may run as root in its sandbox"
+        yield sides.risk("RSK04", "critical", message, ("sandbox", "run_as"), "nonroot", "any user")
 
 
 def _weakest(permissions: Permissions) -> int:
@@ -110,17 +110,17 @@ def check_limits(sides: Sides) -> Iterator[ToolChange]:
         name, amount = each.value.name, each.value.amount
         before = had.get(name, own[name])
         if amount > before:
-            was, now = shown_amount(name, before), shown_amount(name, amount)
-            words = f"a call may use more: {_KEYS[name]} changed from {was} to {now}{steps_suffix(each)}"
-            yield sides.risk("RSK05", "medium", words, ("sandbox", "limits", _KEYS[name]), was, now)
+            was, now = format_amount(name, before), format_amount(name, amount)
+            message = f"a call may use more: {_KEYS[name]} changed from {was} to {now}{steps_suffix(each)}"
+            yield sides.risk("RSK05", "medium", message, ("sandbox", "limits", _KEYS[name]), was, now)
     before_tries, after_tries = _attempts(sides.before), _attempts(sides.after)
     if after_tries > before_tries:
-        words = "failed calls are retried more often"
-        yield sides.risk("RSK05", "medium", words, ("retry",), str(before_tries), str(after_tries))
+        message = "failed calls are retried more often"
+        yield sides.risk("RSK05", "medium", message, ("retry",), str(before_tries), str(after_tries))
     yield from _agent(sides)
 
 
-def shown_amount(name: str, amount: float) -> str:
+def format_amount(name: str, amount: float) -> str:
     """Return an amount as a spec writes it: ``8GiB``, ``90s``, ``1.5``."""
     if name.endswith("_bytes"):
         unit, size = next((unit, size) for unit, size in _SIZES if amount % size == 0)
@@ -141,8 +141,8 @@ def _agent(sides: Sides) -> Iterator[ToolChange]:
     for name in ("max_turns", "max_tokens", "token_budget"):
         before, after = getattr(was, name), getattr(now, name)
         if after > before:
-            words = f"the sub-agent may do more: {name} changed from {before} to {after}"
-            yield sides.risk("RSK05", "medium", words, ("backend", "agent", name), str(before), str(after))
+            message = f"the sub-agent may do more: {name} changed from {before} to {after}"
+            yield sides.risk("RSK05", "medium", message, ("backend", "agent", name), str(before), str(after))
 
 
 @risk_rule("RSK13")
@@ -150,5 +150,5 @@ def check_lifetime(sides: Sides) -> Iterator[ToolChange]:
     """Report ``lifetime: session`` where it was not set before."""
     for each in gained(sides.permissions_before.lifetimes, sides.permissions_after.lifetimes):
         if each.value == "session":
-            words = f"all calls of a session share one sandbox{each.by}"
-            yield sides.risk("RSK13", "high", words, ("sandbox", "lifetime"), "call", "session")
+            message = f"all calls of a session share one sandbox{each.by}"
+            yield sides.risk("RSK13", "high", message, ("sandbox", "lifetime"), "call", "session")

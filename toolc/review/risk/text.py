@@ -9,7 +9,7 @@ from typing import Final
 
 from toolc.compiler.checks.model_text import first_hidden, first_order
 from toolc.review.model.change import Grade, Route, ToolChange
-from toolc.review.model.text_diff import shown, texts
+from toolc.review.model.text_diff import format_route, texts
 from toolc.review.risk.base import Sides, risk_rule
 
 _COMMANDING: Final = re.compile(
@@ -35,10 +35,10 @@ def check_model_text(sides: Sides) -> Iterator[ToolChange]:
         was = before.get(route, "")
         if was == now or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(now)):
             continue
-        grade, why = _judged(was, now, others)
-        if why or (sides.old is not None and not _is_structure(route)):
-            words = f"the text for the model changed at {shown(route)}{why}"
-            yield replace(sides.risk("RSK10", grade, words, route, was, now), kind="surface")
+        grade, reason = _grade_text(was, now, others)
+        if reason or (sides.old is not None and not _is_structure(route)):
+            message = f"the text for the model changed at {format_route(route)}{reason}"
+            yield replace(sides.risk("RSK10", grade, message, route, was, now), kind="surface")
 
 
 def _is_structure(route: Route) -> bool:
@@ -47,25 +47,25 @@ def _is_structure(route: Route) -> bool:
     return route[0] in {"parameters", "result_schema"} and named[-1] in _STRUCTURE
 
 
-def _judged(was: str, now: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
+def _grade_text(was: str, now: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
     """Return the grade, and a text with the reason for it."""
     if hidden := first_hidden(now):
         return "critical", f", with an invisible character ({hidden})"
     if (order := first_order(now)) and order != first_order(was):
         return "critical", f", with an instruction to the model: '{order}'"
-    if new := _new(_HOST, was, now):
+    if new := _new_match(_HOST, was, now):
         return "high", f", and now names {new}"
-    if _new(_BASE64, was, now):
+    if _new_match(_BASE64, was, now):
         return "high", ", with encoded text"
     named = sorted(name for name in (_words(now) - _words(was)) & others if len(name) > 3)
     if named:
         return "high", f", and now names the tool {named[0]}"
-    if new := _new(_COMMANDING, was, now):
+    if new := _new_match(_COMMANDING, was, now):
         return "high", f", and now says '{new}'"
     return "medium", ""
 
 
-def _new(pattern: re.Pattern[str], was: str, now: str) -> str:
+def _new_match(pattern: re.Pattern[str], was: str, now: str) -> str:
     """Return the first match in ``now`` that ``was`` does not have; empty where there is none."""
     before = {match.lower() for match in pattern.findall(was)}
     return next((match for match in pattern.findall(now) if match.lower() not in before), "")
@@ -76,7 +76,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
-_WORDS: Final = {None: "nothing", True: "true", False: "false"}
+_HINT_TEXTS: Final = {None: "nothing", True: "true", False: "false"}
 
 
 @risk_rule("RSK09")
@@ -88,8 +88,8 @@ def check_annotations(sides: Sides) -> Iterator[ToolChange]:
     for name in _HINTS:
         before, after = getattr(was.annotations, name), getattr(now.annotations, name)
         if before != after:
-            words = f"the annotation {name} for clients changed"
-            yield sides.risk("RSK09", "high", words, ("annotations", name), _WORDS[before], _WORDS[after])
+            message = f"the annotation {name} for clients changed"
+            yield sides.risk("RSK09", "high", message, ("annotations", name), _HINT_TEXTS[before], _HINT_TEXTS[after])
     if was.confirm and not now.confirm:
         yield sides.risk("RSK09", "high", "a call no longer needs confirmation", ("confirm",), "true", "false")
 
@@ -101,8 +101,8 @@ def check_tags(sides: Sides) -> Iterator[ToolChange]:
     before, after = sides.before.tags, sides.after.tags
     for tag in before:
         if tag not in after:
-            words = f"the tag {tag} was removed: deny-lists and approvals that use it no longer apply"
-            yield sides.risk("RSK12", "high", words, ("tags",), tag, None)
+            message = f"the tag {tag} was removed: deny-lists and approvals that use it no longer apply"
+            yield sides.risk("RSK12", "high", message, ("tags",), tag, None)
     for tag in after:
         if tag not in before:
             yield sides.risk("RSK12", "low", f"the tag {tag} was added", ("tags",), None, tag)

@@ -5,5 +5,5 @@ the specs that must be compiled.
 
 May import: ``toolc.review.model``, ``toolc.compiler`` and ``toolc.model``.
 
-Public names: ``named``, ``Repository`` (``repository``); ``two_states`` (``states``).
+Public names: ``path_in_repository``, ``Repository`` (``repository``); ``two_states`` (``states``).
 """

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from toolc.model.errors import UsageError
 
-_SECONDS: Final = 120.0
+_TIMEOUT_SECONDS: Final = 120.0
 """How many seconds Git may take for one answer."""
 
 _SHA256_DIGITS: Final = 64
@@ -25,7 +25,7 @@ _SHA256_DIGITS: Final = 64
 LINK: Final = "120000"
 """The mode that Git uses for a symbolic link."""
 
-_STRANGE: Final = frozenset({b"", b".", b"..", b".git"})
+_UNSAFE_NAMES: Final = frozenset({b"", b".", b"..", b".git"})
 """Names that a valid tree does not have (git-fsck(1)), and that could lead out of a folder."""
 
 
@@ -51,7 +51,7 @@ class Commit:
 
         Submodules are skipped.
         """
-        return _listed(self.repository, self.identity, tuple(paths))
+        return _list_tree(self.repository, self.identity, tuple(paths))
 
     def entries(self, paths: Sequence[str]) -> tuple[Blob, ...]:
         """Return the files at ``paths``, without those below."""
@@ -69,7 +69,7 @@ class Commit:
         """
         if not blobs:
             return []
-        answer = self.repository.git("cat-file", "--batch-check", asked=_asked(blobs))
+        answer = self.repository.git("cat-file", "--batch-check", stdin=_object_names(blobs))
         lines = answer.decode(errors="replace").splitlines()
         return [self._size(blob, line.split(" ")) for blob, line in zip(blobs, lines, strict=True)]
 
@@ -77,7 +77,7 @@ class Commit:
         """Yield the bytes of each blob, in order. Raises ``UsageError`` as ``sizes`` does."""
         if not blobs:
             return
-        answer = self.repository.git("cat-file", "--batch", asked=_asked(blobs))
+        answer = self.repository.git("cat-file", "--batch", stdin=_object_names(blobs))
         at = 0
         for blob in blobs:
             end = answer.index(b"\n", at)
@@ -96,12 +96,12 @@ class Commit:
 
 
 @lru_cache(maxsize=2)
-def _listed(repository: Repository, identity: str, paths: tuple[str, ...]) -> tuple[Blob, ...]:
+def _list_tree(repository: Repository, identity: str, paths: tuple[str, ...]) -> tuple[Blob, ...]:
     """List a tree. Cached: a tree never changes, and a comparison lists each of its two trees twice."""
     return tuple(_blobs(repository.git("ls-tree", "-r", "-z", "--full-tree", identity, "--", *paths)))
 
 
-def _asked(blobs: Sequence[Blob]) -> bytes:
+def _object_names(blobs: Sequence[Blob]) -> bytes:
     return "".join(f"{blob.identity}\n" for blob in blobs).encode()
 
 
@@ -117,22 +117,22 @@ class Repository:
 
         Raises ``UsageError`` without Git.
         """
-        found = _run(("rev-parse", "--show-toplevel"), folder)
-        if found.returncode == 0:
-            return cls(Path(os.fsdecode(found.stdout).removesuffix("\n")))
-        complaint = found.stderr.decode(errors="replace")
+        result = _run(("rev-parse", "--show-toplevel"), folder)
+        if result.returncode == 0:
+            return cls(Path(os.fsdecode(result.stdout).removesuffix("\n")))
+        error_text = result.stderr.decode(errors="replace")
         if place := next((name for name in ("GIT_DIR", "GIT_OBJECT_DIRECTORY") if os.environ.get(name)), ""):
-            raise UsageError(f"Git cannot read the repository that {place} names: {_first(complaint)}")
-        if "not a git repository" in complaint:
+            raise UsageError(f"Git cannot read the repository that {place} names: {_first_line(error_text)}")
+        if "not a git repository" in error_text:
             return None
-        raise UsageError(f"Git cannot read the repository at {folder}: {_first(complaint)}{_remedy(complaint)}")
+        raise UsageError(f"Git cannot read the repository at {folder}: {_first_line(error_text)}{_advice(error_text)}")
 
     def commit(self, name: str) -> Commit | None:
         """Return the commit that ``name`` means: a branch, a tag, a hash, ``HEAD~2``; None if it means nothing."""
         if name.startswith("-") or "\0" in name or "\n" in name:
             return None
-        found = _run(("rev-parse", "--verify", "--quiet", f"{name}^{{tree}}"), self.top)
-        return Commit(self, name, found.stdout.decode().strip()) if found.returncode == 0 else None
+        result = _run(("rev-parse", "--verify", "--quiet", f"{name}^{{tree}}"), self.top)
+        return Commit(self, name, result.stdout.decode().strip()) if result.returncode == 0 else None
 
     @property
     def is_shallow(self) -> bool:
@@ -151,12 +151,12 @@ class Repository:
         inside = PurePosixPath(real.relative_to(top).as_posix())
         return "" if inside == PurePosixPath() else str(inside)
 
-    def git(self, *arguments: str, asked: bytes | None = None) -> bytes:
+    def git(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         """Run Git and return its output. Raises ``UsageError`` with Git's message."""
-        found = _run(arguments, self.top, asked)
-        if found.returncode:
-            raise UsageError(f"git {arguments[0]} failed: {_first(found.stderr.decode(errors='replace'))}")
-        return found.stdout
+        result = _run(arguments, self.top, stdin)
+        if result.returncode:
+            raise UsageError(f"git {arguments[0]} failed: {_first_line(result.stderr.decode(errors='replace'))}")
+        return result.stdout
 
 
 def resolved(path: Path) -> Path:
@@ -167,42 +167,48 @@ def resolved(path: Path) -> Path:
         raise UsageError(f"{path} is a link loop") from None
 
 
-def _run(arguments: Sequence[str], folder: Path, asked: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+def _run(arguments: Sequence[str], folder: Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     # No user can enter a password, and messages are compared, so they must be in English.
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     command = ("git", "--no-pager", "--literal-pathspecs", *arguments)
     try:
         return subprocess.run(
-            command, cwd=folder, env=environment, input=asked or b"", capture_output=True, check=False, timeout=_SECONDS
+            command,
+            cwd=folder,
+            env=environment,
+            input=stdin or b"",
+            capture_output=True,
+            check=False,
+            timeout=_TIMEOUT_SECONDS,
         )
     except FileNotFoundError:
         raise UsageError("Git is not installed, or not in PATH; without it compare folders or registries") from None
     except subprocess.TimeoutExpired:
-        raise UsageError(f"git {arguments[0]} took longer than {_SECONDS:.0f} seconds") from None
+        raise UsageError(f"git {arguments[0]} took longer than {_TIMEOUT_SECONDS:.0f} seconds") from None
 
 
 def _blobs(listing: bytes) -> Iterator[Blob]:
     for line in listing.split(b"\0")[:-1]:
-        about, _, path = line.partition(b"\t")
-        mode, kind, identity = about.decode().split()
-        if kind == "blob" and _STRANGE.isdisjoint(path.lower().split(b"/")):
+        fields, _, path = line.partition(b"\t")
+        mode, kind, identity = fields.decode().split()
+        if kind == "blob" and _UNSAFE_NAMES.isdisjoint(path.lower().split(b"/")):
             yield Blob(mode, identity, os.fsdecode(path))
 
 
-def _first(complaint: str) -> str:
-    lines = [line for line in complaint.splitlines() if line.strip()]
+def _first_line(error_text: str) -> str:
+    lines = [line for line in error_text.splitlines() if line.strip()]
     return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "it gave no reason"
 
 
-def _remedy(complaint: str) -> str:
-    if "must be run in a work tree" in complaint:
+def _advice(error_text: str) -> str:
+    if "must be run in a work tree" in error_text:
         return "; go to a working tree of it, or make one: git worktree add FOLDER"
-    if "dubious ownership" in complaint:
+    if "dubious ownership" in error_text:
         return "; if you trust its owner: git config --global --add safe.directory FOLDER"
     return ""
 
 
-_MOST: Final = 40
+_MAX_LINKS: Final = 40
 """How many links are followed for one path; the same as on Linux."""
 
 
@@ -211,37 +217,37 @@ def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:
 
     Raises ``UsageError`` if one is outside the repository, or a link of the commit leads out of it.
     """
-    return [_followed(commit, named(commit.repository, path)) for path in paths]
+    return [_follow_links(commit, path_in_repository(commit.repository, path)) for path in paths]
 
 
-def named(repository: Repository, path: Path) -> str:
+def path_in_repository(repository: Repository, path: Path) -> str:
     """Return ``path`` relative to the top, without following links below it.
 
     Raises ``UsageError`` for a path outside the repository.
     """
     top = repository.top.resolve()
     absolute = Path(os.path.abspath(path))  # noqa: PTH100  links stay links
-    holders = reversed([absolute, *absolute.parents])
-    holder = next((each for each in holders if resolved(each) == top), None)
-    if holder is None:
+    ancestors = reversed([absolute, *absolute.parents])
+    root = next((each for each in ancestors if resolved(each) == top), None)
+    if root is None:
         return repository.inside(path)
-    return _relative(absolute.relative_to(holder).as_posix())
+    return _without_dot(absolute.relative_to(root).as_posix())
 
 
-def _followed(commit: Commit, path: str) -> str:
+def _follow_links(commit: Commit, path: str) -> str:
     followed = path
-    for _ in range(_MOST):
-        ways = [str(each) for each in (PurePosixPath(followed), *PurePosixPath(followed).parents)][:-1]
-        link = next((each for each in commit.entries(ways) if each.mode == LINK), None) if ways else None
+    for _ in range(_MAX_LINKS):
+        parents = [str(each) for each in (PurePosixPath(followed), *PurePosixPath(followed).parents)][:-1]
+        link = next((each for each in commit.entries(parents) if each.mode == LINK), None) if parents else None
         if link is None:
             return followed
         target = os.fsdecode(b"".join(commit.read([link])))
         rest = followed[len(link.path) :].lstrip("/")
-        followed = _relative(posixpath.normpath(posixpath.join(posixpath.dirname(link.path), target, rest)))
+        followed = _without_dot(posixpath.normpath(posixpath.join(posixpath.dirname(link.path), target, rest)))
         if followed.startswith(("/", "../")) or followed == "..":
             raise UsageError(f"{commit.name}: {link.path} is a link that points outside the repository")
     raise UsageError(f"{commit.name}: {path} is a link loop")
 
 
-def _relative(path: str) -> str:
+def _without_dot(path: str) -> str:
     return "" if path == "." else path

@@ -25,14 +25,14 @@ from toolc.review.model.state import Reviewed, State, inside
 from toolc.review.sources import unchanged_specs
 from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit
 from toolc.review.sources.unchanged_specs import (
-    Narrowed,
+    ChangedSpecs,
     above,
     is_project,
-    narrowed,
+    mentions_files,
     of_commit,
     of_working_tree,
     projects,
-    speaks_of_files,
+    select_changed,
 )
 
 __all__ = ["two_states"]
@@ -68,32 +68,34 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
         return
     was = of_commit(before, in_commit(before, paths))
     if after:
-        named = in_commit(after, paths)
-        now = of_commit(after, named)
+        path_in_repository = in_commit(after, paths)
+        now = of_commit(after, path_in_repository)
     else:
-        named = [repository.inside(path) for path in paths]
-        now = of_working_tree(repository, named, before.algorithm)
-    place = unchanged_specs.place_of(repository.top, named, projects(now))
-    only = narrowed(was, now, repository.top, unchanged_specs.kept(place))
-    with _opened(base, before, paths, only and only.of_base()) as old, _checked(head, after, paths, only) as new:
+        path_in_repository = [repository.inside(path) for path in paths]
+        now = of_working_tree(repository, path_in_repository, before.algorithm)
+    place = unchanged_specs.place_of(repository.top, path_in_repository, projects(now))
+    only = select_changed(was, now, repository.top, unchanged_specs.kept(place))
+    with _opened(base, before, paths, only and only.for_base()) as old, _checked(head, after, paths, only) as new:
         if place and only and not new.diagnostics.has_errors:
             _learn(place, only, new)
         yield old, new
 
 
 @contextmanager
-def _checked(name: str | None, meaning: Commit | None, paths: Sequence[Path], only: Narrowed | None) -> Iterator[State]:
+def _checked(
+    name: str | None, meaning: Commit | None, paths: Sequence[Path], only: ChangedSpecs | None
+) -> Iterator[State]:
     """Yield the head. It includes known specs that have a tool with the name of one that changed."""
     with _opened(name, meaning, paths, only) as state:
-        clashing = only.clashing(each for names in state.compiled.values() for each in names) if only else None
-        if not only or not clashing:
+        same_names = only.same_names(each for names in state.compiled.values() for each in names) if only else None
+        if not only or not same_names:
             yield state
             return
-    with _opened(name, meaning, paths, replace(only, unproved=only.unproved | clashing)) as state:
+    with _opened(name, meaning, paths, replace(only, unproved=only.unproved | same_names)) as state:
         yield state
 
 
-def _learn(place: Path, only: Narrowed, head: State) -> None:
+def _learn(place: Path, only: ChangedSpecs, head: State) -> None:
     """Store which specs of the head have no errors."""
     plain = {path: each for path, each in only.plain.items() if path in head.compiled}
     if plain:
@@ -139,7 +141,7 @@ def _hint(name: str, repository: Repository) -> str:
 
 @contextmanager
 def _opened(
-    name: str | None, meaning: Commit | Path | None, paths: Sequence[Path], only: Narrowed | None
+    name: str | None, meaning: Commit | Path | None, paths: Sequence[Path], only: ChangedSpecs | None
 ) -> Iterator[State]:
     if name is None or meaning is None:
         repository = Repository.of(Path())
@@ -155,7 +157,7 @@ def _opened(
         yield _compiled(name, [meaning], "", meaning if meaning.is_dir() else meaning.parent)
 
 
-def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: Narrowed | None = None) -> State:
+def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: ChangedSpecs | None = None) -> State:
     """Compile the specs at ``paths``; none if there are none, as before the first spec of a repository."""
 
     chosen: list[Piece] = []
@@ -197,7 +199,7 @@ def _named(found: Diagnostic, prefix: str) -> Diagnostic:
     return Diagnostic(found.code, message, span, hint)
 
 
-def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: Narrowed | None) -> State:
+def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: ChangedSpecs | None) -> State:
     wanted = in_commit(commit, paths)
     top = folder / "tree"
     top.mkdir()
@@ -209,7 +211,7 @@ def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: Narrow
     return _compiled(commit.name, present, f"{top}/", top, only)
 
 
-def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed | None = None) -> None:
+def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSpecs | None = None) -> None:
     """Write the specs at and under ``paths``, the files next to them, and the project files above into ``top``.
 
     Only the specs that ``only`` lists are written. Raises ``UsageError`` for one that the commit does not have.
@@ -226,7 +228,7 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed 
                 f"{commit.name}: {path} is stored in Git LFS and not in the commit; compare folders "
                 "that do: git worktree add FOLDER COMMIT"
             )
-        if speaks_of_files(data):
+        if mentions_files(data):
             folders.add(str(PurePosixPath(path).parent))
     written = {blob.path for blob in texts}
     beside = [blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)]
@@ -251,7 +253,7 @@ def _written(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple
             os.truncate(top / blob.path, size)
 
 
-def _is_wanted(path: str, only: Narrowed | None) -> bool:
+def _is_wanted(path: str, only: ChangedSpecs | None) -> bool:
     return only is None or path in only.paths or path in only.unproved or is_project(path)
 
 

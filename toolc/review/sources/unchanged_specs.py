@@ -88,7 +88,7 @@ def refers(text: bytes) -> bool:
     return (b"file" in text or b"build" in text) and _REFERS.search(text) is not None
 
 
-def speaks_of_files(text: bytes) -> bool:
+def mentions_files(text: bytes) -> bool:
     """Return whether a spec may include files next to it, in any syntax."""
     return refers(text) or needs_full_parse(text)
 
@@ -97,7 +97,7 @@ _FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Flawless:
+class ErrorFreeSpec:
     """A spec without errors that refers to no other file and no other tool.
 
     ``identity`` is Git's hash of its text, ``words`` are the possible names of tools in the text, and ``tools`` are
@@ -121,18 +121,19 @@ def place_of(top: Path, paths: Sequence[str], projects: Mapping[str, str]) -> Pa
     return folder / f"check-{digest(json.dumps(asked))}.json"
 
 
-def kept(place: Path | None) -> dict[str, Flawless]:
+def kept(place: Path | None) -> dict[str, ErrorFreeSpec]:
     """Return the known specs by path; none if the file is missing, or another user could have written it."""
     try:
         found = load(place).answer or {}
         return {
-            path: Flawless(identity, tuple(words), tuple(tools)) for path, (identity, words, tools) in found.items()
+            path: ErrorFreeSpec(identity, tuple(words), tuple(tools))
+            for path, (identity, words, tools) in found.items()
         }
     except (ValueError, TypeError, AttributeError):
         return {}
 
 
-def keep(place: Path, specs: Mapping[str, Flawless]) -> None:
+def keep(place: Path, specs: Mapping[str, ErrorFreeSpec]) -> None:
     """Store all known specs, if the file can be written."""
     save(place, {path: [each.identity, each.words, each.tools] for path, each in specs.items()})
 
@@ -146,7 +147,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class ChangedSpecs:
     """What must be compiled of two states, by paths from ``top``, and the names of all tools of both.
 
     ``paths`` may differ. ``unproved`` are the same in both, and compiled in the head to find out whether they have
@@ -158,15 +159,15 @@ class Narrowed:
     paths: frozenset[str]
     names: frozenset[str]
     unproved: frozenset[str] = frozenset()
-    known: Mapping[str, Flawless] = field(default_factory=dict)
-    plain: Mapping[str, Flawless] = field(default_factory=dict)
+    known: Mapping[str, ErrorFreeSpec] = field(default_factory=dict)
+    plain: Mapping[str, ErrorFreeSpec] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)
 
-    def of_base(self) -> Narrowed:
+    def for_base(self) -> ChangedSpecs:
         """Return what is compiled of the base. Its errors do not matter, so unchanged specs are left out."""
         return replace(self, unproved=frozenset(), texts={})
 
-    def clashing(self, tools: Iterable[str]) -> frozenset[str]:
+    def same_names(self, tools: Iterable[str]) -> frozenset[str]:
         """Return the specs known to be without errors that have a tool with one of these names.
 
         Together with the other tool they are an error.
@@ -234,7 +235,7 @@ def projects(texts: Texts) -> dict[str, str]:
     return {path: identity for path, identity in texts.identities.items() if is_project(path)}
 
 
-def narrowed(old: Texts, new: Texts, top: Path, kept: Mapping[str, Flawless]) -> Narrowed | None:
+def select_changed(old: Texts, new: Texts, top: Path, kept: Mapping[str, ErrorFreeSpec]) -> ChangedSpecs | None:
     """Return what may differ between two states of the repository at ``top``; None if all must be compiled.
 
     Specs of the head that are not in ``kept`` are compiled too.
@@ -255,11 +256,11 @@ def narrowed(old: Texts, new: Texts, top: Path, kept: Mapping[str, Flawless]) ->
     referring = {path for path, text in texts.items() if refers(text)}
     named = {name.decode() for text in everything for name in names(text)}
     plain = {
-        path: Flawless(after[path], tuple(sorted({name.decode() for name in names(text)})), ())
+        path: ErrorFreeSpec(after[path], tuple(sorted({name.decode() for name in names(text)})), ())
         for path, text in texts.items()
         if path not in referring and not is_project(path)
     }
-    return Narrowed(
+    return ChangedSpecs(
         top,
         frozenset(differing | referring),
         frozenset(named.union(*(each.words for each in known.values()))),

@@ -32,7 +32,7 @@ def state(*tools: ToolSpec) -> State:
 
 def paired(old: State, new: State) -> list[tuple[str, str | None, str | None, str]]:
     return [
-        (each.status, each.old.spec.name if each.old else None, each.new.spec.name if each.new else None, each.why)
+        (each.status, each.old.spec.name if each.old else None, each.new.spec.name if each.new else None, each.reason)
         for each in pairs(old, new)
     ]
 
@@ -51,8 +51,8 @@ def test_a_name_that_both_have_is_one_tool_whatever_else_changed() -> None:
     ],
     ids=["alias", "effect", "description"],
 )
-def test_a_name_that_went_and_one_that_came_are_one_tool(new: ToolSpec, why: str) -> None:
-    assert paired(state(tool("a")), state(new)) == [("renamed", "a", "b", why)]
+def test_a_name_that_went_and_one_that_came_are_one_tool(new: ToolSpec, reason: str) -> None:
+    assert paired(state(tool("a")), state(new)) == [("renamed", "a", "b", reason)]
 
 
 def served(name: str, description: str, own: str | None = None) -> ToolSpec:

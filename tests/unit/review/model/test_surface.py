@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from reviewing import PLAIN, one
 
-from toolc.review.model.text_diff import shown, words
+from toolc.review.model.text_diff import format_route, word_diff
 
 
 def test_words_that_went_and_came_stand_where_they_were() -> None:
-    assert words("Look a thing up.", "Look one thing up!") == (
+    assert word_diff("Look a thing up.", "Look one thing up!") == (
         (" ", "Look "),
         ("-", "a"),
         ("+", "one"),
@@ -25,12 +25,12 @@ def test_words_that_went_and_came_stand_where_they_were() -> None:
 def test_a_text_that_says_one_thing_a_thousand_times_is_told_as_a_whole() -> None:
     old, new = "What it is. " * 3000, "Which it is. " * 3000
     started = time.process_time()  # which other processes do not make longer
-    assert words(old, new) == (("-", old), ("+", new))
+    assert word_diff(old, new) == (("-", old), ("+", new))
     assert time.process_time() - started < 20
 
 
 def test_a_place_is_written_as_people_do() -> None:
-    assert shown(("examples", 0, "city")) == "examples[0].city"
+    assert format_route(("examples", 0, "city")) == "examples[0].city"
 
 
 def test_a_word_inside_of_what_came_does_not_hide_the_keys_around_it(

@@ -14,7 +14,7 @@ from toolc.compiler.cache import file
 from toolc.review.compare import compare
 from toolc.review.sources import repository as sources_repository
 from toolc.review.sources.states import state_of, two_states
-from toolc.review.sources.unchanged_specs import narrowed, needs_full_parse, of_commit, of_working_tree
+from toolc.review.sources.unchanged_specs import needs_full_parse, of_commit, of_working_tree, select_changed
 
 CODE = PLAIN.replace('  shell:\n    argv: [echo, --, "{{ name }}"]', "  python: {file: lib/look.py}")
 COMPOSITE = """\
@@ -54,7 +54,9 @@ def chosen(repository: Repository, base: str = "HEAD") -> list[str] | None:
     """The files that are compiled to compare a commit with the working tree; None for all."""
     commit = repository_of(repository).commit(base)
     assert commit is not None
-    found = narrowed(of_commit(commit, [""]), of_working_tree(repository_of(repository), [""], "sha1"), Path(), {})
+    found = select_changed(
+        of_commit(commit, [""]), of_working_tree(repository_of(repository), [""], "sha1"), Path(), {}
+    )
     return None if found is None else sorted(found.paths)
 
 
