@@ -5,6 +5,7 @@ The pages are in ``toolc/data/rules``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -43,28 +44,6 @@ _RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("RSK12", "review-weakened", "high", "packages or tags changed, or fewer findings reported"),
     ("RSK13", "open-or-shared-sandbox", "high", "any public address, or a shared sandbox"),
 )
-_ASPECTS: Final = {
-    Aspect.TYPE: "type",
-    Aspect.NULL: "null",
-    Aspect.ENUM: "enum",
-    Aspect.CONST: "const",
-    Aspect.UPPER_BOUND: "upper-bound",
-    Aspect.LOWER_BOUND: "lower-bound",
-    Aspect.MULTIPLE: "multiple-of",
-    Aspect.PATTERN: "pattern",
-    Aspect.FORMAT: "format",
-    Aspect.REQUIRED: "required",
-    Aspect.PROPERTY_ADDED: "property-added",
-    Aspect.PROPERTY_REMOVED: "property-removed",
-    Aspect.CLOSED: "other-properties",
-    Aspect.CONDITION: "condition",
-    Aspect.ALTERNATIVE: "alternative",
-    Aspect.ALL_OF: "all-of",
-    Aspect.ITEMS: "items",
-    Aspect.CONTENT: "content",
-    Aspect.DEFAULT: "default",
-    Aspect.REFERENCE: "reference",
-}
 _UNSURE: Final = frozenset({Aspect.FORMAT, Aspect.REFERENCE})
 """Aspects whose differences never reject a value with certainty."""
 
@@ -73,8 +52,8 @@ _UNSURE: Final = frozenset({Aspect.FORMAT, Aspect.REFERENCE})
 class ReviewRule:
     """A rule of a review.
 
-    ``number`` is like ``RSK01``; ``kind`` is the kind of its changes; ``name`` is a title of one line and ``slug``
-    the same in short; ``severity`` is the worst grade that a change of this rule can have.
+    ``number`` is like ``RSK01``; ``kind`` is the kind of its changes; ``name`` is a title of one line, ``slug`` a
+    short form of it; ``severity`` is the worst grade that a change of this rule can have.
     """
 
     number: str
@@ -89,7 +68,8 @@ def rules() -> Iterator[ReviewRule]:
     sides: tuple[tuple[Side, str], ...] = (("input", "parameter"), ("output", "result"))
     for side, subject in sides:
         for aspect in Aspect:
-            slug, name = f"{subject}-{_ASPECTS[aspect]}", f"{subject} schema changed ({aspect.value})"
+            words = re.sub("(?=[A-Z])", " ", aspect.value).lower().split()  # "multipleOf" has two words
+            slug, name = "-".join([subject, *words]), f"{subject} schema changed ({aspect.value})"
             yield ReviewRule(rule(side, aspect), "contract", slug, name, _worst_grade(side, aspect))
     for number, slug, severity, name in _TOOL:
         yield ReviewRule(number, "contract", slug, name, severity)

@@ -18,50 +18,20 @@ from toolc.validation.validate import UnresolvableError, validation_errors
 
 BY_TYPE: Final[dict[str, tuple[JsonValue, ...]]] = {
     "string": (
-        "a",
-        "",
-        "abc",
-        "0",
-        "a b",
-        "A-1",
-        "2020-01-31",
-        "a@example.com",
-        "https://example.com/",
-        "aaaaaaaaaaaaaaaa",
-        "4f9f5f0e-3b7a-4c1d-9e2b-6a8d0c1e2f3a",
-        "2020-01-31T12:30:00Z",
-        "12:30:00Z",
-        "192.0.2.1",
-        "www.example.com",
-        "/a/b",
-        "1.0.0",
-        "en-GB",
-        "0123456789abcdef",
-        "ABC",
-        "1",
+        "a", "", "abc", "0", "a b", "A-1", "2020-01-31", "a@example.com", "https://example.com/", "aaaaaaaaaaaaaaaa",
+        "4f9f5f0e-3b7a-4c1d-9e2b-6a8d0c1e2f3a", "2020-01-31T12:30:00Z", "12:30:00Z", "192.0.2.1", "www.example.com",
+        "/a/b", "1.0.0", "en-GB", "0123456789abcdef", "ABC", "1",
     ),
-    "integer": (1, 0, 2, -1, 10, 1000),
-    "number": (0.5, 1, 0, -1.5, 1000.25),
-    "boolean": (True, False),
-    "null": (None,),
-    "array": ([],),
-    "object": ({},),
-}
+    "integer": (1, 0, 2, -1, 10, 1000), "number": (0.5, 1, 0, -1.5, 1000.25), "boolean": (True, False),
+    "null": (None,), "array": ([],), "object": ({},),
+}  # fmt: skip
 """A few values of each type. The strings also match the most common patterns: identifiers, times, hosts."""
 
 BY_FORMAT: Final[dict[str, str]] = {
-    "uuid": "4f9f5f0e-3b7a-4c1d-9e2b-6a8d0c1e2f3a",
-    "date": "2020-01-31",
-    "date-time": "2020-01-31T12:30:00Z",
-    "time": "12:30:00Z",
-    "duration": "P1D",
-    "email": "a@example.com",
-    "uri": "https://example.com/",
-    "url": "https://example.com/",
-    "hostname": "www.example.com",
-    "ipv4": "192.0.2.1",
-    "ipv6": "2001:db8::1",
-}
+    "uuid": "4f9f5f0e-3b7a-4c1d-9e2b-6a8d0c1e2f3a", "date": "2020-01-31", "date-time": "2020-01-31T12:30:00Z",
+    "time": "12:30:00Z", "duration": "P1D", "email": "a@example.com", "uri": "https://example.com/",
+    "url": "https://example.com/", "hostname": "www.example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1",
+}  # fmt: skip
 """Example strings for formats. Formats are not validated: the examples are for the reader of the witness."""
 
 MAX_CANDIDATES: Final = 40

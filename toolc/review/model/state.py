@@ -132,14 +132,14 @@ class State:
         Aliases are replaced by names. The place is None in a registry file.
         """
         built = ((name, member, None) for name, members in self.built_toolsets.items() for member in members)
-        said = (
+        declared = (
             (name, member.name, placed(member.span, self.prefix))
             for project in self.projects
             for name, members in project.toolsets.items()
             for member in members
         )
         found: dict[str, dict[str, Span | None]] = {}
-        for name, member, span in (*built, *said):
+        for name, member, span in (*built, *declared):
             if tool := self.by_name.get(member):
                 found.setdefault(name, {})[tool.name] = span
         return found

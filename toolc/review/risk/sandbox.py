@@ -56,8 +56,8 @@ def _image(tool: ToolSpec | None) -> str | None:
 
 def _digest(build: Build) -> str:
     """Return a digest of the files, so that two changes of them are distinct."""
-    held = [[file.path, file.text, file.base64] for file in build.files]
-    return f"sha256:{hashlib.sha256(json.dumps(held).encode()).hexdigest()}"
+    contents = [[file.path, file.text, file.base64] for file in build.files]
+    return f"sha256:{hashlib.sha256(json.dumps(contents).encode()).hexdigest()}"
 
 
 def _changed_files(old: Build, new: Build) -> list[str]:

@@ -197,7 +197,7 @@ def _blobs(listing: bytes) -> Iterator[Blob]:
 
 def _first_line(error_text: str) -> str:
     lines = [line for line in error_text.splitlines() if line.strip()]
-    return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "it gave no reason"
+    return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "no reason was given"
 
 
 def _advice(error_text: str) -> str:

@@ -37,7 +37,7 @@ from toolc.review.sources.unchanged_specs import (
 
 __all__ = ["two_states"]
 
-_LFS: Final = b"version https://git-lfs.github.com/spec/"
+_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 """The beginning of a Git LFS pointer, which is committed instead of the file."""
 
 WORKING_TREE: Final = "the working tree"
@@ -50,7 +50,7 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
     ``paths`` select specs of a commit or of the working tree. The state is valid inside the ``with`` block. Raises
     ``UsageError`` and ``RegistryError``.
     """
-    with _opened(name, _meaning(name, Repository.of(Path())), paths, None) as state:
+    with _open_state(name, _resolve(name, Repository.of(Path())), paths, None) as state:
         yield state
 
 
@@ -61,9 +61,9 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
     The errors of the head are those of all its specs.
     """
     repository = Repository.of(Path())
-    before, after = _meaning(base, repository), _meaning(head, repository)
+    before, after = _resolve(base, repository), _resolve(head, repository)
     if repository is None or not isinstance(before, Commit) or isinstance(after, Path):
-        with _opened(base, before, paths, None) as old, _opened(head, after, paths, None) as new:
+        with _open_state(base, before, paths, None) as old, _open_state(head, after, paths, None) as new:
             yield old, new
         return
     was = of_commit(before, in_commit(before, paths))
@@ -73,38 +73,38 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
     else:
         path_in_repository = [repository.inside(path) for path in paths]
         now = of_working_tree(repository, path_in_repository, before.algorithm)
-    place = unchanged_specs.place_of(repository.top, path_in_repository, projects(now))
-    only = select_changed(was, now, repository.top, unchanged_specs.kept(place))
-    with _opened(base, before, paths, only and only.for_base()) as old, _checked(head, after, paths, only) as new:
+    place = unchanged_specs.cache_path(repository.top, path_in_repository, projects(now))
+    only = select_changed(was, now, repository.top, unchanged_specs.load_known(place))
+    with _open_state(base, before, paths, only and only.for_base()) as old, _open_head(head, after, paths, only) as new:
         if place and only and not new.diagnostics.has_errors:
-            _learn(place, only, new)
+            _save_known(place, only, new)
         yield old, new
 
 
 @contextmanager
-def _checked(
-    name: str | None, meaning: Commit | None, paths: Sequence[Path], only: ChangedSpecs | None
+def _open_head(
+    name: str | None, source: Commit | None, paths: Sequence[Path], only: ChangedSpecs | None
 ) -> Iterator[State]:
     """Yield the head. It includes known specs that have a tool with the name of one that changed."""
-    with _opened(name, meaning, paths, only) as state:
+    with _open_state(name, source, paths, only) as state:
         same_names = only.same_names(each for names in state.compiled.values() for each in names) if only else None
         if not only or not same_names:
             yield state
             return
-    with _opened(name, meaning, paths, replace(only, unproved=only.unproved | same_names)) as state:
+    with _open_state(name, source, paths, replace(only, unproved=only.unproved | same_names)) as state:
         yield state
 
 
-def _learn(place: Path, only: ChangedSpecs, head: State) -> None:
+def _save_known(place: Path, only: ChangedSpecs, head: State) -> None:
     """Store which specs of the head have no errors."""
     plain = {path: each for path, each in only.plain.items() if path in head.compiled}
     if plain:
-        unchanged_specs.keep(
+        unchanged_specs.save_known(
             place, {**only.known, **{path: replace(each, tools=head.compiled[path]) for path, each in plain.items()}}
         )
 
 
-def _meaning(name: str | None, repository: Repository | None) -> Commit | Path | None:
+def _resolve(name: str | None, repository: Repository | None) -> Commit | Path | None:
     """Return a commit, a path, or None for the working tree. Raises ``UsageError`` if unknown or ambiguous."""
     if name is None:
         return None
@@ -140,24 +140,24 @@ def _hint(name: str, repository: Repository) -> str:
 
 
 @contextmanager
-def _opened(
-    name: str | None, meaning: Commit | Path | None, paths: Sequence[Path], only: ChangedSpecs | None
+def _open_state(
+    name: str | None, source: Commit | Path | None, paths: Sequence[Path], only: ChangedSpecs | None
 ) -> Iterator[State]:
-    if name is None or meaning is None:
+    if name is None or source is None:
         repository = Repository.of(Path())
-        yield _compiled(WORKING_TREE, paths, "", repository.top if repository else Path(), only)
-    elif isinstance(meaning, Commit):
+        yield _compile(WORKING_TREE, paths, "", repository.top if repository else Path(), only)
+    elif isinstance(source, Commit):
         with tempfile.TemporaryDirectory(prefix="toolc-review-") as folder:
-            yield _of_commit(meaning, paths, Path(folder).resolve(), only)
-    elif meaning.suffix == ".json" and meaning.is_file():
-        file = read_registry(meaning)
+            yield _compile_commit(source, paths, Path(folder).resolve(), only)
+    elif source.suffix == ".json" and source.is_file():
+        file = read_registry(source)
         tools = {tool.spec.name: Reviewed(tool.spec) for tool in file.tools}
         yield State(name, tools, built_toolsets=file.toolsets)
     else:
-        yield _compiled(name, [meaning], "", meaning if meaning.is_dir() else meaning.parent)
+        yield _compile(name, [source], "", source if source.is_dir() else source.parent)
 
 
-def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: ChangedSpecs | None = None) -> State:
+def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, only: ChangedSpecs | None = None) -> State:
     """Compile the specs at ``paths``; none if there are none, as before the first spec of a repository."""
 
     chosen: list[Piece] = []
@@ -178,7 +178,9 @@ def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: C
     return State(
         label,
         {tool.spec.name: Reviewed(tool.spec, tool, prefix) for tool in located},
-        compilation.diagnostics.map(partial(_named, prefix=prefix)) if prefix else compilation.diagnostics,
+        compilation.diagnostics.map(partial(_with_repository_paths, prefix=prefix))
+        if prefix
+        else compilation.diagnostics,
         compilation.projects,
         prefix,
         only.names if only else frozenset(tool.spec.name for tool in located),
@@ -190,7 +192,7 @@ def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: C
     )
 
 
-def _named(found: Diagnostic, prefix: str) -> Diagnostic:
+def _with_repository_paths(found: Diagnostic, prefix: str) -> Diagnostic:
     """Return a finding about a commit's files with the paths that the repository uses."""
     span = Span(inside(found.span.path, prefix), found.span.start, found.span.end)
     message, hint = found.message, found.hint
@@ -199,7 +201,7 @@ def _named(found: Diagnostic, prefix: str) -> Diagnostic:
     return Diagnostic(found.code, message, span, hint)
 
 
-def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: ChangedSpecs | None) -> State:
+def _compile_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: ChangedSpecs | None) -> State:
     wanted = in_commit(commit, paths)
     top = folder / "tree"
     top.mkdir()
@@ -208,7 +210,7 @@ def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: Change
     present = [top / path for path in wanted if (top / path).exists()]
     if not present:
         return State(commit.name, {}, prefix=f"{top}/")
-    return _compiled(commit.name, present, f"{top}/", top, only)
+    return _compile(commit.name, present, f"{top}/", top, only)
 
 
 def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSpecs | None = None) -> None:
@@ -222,8 +224,8 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
         blob for blob in blobs.values() if (_may_be_spec(blob) and _is_wanted(blob.path, only)) or blob.path in paths
     ]
     folders: set[str] = set()
-    for path, data in _written(commit, texts, top):
-        if data.startswith(_LFS):
+    for path, data in _write_blobs(commit, texts, top):
+        if data.startswith(_LFS_POINTER):
             raise UsageError(
                 f"{commit.name}: {path} is stored in Git LFS and not in the commit; compare folders "
                 "that do: git worktree add FOLDER COMMIT"
@@ -231,13 +233,15 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
         if mentions_files(data):
             folders.add(str(PurePosixPath(path).parent))
     written = {blob.path for blob in texts}
-    beside = [blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)]
+    siblings = [
+        blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)
+    ]
     # Links last, so that no file is written through one, even for a manipulated tree.
-    for _ in _written(commit, sorted(beside, key=lambda blob: blob.mode == LINK), top):
+    for _ in _write_blobs(commit, sorted(siblings, key=lambda blob: blob.mode == LINK), top):
         pass
 
 
-def _written(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple[str, bytes]]:
+def _write_blobs(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple[str, bytes]]:
     """Write each blob and yield its content.
 
     A file that is too large for a spec or a tool is written as zero bytes of the same size, and not yielded.

@@ -22,8 +22,8 @@ from toolc.compiler.cache.file import cache_folder, digest, load, save
 from toolc.compiler.project.discovery import PROJECT_FILES, SUFFIXES, walk
 from toolc.review.sources.repository import Commit, Repository
 
-_REFERS: Final = re.compile(rb"\b(?:files?|build)\b[\"']?[ \t]*[:=]")
-_CALLS: Final = re.compile(rb"\b(?:composite|agent|toolsets)\b")
+_FILES: Final = re.compile(rb"\b(?:files?|build)\b[\"']?[ \t]*[:=]")
+_TOOLS: Final = re.compile(rb"\b(?:composite|agent|toolsets)\b")
 _NAMED: Final = rb"name(?<!\wname)\b"
 _NAME: Final = re.compile(
     rb"name(?:(?<=^name)|(?<=^[\"']name)|(?<=[ \t{,-]name)|(?<=[ \t{,-][\"']name))"
@@ -32,7 +32,7 @@ _NAME: Final = re.compile(
 )
 """Matches at least the names of tools. A false match only makes a review report that a text names a tool."""
 
-_ODD: Final = (
+_UNUSUAL: Final = (
     # A character written as a number.
     ((b"\\",), re.compile(rb"\\[xuU]")),
     # A key and its value on different lines.
@@ -62,35 +62,35 @@ _ENCODED: Final = re.compile(rb"\xff|\xfe|\xc2\x85|\xe2\x80[\xa8\xa9]")
 """Other encodings, and line endings outside ASCII."""
 
 
-def names(text: bytes) -> list[bytes]:
+def possible_names(text: bytes) -> list[bytes]:
     """Return the possible names of tools in a spec."""
     return _NAME.findall(text)
 
 
 def needs_full_parse(text: bytes) -> bool:
     """Return whether keys or names are written in a way that the patterns here do not match."""
-    begun = b"\n" + text  # so that every line follows a line feed
-    if _COLON.search(begun) and _APART.search(begun):
+    lines = b"\n" + text  # so that every line follows a line feed
+    if _COLON.search(lines) and _APART.search(lines):
         return True
     if not text.isascii() and _ENCODED.search(text):
         return True
-    return any(any(word in text for word in words) and pattern.search(begun) for words, pattern in _ODD)
+    return any(any(word in text for word in words) and pattern.search(lines) for words, pattern in _UNUSUAL)
 
 
 def mentions_tools(text: bytes) -> bool:
     """Return whether a spec or a project file may name other tools."""
     words = (b"composite", b"agent", b"toolsets")
-    return any(word in text for word in words) and _CALLS.search(text) is not None
+    return any(word in text for word in words) and _TOOLS.search(text) is not None
 
 
-def refers(text: bytes) -> bool:
+def refers_to_files(text: bytes) -> bool:
     """Return whether a spec without unusual syntax may include files next to it."""
-    return (b"file" in text or b"build" in text) and _REFERS.search(text) is not None
+    return (b"file" in text or b"build" in text) and _FILES.search(text) is not None
 
 
 def mentions_files(text: bytes) -> bool:
     """Return whether a spec may include files next to it, in any syntax."""
-    return refers(text) or needs_full_parse(text)
+    return refers_to_files(text) or needs_full_parse(text)
 
 
 _FORMAT: Final = 1
@@ -109,7 +109,7 @@ class ErrorFreeSpec:
     tools: tuple[str, ...]
 
 
-def place_of(top: Path, paths: Sequence[str], projects: Mapping[str, str]) -> Path | None:
+def cache_path(top: Path, paths: Sequence[str], projects: Mapping[str, str]) -> Path | None:
     """Return the cache file for the specs at ``paths`` of the repository at ``top``; None without a cache folder.
 
     ``projects`` are Git's hashes of the project files that apply to them, by path.
@@ -117,14 +117,14 @@ def place_of(top: Path, paths: Sequence[str], projects: Mapping[str, str]) -> Pa
     folder = cache_folder()
     if folder is None:
         return None
-    asked = [_FORMAT, "review", str(top), [*paths], sorted(projects.items()), [*versions()]]
-    return folder / f"check-{digest(json.dumps(asked))}.json"
+    key = [_FORMAT, "review", str(top), [*paths], sorted(projects.items()), [*versions()]]
+    return folder / f"check-{digest(json.dumps(key))}.json"
 
 
-def kept(place: Path | None) -> dict[str, ErrorFreeSpec]:
+def load_known(path: Path | None) -> dict[str, ErrorFreeSpec]:
     """Return the known specs by path; none if the file is missing, or another user could have written it."""
     try:
-        found = load(place).answer or {}
+        found = load(path).answer or {}
         return {
             path: ErrorFreeSpec(identity, tuple(words), tuple(tools))
             for path, (identity, words, tools) in found.items()
@@ -133,9 +133,9 @@ def kept(place: Path | None) -> dict[str, ErrorFreeSpec]:
         return {}
 
 
-def keep(place: Path, specs: Mapping[str, ErrorFreeSpec]) -> None:
+def save_known(path: Path, specs: Mapping[str, ErrorFreeSpec]) -> None:
     """Store all known specs, if the file can be written."""
-    save(place, {path: [each.identity, each.words, each.tools] for path, each in specs.items()})
+    save(path, {spec: [each.identity, each.words, each.tools] for spec, each in specs.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +172,11 @@ class ChangedSpecs:
 
         Together with the other tool they are an error.
         """
-        names = {*tools}
+        possible_names = {*tools}
         return frozenset(
-            path for path, each in self.known.items() if path not in self.paths and not names.isdisjoint(each.tools)
+            path
+            for path, each in self.known.items()
+            if path not in self.paths and not possible_names.isdisjoint(each.tools)
         )
 
 
@@ -197,9 +199,10 @@ def of_working_tree(repository: Repository, paths: Sequence[str], algorithm: Lit
     top = str(repository.top)
     places = [os.path.join(top, path) for path in [*paths, *above(paths)]]  # noqa: PTH118  thousands of them
     found = [each for place in places for each in _files(place)]
-    texts = {place[len(top) + 1 :]: _held(place) for place in found}
+    texts = {place[len(top) + 1 :]: _read_file(place) for place in found}
     return Texts(
-        {path: _hashed(data, algorithm) for path, data in texts.items()}, lambda wanted: map(texts.__getitem__, wanted)
+        {path: _git_hash(data, algorithm) for path, data in texts.items()},
+        lambda wanted: map(texts.__getitem__, wanted),
     )
 
 
@@ -209,13 +212,13 @@ def _files(place: str) -> Iterable[str]:
     return [place] if Path(place).is_file() else []
 
 
-def _held(place: str) -> bytes:
+def _read_file(place: str) -> bytes:
     """Return the content of a file with as few system calls as possible: there are thousands of files."""
     with FileIO(place) as file:
         return file.readall()
 
 
-def _hashed(data: bytes, algorithm: Literal["sha1", "sha256"]) -> str:
+def _git_hash(data: bytes, algorithm: Literal["sha1", "sha256"]) -> str:
     """Return Git's hash of a file's content."""
     return hashlib.new(algorithm, b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
@@ -235,36 +238,38 @@ def projects(texts: Texts) -> dict[str, str]:
     return {path: identity for path, identity in texts.identities.items() if is_project(path)}
 
 
-def select_changed(old: Texts, new: Texts, top: Path, kept: Mapping[str, ErrorFreeSpec]) -> ChangedSpecs | None:
+def select_changed(old: Texts, new: Texts, top: Path, known_specs: Mapping[str, ErrorFreeSpec]) -> ChangedSpecs | None:
     """Return what may differ between two states of the repository at ``top``; None if all must be compiled.
 
-    Specs of the head that are not in ``kept`` are compiled too.
+    Specs of the head that are not in ``known_specs`` are compiled too.
     """
     before, after = old.identities, new.identities
-    differing = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
-    if any(is_project(path) for path in differing):
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    if any(is_project(path) for path in changed):
         return None
-    known = {path: kept[path] for path in after if path in kept and kept[path].identity == after[path]}
-    fresh = [path for path in after if path not in known]
-    texts = dict(zip(fresh, new.read(fresh), strict=True))
-    gone = [path for path in before if path in differing]
-    everything = [*texts.values(), *old.read(gone)]
+    known = {
+        path: known_specs[path] for path in after if path in known_specs and known_specs[path].identity == after[path]
+    }
+    unknown = [path for path in after if path not in known]
+    texts = dict(zip(unknown, new.read(unknown), strict=True))
+    removed = [path for path in before if path in changed]
+    everything = [*texts.values(), *old.read(removed)]
     if any(mentions_tools(text) or needs_full_parse(text) for text in everything):
         return None
-    if any(refers(text) for path, text in texts.items() if is_project(path)):
+    if any(refers_to_files(text) for path, text in texts.items() if is_project(path)):
         return None
-    referring = {path for path, text in texts.items() if refers(text)}
-    named = {name.decode() for text in everything for name in names(text)}
+    referring = {path for path, text in texts.items() if refers_to_files(text)}
+    named = {name.decode() for text in everything for name in possible_names(text)}
     plain = {
-        path: ErrorFreeSpec(after[path], tuple(sorted({name.decode() for name in names(text)})), ())
+        path: ErrorFreeSpec(after[path], tuple(sorted({name.decode() for name in possible_names(text)})), ())
         for path, text in texts.items()
         if path not in referring and not is_project(path)
     }
     return ChangedSpecs(
         top,
-        frozenset(differing | referring),
+        frozenset(changed | referring),
         frozenset(named.union(*(each.words for each in known.values()))),
-        frozenset(plain.keys() - differing),
+        frozenset(plain.keys() - changed),
         known,
         plain,
         texts,

@@ -51,8 +51,8 @@ def test_a_name_that_both_have_is_one_tool_whatever_else_changed() -> None:
     ],
     ids=["alias", "effect", "description"],
 )
-def test_a_name_that_went_and_one_that_came_are_one_tool(new: ToolSpec, reason: str) -> None:
-    assert paired(state(tool("a")), state(new)) == [("renamed", "a", "b", reason)]
+def test_a_name_that_went_and_one_that_came_are_one_tool(new: ToolSpec, why: str) -> None:
+    assert paired(state(tool("a")), state(new)) == [("renamed", "a", "b", why)]
 
 
 def served(name: str, description: str, own: str | None = None) -> ToolSpec:
