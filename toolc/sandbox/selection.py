@@ -67,14 +67,12 @@ def select(name: str, profile: Profile) -> EngineSelection:
     if name not in engine_names():
         raise UsageError(f"there is no engine {name!r}; choose one of: {', '.join(engine_names())}")
     if name != AUTO:
-        objection = _objection(name, profile)
-        if objection is None:
-            return selection_of(load(name), profile)
-        raise NoEngineError(f"the {name} engine cannot run this call: {objection}")
+        if objection := _objection(name, profile):
+            raise NoEngineError(f"the {name} engine cannot run this call: {objection}")
+        return selection_of(load(name), profile)
     objections: dict[str, _Objection] = {}
     for each in ENGINES:
-        objection = _objection(each, profile)
-        if objection is None:
+        if (objection := _objection(each, profile)) is None:
             # These notes are part of every call, so they have no remedies. `toolc doctor` prints those.
             notes = (f"{other}: {found.reason}" for other, found in objections.items())
             return selection_of(load(each), profile, tuple(notes))

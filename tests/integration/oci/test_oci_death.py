@@ -131,7 +131,7 @@ def test_owner_runtimes_and_janitor_killed_at_once(workspace: Path) -> None:
         wait_ready(process)
         for pid in (process.pid, *processes("--pid-file", label), *processes("janitor_process", label)):
             os.kill(pid, signal.SIGKILL)
-    bundles.BundleDirectory.create().remove()
+    bundles.remove_tree(BundleDirectory.create().directory)
     assert traces(label) == []
 
 
@@ -141,7 +141,7 @@ def test_the_sweep_leaves_those_of_others_alone(workspace: Path) -> None:
         wait_ready(process)
         before = [trace for trace in traces(label) if trace.startswith("folder")]
         assert not sweep.sweep(f"toolc-{label[:-1]}")
-        bundles.BundleDirectory.create().remove()
+        bundles.remove_tree(BundleDirectory.create().directory)
         assert [trace for trace in traces(label) if trace.startswith("folder")] == before
         process.kill()
     assert_nothing_of(label)

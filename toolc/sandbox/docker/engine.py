@@ -31,7 +31,7 @@ from toolc.sandbox.docker.container import (
 )
 from toolc.sandbox.docker.daemon import Daemon, connect
 from toolc.sandbox.docker.images import Images, ResolvedImage, missing_image, name_of
-from toolc.sandbox.docker.sandbox import Container, DockerSandbox
+from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.docker.streams import AttachedStream, GuestListener, GuestSocketStream
 from toolc.sandbox.host import janitor, store
 from toolc.sandbox.host.kernel import kernel_kills, prepare_overlay, retry_transient
@@ -218,15 +218,18 @@ class DockerEngine:
             start_container(client, container)
             stream = GuestSocketStream(listener, attached) if listener else attached
             undo.pop_all()
-        started = Container(
-            id=container,
+        return DockerSandbox(
+            container=container,
             user=user.described,
             image=image.used,
             created=created,
             guarded=container_config.guards_process_1(profile, daemon),
             kernel_kills=kills,
+            client=client,
+            attached=attached,
+            stream=stream,
+            events=events,
         )
-        return DockerSandbox(started, client=client, attached=attached, stream=stream, events=events)
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
         """Remove what a failed start has created. Do not raise: the user must see ``error``."""

@@ -10,7 +10,7 @@ from typing import Final
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.base import ImageUsed
 from toolc.sandbox.docker.api_client import ApiError, Client
-from toolc.sandbox.docker.container import ContainerWatcher, EventStream, remove_container
+from toolc.sandbox.docker.container import EventStream, remove_container
 from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, oom_kill_possible
 
@@ -27,61 +27,43 @@ KILLED_FROM_INSIDE_OR_OOM: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
-    """A started container: its tool's user, its image, and when it was created and attached.
+@dataclass(kw_only=True, eq=False)
+class DockerSandbox:
+    """An ``EngineSandbox`` (see ``toolc.sandbox.base``) that is a container.
 
-    ``guarded``: nothing inside can kill process 1. ``kernel_kills``: how often its kernel had run out of memory
-    before the start; None if that is not this host's kernel.
+    ``created``: when it was created and attached. ``guarded``: nothing inside can kill process 1. ``kernel_kills``:
+    how often its kernel had run out of memory before the start; None if that is not this host's kernel.
+    ``stream`` is the stream to the guest, which may be ``attached``, the daemon's own stream.
     """
 
-    id: str
+    container: str
     user: str
     image: ImageUsed
     created: float
     guarded: bool
-    kernel_kills: int | None = None
+    kernel_kills: int | None
+    client: Client
+    attached: AttachedStream
+    stream: AttachedStream | GuestSocketStream
+    events: EventStream
 
-
-class DockerSandbox:
-    """An ``EngineSandbox`` (see ``toolc.sandbox.base``) that is a container."""
-
-    def __init__(
-        self,
-        container: Container,
-        *,
-        client: Client,
-        attached: AttachedStream,
-        stream: AttachedStream | GuestSocketStream,
-        events: EventStream,
-    ) -> None:
-        """``stream`` is the stream to the guest, which may be ``attached``, the daemon's own stream."""
-        self.container = container.id
-        self.user = container.user
-        self.image = container.image
-        self.created = container.created
-        self._guarded = container.guarded
-        self._kernel_kills = container.kernel_kills
-        self._client = client
-        self._attached = attached
-        self._stream = stream
-        self._events = events
-        self._watch: ContainerWatcher = events.watch(container.id)
+    def __post_init__(self) -> None:
+        self._watch = self.events.watch(self.container)
         self._closing = threading.Lock()
         self._killed = False
         self._removed = False
 
     def fileno(self) -> int:
         """Return the descriptor to poll; -1 once closed."""
-        return self._stream.fileno()
+        return self.stream.fileno()
 
     def read(self) -> bytes | None:
         """Return bytes of the guest's stdout, ``b""`` at the end, None if there are none yet."""
-        return self._stream.read()
+        return self.stream.read()
 
     def write(self, data: bytes | memoryview) -> int:
         """Send what fits now and return the number of bytes sent."""
-        return self._stream.write(data)
+        return self.stream.write(data)
 
     def out_of_memory(self) -> bool:
         """Return whether the kernel killed a process in it because memory ran out, by the daemon's events.
@@ -90,15 +72,15 @@ class DockerSandbox:
         requested also indicates it.
         """
         return self._watch.out_of_memory or (
-            self._guarded and self._killed_unexpectedly() and oom_kill_possible(self._kernel_kills)
+            self.guarded and self._killed_unexpectedly() and oom_kill_possible(self.kernel_kills)
         )
 
     def error_output(self) -> str:
         """Return the beginning of the guest's stderr, and that it was killed."""
-        output = self._attached.error_output()
+        output = self.attached.error_output()
         if self._watch.killed and not self._killed:
             output = f"{output}\n{KILLED_BY_DAEMON}"
-        elif not self._guarded and self._killed_unexpectedly():
+        elif not self.guarded and self._killed_unexpectedly():
             output = f"{output}\n{KILLED_FROM_INSIDE_OR_OOM}"
         elif self._killed_unexpectedly() and not self.out_of_memory():
             output = f"{output}\n{KILLED_FROM_OUTSIDE}"
@@ -114,24 +96,24 @@ class DockerSandbox:
             if self._removed:
                 return
             until = time.monotonic() + _GRACE
-            self._stream.close()
+            self.stream.close()
             # A daemon that cannot write the guest's output does not remove the container.
-            self._attached.drain(_GRACE)
-            self._attached.close()
+            self.attached.drain(_GRACE)
+            self.attached.close()
             if not self._watch.removed.wait(max(until - time.monotonic(), 0)):
                 self._kill()
             self._removed = True
-            self._events.unwatch(self.container)
+            self.events.unwatch(self.container)
 
     def _kill(self) -> None:
         self._killed = self._watch.exit_status is None
         try:
-            remove_container(self._client, self.container)
+            remove_container(self.client, self.container)
         except ApiError as error:
             raise InfrastructureError(
                 f"the Docker daemon did not remove the sandbox {self.container[:12]}: {error}; "
                 f"remove it with: docker rm -f {self.container[:12]}"
             ) from error
         # The "destroy" event is the last: any event about memory has arrived before it.
-        if self._events.is_alive:
+        if self.events.is_alive:
             self._watch.removed.wait(_GRACE)

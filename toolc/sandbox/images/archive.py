@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Final, Protocol, cast
+from typing import IO, Final, cast
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -111,19 +111,10 @@ class ArchiveImage:
     layers: tuple[str, ...]
 
 
-class _Files(Protocol):
-    """The files of an archive, by name."""
-
-    def open(self, name: str) -> IO[bytes]:
-        """Open one file. Raises ``InfrastructureError`` if it is missing."""
-
-    def __contains__(self, name: str) -> bool: ...
-
-
 class Archive:
     """An open image archive; ``origin`` is its path, for messages."""
 
-    def __init__(self, files: _Files, origin: str) -> None:
+    def __init__(self, files: _Folder | _Tar, origin: str) -> None:
         self._files = files
         self._origin = origin
 

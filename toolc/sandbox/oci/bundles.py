@@ -18,7 +18,6 @@ from typing import Final
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
-from toolc.model.spec.sandbox import Limits
 from toolc.sandbox import isolation
 from toolc.sandbox.host import cgroups, janitor
 from toolc.sandbox.host.janitor_process import remove_tree
@@ -114,14 +113,6 @@ class BundleDirectory:
             memory_events=cgroups.memory_events(name) if "memory" in self.controllers else None,
         )
 
-    def _resources(self, limits: Limits) -> JsonObject:
-        swap = cgroups.swap_limit(limits.memory_bytes) if "memory" in self.controllers else {}
-        return resources(limits, swap=swap, controllers=self.controllers)
-
-    def remove(self) -> None:
-        """Remove the folder. Call it only when none of its sandboxes is left."""
-        remove_tree(self.directory)
-
     def _with_hosts(self, profile: Profile, root: RootSpec) -> RootSpec:
         """Return ``root`` with a separate ``/etc/hosts`` if the profile needs one."""
         if not profile.hosts:
@@ -143,7 +134,8 @@ class BundleDirectory:
                 skeleton = self.directory / "roots" / str(next(_NUMBERS))
                 oci_root.build_skeleton(skeleton, user, python)
                 self.roots[user] = skeleton
-            mount = profile.workspace
+            mount, limits = profile.workspace, profile.limits
+            swap = cgroups.swap_limit(limits.memory_bytes) if "memory" in self.controllers else {}
             workspace = mount and (self.mount_point if needs_own_mount(mount, user) else mount.source)
             configuration = config(
                 profile,
@@ -152,7 +144,7 @@ class BundleDirectory:
                 workspace=str(workspace) if workspace else None,
                 root_spec=self._with_hosts(profile, root if root.image else root.on_host(python)),
                 arguments=arguments,
-                resources=self._resources(profile.limits),
+                resources=resources(limits, swap=swap, controllers=self.controllers),
             )
             if mount and mount.scratch:
                 # It belongs to this call only, and is removed with it.

@@ -46,12 +46,14 @@ def config(
     ``root_spec`` has the command of the guest and the folders to bind into ``root``. ``workspace`` is the host path
     to bind, ``resources`` the result of the function ``resources``.
     """
-    mounts = [*_standard_mounts(profile.limits), *_root_mounts(root_spec)]
+    image = root_spec.image
+    mounts = [*_standard_mounts(profile.limits), *_volumes(image.volumes if image else ())]
+    mounts += [_bind(source, target, READ_ONLY_BIND) for source, target in root_spec.binds]
     if profile.workspace and workspace:
         mounts += _workspace(profile.workspace, workspace, root)
     return {
         "ociVersion": "1.0.2",
-        "process": _process(user, [*root_spec.command, *arguments], root_spec.search_path),
+        "process": _process(user, [*root_spec.command, *arguments], image.search_path if image else None),
         "root": {"path": str(root), "readonly": True},
         "hostname": HOSTNAME,
         "mounts": mounts,
@@ -86,11 +88,9 @@ def _process(user: SandboxUser, argv: list[str], search_path: str | None) -> Jso
     }
 
 
-def _root_mounts(root_spec: RootSpec) -> list[JsonValue]:
+def _volumes(paths: Sequence[str]) -> list[JsonValue]:
     # Volumes of an image would be writable; here each is a tmpfs of limited size, as in the docker engine.
-    options = ["nosuid", "nodev", "noexec", "mode=1777", f"size={TOOL_BYTES}"]
-    volumes = [_tmpfs(path, options) for path in root_spec.volumes]
-    return [*volumes, *(_bind(source, target, READ_ONLY_BIND) for source, target in root_spec.binds)]
+    return [_tmpfs(path, ["nosuid", "nodev", "noexec", "mode=1777", f"size={TOOL_BYTES}"]) for path in paths]
 
 
 def _standard_mounts(limits: Limits) -> list[JsonValue]:

@@ -11,12 +11,15 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import Build
 from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, Leftover, unenforced, unenforced_reason
+from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.host.kernel import retry_transient
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.isolation import guest_limits
@@ -123,7 +126,7 @@ class OciEngine:
             tree = self._open_workspace(profile, user)
             try:
                 with self._starting:
-                    return OciSandbox(paths, str(user), _launcher(tree, directory))
+                    return OciSandbox(paths, str(user), _launcher(tree, directory.mount_point))
             finally:
                 _close(tree)
 
@@ -142,7 +145,7 @@ class OciEngine:
         for descriptor in namespaces.values():
             os.close(descriptor)
         if directory and directory.belongs_to_this_process():
-            directory.remove()
+            remove_tree(directory.directory)
 
     def _known_capabilities(self) -> Capabilities:
         """Return what is enforced; check again only while something is not."""
@@ -207,11 +210,9 @@ def _user_of(profile: Profile) -> SandboxUser:
     return sandbox_user(profile.workspace, euid=os.geteuid(), egid=os.getegid())
 
 
-def _launcher(tree: int | None, directory: BundleDirectory) -> Launch:
+def _launcher(tree: int | None, target: Path) -> Launch:
     """Return the function that starts a runtime: in this mount namespace, or in one where ``tree`` is mounted."""
-    if tree is None:
-        return lambda spawn: spawn()
-    return lambda spawn: user_namespace.with_mount(tree, directory.mount_point, spawn)
+    return (lambda spawn: spawn()) if tree is None else partial(user_namespace.with_mount, tree, target)
 
 
 def _close(descriptor: int | None) -> None:

@@ -130,16 +130,6 @@ class RootSpec:
     command: tuple[str, ...] = ()
     binds: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def search_path(self) -> str | None:
-        """The image's ``PATH``, by which its Python is found."""
-        return self.image.search_path if self.image else None
-
-    @property
-    def volumes(self) -> tuple[str, ...]:
-        """The paths of the image that must be writable."""
-        return self.image.volumes if self.image else ()
-
     def on_host(self, python: Interpreter) -> RootSpec:
         """Return the same with the host's own programs in it, and its Python to start the guest."""
         programs = tuple((path, path) for path in python_binds(python))

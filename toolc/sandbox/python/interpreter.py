@@ -15,10 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from toolc.model.errors import InfrastructureError, NoPythonError
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.host import store
 from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
 from toolc.sandbox.python import portable
@@ -52,23 +53,7 @@ class PythonInfo:
     machine: str
 
 
-class ByteStream(Protocol):
-    """The methods of a sandbox that are used here (see ``toolc.sandbox.base.EngineSandbox``)."""
-
-    def fileno(self) -> int:
-        """Return the descriptor to poll."""
-
-    def read(self) -> bytes | None:
-        """Return the bytes that have arrived."""
-
-    def out_of_memory(self) -> bool:
-        """Return whether the kernel killed a process in it because memory ran out."""
-
-    def close(self) -> None:
-        """End the sandbox."""
-
-
-Start: TypeAlias = Callable[[Sequence[str]], ByteStream]
+Start: TypeAlias = Callable[[Sequence[str]], EngineSandbox]
 """Starts a sandbox in which ``python3 ARGUMENTS...`` is process 1. Raises ``NoPythonError`` if there is none."""
 
 
@@ -105,7 +90,7 @@ def portable_python(key: str, start: Start) -> Path:
     return store.make("runtime", digest, fill)
 
 
-def _output(sandbox: ByteStream, limit: int) -> bytes:
+def _output(sandbox: EngineSandbox, limit: int) -> bytes:
     """Return all that a program writes, until it ends; b"" if it fails. Raises ``InfrastructureError``."""
     collected = bytearray()
     deadline = time.monotonic() + SECONDS
