@@ -19,7 +19,7 @@ from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.host.owner import Owner
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds that anything may take on a loaded machine."""
 
 
@@ -49,7 +49,7 @@ def python(program: str) -> list[str]:
 def output(sandbox: DockerSandbox) -> str:
     """All that the guest writes, until its end."""
     collected = b""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while (data := sandbox.read()) != b"":
         collected += data or b""
         if data is None:
@@ -57,10 +57,10 @@ def output(sandbox: DockerSandbox) -> str:
     return collected.decode()
 
 
-def line(sandbox: DockerSandbox, patience: float = PATIENCE) -> str:
+def line(sandbox: DockerSandbox, timeout: float = TIMEOUT) -> str:
     """What the guest writes up to the end of a line."""
     collected = b""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while not collected.endswith(b"\n"):
         data = sandbox.read()
         assert data != b"", collected + sandbox.error_output().encode()
@@ -87,7 +87,7 @@ def workspace(folder: Path, mode: str = "rw") -> Mount:
 
 def containers(client: Client) -> list[JsonValue]:
     """The names of every container, running or not."""
-    listed = client.call("GET", "/containers/json?all=1", timeout=PATIENCE)
+    listed = client.call("GET", "/containers/json?all=1", timeout=TIMEOUT)
     assert isinstance(listed, list)
     return [each["Id"] for each in listed if isinstance(each, dict)]
 
@@ -95,13 +95,13 @@ def containers(client: Client) -> list[JsonValue]:
 def own_containers(client: Client) -> list[JsonValue]:
     """Those of this process: others work with the same daemon at the same time."""
     filters = quote(json.dumps({"label": [f"{OWNER_LABEL}={Owner.current().label()}"]}))
-    listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=PATIENCE)
+    listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=TIMEOUT)
     assert isinstance(listed, list)
     return [each["Id"] for each in listed if isinstance(each, dict)]
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

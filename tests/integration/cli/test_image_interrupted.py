@@ -17,7 +17,7 @@ from toolc.model.errors import InfrastructureError
 from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
 from toolc.sandbox.docker.image_builder import base_tag
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 BUILD = """
 import sys
@@ -61,7 +61,7 @@ def write(folder: Path, step: str) -> None:
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -76,7 +76,7 @@ def build(folder: Path, version: str, public: str, path: str = "") -> subprocess
 def ended(builder: subprocess.Popen[str], how: signal.Signals) -> None:
     with builder:
         builder.send_signal(how)
-        _, said = builder.communicate(timeout=PATIENCE)
+        _, said = builder.communicate(timeout=TIMEOUT)
     assert builder.returncode in CODES[how], said
     assert "Traceback" not in said
 
@@ -95,7 +95,7 @@ def test_in_a_step_of_the_build(api: docker.APIClient, version: str, tmp_path: P
     assert api.images(f"toolc/base:{version}") == []
     write(tmp_path, "true")
     with build(tmp_path, version, base_tag()) as builder:
-        assert builder.communicate(timeout=PATIENCE)[0] == f"toolc/base:{version}\n"
+        assert builder.communicate(timeout=TIMEOUT)[0] == f"toolc/base:{version}\n"
 
 
 @pytest.mark.needs_engine

@@ -1,4 +1,4 @@
-"""A socket in front of the real daemon that passes everything on, but for answers and words that it is told of."""
+"""A proxy of the real daemon that can drop responses and replace words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Self
 
 
 class SilentDaemon:
-    """To be used in a ``with``. ``swallow``: a regular expression for request lines that get no answer.
+    """A context manager. ``swallow``: a regular expression for request lines that get no response.
 
     ``reword`` makes of a request what the daemon is to have in its place, of the same length.
     """
@@ -60,7 +60,7 @@ class SilentDaemon:
             threading.Thread(target=self._serve, args=(client, daemon), daemon=True).start()
 
     def _serve(self, client: socket.socket, daemon: socket.socket) -> None:
-        """A connection has one request; what it says decides about the answer."""
+        """Forward one request; drop its response if the request line matches."""
         with contextlib.suppress(OSError):
             first = client.recv(65536)
             request = first.split(b"\r\n", 1)[0].decode("latin-1")

@@ -1,4 +1,4 @@
-"""The docker engine against a real daemon: what holds inside, how a sandbox ends, and what a failure leaves."""
+"""The docker engine with a real daemon: isolation, ends of sandboxes, and failures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ print(json.dumps({
 EMPTY = "toolc-test/empty"
 
 
-def test_a_sandbox_has_what_the_profile_says_and_no_more(engine: DockerEngine) -> None:
+def test_a_container_has_the_profiles_settings(engine: DockerEngine) -> None:
     profile = Profile(limits=Limits(tmp_bytes=8 * MIB))
     assert json.loads(run(engine, profile, LOOK_AROUND)) == {
         "pid": 1,
@@ -96,7 +96,7 @@ except OSError as error:
     assert run(engine, profile, program) == f"{48 * MIB} 50000 19 Resource temporarily unavailable\n"
 
 
-def test_more_processors_than_there_are_is_no_error(engine: DockerEngine) -> None:
+def test_more_cpus_than_the_machine_has(engine: DockerEngine) -> None:
     assert run(engine, Profile(limits=Limits(cpus=1000)), "print('ok')") == "ok\n"
 
 
@@ -104,7 +104,7 @@ def test_more_processors_than_there_are_is_no_error(engine: DockerEngine) -> Non
     ("call", "arguments"),
     [("io_uring_setup", (425, 1, 0)), ("unshare", (272, 0x10000000)), ("keyctl", (250, 0, 0)), ("bpf", (321, 0, 0, 0))],
 )
-def test_dangerous_system_calls_are_refused(engine: DockerEngine, call: str, arguments: tuple[int, ...]) -> None:
+def test_dangerous_system_calls_fail(engine: DockerEngine, call: str, arguments: tuple[int, ...]) -> None:
     if os.uname().machine != "x86_64":
         pytest.skip(f"the number of {call} is x86-64's")
     program = f"import ctypes; c = ctypes.CDLL(None, use_errno=True); c.syscall{arguments}; print(ctypes.get_errno())"
@@ -112,14 +112,14 @@ def test_dangerous_system_calls_are_refused(engine: DockerEngine, call: str, arg
 
 
 @pytest.mark.parametrize("owner", [0, 1234])
-def test_no_set_user_id_file_can_be_made(engine: DockerEngine, tmp_path: Path, owner: int) -> None:
+def test_set_user_id_files_cannot_be_created(engine: DockerEngine, tmp_path: Path, owner: int) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder away")
     os.chown(tmp_path, owner, owner)
     set_id_cases.check(run(engine, Profile(workspace=workspace(tmp_path)), set_id_cases.PROGRAM))
 
 
-def test_root_without_capabilities_reads_nothing_of_the_kernel(engine: DockerEngine, tmp_path: Path) -> None:
+def test_root_without_capabilities_cannot_read_kernel_files(engine: DockerEngine, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can own a folder as root")
     program = (
@@ -141,7 +141,7 @@ def test_threads_and_subprocesses_work_under_the_filter(engine: DockerEngine) ->
     assert run(engine, Profile(), program) == "thread\nshell\nTrue\n"
 
 
-def test_the_stream_carries_bytes_both_ways_and_stderr_apart(engine: DockerEngine) -> None:
+def test_the_stream_is_bidirectional_and_separates_stderr(engine: DockerEngine) -> None:
     program = (
         "import sys\n"
         "sys.stderr.write('E' * 10_000); sys.stderr.flush()\n"
@@ -182,7 +182,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_workspace_of_another_user_is_used_as_that_user(engine: DockerEngine, folder: Path) -> None:
+def test_the_tool_runs_as_the_owner_of_the_workspace(engine: DockerEngine, folder: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder away")
     os.chown(folder, 1234, 1235)
@@ -196,7 +196,7 @@ def test_a_workspace_of_another_user_is_used_as_that_user(engine: DockerEngine, 
     assert (made.st_uid, made.st_gid) == (1234, 1235)
 
 
-def test_a_workspace_of_roots_is_used_without_capabilities_and_said_so(engine: DockerEngine, folder: Path) -> None:
+def test_a_workspace_of_root_is_used_without_capabilities(engine: DockerEngine, folder: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("the workspace is not root's")
     profile = Profile(workspace=workspace(folder))
@@ -217,7 +217,7 @@ def test_a_read_only_workspace_cannot_be_written(engine: DockerEngine, folder: P
     assert not (folder / "new.txt").exists()
 
 
-def test_a_file_system_below_a_read_only_workspace_cannot_be_written(engine: DockerEngine, folder: Path) -> None:
+def test_a_mount_below_a_read_only_workspace_is_read_only(engine: DockerEngine, folder: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can mount")
     below = folder / "below"
@@ -234,7 +234,7 @@ def test_a_file_system_below_a_read_only_workspace_cannot_be_written(engine: Doc
         subprocess.run(["umount", str(below)], check=True)
 
 
-def test_nothing_is_left_after_close_of_a_hostile_tree(engine: DockerEngine, client: Client) -> None:
+def test_close_ends_a_hostile_process_tree(engine: DockerEngine, client: Client) -> None:
     program = r"""
 import os, signal, sys, time
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE): signal.signal(number, signal.SIG_IGN)
@@ -269,7 +269,7 @@ def test_a_guest_that_ignores_the_end_of_its_stream_is_killed(engine: DockerEngi
 EAT = "data = [b'x' * 2**20 for _ in range(200)]"
 
 
-def test_a_child_that_runs_out_of_memory_is_seen(engine: DockerEngine) -> None:
+def test_out_of_memory_in_a_child_is_detected(engine: DockerEngine) -> None:
     program = (
         "import os, sys\n"
         "child = os.fork()\n"
@@ -296,14 +296,14 @@ def is_seen_out_of_memory(engine: DockerEngine, program: str) -> bool:
     return sandbox.out_of_memory()
 
 
-def test_process_1_that_runs_out_of_memory_is_seen(engine: DockerEngine) -> None:
+def test_out_of_memory_in_process_1_is_detected(engine: DockerEngine) -> None:
     sandbox = engine.start(Profile(limits=Limits(memory_bytes=32 * MIB)), python(EAT))
     assert output(sandbox) == ""
     sandbox.close()
     assert sandbox.out_of_memory()
 
 
-def test_two_engines_and_several_threads_at_once(engine: DockerEngine) -> None:
+def test_concurrent_engines_and_threads(engine: DockerEngine) -> None:
     other = DockerEngine()
     said: list[str] = []
 
@@ -322,7 +322,7 @@ def test_two_engines_and_several_threads_at_once(engine: DockerEngine) -> None:
     assert sorted(said) == [f"{name}\n" for name in names]
 
 
-def test_a_closed_engine_lets_its_sandboxes_live_and_starts_again() -> None:
+def test_a_closed_engine_keeps_its_sandboxes_and_can_start_again() -> None:
     engine = DockerEngine()
     if not engine.probe().available or engine.unsupported_reason(Profile()):
         pytest.skip("no daemon with the base image")
@@ -347,7 +347,7 @@ def image_without_python(engine: DockerEngine, client: Client) -> Iterator[str]:
     api.close()
 
 
-def test_an_image_without_python_gets_one_for_the_guest(
+def test_an_image_without_python_gets_a_portable_one(
     engine: DockerEngine, client: Client, image_without_python: str
 ) -> None:
     before = own_containers(client)
@@ -356,7 +356,7 @@ def test_an_image_without_python_gets_one_for_the_guest(
     assert own_containers(client) == before
 
 
-def test_an_image_that_vanished_is_an_error(engine: DockerEngine, client: Client, image_without_python: str) -> None:
+def test_a_removed_image_is_an_error(engine: DockerEngine, client: Client, image_without_python: str) -> None:
     profile = Profile(image=image_without_python)
     assert engine.unsupported_reason(profile) is None
     client.call("DELETE", f"/images/{image_without_python}?force=1", timeout=60)
@@ -364,7 +364,7 @@ def test_an_image_that_vanished_is_an_error(engine: DockerEngine, client: Client
         engine.start(profile, python("pass"))
 
 
-def test_a_workspace_that_vanished_is_an_error(engine: DockerEngine, client: Client, tmp_path: Path) -> None:
+def test_a_removed_workspace_is_an_error(engine: DockerEngine, client: Client, tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     profile = Profile(workspace=workspace(folder))
@@ -389,10 +389,10 @@ def test_an_interrupted_start_leaves_nothing(
 
 
 @pytest.mark.parametrize("failures", [TRIES - 1, TRIES])
-def test_a_start_that_fails_in_passing_is_made_again(
+def test_a_transient_start_failure_is_retried(
     engine: DockerEngine, client: Client, monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
-    """As on a busy machine with cgroup v1."""
+    """This happens on busy machines with cgroup v1."""
     really, starts, before = docker_container.start_container, iter(range(100)), own_containers(client)
 
     def start(client: Client, container: str) -> None:
@@ -409,7 +409,7 @@ def test_a_start_that_fails_in_passing_is_made_again(
     assert own_containers(client) == before
 
 
-def test_without_a_daemon_probe_and_start_say_why(tmp_path: Path) -> None:
+def test_probe_and_start_without_a_daemon(tmp_path: Path) -> None:
     engine = DockerEngine(str(tmp_path / "none.sock"))
     found = engine.probe()
     assert (found.available, found.reason) == (False, f"there is no Docker daemon at {tmp_path}/none.sock")
@@ -419,7 +419,7 @@ def test_without_a_daemon_probe_and_start_say_why(tmp_path: Path) -> None:
 
 
 def processes_of(client: Client, container: str) -> list[str]:
-    """The host's process ids, where the daemon runs on this host."""
+    """Return the host's process ids, if the daemon runs on this host."""
     try:
         answer = client.call("GET", f"/containers/{container}/top?ps_args=-eo%20pid", timeout=60)
     except ApiError as error:

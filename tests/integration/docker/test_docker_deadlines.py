@@ -1,4 +1,4 @@
-"""A daemon that takes a request and never answers: the deadline ends it, the cause is told, the next call works."""
+"""A daemon that never responds: the request times out, the error has the cause, and the next call works."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENGINES = Path(container.__file__).parent
 
 @pytest.fixture
 def silent(client: Client, tmp_path: Path) -> Iterator[SilentDaemon]:
-    """The machine's daemon behind a socket that can be made to swallow answers."""
+    """The machine's daemon behind a proxy that can drop responses."""
     with SilentDaemon(tmp_path / "silent.sock", client.socket_path) as daemon:
         yield daemon
 
@@ -52,7 +52,7 @@ def behind(silent: SilentDaemon) -> Iterator[DockerEngine]:
         pytest.param(r"POST \S*/start", container, "START_SECONDS", id="start"),
     ],
 )
-def test_a_start_that_gets_no_answer(
+def test_a_start_without_a_response(
     client: Client,
     silent: SilentDaemon,
     behind: DockerEngine,
@@ -77,7 +77,7 @@ def test_a_start_that_gets_no_answer(
     wait_until(lambda: with_label(client, Owner.current().label()) == [])
 
 
-def test_a_sweep_that_gets_no_answer_does_not_stop_a_start(
+def test_a_sweep_without_a_response_does_not_stop_a_start(
     silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweep, "SECONDS", SHORT)
@@ -86,7 +86,7 @@ def test_a_sweep_that_gets_no_answer_does_not_stop_a_start(
     assert silent.swallowed
 
 
-def test_a_removal_that_gets_no_answer_is_told_with_the_remedy(
+def test_a_removal_without_a_response_names_the_remedy(
     client: Client, silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(container, "REMOVE_SECONDS", SHORT)
@@ -100,7 +100,7 @@ def test_a_removal_that_gets_no_answer_is_told_with_the_remedy(
     wait_until(lambda: sandbox.container not in containers(client))
 
 
-def test_a_daemon_that_does_not_answer_lets_another_engine_have_the_next_call(
+def test_an_unresponsive_daemon_makes_the_engine_unsupported(
     silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(container, "OPEN_SECONDS", SHORT)
@@ -120,7 +120,7 @@ def calls(path: Path) -> Iterator[ast.Call]:
 
 
 @pytest.mark.parametrize("path", sorted(ENGINES.glob("docker_*.py")), ids=lambda path: path.name)
-def test_every_request_names_its_deadline(path: Path) -> None:
+def test_every_request_has_a_timeout(path: Path) -> None:
     for call in calls(path):
         if isinstance(call.func, ast.Attribute) and call.func.attr in {"call", "upgrade", "follow"}:
             if path.name == "docker_http.py":
@@ -130,7 +130,7 @@ def test_every_request_names_its_deadline(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(ENGINES.glob("*.py")), ids=lambda path: path.name)
-def test_every_program_that_is_waited_for_has_a_deadline(path: Path) -> None:
+def test_every_subprocess_has_a_timeout(path: Path) -> None:
     for call in calls(path):
         if ast.unparse(call.func) == "subprocess.run":
             assert "timeout" in {word.arg for word in call.keywords}, ast.unparse(call)

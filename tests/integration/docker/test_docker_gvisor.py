@@ -1,4 +1,4 @@
-"""gVisor, as a runtime of the docker engine: its own kernel, its own ways to run out of things."""
+"""gVisor as a runtime of the docker engine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def engine() -> Iterator[DockerEngine]:
 
 
 def shell(engine: DockerEngine, script: str, profile: Profile = PROFILE) -> str:
-    """What a command prints in a real call."""
+    """Return what a command prints in a call."""
     plan = Plan(profile=profile, invocation=Exec(argv=("sh", "-c", script)), call_id="1", env=PATH)
     sandbox = engine.start(profile, BOOTSTRAP_ARGUMENTS)
     try:
@@ -52,11 +52,11 @@ def shell(engine: DockerEngine, script: str, profile: Profile = PROFILE) -> str:
     return f"{outcome.ending} {outcome.status} {outcome.stdout.text()}"
 
 
-def test_its_kernel_is_not_the_hosts(engine: DockerEngine) -> None:
+def test_the_kernel_is_gvisors(engine: DockerEngine) -> None:
     assert run(engine, PROFILE, "import os; print(os.uname().release)").strip() != os.uname().release
 
 
-def test_it_has_no_network_no_capability_and_a_read_only_root(engine: DockerEngine) -> None:
+def test_no_network_no_capability_and_a_read_only_root(engine: DockerEngine) -> None:
     program = """
 import errno, socket
 print([name for _, name in socket.if_nameindex()])
@@ -67,7 +67,7 @@ except OSError as error: print(error.errno in (errno.EROFS, errno.EACCES))
     assert run(engine, PROFILE, program) == "['lo']\n['0000000000000000']\nTrue\n"
 
 
-def test_a_fork_bomb_meets_the_limit_and_the_sandbox_lives(engine: DockerEngine) -> None:
+def test_a_fork_bomb_reaches_the_limit_and_the_sandbox_survives(engine: DockerEngine) -> None:
     script = "i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); echo $i; done"
     found = shell(engine, script)
     ending, _, started = found.split(" ", 2)
@@ -75,14 +75,14 @@ def test_a_fork_bomb_meets_the_limit_and_the_sandbox_lives(engine: DockerEngine)
     assert 10 <= len(started.split()) < LIMITS.pids
 
 
-def test_the_limit_holds_for_root_too(engine: DockerEngine, tmp_path: Path) -> None:
+def test_the_limit_applies_to_root(engine: DockerEngine, tmp_path: Path) -> None:
     profile = Profile(min_isolation="gvisor", limits=LIMITS, workspace=workspace(tmp_path))
     found = shell(engine, "id -u; i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); echo $i; done", profile)
     assert found.startswith("exited 2 0\n")
     assert 10 < len(found.split()) < LIMITS.pids + 3
 
 
-def test_out_of_memory_is_told_from_the_daemons_events(engine: DockerEngine) -> None:
+def test_out_of_memory_is_detected_by_events(engine: DockerEngine) -> None:
     program = """
 import os
 if os.fork() == 0: hog = [bytearray(os.urandom(2**20)) for _ in range(1000)]
@@ -103,7 +103,7 @@ def test_a_tool_cannot_kill_process_1(engine: DockerEngine) -> None:
     assert found == "exited 0 alive\n"
 
 
-def test_a_tool_that_kills_process_1_where_nothing_is_filtered_did_not_run_out_of_memory(
+def test_killing_process_1_without_the_filter_is_not_out_of_memory(
     monkeypatch: pytest.MonkeyPatch, engine: DockerEngine
 ) -> None:
     daemon = connect(gvisor_socket())
@@ -117,12 +117,12 @@ def test_a_tool_that_kills_process_1_where_nothing_is_filtered_did_not_run_out_o
     plain.close()
 
 
-def test_what_gvisor_needs_itself_is_not_the_tools(engine: DockerEngine) -> None:
+def test_gvisors_own_memory_is_not_counted(engine: DockerEngine) -> None:
     profile = Profile(min_isolation="gvisor", limits=Limits(memory_bytes=16 * MIB, tmp_bytes=1 * MIB))
     assert shell(engine, "echo there is room", profile) == "exited 0 there is room\n"
 
 
-def test_one_that_ended_by_itself_did_not_run_out_of_memory(engine: DockerEngine) -> None:
+def test_a_normal_exit_is_not_out_of_memory(engine: DockerEngine) -> None:
     sandbox = engine.start(PROFILE, python("print('x')"))
     assert output(sandbox) == "x\n"
     sandbox.close()
@@ -137,15 +137,15 @@ while time.monotonic() < end: pass
 """
 
 
-def test_a_share_of_a_processor_is_no_more_than_that_by_the_hosts_count(engine: DockerEngine) -> None:
-    """gVisor's own count of time is of no use: it takes waiting for time that was used."""
+def test_the_host_measures_at_most_the_cpu_limit(engine: DockerEngine) -> None:
+    """gVisor's own measurement counts waiting as used time."""
     used, passed = _spun(engine)
     # Four processes at once would use as many processors as there are. A period of 0.1 s may have been begun.
     assert 0.1 < used < 0.5 * passed + 0.1
 
 
 def _spun(engine: DockerEngine) -> tuple[float, float]:
-    """The processors' time that four busy processes used, and the time that passed.
+    """Return the CPU time that four busy processes used, and the elapsed time.
 
     Where processors are short this gVisor sometimes stalls with busy processes: then once more.
     """
@@ -156,7 +156,7 @@ def _spun(engine: DockerEngine) -> tuple[float, float]:
             profile, python(f"{SPIN}\nprint('spun', flush=True)\nos._exit(0) if os.getpid() != 1 else input()")
         )
         try:
-            while line(sandbox, patience=25.0) != "spun\n":
+            while line(sandbox, timeout=25.0) != "spun\n":
                 pass
             return used_seconds(engine, sandbox.container), time.monotonic() - begun
         except AssertionError:
@@ -168,7 +168,7 @@ def _spun(engine: DockerEngine) -> tuple[float, float]:
 
 
 def used_seconds(engine: DockerEngine, container: str) -> float:
-    """The time of processors that the host counts for a container so far."""
+    """Return the CPU time of a container so far, by the host."""
     found = engine._connect().client.call("GET", f"/containers/{container}/stats?stream=false", timeout=60)
     assert isinstance(found, dict)
     counted: Any = found["cpu_stats"]
@@ -183,7 +183,7 @@ def used_seconds(engine: DockerEngine, container: str) -> float:
         "echo begun; (trap '' TERM; setsid yes & setsid sleep 999 &); exec yes",
     ],
 )
-def test_a_cancelled_call_is_gone_at_once(engine: DockerEngine, script: str) -> None:
+def test_a_cancelled_call_ends_immediately(engine: DockerEngine, script: str) -> None:
     plan = Plan(profile=PROFILE, invocation=Exec(argv=("sh", "-c", script)), call_id="1", env=PATH)
     sandbox = engine.start(PROFILE, BOOTSTRAP_ARGUMENTS)
     try:
@@ -202,11 +202,11 @@ def test_a_cancelled_call_is_gone_at_once(engine: DockerEngine, script: str) -> 
     wait_until(lambda: not processes(sandbox.container))
 
 
-def test_files_in_the_temporary_folder_are_bounded(engine: DockerEngine) -> None:
+def test_the_number_of_files_in_tmp_is_limited(engine: DockerEngine) -> None:
     assert shell(engine, "head -c 8m /dev/zero >/tmp/x 2>/dev/null; wc -c </tmp/x") == f"exited 0 {4 * MIB}\n"
 
 
-def test_a_workspace_can_be_written_as_its_owner(engine: DockerEngine, tmp_path: Path) -> None:
+def test_the_workspace_is_written_as_its_owner(engine: DockerEngine, tmp_path: Path) -> None:
     folder = tmp_path / "w"
     folder.mkdir()
     os.chown(folder, 1234, 1235)
@@ -217,8 +217,8 @@ def test_a_workspace_can_be_written_as_its_owner(engine: DockerEngine, tmp_path:
     assert (made.st_uid, made.st_gid) == (1234, 1235)
 
 
-def test_a_runtime_that_only_calls_itself_gvisor_is_found_out(engine: DockerEngine) -> None:
-    """The daemon's own kernel under the name of another: the guest ends before it has read anything."""
+def test_a_runtime_that_is_falsely_named_gvisor_is_detected(engine: DockerEngine) -> None:
+    """A runtime with the host's kernel: the guest exits before it has read anything."""
     told = f"not-kernel={os.uname().release}"
     plain = DockerEngine(gvisor_socket())
     sandbox = plain.start(Profile(), [*BOOTSTRAP_ARGUMENTS, told])
@@ -248,7 +248,7 @@ def test_a_runtime_that_cannot_start_is_tried_once(
     broken.close()
 
 
-def test_a_line_from_a_live_one(engine: DockerEngine) -> None:
+def test_one_line_of_a_live_sandbox(engine: DockerEngine) -> None:
     sandbox = engine.start(PROFILE, python("print('here', flush=True); input()"))
     assert line(sandbox) == "here\n"
     sandbox.close()
@@ -279,7 +279,7 @@ def test_a_killed_owner_leaves_no_container_and_no_process(engine: DockerEngine)
 
 
 def processes(container: str) -> list[str]:
-    """The processes of a container's runtime, which name it among their arguments."""
+    """Return the processes of a container's runtime, which have its id in their arguments."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

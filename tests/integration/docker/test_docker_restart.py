@@ -1,4 +1,4 @@
-"""A daemon that stops, hangs or loses its image in mid-call: the cause is told, and the next call works."""
+"""A daemon that stops, hangs or loses its image during a call: the error has the cause, and the next call works."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def workspace(tmp_path: Path) -> Path:
 def failure_of_a_call_while(
     engine: DockerEngine, workspace: Path, happens: Callable[[], None], cancellation: Cancellation | None = None
 ) -> str:
-    """What a call raises in whose middle something ``happens``."""
+    """Return what a call raises if something ``happens`` during it."""
     error = result_of_a_call_while(engine, workspace, happens, cancellation)
     assert isinstance(error, InfrastructureError)
     return str(error)
@@ -68,7 +68,7 @@ def failure_of_a_call_while(
 def result_of_a_call_while(
     engine: DockerEngine, workspace: Path, happens: Callable[[], None], cancellation: Cancellation | None = None
 ) -> ToolResult | BaseException:
-    """What becomes of a call in whose middle something ``happens``."""
+    """Return the outcome of a call if something ``happens`` during it."""
     found: list[ToolResult | BaseException] = []
     begun = threading.Event()
     spec = tool("echo begun; exec sleep 1000")
@@ -112,7 +112,7 @@ def nothing_left(engine: DockerEngine) -> bool:
     return True
 
 
-def test_a_daemon_that_is_stopped_and_started_again(daemon: OwnDaemon, engine: DockerEngine, workspace: Path) -> None:
+def test_a_daemon_restart(daemon: OwnDaemon, engine: DockerEngine, workspace: Path) -> None:
     try:
         told = failure_of_a_call_while(engine, workspace, daemon.stop)
         # A busy daemon may be gone before it has removed what it killed.
@@ -147,7 +147,7 @@ def test_a_daemon_that_hangs(
 
 
 @pytest.mark.parametrize("moment", ["create", "attach", "start"])
-def test_a_daemon_that_hangs_from_one_request_on(
+def test_a_daemon_that_hangs_after_a_request(
     daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     assert works(engine)
@@ -170,10 +170,10 @@ def test_a_daemon_that_hangs_from_one_request_on(
     assert nothing_left(engine)
 
 
-def test_a_daemon_that_hangs_in_mid_call(
+def test_a_daemon_that_hangs_during_a_call(
     daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The call can be ended nevertheless, and what could not be removed is named."""
+    """The call can be cancelled, and the error names what was not removed."""
 
     def hold() -> None:
         daemon.hold()
@@ -191,7 +191,7 @@ def test_a_daemon_that_hangs_in_mid_call(
 
 
 @pytest.mark.slow
-def test_a_daemon_that_hangs_when_a_sandbox_is_to_be_removed(
+def test_a_daemon_that_hangs_during_removal(
     daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox = engine.start(Profile(), ["-c", "import time; time.sleep(600)"])
@@ -208,7 +208,7 @@ def test_a_daemon_that_hangs_when_a_sandbox_is_to_be_removed(
     assert nothing_left(engine)
 
 
-def test_process_1_that_is_killed_behind_the_daemons_back(
+def test_process_1_is_killed_from_outside(
     engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (docker_engine, kernel):
@@ -228,7 +228,7 @@ def test_process_1_that_is_killed_behind_the_daemons_back(
     assert nothing_left(engine)
 
 
-def test_a_guest_that_is_killed_from_outside(engine: DockerEngine, workspace: Path) -> None:
+def test_a_guest_that_is_killed_by_the_daemon(engine: DockerEngine, workspace: Path) -> None:
     def kill() -> None:
         for container in running(engine):
             engine._connect().client.call("POST", f"/containers/{container}/kill", timeout=60)
@@ -238,7 +238,7 @@ def test_a_guest_that_is_killed_from_outside(engine: DockerEngine, workspace: Pa
     assert nothing_left(engine)
 
 
-def test_an_image_that_vanished(daemon: OwnDaemon, engine: DockerEngine) -> None:
+def test_a_removed_image(daemon: OwnDaemon, engine: DockerEngine) -> None:
     assert works(engine)
     api = APIClient(f"unix://{daemon.socket}", version="auto")
     try:

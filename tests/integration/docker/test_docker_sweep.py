@@ -1,4 +1,4 @@
-"""Nothing is left behind: whenever its process is killed, and whoever's container it is not stays."""
+"""Containers of killed processes are removed, and only those."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_process_that_ends_leaves_nothing_and_no_janitor(client: Client) -> No
 
 @pytest.fixture
 def dead_owner(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The label of a process that is over.
+    """Return the label of a process that has exited.
 
     Its machine is this test's own, where this process is for so long: whoever else works here removes what the
     dead have left too, and would be first.
@@ -115,7 +115,7 @@ def dead_owner(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def created(client: Client, engine: DockerEngine, owner: str) -> str:
-    """A container that was never started, labelled with this owner."""
+    """Create a container with the label of this owner, without starting it."""
     daemon = engine._connect()
     image = container.find_image(client, base_tag())
     assert image is not None
@@ -133,7 +133,7 @@ def foreign_and_living(client: Client, engine: DockerEngine) -> Iterator[list[st
         container.remove_container(client, each)
 
 
-def test_the_first_start_sweeps_dead_owners_and_nobody_else(
+def test_the_first_start_sweeps_only_dead_owners(
     client: Client, engine: DockerEngine, dead_owner: str, foreign_and_living: list[str]
 ) -> None:
     left = created(client, engine, dead_owner)
@@ -145,7 +145,7 @@ def test_the_first_start_sweeps_dead_owners_and_nobody_else(
     assert set(foreign_and_living) <= set(remaining)
 
 
-def test_the_janitors_command_says_whether_it_found_anything(
+def test_the_exit_status_of_the_janitors_command(
     client: Client, engine: DockerEngine, dead_owner: str, foreign_and_living: list[str]
 ) -> None:
     left = created(client, engine, dead_owner)
@@ -156,6 +156,6 @@ def test_the_janitors_command_says_whether_it_found_anything(
     assert set(foreign_and_living) <= set(containers(client))
 
 
-def test_the_janitors_command_ends_well_without_a_daemon(tmp_path: Path) -> None:
+def test_the_janitors_command_succeeds_without_a_daemon(tmp_path: Path) -> None:
     command = sweep.command(Client(str(tmp_path / "none.sock")), "owner")
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0

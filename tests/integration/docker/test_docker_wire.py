@@ -1,4 +1,4 @@
-"""A socket of toolc's own in a container: who has one, who does without, and that nothing stays of it."""
+"""The socket that toolc mounts into a container: which containers have one, and that it is removed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker_cases import PATIENCE, client, engine, output, own_containers
+from docker_cases import TIMEOUT, client, engine, output, own_containers
 from silent_daemon import SilentDaemon
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
@@ -55,10 +55,10 @@ print(os.statvfs(folder).f_flag & os.ST_RDONLY, len(os.listdir("/proc/self/fd"))
 
 
 def said(sandbox: DockerSandbox, program: bytes) -> str:
-    """What comes of a program that is sent in the place of the guest's."""
+    """Return the output of a program that is sent instead of the guest's."""
     rest = LENGTH.pack(len(program)) + program
     while not (sent := sandbox.write(rest)):
-        assert select.select([sandbox], [], [], PATIENCE)[0]
+        assert select.select([sandbox], [], [], TIMEOUT)[0]
         assert sandbox.read() is None
     assert sent == len(rest)
     return output(sandbox)
@@ -70,7 +70,7 @@ def sockets() -> list[Path]:
 
 @pytest.fixture
 def behind(client: Client, tmp_path: Path) -> Iterator[tuple[SilentDaemon, DockerEngine]]:
-    """The machine's daemon, which understands some words otherwise, and an engine that talks to it."""
+    """The machine's daemon behind a proxy that changes some words, and an engine that uses it."""
     with (
         SilentDaemon(tmp_path / "daemon.sock", client.socket_path) as daemon,
         closing(DockerEngine(daemon.path)) as engine,
@@ -78,13 +78,13 @@ def behind(client: Client, tmp_path: Path) -> Iterator[tuple[SilentDaemon, Docke
         yield daemon, engine
 
 
-def test_a_guest_that_may_connect_speaks_on_a_socket_of_its_own_and_nobody_finds_it(engine: DockerEngine) -> None:
+def test_a_guest_with_a_network_uses_a_hidden_socket(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), CONNECTING)) as sandbox:
         assert said(sandbox, WHERE) == "a socket []\n"
         assert sockets() == []
 
 
-def test_the_folder_is_nothing_but_a_mount_without_a_name(engine: DockerEngine) -> None:
+def test_the_folder_of_the_socket_is_removed_but_mounted(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), CONNECTING)) as sandbox:
         # Read-only; stdin, stdout, stderr and the listing's own.
         mount = re.fullmatch(r"1 4 (\S+)\n", said(sandbox, WHAT))
@@ -93,12 +93,12 @@ def test_the_folder_is_nothing_but_a_mount_without_a_name(engine: DockerEngine) 
     assert Owner.current().label() not in mount[1]
 
 
-def test_every_other_guest_speaks_on_the_daemons_stream(engine: DockerEngine) -> None:
+def test_other_guests_use_the_daemons_stream(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
         assert said(sandbox, WHERE) == "the daemon's nothing\n"
 
 
-def test_each_of_many_that_start_at_once_has_its_own(engine: DockerEngine) -> None:
+def test_concurrent_starts_have_separate_sockets(engine: DockerEngine) -> None:
     def tell(number: int) -> str:
         with closing(engine.start(Profile(), CONNECTING)) as sandbox:
             return said(sandbox, b"print(%d)" % number)
@@ -108,7 +108,7 @@ def test_each_of_many_that_start_at_once_has_its_own(engine: DockerEngine) -> No
     assert sockets() == []
 
 
-def test_what_it_said_of_its_death_is_heard(engine: DockerEngine) -> None:
+def test_stderr_is_kept_when_the_guest_dies(engine: DockerEngine) -> None:
     sandbox = engine.start(Profile(), CONNECTING)
     assert said(sandbox, b"raise SystemExit('that is ' + 'why ' * 2000)") == ""
     sandbox.close()
@@ -116,18 +116,18 @@ def test_what_it_said_of_its_death_is_heard(engine: DockerEngine) -> None:
 
 
 def before_it_comes(engine: DockerEngine, program: str) -> DockerSandbox:
-    """A sandbox whose process 1 does something else first."""
+    """Start a sandbox whose process 1 runs ``first`` before the guest."""
     *options, bootstrap = BOOTSTRAP_ARGUMENTS
     return engine.start(Profile(), (*options, f"{program}\n{bootstrap}", NETWORK_ARGUMENT))
 
 
-def test_a_guest_that_comes_late_is_waited_for(engine: DockerEngine) -> None:
+def test_a_guest_may_connect_late(engine: DockerEngine) -> None:
     with closing(before_it_comes(engine, "import time; time.sleep(2)")) as sandbox:
         assert said(sandbox, WHERE) == "a socket []\n"
 
 
 @pytest.mark.timeout(20)
-def test_a_guest_that_never_comes_holds_nobody(engine: DockerEngine, client: Client) -> None:
+def test_a_guest_that_never_connects_does_not_block(engine: DockerEngine, client: Client) -> None:
     sandboxes = [before_it_comes(engine, "import time; time.sleep(1000)") for _ in range(8)]
     for each in sandboxes:
         assert each.read() is None
@@ -136,7 +136,7 @@ def test_a_guest_that_never_comes_holds_nobody(engine: DockerEngine, client: Cli
     assert sockets() == []
 
 
-def test_a_guest_that_dies_before_it_comes_is_heard(engine: DockerEngine) -> None:
+def test_stderr_is_kept_when_the_guest_dies_before_it_connects(engine: DockerEngine) -> None:
     sandbox = before_it_comes(engine, "raise SystemExit('not today')")
     with closing(sandbox):
         assert output(sandbox) == ""
@@ -144,7 +144,7 @@ def test_a_guest_that_dies_before_it_comes_is_heard(engine: DockerEngine) -> Non
 
 
 @pytest.mark.timeout(20)
-def test_a_flood_of_errors_that_nobody_reads_does_not_keep_it(engine: DockerEngine, client: Client) -> None:
+def test_unread_stderr_does_not_block_close(engine: DockerEngine, client: Client) -> None:
     flood = "import os\nif os.fork() == 0:\n    while True: os.write(2, b'F' * 65536)"
     with closing(before_it_comes(engine, flood)) as sandbox:
         assert said(sandbox, b"import time; time.sleep(1); os.close(0); os.close(1)") == ""
@@ -153,7 +153,7 @@ def test_a_flood_of_errors_that_nobody_reads_does_not_keep_it(engine: DockerEngi
 
 
 @pytest.mark.parametrize("exists", [False, True], ids=["no such folder there", "another folder there"])
-def test_a_daemon_that_has_other_files_does_without(behind: tuple[SilentDaemon, DockerEngine], exists: bool) -> None:
+def test_a_daemon_with_other_files_uses_no_socket(behind: tuple[SilentDaemon, DockerEngine], exists: bool) -> None:
     daemon, engine = behind
     shown = []
 
@@ -181,7 +181,7 @@ def test_a_daemon_that_has_other_files_does_without(behind: tuple[SilentDaemon, 
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_without_room_for_a_socket_there_is_none(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_socket_if_it_cannot_be_created(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
     current, before = Owner.current(), descriptors()
     monkeypatch.setattr(Owner, "current", lambda: current)
     with few_descriptors(left):
@@ -196,7 +196,7 @@ def descriptors() -> list[int]:
 
 @contextmanager
 def few_descriptors(left: int) -> Iterator[None]:
-    """No more than ``left`` can be opened in the block."""
+    """Allow at most ``left`` further open files in the block."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     free = sorted({*range(256)} - {*descriptors()})
     resource.setrlimit(resource.RLIMIT_NOFILE, (free[left], hard))
@@ -220,9 +220,7 @@ def test_a_start_that_fails_leaves_nothing(
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_of_dead_owners_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Apart from the machine's own owners, whose engines remove it as well.
     monkeypatch.setattr(owner, "_base", lambda: tmp_path)
     with subprocess.Popen(["true"]) as process:
@@ -252,13 +250,13 @@ def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(
         pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL, has_selinux=True), id="SELinux"),
     ],
 )
-def test_who_does_without(profile: Profile, arguments: tuple[str, ...], daemon: Daemon) -> None:
+def test_sandboxes_without_a_socket(profile: Profile, arguments: tuple[str, ...], daemon: Daemon) -> None:
     assert not streams.uses_socket(profile, arguments, daemon)
     assert streams.uses_socket(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL))
 
 
 class Meeting:
-    """A socket and a daemon's stream, with nobody there yet, and what is to be polled of them."""
+    """A socket and a daemon's stream to which no guest has connected yet."""
 
     def __init__(self) -> None:
         listener = streams.listen()
@@ -298,7 +296,7 @@ def piece(output: int, data: bytes) -> bytes:
     return bytes([output, 0, 0, 0]) + len(data).to_bytes(4, "big") + data
 
 
-def test_until_the_guest_has_come_nothing_is_taken(meeting: Meeting) -> None:
+def test_nothing_is_sent_before_the_guest_connects(meeting: Meeting) -> None:
     assert not meeting.is_ready()
     assert (meeting.stream.write(b"x"), meeting.stream.read()) == (0, None)
     # What a runtime warns of is no answer.
@@ -308,7 +306,7 @@ def test_until_the_guest_has_come_nothing_is_taken(meeting: Meeting) -> None:
     assert not meeting.is_ready()
 
 
-def test_the_first_to_come_is_the_only_one(meeting: Meeting) -> None:
+def test_only_the_first_connection_is_accepted(meeting: Meeting) -> None:
     with meeting.come() as guest:
         assert meeting.is_ready()
         assert meeting.stream.read() is None
@@ -327,7 +325,7 @@ def test_the_first_to_come_is_the_only_one(meeting: Meeting) -> None:
         assert not meeting.is_ready()
 
 
-def test_a_guest_that_comes_when_no_descriptor_is_free(meeting: Meeting) -> None:
+def test_a_connection_without_free_descriptors(meeting: Meeting) -> None:
     with meeting.come():
         with (
             few_descriptors(0),
@@ -338,7 +336,7 @@ def test_a_guest_that_comes_when_no_descriptor_is_free(meeting: Meeting) -> None
         assert not meeting.folder.exists()
 
 
-def test_a_guest_that_cannot_come_says_so_and_stays(meeting: Meeting) -> None:
+def test_a_guest_that_cannot_connect_uses_the_attached_stream(meeting: Meeting) -> None:
     meeting.daemon.sendall(piece(1, b"-"))
     assert meeting.is_ready()
     assert meeting.stream.read() is None
@@ -349,29 +347,29 @@ def test_a_guest_that_cannot_come_says_so_and_stays(meeting: Meeting) -> None:
     assert meeting.daemon.recv(10) == b"call"
 
 
-def test_a_guest_that_said_it_and_more(meeting: Meeting) -> None:
+def test_output_after_the_failure_report_is_kept(meeting: Meeting) -> None:
     meeting.daemon.sendall(piece(1, b"-ready"))
     assert meeting.stream.read() == b"ready"
 
 
-def test_who_speaks_before_it_comes_is_heard(meeting: Meeting) -> None:
+def test_output_before_the_connection_is_read(meeting: Meeting) -> None:
     meeting.daemon.sendall(piece(1, b"Welcome to Python"))
     assert meeting.stream.read() == b"Welcome to Python"
 
 
-def test_a_guest_that_is_dead(meeting: Meeting) -> None:
+def test_a_dead_guest(meeting: Meeting) -> None:
     meeting.daemon.close()
     assert meeting.is_ready()
     assert meeting.stream.read() == b""
 
 
-def test_nobody_comes_any_more_once_it_is_closed(meeting: Meeting) -> None:
+def test_no_connection_after_close(meeting: Meeting) -> None:
     meeting.stream.close()
     with pytest.raises(FileNotFoundError):
         meeting.come()
 
 
-def test_nothing_stays_open(meeting: Meeting) -> None:
+def test_no_descriptor_stays_open(meeting: Meeting) -> None:
     before = descriptors()
     for _ in range(3):
         with closing(Meeting()) as another, another.come():
@@ -379,18 +377,18 @@ def test_nothing_stays_open(meeting: Meeting) -> None:
     assert descriptors() == before
 
 
-def test_without_a_descriptor_left_nothing_stays_in_the_file_system(meeting: Meeting) -> None:
+def test_close_without_free_descriptors_removes_the_files(meeting: Meeting) -> None:
     with few_descriptors(0):
         meeting.stream.close()
     assert list(shared_directory().glob("wire-*")) == []
 
 
-def test_only_who_runs_there_can_write_to_it(meeting: Meeting) -> None:
+def test_only_processes_in_the_container_reach_the_socket(meeting: Meeting) -> None:
     assert meeting.folder.stat().st_mode & 0o777 == 0o755
     assert meeting.folder.parent.stat().st_mode & 0o007 == 0
 
 
-def test_its_folder_may_have_any_length(tmp_path: Path) -> None:
+def test_the_path_of_the_folder_may_have_any_length(tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 200)
     folder.mkdir()
     with closing(GuestListener(folder)):

@@ -1,4 +1,4 @@
-"""After a power cut: whatever dead owners left is found and removed, and nobody else's is touched."""
+"""Leftovers of dead owners are found and removed, and only those."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def of(label: str, found: tuple[Leftover, ...]) -> list[Leftover]:
 
 @pytest.fixture
 def owners(dead_owner: str) -> tuple[str, str, str]:
-    """Someone dead, this process, and another machine's."""
+    """Return the labels of a dead process, of this process, and of another machine's."""
     return dead_owner, Owner.current().label(), FOREIGN
 
 
@@ -71,7 +71,7 @@ def test_containers_and_volumes(client: Client, engine: DockerEngine, owners: tu
             engine_remove(client, container)
 
 
-def test_a_container_that_is_being_removed_is_gone_before_its_volume_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_container_is_removed_before_its_volume(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [ApiError("removal is already in progress", 409), ApiError("no such container", 404)]
 
     def call(_: Client, method: str, path: str, *, timeout: float) -> JsonValue:
@@ -91,7 +91,7 @@ def engine_remove(client: Client, container: str) -> None:
     docker_container.remove_container(client, container)
 
 
-def test_the_janitor_removes_volumes_that_lost_their_container(client: Client, dead_owner: str) -> None:
+def test_the_janitor_removes_volumes_without_a_container(client: Client, dead_owner: str) -> None:
     options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{dead_owner}/1/upper,y"}
     name = f"toolc-test-lost-{os.getpid()}"
     client.call("POST", "/volumes/create", {"Name": name, "DriverOpts": dict(options)}, timeout=60)
@@ -102,7 +102,7 @@ def test_the_janitor_removes_volumes_that_lost_their_container(client: Client, d
         client.call("GET", f"/volumes/{name}", timeout=60)
 
 
-def test_a_janitor_that_starts_removes_dead_owners_empty_folders(dead_owner: str) -> None:
+def test_a_starting_janitor_removes_empty_folders_of_dead_owners(dead_owner: str) -> None:
     folder, full = (owner._base() / f"{dead_owner}{number}" for number in ("", "0"))
     folder.mkdir()
     (full / "oci-1").mkdir(parents=True)
@@ -115,7 +115,7 @@ def test_a_janitor_that_starts_removes_dead_owners_empty_folders(dead_owner: str
 
 
 @needs_oci
-def test_control_groups_with_what_runs_in_them(owners: tuple[str, str, str]) -> None:
+def test_control_groups_and_their_processes(owners: tuple[str, str, str]) -> None:
     parent = cgroups.own_groups()["memory"].parent
     groups = [parent / f"toolc-{label}-1" for label in owners]
     for group in groups:
@@ -137,7 +137,7 @@ def test_control_groups_with_what_runs_in_them(owners: tuple[str, str, str]) -> 
 
 @pytest.fixture
 def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Folders of this test's own in the place of the user's."""
+    """Replace the user's folders with temporary ones."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
     monkeypatch.setattr(owner, "_base", lambda: tmp_path / "run")
@@ -166,7 +166,7 @@ def test_folders(places: Path, owners: tuple[str, str, str]) -> None:
     assert (places / "run" / "not an owner's").exists()
 
 
-def test_a_place_where_nobody_can_look_hides_nothing_else(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_folder_hides_nothing_else(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (places / "store").mkdir(mode=0o711)
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
     (places / "run" / FOREIGN).mkdir(parents=True)
@@ -180,7 +180,7 @@ def test_the_fake_engine_leaves_nothing() -> None:
     assert FakeEngine(lambda _: Outcome(ending="exited")).leftovers() == ()
 
 
-def test_gc_leaves_the_callers_own_sandbox_alone(client: Client, engine: DockerEngine) -> None:
+def test_gc_keeps_the_callers_own_sandbox(client: Client, engine: DockerEngine) -> None:
     left = created(client, engine, Owner.current().label())
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The socket that swallows answers leaves none of its own open, however late it is asked something."""
+"""The proxy that drops responses closes late connections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from silent_daemon import SilentDaemon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(20))
-def test_whoever_asks_in_the_last_moment_is_turned_away(tmp_path: Path, number: int) -> None:
+def test_late_connections_are_closed(tmp_path: Path, number: int) -> None:
     with socket.socket(socket.AF_UNIX) as upstream:
         upstream.bind(str(tmp_path / "upstream"))
         upstream.listen(64)

@@ -1,4 +1,4 @@
-"""Builds by the real daemon: two at once, and builds that are killed."""
+"""Builds with a real daemon: concurrent ones, and killed ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from docker_cases import PATIENCE, client, engine, wait_until
+from docker_cases import TIMEOUT, client, engine, wait_until
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
@@ -27,7 +27,7 @@ __all__ = ["client", "engine"]
 
 
 def folder(*lines: str, **files: str) -> Build:
-    """A folder with a Dockerfile of these lines, on toolc's base."""
+    """Return a build folder with a Dockerfile of these lines, based on toolc's base."""
     text = "\n".join(("ARG BASE", "FROM ${BASE}", f"LABEL test={os.getpid()}", *lines, ""))
     found = [File(path="image/Dockerfile", text=text)]
     return Build(folder="image", files=(*found, *(File(path=f"image/{name}", text=files[name]) for name in files)))
@@ -35,13 +35,13 @@ def folder(*lines: str, **files: str) -> Build:
 
 @pytest.fixture
 def build(engine: DockerEngine, client: Client) -> Iterator[Build]:
-    """A folder that takes a moment to build; its image is removed afterwards."""
+    """Yield a folder that takes a moment to build; remove its image afterwards."""
     build = folder("COPY file /file", "RUN sleep 0.5", file="content")
     yield build
-    client.call("DELETE", f"/images/{image_builder.build_tag(build)}?force=1", timeout=PATIENCE)
+    client.call("DELETE", f"/images/{image_builder.build_tag(build)}?force=1", timeout=TIMEOUT)
 
 
-def test_two_at_once_build_once(client: Client, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_builds_build_once(client: Client, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[str] = []
     really = docker_build._follow
 
@@ -57,10 +57,10 @@ def test_two_at_once_build_once(client: Client, build: Build, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("from_disk", [False, True])
-def test_a_build_that_fails_in_passing_is_made_again(
+def test_a_transient_build_failure_is_retried(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_disk: bool
 ) -> None:
-    """As where the container of a step meets a busy machine with cgroup v1."""
+    """This happens to containers of steps on busy machines with cgroup v1."""
     really, tries = docker_build._follow, iter(range(100))
     tag, words = f"toolc-tests/passing-{os.getpid()}:{from_disk:d}", "FROM scratch\nLABEL a=b\n"
 
@@ -78,10 +78,10 @@ def test_a_build_that_fails_in_passing_is_made_again(
         docker_build.build_files(client, files=files, tag=tag, base="", labels={}, on_progress=lambda _: None)
     assert docker_build.has_image(client, tag)
     assert next(tries) == TRIES
-    client.call("DELETE", f"/images/{tag}?force=1", timeout=PATIENCE)
+    client.call("DELETE", f"/images/{tag}?force=1", timeout=TIMEOUT)
 
 
-def test_a_folders_tag_is_its_content() -> None:
+def test_the_tag_depends_on_the_content_of_the_folder() -> None:
     one, two = folder("COPY a /a", a="1"), folder("COPY a /a", a="2")
     assert image_builder.build_tag(one) != image_builder.build_tag(two)
     assert image_builder.build_tag(one) == image_builder.build_tag(Build(folder="image", files=one.files[::-1]))
@@ -89,7 +89,7 @@ def test_a_folders_tag_is_its_content() -> None:
     assert image_builder.build_tag(one) == image_builder.build_tag(Build(folder="other", files=moved))
 
 
-def test_a_base_that_has_docker_fetch_something_is_refused_and_other_triggers_are_run(client: Client) -> None:
+def test_onbuild_downloads_are_refused_and_other_instructions_run(client: Client) -> None:
     tag = f"toolc-tests/triggers-{os.getpid()}:"
     made: list[str] = []
     try:
@@ -113,11 +113,11 @@ def test_a_base_that_has_docker_fetch_something_is_refused_and_other_triggers_ar
         )
         child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}runs\n"),))
         made.insert(0, image_builder.ensure_built(client, child))
-        history = client.call("GET", f"/images/{made[0]}/history", timeout=PATIENCE)
+        history = client.call("GET", f"/images/{made[0]}/history", timeout=TIMEOUT)
         assert "echo made >/made" in str(history)
     finally:
         for each in made:
-            client.call("DELETE", f"/images/{each}?force=1", timeout=PATIENCE)
+            client.call("DELETE", f"/images/{each}?force=1", timeout=TIMEOUT)
 
 
 SLOW = """
@@ -133,8 +133,8 @@ images.ensure_built(Client(sys.argv[2], sys.argv[3]), build)
 
 
 def running(client: Client, word: str) -> list[str]:
-    """The containers, of any state, whose command has this word in it."""
-    listed = client.call("GET", "/containers/json?all=1", timeout=PATIENCE)
+    """Return the containers, in any state, whose command contains this word."""
+    listed = client.call("GET", "/containers/json?all=1", timeout=TIMEOUT)
     assert isinstance(listed, list)
     entries = [each for each in listed if isinstance(each, dict)]
     return [str(each["Id"]) for each in entries if word in str(each["Command"])]
@@ -147,5 +147,5 @@ def test_a_build_that_is_killed_leaves_no_container(client: Client, engine: Dock
     with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as builder:
         wait_until(lambda: bool(running(client, f"sleep 1000.{mark}")))
         builder.send_signal(how)
-        builder.wait(PATIENCE)
+        builder.wait(TIMEOUT)
     wait_until(lambda: not running(client, f"sleep 1000.{mark}"))

@@ -1,4 +1,4 @@
-"""Tools in images of their own, on each engine: any image works, and both say which one it was."""
+"""Tools with an image, on each engine: any image works, and the details name it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENGINES = pytest.mark.parametrize("engine", ["docker", "oci"])
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Both images, in the daemon and unpacked from the same archives."""
+    """Load both images into the daemon and unpack the same archives."""
     folder = tmp_path_factory.mktemp("images")
     first = archive(folder / "busybox.tar", BUSYBOX, busybox())
     second = archive(folder / "one.tar", ONE, one_program())
@@ -52,7 +52,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _fresh_engines() -> Iterator[None]:
-    """An engine keeps what a name meant; here it means something else in each test."""
+    """Forget cached names, which refer to other images in each test."""
     yield
     for name in list(selection._LOADED.engines):
         selection._LOADED.engines.pop(name).close()
@@ -61,13 +61,13 @@ def _fresh_engines() -> Iterator[None]:
 def call(
     folder: Path, engine: str, spec: str, arguments: JsonObject | None = None, workspace: Path | None = None
 ) -> ToolResult:
-    """The result of the tool of a spec (without its first lines) on an engine."""
+    """Return the result of the tool of a spec (without its first lines) on an engine."""
     usable(engine)
     return Executor(registry_of(folder, spec), engine=engine, workspace=workspace).run("tool", arguments or {})
 
 
 def registry_of(folder: Path, spec: str) -> Registry:
-    """The tool of a spec, which needs no first lines."""
+    """Return the tool of a spec without its first lines."""
     file = folder / "tool.yaml"
     head = "toolc: 1\nname: tool\ndescription: A tool that this test made for itself.\n"
     file.write_text(head + textwrap.dedent(spec), encoding="utf-8")
@@ -75,7 +75,7 @@ def registry_of(folder: Path, spec: str) -> Registry:
 
 
 def text(result: ToolResult) -> str:
-    """The text of a result that is no error."""
+    """Return the text of a result without an error."""
     assert not result.is_error, result
     return "".join(block.text for block in result.content if isinstance(block, Text))
 
@@ -83,7 +83,7 @@ def text(result: ToolResult) -> str:
 @ENGINES
 @needs_busybox
 @pytest.mark.usefixtures("images")
-def test_a_shell_tool_sees_its_image_and_nothing_of_the_python_that_was_brought(engine: str, tmp_path: Path) -> None:
+def test_a_shell_tool_does_not_see_the_portable_python(engine: str, tmp_path: Path) -> None:
     result = call(
         tmp_path,
         engine,
@@ -104,7 +104,7 @@ def test_a_shell_tool_sees_its_image_and_nothing_of_the_python_that_was_brought(
 @ENGINES
 @needs_busybox
 @pytest.mark.usefixtures("images")
-def test_one_static_program_is_image_enough(engine: str, tmp_path: Path) -> None:
+def test_an_image_may_have_one_static_program(engine: str, tmp_path: Path) -> None:
     result = call(
         tmp_path,
         engine,
@@ -143,7 +143,7 @@ def test_a_python_tool_runs_in_an_image_without_python(engine: str, tmp_path: Pa
 @ENGINES
 @needs_busybox
 @pytest.mark.usefixtures("images")
-def test_the_python_that_was_brought_cannot_be_written(engine: str, tmp_path: Path) -> None:
+def test_the_portable_python_is_read_only(engine: str, tmp_path: Path) -> None:
     script = "touch /.toolc/x; touch /.toolc/lib/x; touch /x; echo done"
     result = call(
         tmp_path,
@@ -160,7 +160,7 @@ def test_the_python_that_was_brought_cannot_be_written(engine: str, tmp_path: Pa
 @ENGINES
 @needs_busybox
 @pytest.mark.usefixtures("images")
-def test_a_volume_of_the_image_is_bounded_memory(engine: str, tmp_path: Path) -> None:
+def test_a_volume_of_the_image_is_a_limited_tmpfs(engine: str, tmp_path: Path) -> None:
     result = call(
         tmp_path,
         engine,
@@ -174,7 +174,7 @@ def test_a_volume_of_the_image_is_bounded_memory(engine: str, tmp_path: Path) ->
 
 @needs_busybox
 @pytest.mark.usefixtures("images")
-def test_both_engines_name_the_image_and_mean_the_same(tmp_path: Path) -> None:
+def test_both_engines_report_the_same_image(tmp_path: Path) -> None:
     spec = f"""
         backend: {{shell: {{argv: [echo, a]}}}}
         sandbox: {{image: "{BUSYBOX}"}}
@@ -204,7 +204,7 @@ def test_an_ordinary_user_unpacks_and_runs_an_image_without_a_daemon(tmp_path: P
     assert configuration.run(work) == f"/.toolc 0\n{used}"
 
 
-def test_a_tool_without_an_image_says_what_it_ran_in(tmp_path: Path) -> None:
+def test_a_tool_without_an_image_reports_the_base_image(tmp_path: Path) -> None:
     spec = "backend: {shell: {argv: [echo, a]}}"
     image = call(tmp_path, "docker", spec).details["image"]
     assert isinstance(image, dict)
@@ -216,7 +216,7 @@ def test_a_tool_without_an_image_says_what_it_ran_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("engine", "more"), [("docker", ""), ("oci", " or, from a file: toolc image export toolc-test/none:1 --from FILE")]
 )
-def test_an_image_that_is_not_there(engine: str, more: str, tmp_path: Path) -> None:
+def test_a_missing_image(engine: str, more: str, tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError) as caught:
         call(
             tmp_path,
@@ -233,7 +233,7 @@ def test_an_image_that_is_not_there(engine: str, more: str, tmp_path: Path) -> N
 
 
 @needs_busybox
-def test_an_image_that_vanished_is_told_and_does_when_it_is_back(tmp_path: Path) -> None:
+def test_a_removed_image_is_reported_and_works_once_it_is_back(tmp_path: Path) -> None:
     name = f"toolc-test/vanishing:{os.getpid()}"
     file = archive(tmp_path / "image.tar", name, busybox(), "one of its own")
     usable("docker")
@@ -255,7 +255,7 @@ def test_an_image_that_vanished_is_told_and_does_when_it_is_back(tmp_path: Path)
 
 
 def wheel(folder: Path, name: str, version: str, code: str) -> None:
-    """The least that pip takes for a wheel."""
+    """Write a minimal wheel."""
     info = f"{name}-{version}.dist-info"
     with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
         for path, text in (
@@ -269,7 +269,7 @@ def wheel(folder: Path, name: str, version: str, code: str) -> None:
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is all the package index there is."""
+    """Return a folder that is the only package index."""
     folder = tmp_path / "index"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -290,7 +290,7 @@ REQUIRES = """
 
 
 @ENGINES
-def test_requirements_are_there(engine: str, tmp_path: Path, index: Path) -> None:
+def test_requirements_are_installed(engine: str, tmp_path: Path, index: Path) -> None:
     wheel(index, "greeting", "1.0", "WORD = 'hello'\n")
     assert call(tmp_path, engine, REQUIRES).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
 
@@ -308,7 +308,7 @@ DOCKERFILE = "ARG BASE\nFROM ${BASE}\nCOPY word /word\nRUN echo built >> /word\n
 
 
 @ENGINES
-def test_an_image_of_the_tools_own_folder(engine: str, tmp_path: Path) -> None:
+def test_an_image_built_from_the_tools_folder(engine: str, tmp_path: Path) -> None:
     usable("docker")
     (tmp_path / "image").mkdir()
     (tmp_path / "image/Dockerfile").write_text(DOCKERFILE, encoding="utf-8")
@@ -329,7 +329,7 @@ def test_an_image_of_the_tools_own_folder(engine: str, tmp_path: Path) -> None:
 
 
 @ENGINES
-def test_a_folder_that_has_docker_fetch_something_is_not_built(engine: str, tmp_path: Path) -> None:
+def test_a_dockerfile_that_downloads_with_the_hosts_network_is_refused(engine: str, tmp_path: Path) -> None:
     usable("docker")
     (tmp_path / "image").mkdir()
     (tmp_path / "image/Dockerfile").write_text(f"FROM x\nADD http://127.0.0.1:1/{os.getpid()} /x\n", encoding="utf-8")
@@ -342,8 +342,8 @@ def test_a_folder_that_has_docker_fetch_something_is_not_built(engine: str, tmp_
 
 
 @ENGINES
-def test_what_is_built_on_toolcs_own_image_need_not_have_its_python(engine: str, tmp_path: Path) -> None:
-    """It inherits the labels of the image that it is built on, and no more."""
+def test_an_image_built_on_toolcs_base_may_lack_python(engine: str, tmp_path: Path) -> None:
+    """It inherits the labels of its base image."""
     usable("docker")
     (tmp_path / "image").mkdir()
     (tmp_path / "image/Dockerfile").write_text(
@@ -368,8 +368,8 @@ def test_what_is_built_on_toolcs_own_image_need_not_have_its_python(engine: str,
 
 @ENGINES
 @needs_busybox
-def test_an_image_makes_nothing_in_the_workspace(engine: str, tmp_path: Path) -> None:
-    """Docker makes the mount point of a volume wherever it is to stand, as root."""
+def test_an_image_creates_nothing_in_the_workspace(engine: str, tmp_path: Path) -> None:
+    """Docker creates the mount point of a volume as root."""
     name = f"toolc-test/volume:{os.getpid()}"
     (tmp_path / "work").mkdir()
     usable("docker")
@@ -391,7 +391,7 @@ def test_an_image_makes_nothing_in_the_workspace(engine: str, tmp_path: Path) ->
     assert list((tmp_path / "work").iterdir()) == []
 
 
-def test_a_folder_that_does_not_build_says_what_docker_said(tmp_path: Path) -> None:
+def test_a_failed_build_shows_dockers_output(tmp_path: Path) -> None:
     (tmp_path / "image").mkdir()
     (tmp_path / "image/Dockerfile").write_text(
         "ARG BASE\nFROM ${BASE}\nRUN echo no such thing >&2; exit 7\n", encoding="utf-8"
@@ -415,7 +415,7 @@ def test_a_folder_that_does_not_build_says_what_docker_said(tmp_path: Path) -> N
 @ENGINES
 @needs_busybox
 @pytest.mark.usefixtures("images")
-def test_an_approved_image_and_approved_packages_are_what_is_used(engine: str, tmp_path: Path, index: Path) -> None:
+def test_the_approved_image_and_packages_are_used(engine: str, tmp_path: Path, index: Path) -> None:
     wheel(index, "greeting", "2.0", "WORD = 'hello'\n")
     spec = textwrap.dedent(REQUIRES).replace("1.0", "2.0") + f"sandbox: {{image: '{BUSYBOX}'}}\n"
     usable(engine)

@@ -1,4 +1,4 @@
-"""toolc's own images: how one is built, when it is not, and what is said where it cannot be."""
+"""Building toolc's own images: when they are built, and messages if that fails."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["client", "engine"]
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of images of this test's own, under a version that nobody else uses."""
+    """Copy the folder of images, with a version that only this test uses."""
     folder = tmp_path / "sandbox-images" / "base"
     folder.mkdir(parents=True)
     (folder / "Dockerfile").write_text("ARG BASE=debian\nFROM ${BASE}\nCOPY file /file\n", encoding="utf-8")
@@ -41,7 +41,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def base(engine: DockerEngine, client: Client) -> Iterator[str]:
-    """A base that is surely here, and the images that were built from it removed afterwards."""
+    """Return a base image that exists; remove the images that were built from it afterwards."""
     api = docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto")
     tag = f"toolc/base:test-{os.getpid()}"
     yield image_builder.base_tag()
@@ -57,7 +57,7 @@ def ids(client: Client, label: str = "") -> set[str]:
     return {str(each["Id"]) for each in listed if isinstance(each, dict)}
 
 
-def test_an_image_is_built_once_and_again_when_its_folder_changes(
+def test_an_image_is_rebuilt_if_its_folder_changes(
     client: Client, base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(image_builder, "PUBLIC_BASE", base)
@@ -78,7 +78,7 @@ def test_an_image_is_built_once_and_again_when_its_folder_changes(
     assert first.id not in ids(client), "the image that lost its tag is removed"
 
 
-def test_a_failed_build_says_what_docker_said_and_leaves_nothing(client: Client, base: str, checkout: Path) -> None:
+def test_a_failed_build_reports_the_cause_and_leaves_nothing(client: Client, base: str, checkout: Path) -> None:
     # Others build with the same daemon at the same time: a word and a label tell what is this build's own.
     word = f"test-{os.getpid()}-{checkout.parent.parent.name}"
     (checkout / "Dockerfile").write_text(f"ARG BASE\nFROM ${{BASE}}\nRUN : {word}; exit 3\n", encoding="utf-8")
@@ -97,7 +97,7 @@ def test_a_named_base_is_never_replaced(base: str, checkout: Path) -> None:
         image_builder.build_image("base", base="127.0.0.1:1/none:x", on_progress=lambda _: None)
 
 
-def test_without_a_registry_a_base_is_made_here(
+def test_without_a_registry_a_base_is_created_here(
     client: Client, base: str, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
@@ -119,7 +119,7 @@ def test_without_a_registry_a_base_is_made_here(
         client.call("DELETE", f"/images/{own}?force=1", timeout=60)
 
 
-def test_with_no_way_to_a_base_the_message_says_them_all(
+def test_without_any_base_the_message_lists_the_remedies(
     base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(image_builder, "PUBLIC_BASE", "127.0.0.1:1/none:x")
@@ -136,7 +136,7 @@ def test_with_no_way_to_a_base_the_message_says_them_all(
     assert said[0] == "pulling 127.0.0.1:1/none:x"
 
 
-def test_the_command_that_brings_an_image() -> None:
+def test_the_command_that_gets_an_image() -> None:
     assert build_command(image_builder.base_tag()) == "toolc image build base"
     assert build_command(image_builder.recipe("node").tag) == "toolc image build node"
     assert build_command("toolc/node:0.0.1") == "docker pull toolc/node:0.0.1"
@@ -155,7 +155,7 @@ def test_without_a_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         image_builder.list_images()
 
 
-def test_a_recipe_is_its_files_and_nothing_else(checkout: Path) -> None:
+def test_the_digest_of_a_recipe_depends_on_its_files(checkout: Path) -> None:
     first = image_builder.recipe("base").digest
     (checkout / "file").touch()
     assert image_builder.recipe("base").digest == first
@@ -172,14 +172,14 @@ def test_a_recipe_is_its_files_and_nothing_else(checkout: Path) -> None:
         ({"ID": "fedora", "VERSION_CODENAME": ""}, None),
     ],
 )
-def test_which_base_this_host_can_make(
+def test_the_base_that_this_host_can_create(
     release: dict[str, str], tag: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: release)
     assert debian.tag() == tag
 
 
-def test_a_failed_mmdebstrap_says_its_last_words(tmp_path: Path) -> None:
+def test_a_failed_mmdebstrap_reports_its_last_line(tmp_path: Path) -> None:
     argv = ["/bin/sh", "-c", "echo I: hello >&2; echo E: no mirror >&2; exit 1"]
     said: list[str] = []
     with pytest.raises(InfrastructureError, match=r"^mmdebstrap failed: E: no mirror; to see why, run:"):
@@ -187,7 +187,7 @@ def test_a_failed_mmdebstrap_says_its_last_words(tmp_path: Path) -> None:
     assert said == ["I: hello"]
 
 
-def test_no_dockerfile_of_ours_pins_its_base() -> None:
+def test_toolcs_dockerfiles_do_not_pin_their_base() -> None:
     for file in packaged_path("sandbox-images").glob("*/Dockerfile"):
         text = file.read_text(encoding="utf-8")
         assert "\nARG BASE=" in text

@@ -1,4 +1,4 @@
-"""toolc's own images: each is built by its Dockerfile, once, and holds what it is for."""
+"""toolc's own images: each is built and has its programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOLDS = {
 }
 
 
-def test_every_image_is_known_here() -> None:
+def test_every_image_is_tested() -> None:
     assert set(image_builder.image_names()) == {*HOLDS, image_builder.BASE}
 
 
@@ -26,7 +26,7 @@ def test_every_image_is_known_here() -> None:
 @pytest.mark.parametrize(
     ("name", "engine"), [("python", "docker"), ("node", "docker"), ("shell-tools", "docker"), ("shell-tools", "oci")]
 )
-def test_an_image_holds_what_it_is_for(name: str, engine: str, tmp_path: Path) -> None:
+def test_an_image_has_its_programs(name: str, engine: str, tmp_path: Path) -> None:
     usable("docker")
     usable(engine)
     tag = image_builder.build_image(name, base=None, on_progress=lambda _line: None).tag

@@ -1,4 +1,4 @@
-"""The example with pinned packages, whole: from the package index to a picture, on both engines."""
+"""The example with pinned packages on both engines: from the package index to an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unpacked images that no name means any more are found, and removed where no call runs in them."""
+"""Unpacked images without a name can be removed, unless a call uses them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def take(tmp_path: Path, name: str, comment: str, layer: bytes = b"") -> images.
     return images.import_archive(name, archive(tmp_path / "image.tar", name, layer or bytes(1024), comment))
 
 
-def test_an_image_that_was_unpacked_anew_is_stale_and_goes(tmp_path: Path) -> None:
+def test_a_replaced_image_is_stale_and_can_be_removed(tmp_path: Path) -> None:
     old, new = take(tmp_path, "own/tool:1", "old"), take(tmp_path, "own/tool:1", "new")
     take(tmp_path, "again:1", "new")
 
@@ -55,7 +55,7 @@ def test_nothing_is_unpacked_in_a_new_store() -> None:
 
 @needs_oci
 @needs_busybox
-def test_an_image_that_a_call_runs_in_stays(tmp_path: Path) -> None:
+def test_an_image_in_use_is_kept(tmp_path: Path) -> None:
     take(tmp_path, "mine:1", "old", busybox())
     with contextlib.closing(OciEngine()) as engine:
         sandbox = engine.start(Profile(image="mine:1"), BOOTSTRAP_ARGUMENTS)

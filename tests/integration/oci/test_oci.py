@@ -1,4 +1,4 @@
-"""The oci engine: what a sandbox is like from inside, and that nothing of it stays."""
+"""The oci engine: isolation of its sandboxes, and their removal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def status(engine: OciEngine) -> dict[str, str]:
     return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 
-def test_it_has_no_capability_and_cannot_get_one(engine: OciEngine) -> None:
+def test_no_capability_can_be_gained(engine: OciEngine) -> None:
     found = status(engine)
     assert {found[key] for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
     assert found["NoNewPrivs"] == "1"
@@ -51,7 +51,7 @@ def test_it_has_no_capability_and_cannot_get_one(engine: OciEngine) -> None:
     assert found["Groups"] == ""
 
 
-def test_it_is_process_1_of_a_world_of_its_own(engine: OciEngine) -> None:
+def test_the_guest_is_process_1_of_separate_namespaces(engine: OciEngine) -> None:
     program = """
 import os, socket
 print(os.getpid(), socket.gethostname(), [name for name in os.listdir("/proc") if name.isdigit()])
@@ -59,7 +59,7 @@ print(os.getpid(), socket.gethostname(), [name for name in os.listdir("/proc") i
     assert run(engine, program) == "1 sandbox ['1']\n"
 
 
-def test_there_is_no_network_but_loopback(engine: OciEngine) -> None:
+def test_only_loopback_is_available(engine: OciEngine) -> None:
     program = """
 import errno, socket
 print([name for _, name in socket.if_nameindex()])
@@ -72,7 +72,7 @@ for address in ("192.0.2.1", "169.254.169.254"):
     assert run(engine, program) == "['lo']\n127.0.0.1\nENETUNREACH\nENETUNREACH\n"
 
 
-def test_the_root_is_read_only_and_holds_nobodys_files(engine: OciEngine) -> None:
+def test_the_root_is_read_only_and_has_no_user_files(engine: OciEngine) -> None:
     program = """
 import errno, os
 for path in ("/x", "/usr/x", "/etc/x", "/home/x", "/var/x", "/run/x", "/proc/sys/kernel/hostname", "/etc/passwd"):
@@ -89,7 +89,7 @@ print(sorted(os.listdir("/dev")))
     }  # fmt: skip
 
 
-def test_only_temporary_folders_can_be_written_and_have_their_size(engine: OciEngine) -> None:
+def test_only_temporary_folders_are_writable_and_limited(engine: OciEngine) -> None:
     program = """
 import os
 for path in ("/tmp", "/tool", "/dev/shm"):
@@ -106,7 +106,7 @@ except OSError as error: print(error.strerror)
     ]
 
 
-def test_no_mount_brings_devices_or_set_user_ids(engine: OciEngine, tmp_path: Path) -> None:
+def test_mounts_have_neither_devices_nor_set_user_ids(engine: OciEngine, tmp_path: Path) -> None:
     profile = Profile(workspace=mount(tmp_path), limits=SMALL)
     mounts = [line.split() for line in run(engine, "print(open('/proc/self/mountinfo').read())", profile).splitlines()]
     for _, _, _, _, point, options, *_ in (fields for fields in mounts if fields):
@@ -114,7 +114,7 @@ def test_no_mount_brings_devices_or_set_user_ids(engine: OciEngine, tmp_path: Pa
             assert {"nosuid", "nodev"} <= set(options.split(",")), point
 
 
-def test_system_calls_that_are_not_on_the_list_are_refused(engine: OciEngine) -> None:
+def test_system_calls_that_are_not_listed_fail(engine: OciEngine) -> None:
     program = """
 import ctypes, errno, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -150,7 +150,7 @@ for family in (2, 30, 40):
 
 
 @pytest.mark.parametrize("owner", [0, 1234])
-def test_no_set_user_id_file_can_be_made(engine: OciEngine, tmp_path: Path, owner: int) -> None:
+def test_set_user_id_files_cannot_be_created(engine: OciEngine, tmp_path: Path, owner: int) -> None:
     os.chown(tmp_path, owner, owner)
     set_id_cases.check(run(engine, set_id_cases.PROGRAM, Profile(workspace=mount(tmp_path), limits=SMALL)))
 
@@ -201,7 +201,9 @@ except OSError as error: print(error.strerror)
 
 @pytest.mark.parametrize(("owner", "inside"), [(0, 1000), (1234, 1234)], ids=["root's", "a user's"])
 @pytest.mark.parametrize("mode", ["ro", "rw"])
-def test_the_workspace_is_its_owners(engine: OciEngine, tmp_path: Path, owner: int, inside: int, mode: str) -> None:
+def test_workspace_files_belong_to_its_owner(
+    engine: OciEngine, tmp_path: Path, owner: int, inside: int, mode: str
+) -> None:
     # Nobody else can get to the folder on the host: the engine itself must pass it in.
     folder = tmp_path / "private" / "a folder, with a comma:and colon"
     folder.mkdir(parents=True)
@@ -222,7 +224,7 @@ def test_the_workspace_is_its_owners(engine: OciEngine, tmp_path: Path, owner: i
         assert ((folder / "out put").stat().st_uid, (folder / "out put").stat().st_gid) == (owner, owner)
 
 
-def test_a_file_system_without_mapped_mounts_is_refused_with_the_remedy(engine: OciEngine) -> None:
+def test_a_file_system_without_mapped_mounts_is_refused(engine: OciEngine) -> None:
     # proc cannot do it anywhere; it stands here for network file systems.
     profile = Profile(workspace=Mount(source="/proc/sys", mode="ro", owner=0, group=0))
     refusal = engine.unsupported_reason(profile)
@@ -243,13 +245,13 @@ def test_a_file_system_without_mapped_mounts_is_refused_with_the_remedy(engine: 
         (Profile(min_isolation="gvisor"), "the tool demands min_isolation: gvisor"),
     ],
 )
-def test_what_it_cannot_keep_is_refused(engine: OciEngine, profile: Profile, words: str) -> None:
+def test_unsupported_profiles_are_refused(engine: OciEngine, profile: Profile, words: str) -> None:
     assert words in str(engine.unsupported_reason(profile))
     with pytest.raises(InfrastructureError, match=re.escape(words)):
         engine.start(profile, [])
 
 
-def test_a_start_that_fails_says_why_and_leaves_nothing(engine: OciEngine, tmp_path: Path) -> None:
+def test_a_failed_start_reports_why_and_leaves_nothing(engine: OciEngine, tmp_path: Path) -> None:
     before = traces(Owner.current().label())
     gone = tmp_path / "gone"
     profile = Profile(workspace=Mount(source=str(gone), mode="ro", owner=1234, group=1234), limits=SMALL)
@@ -272,10 +274,10 @@ exec {runtime} "$@"
 
 
 @pytest.mark.parametrize("failures", [TRIES - 1, TRIES])
-def test_a_start_that_fails_in_passing_is_made_again(
+def test_a_transient_start_failure_is_retried(
     engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
-    """As on a busy machine with cgroup v1; root's folder is mounted anew for each."""
+    """This happens on busy machines with cgroup v1; each start mounts root's folder again."""
     (folder := tmp_path / "folder").mkdir()
     calls, wrapper = tmp_path / "calls", tmp_path / oci_probe.RUNTIME
     words = BUSY.format(calls=calls, failures=failures, runtime=oci_probe.runtime())
@@ -293,7 +295,7 @@ def test_a_start_that_fails_in_passing_is_made_again(
     assert not [trace for trace in traces(f"{Owner.current().label()}-") if not trace.startswith("process")]
 
 
-def test_the_streams_carry_both_directions_and_any_bytes(engine: OciEngine) -> None:
+def test_the_stream_carries_any_bytes_in_both_directions(engine: OciEngine) -> None:
     program = "import os\nwhile data := os.read(0, 65536): os.write(1, data)"
     sandbox = start(engine, program)
     sent = bytes(range(256)) * 4096
@@ -307,7 +309,7 @@ def test_the_streams_carry_both_directions_and_any_bytes(engine: OciEngine) -> N
     assert (sandbox.read(), sandbox.write(b"late")) == (b"", 4)
 
 
-def test_what_it_says_on_its_error_stream_is_kept_to_4_kib(engine: OciEngine) -> None:
+def test_stderr_is_kept_up_to_4_kib(engine: OciEngine) -> None:
     sandbox = start(engine, "import os; os.write(2, b'why' + b'!' * 10_000)")
     assert read_all(sandbox) == ""
     assert sandbox.error_output() == "why" + "!" * 4093
@@ -315,13 +317,13 @@ def test_what_it_says_on_its_error_stream_is_kept_to_4_kib(engine: OciEngine) ->
 
 
 @pytest.mark.parametrize("fd", [1, 2])
-def test_a_guest_that_never_stops_writing_is_closed_at_once(engine: OciEngine, fd: int) -> None:
+def test_a_guest_that_never_stops_writing_is_closed_immediately(engine: OciEngine, fd: int) -> None:
     sandbox = start(engine, f"import os\nwhile True: os.write({fd}, bytes(65536))")
     sandbox.close()
     assert not sandbox.out_of_memory()
 
 
-def test_a_hostile_tree_is_gone_after_close(engine: OciEngine) -> None:
+def test_close_ends_a_hostile_process_tree(engine: OciEngine) -> None:
     sandbox = start(engine, HOSTILE)
     assert read_line(sandbox) == "ready"
     sandbox.close()
@@ -330,7 +332,7 @@ def test_a_hostile_tree_is_gone_after_close(engine: OciEngine) -> None:
     assert not sandbox.out_of_memory()
 
 
-def test_a_runtime_that_somebody_killed_leaves_nothing_either(engine: OciEngine) -> None:
+def test_a_killed_runtime_leaves_nothing(engine: OciEngine) -> None:
     sandbox = start(engine, HOSTILE)
     assert read_line(sandbox) == "ready"
     os.kill(sandbox._runtime.pid, signal.SIGKILL)
@@ -338,14 +340,14 @@ def test_a_runtime_that_somebody_killed_leaves_nothing_either(engine: OciEngine)
     assert not [trace for trace in traces(f"{Owner.current().label()}-") if not trace.startswith("process")]
 
 
-def test_signals_to_our_group_do_not_reach_the_runtime(engine: OciEngine) -> None:
+def test_signals_to_the_process_group_do_not_reach_the_runtime(engine: OciEngine) -> None:
     sandbox = start(engine, "input()")
     runtime = sandbox._runtime.pid
     assert (os.getsid(runtime), os.getpgid(runtime)) == (runtime, runtime)
     sandbox.close()
 
 
-def test_many_starts_at_once(engine: OciEngine, tmp_path: Path) -> None:
+def test_concurrent_starts(engine: OciEngine, tmp_path: Path) -> None:
     profile = Profile(workspace=mount(tmp_path), limits=SMALL)
     said: list[str] = []
     threads = [threading.Thread(target=lambda: said.append(run(engine, "print('here')", profile))) for _ in range(8)]
@@ -356,7 +358,7 @@ def test_many_starts_at_once(engine: OciEngine, tmp_path: Path) -> None:
     assert said == ["here\n"] * 8
 
 
-def test_no_descriptor_is_left_open_or_passed_in(engine: OciEngine) -> None:
+def test_no_descriptor_is_leaked_or_inherited(engine: OciEngine) -> None:
     run(engine, "")
     before = len(list(Path("/proc/self/fd").iterdir()))
     with socket.socket() as precious:
@@ -366,7 +368,7 @@ def test_no_descriptor_is_left_open_or_passed_in(engine: OciEngine) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_a_host_without_a_runtime_is_told_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_runtime_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oci_probe, "RUNTIME", "no-such-runtime")
     probe = OciEngine().probe()
     assert (probe.available, probe.reason) == (False, "runc is not installed.")

@@ -1,4 +1,4 @@
-"""What a version 2 tree lets an ordinary user limit, on trees as systemd and container runtimes make them."""
+"""What ordinary users can limit with cgroup v2, on trees as systemd and container runtimes create them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NOT_GIVEN_ON = UBUNTU_24 | {f"{SESSION}/app.slice": ("cpu memory pids", "", USER
 
 @pytest.fixture
 def recorded() -> Iterator[Path]:
-    """A folder that the user can reach, which ``tmp_path`` is not: each start of pytest closes its top folder."""
+    """Return a folder that the user can reach, unlike ``tmp_path``."""
     with tempfile.TemporaryDirectory(prefix="toolc-cgroup-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -63,7 +63,7 @@ def record(top: Path, tree: dict[str, tuple[str, str, int]]) -> None:
 
 
 def limitable(top: Path, group: str) -> JsonValue:
-    """The controllers that the user can limit a child with, from a process in ``group``."""
+    """Return the controllers that the user can limit a child with, from a process in ``group``."""
     mounts = f"30 23 0:26 / {top} rw,nosuid,nodev,noexec,relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 
     def work() -> JsonValue:
@@ -91,13 +91,13 @@ def test_a_systemd_session(
     assert limitable(recorded, group) == controllers
 
 
-def test_a_group_is_no_use_to_him_if_he_may_not_move_a_process_there(recorded: Path) -> None:
+def test_a_group_needs_the_right_to_move_processes(recorded: Path) -> None:
     record(recorded, UBUNTU_24)
     os.chown(recorded / SESSION / "app.slice/cgroup.procs", 0, 0)
     assert limitable(recorded, f"{SESSION}/app.slice/run-1.scope") == []
 
 
-def test_controllers_that_are_not_passed_on_cannot_be_had_without_the_right_to(recorded: Path) -> None:
+def test_controllers_must_be_enabled_or_writable(recorded: Path) -> None:
     record(recorded, NOT_GIVEN_ON)
     os.chown(recorded / SESSION / "app.slice/cgroup.subtree_control", 0, 0)
     assert limitable(recorded, f"{SESSION}/app.slice/run-1.scope") == []
@@ -111,7 +111,7 @@ def test_a_probe_leaves_nothing(recorded: Path) -> None:
     assert {path.name for path in slice_.iterdir()} == files | {"run-1.scope"}
 
 
-def test_a_container_that_sees_its_groups_read_only(tmp_path: Path) -> None:
+def test_read_only_control_groups_of_a_container(tmp_path: Path) -> None:
     group = cgroups.Group(version=2, folder=tmp_path / "gone", parent=tmp_path / "gone")
     assert not can_limit("memory", group)
     assert not can_limit("memory", replace(group, version=1))

@@ -1,4 +1,4 @@
-"""Whoever is killed, and whenever: nothing of a sandbox stays on the host."""
+"""Nothing of a sandbox is left on the host, whatever process is killed at any time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from oci_cases import needs_oci, traces, until
 from paths import SUPPORT
 
+from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.oci import bundles, sweep
 
 pytestmark = needs_oci
@@ -80,7 +81,7 @@ def assert_nothing_of(label: str) -> None:
 
 
 @pytest.mark.parametrize("delay_ms", [0, 5, 15, 30, 60])
-def test_an_owner_killed_while_it_starts_one(workspace: Path, delay_ms: int) -> None:
+def test_an_owner_killed_during_a_start(workspace: Path, delay_ms: int) -> None:
     process, label = start_owner(READY, workspace)
     with process:
         assert until(lambda: bool(processes("--pid-file", label)))
@@ -90,7 +91,7 @@ def test_an_owner_killed_while_it_starts_one(workspace: Path, delay_ms: int) -> 
     assert_nothing_of(label)
 
 
-def test_an_owner_killed_while_they_run(workspace: Path) -> None:
+def test_an_owner_killed_while_sandboxes_run(workspace: Path) -> None:
     process, label = start_owner(READY, workspace)
     with process:
         wait_ready(process)
@@ -107,14 +108,14 @@ def test_an_owner_killed_under_load(workspace: Path) -> None:
     assert_nothing_of(label)
 
 
-def test_an_owner_that_ends_without_closing_them(workspace: Path) -> None:
+def test_an_owner_that_ends_without_closing_sandboxes(workspace: Path) -> None:
     process, label = start_owner("one()\n", workspace)
     with process:
         assert process.wait() == 0
     assert_nothing_of(label)
 
 
-def test_owner_and_runtimes_killed_at_once(workspace: Path) -> None:
+def test_owner_and_runtimes_killed_together(workspace: Path) -> None:
     process, label = start_owner(READY, workspace)
     with process:
         wait_ready(process)
@@ -125,23 +126,23 @@ def test_owner_and_runtimes_killed_at_once(workspace: Path) -> None:
     assert_nothing_of(label)
 
 
-def test_owner_runtimes_and_janitor_killed_at_once(workspace: Path) -> None:
+def test_owner_runtimes_and_janitor_killed_together(workspace: Path) -> None:
     process, label = start_owner(READY, workspace)
     with process:
         wait_ready(process)
         for pid in (process.pid, *processes("--pid-file", label), *processes("janitor_process", label)):
             os.kill(pid, signal.SIGKILL)
-    bundles.remove_tree(BundleDirectory.create().directory)
+    remove_tree(bundles.BundleDirectory.create().directory)
     assert traces(label) == []
 
 
-def test_the_sweep_leaves_those_of_others_alone(workspace: Path) -> None:
+def test_the_sweep_keeps_sandboxes_of_other_owners(workspace: Path) -> None:
     process, label = start_owner(READY, workspace)
     with process:
         wait_ready(process)
         before = [trace for trace in traces(label) if trace.startswith("folder")]
         assert not sweep.sweep(f"toolc-{label[:-1]}")
-        bundles.remove_tree(BundleDirectory.create().directory)
+        remove_tree(bundles.BundleDirectory.create().directory)
         assert [trace for trace in traces(label) if trace.startswith("folder")] == before
         process.kill()
     assert_nothing_of(label)

@@ -1,4 +1,4 @@
-"""The oci engine's limits: each stops what goes beyond it, and only in its own sandbox."""
+"""The limits of the oci engine, which affect only their own sandbox."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def engine() -> Iterator[OciEngine]:
     engine.close()
 
 
-def test_pids_end_a_fork_bomb(engine: OciEngine) -> None:
+def test_the_pids_limit_stops_a_fork_bomb(engine: OciEngine) -> None:
     program = """
 import os
 count = 1
@@ -51,7 +51,7 @@ os.read(0, 1)
 """
 
 
-def test_memory_has_no_way_out_into_swap_and_a_child_dies_alone(engine: OciEngine) -> None:
+def test_memory_cannot_be_swapped_and_only_the_child_dies(engine: OciEngine) -> None:
     sandbox = start(engine, CHILD_ALLOCATES)
     assert read_line(sandbox) == "9"
     assert sandbox.out_of_memory()
@@ -59,7 +59,7 @@ def test_memory_has_no_way_out_into_swap_and_a_child_dies_alone(engine: OciEngin
     assert sandbox.out_of_memory()
 
 
-def test_a_sandbox_that_died_whole_of_it_says_so(engine: OciEngine) -> None:
+def test_a_sandbox_killed_for_its_memory_reports_it(engine: OciEngine) -> None:
     sandbox = start(engine, "hog = [bytearray(2**20) for _ in range(10_000)]; print('never')")
     assert read_all(sandbox) == ""
     assert sandbox.out_of_memory()
@@ -75,7 +75,7 @@ def test_files_in_temporary_folders_count_as_memory(engine: OciEngine) -> None:
     assert sandbox.out_of_memory()
 
 
-def test_one_that_simply_ended_did_not_run_out_of_memory(engine: OciEngine) -> None:
+def test_a_normal_exit_is_not_out_of_memory(engine: OciEngine) -> None:
     sandbox = start(engine, "raise SystemExit(3)")
     assert read_all(sandbox) == ""
     assert not sandbox.out_of_memory()
@@ -83,7 +83,7 @@ def test_one_that_simply_ended_did_not_run_out_of_memory(engine: OciEngine) -> N
     assert not sandbox.out_of_memory()
 
 
-def test_cpu_time_is_rationed(engine: OciEngine) -> None:
+def test_cpu_time_is_limited(engine: OciEngine) -> None:
     program = """
 import time
 end = time.monotonic() + 2
@@ -96,7 +96,7 @@ print(time.process_time())
     assert used <= (time.monotonic() - before) * 0.2 * 1.5
 
 
-def test_memory_and_swap_together_are_the_limit(engine: OciEngine) -> None:
+def test_memory_and_swap_share_the_limit(engine: OciEngine) -> None:
     sandbox = start(engine, "print(open('/proc/swaps').read(), flush=True); input()")
     read_line(sandbox)
     assert sandbox._memory_events is not None
@@ -112,7 +112,7 @@ def test_memory_and_swap_together_are_the_limit(engine: OciEngine) -> None:
     assert not group.exists()
 
 
-def test_the_real_guest_answers_and_ends_by_itself(engine: OciEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_real_guest_responds_and_exits(engine: OciEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oci_sandbox, "CLOSE_SECONDS", 60.0)
     profile = Profile(limits=SMALL)
     plan = Plan(

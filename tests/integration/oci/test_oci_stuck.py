@@ -1,4 +1,4 @@
-"""A runtime that hangs before it has started anything: it is given up, and its own processes too."""
+"""A runtime that hangs before it has started anything is killed with its children."""
 
 from __future__ import annotations
 

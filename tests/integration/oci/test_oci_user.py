@@ -1,4 +1,4 @@
-"""The oci engine as an ordinary user: with control groups of his own, and without any."""
+"""The oci engine as an ordinary user, with and without delegated control groups."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ os.read(0, 1)
 
 
 def engine_as_user(work: object, *, groups: bool = True) -> JsonValue:
-    """What ``work`` answers about an engine of an ordinary user's."""
+    """Return the result of ``work`` with an engine of an ordinary user."""
     assert callable(work)
 
     def with_engine() -> JsonValue:
@@ -61,7 +61,7 @@ def engine_as_user(work: object, *, groups: bool = True) -> JsonValue:
     return as_user(with_engine, groups=groups)
 
 
-def test_with_groups_of_his_own_every_limit_is_enforced() -> None:
+def test_delegated_groups_enforce_every_limit() -> None:
     def work(engine: Engine) -> JsonValue:
         assert isinstance(engine, OciEngine)
         (offered,) = engine.capabilities()
@@ -82,7 +82,7 @@ def test_with_groups_of_his_own_every_limit_is_enforced() -> None:
     assert CONFIGURATIONS["oci user"].run(work) == [[], ["owner"], None, "20\n", "9", True]
 
 
-def test_without_any_he_is_told_why_and_what_to_do() -> None:
+def test_without_groups_the_reason_and_the_remedy_are_reported() -> None:
     assert engine_as_user(lambda engine: engine.unsupported_reason(Profile()), groups=False) == (
         "it cannot enforce limits.memory, limits.cpus and limits.pids here. "
         "No control group with memory, pids, cpu is delegated to this user. "
@@ -93,7 +93,7 @@ def test_without_any_he_is_told_why_and_what_to_do() -> None:
     )
 
 
-def test_a_start_does_not_skip_the_question() -> None:
+def test_a_start_checks_the_limits() -> None:
     def work(engine: OciEngine) -> JsonValue:
         with pytest.raises(InfrastructureError) as caught:
             start(engine, "print(1)", Profile(accept_unenforced=("memory", "cpus")))
@@ -102,7 +102,7 @@ def test_a_start_does_not_skip_the_question() -> None:
     assert engine_as_user(work, groups=False) == "it cannot enforce limitsaccept_unenforced: [pids]"
 
 
-def test_accepted_it_runs_in_his_own_groups_and_his_own_name() -> None:
+def test_accepted_limits_run_in_the_users_own_groups() -> None:
     program = "import os; print(os.getuid(), open('/proc/self/status').read().split('CapEff:')[1].split()[0])"
 
     def work(engine: OciEngine) -> JsonValue:
@@ -111,7 +111,7 @@ def test_accepted_it_runs_in_his_own_groups_and_his_own_name() -> None:
     assert engine_as_user(work, groups=False) == "0 0000000000000000\n"
 
 
-def test_one_that_ended_did_so_at_once_and_not_for_want_of_memory() -> None:
+def test_an_exit_is_immediate_and_not_out_of_memory() -> None:
     def work(engine: OciEngine) -> JsonValue:
         sandbox = start(engine, "input()", Profile(limits=LIMITS, accept_unenforced=ALL))
         alive = sandbox.out_of_memory()
@@ -122,7 +122,7 @@ def test_one_that_ended_did_so_at_once_and_not_for_want_of_memory() -> None:
 
 
 @pytest.mark.parametrize("missing", [["cpu"], ["memory"], ["pids", "cpu"]])
-def test_what_is_delegated_is_enforced_where_another_is_not(
+def test_delegated_controllers_are_enforced_without_the_others(
     missing: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cgroups, "unenforceable", lambda: missing)
@@ -144,7 +144,7 @@ def test_what_is_delegated_is_enforced_where_another_is_not(
 
 
 def kept(sandbox: str) -> list[JsonValue]:
-    """The controllers in which a sandbox has a group with a limit of ``LIMITS``."""
+    """Return the controllers in which a sandbox has a group with a limit of ``LIMITS``."""
     files = {
         "memory": ("memory.limit_in_bytes", "memory.max"),
         "pids": ("pids.max", "pids.max"),
@@ -163,7 +163,7 @@ def kept(sandbox: str) -> list[JsonValue]:
 
 
 def groups_with(text: str) -> list[Path]:
-    """The control groups that have ``text`` in their name, whatever comes and goes beside them."""
+    """Return the control groups with ``text`` in their name; others may appear and disappear."""
     tree = os.walk("/sys/fs/cgroup")
     return [Path(folder, name) for folder, names, _ in tree for name in names if text in name]
 
@@ -182,7 +182,7 @@ tools:
 """  # noqa: E501  code in a string
 
 
-def test_a_call_is_limited_by_the_guest_and_says_so_every_time(tmp_path: Path) -> None:
+def test_the_guest_limits_the_call_and_each_result_says_so(tmp_path: Path) -> None:
     specs = tmp_path / "specs.yaml"
     specs.write_text(TOOLS, encoding="utf-8")
     registry = Registry.load(specs)
@@ -209,7 +209,7 @@ def test_a_call_is_limited_by_the_guest_and_says_so_every_time(tmp_path: Path) -
 
 
 def told(home: Path, *arguments: str) -> str:
-    """The exit code and stderr of a command of a user who accepts what this host does not enforce."""
+    """Return the exit code and stderr of a command of a user who accepts unenforced limits."""
     configuration = home / ".config/toolc/config.yaml"
     configuration.parent.mkdir(parents=True)
     configuration.write_text("engine: oci\naccept_unenforced: [memory, cpus, pids]\n", encoding="utf-8")
@@ -217,7 +217,7 @@ def told(home: Path, *arguments: str) -> str:
     return f"{done.returncode} {done.stderr}"
 
 
-def test_the_command_line_says_so_too() -> None:
+def test_the_command_line_reports_unenforced_limits() -> None:
     def work() -> JsonValue:
         home = Path(os.environ["HOME"])
         (home / "specs.yaml").write_text(TOOLS, encoding="utf-8")
@@ -230,7 +230,7 @@ def test_the_command_line_says_so_too() -> None:
     )
 
 
-def test_the_doctor_reports_it_and_warns_of_nothing() -> None:
+def test_the_doctor_reports_unenforced_limits_without_warnings() -> None:
     def work() -> JsonValue:
         return told(Path(os.environ["HOME"]), "doctor", "--engine", "oci")
 
@@ -238,7 +238,7 @@ def test_the_doctor_reports_it_and_warns_of_nothing() -> None:
 
 
 class Warnings(logging.Handler):
-    """What toolc warns of from now on, in this process."""
+    """Collects toolc's warnings in this process."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -254,6 +254,6 @@ def as_list(value: JsonValue) -> list[JsonValue]:
     return value
 
 
-def test_nothing_is_left_of_the_delegated_groups() -> None:
+def test_the_delegated_groups_are_removed() -> None:
     CONFIGURATIONS["oci user"].run(lambda engine: engine.unsupported_reason(Profile()))
     assert groups_with(f"toolc-test-{os.getpid()}-") == []

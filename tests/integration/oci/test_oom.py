@@ -1,4 +1,4 @@
-"""A sandbox that somebody killed is none that ran out of memory."""
+"""A sandbox that was killed from outside did not run out of memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolc.sandbox.oci import sandbox
 from toolc.sandbox.oci.engine import OciEngine
 
 
-def test_a_kernel_that_says_nothing_may_have_done_anything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_unknown_oom_counter_means_possible(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert oom_kill_possible(None)
     monkeypatch.setattr(kernel, "Path", lambda _: tmp_path / "none")
     assert kernel_kills() is None
@@ -49,7 +49,7 @@ def test_process_1_that_is_killed_from_outside(tmp_path: Path, monkeypatch: pyte
 
 
 def kill_process_1_of(mark: str) -> None:
-    """Kill process 1 of the sandbox in which a command of these words runs."""
+    """Kill process 1 of the sandbox in which a command with these words runs."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for process in Path("/proc").glob("[0-9]*"):
@@ -64,7 +64,7 @@ def kill_process_1_of(mark: str) -> None:
 
 
 def process_1_above(pid: int) -> int:
-    """Its ancestor that is process 1 of a namespace of process ids below ours; 0 if there is none."""
+    """Return its ancestor that is process 1 of a nested pid namespace; 0 if there is none."""
     while pid:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
         status = dict(line.split(":", 1) for line in lines)

@@ -1,4 +1,4 @@
-"""Packages of Python tools that no call has used for a month are found, and removed where none uses them now."""
+"""Packages of Python tools that were not used for a month can be removed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_nothing_is_installed_in_a_new_store() -> None:
     assert packages.installed_packages() == ()
 
 
-def test_packages_are_named_and_unused_after_a_month_without_a_call() -> None:
+def test_packages_are_unused_after_a_month_without_a_call() -> None:
     folder = packages.make("aa11", fill)
     assert (only().key, only().names, only().folder) == ("aa11", ("greets-1.0",), folder)
     assert not only().is_unused
@@ -61,7 +61,7 @@ def test_packages_are_named_and_unused_after_a_month_without_a_call() -> None:
     assert not only().is_unused
 
 
-def test_unused_packages_go_whole_and_twice_is_the_same_as_once() -> None:
+def test_unused_packages_can_be_removed_twice() -> None:
     unused = old()
     packages.remove_packages(unused)
     packages.remove_packages(unused)
@@ -69,7 +69,7 @@ def test_unused_packages_go_whole_and_twice_is_the_same_as_once() -> None:
     assert list((store.directory() / "scratch").iterdir()) == []
 
 
-def test_packages_that_a_call_has_used_meanwhile_stay() -> None:
+def test_packages_that_a_call_has_just_used_are_kept() -> None:
     unused = old()
     packages.make("aa11", fill)
     with pytest.raises(InfrastructureError, match=r"^a call has just started to use it; try again later$"):
@@ -77,8 +77,8 @@ def test_packages_that_a_call_has_used_meanwhile_stay() -> None:
     assert only().folder.is_dir()
 
 
-def test_calls_and_removals_at_once_get_on_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that is taken away is installed anew, and nobody ever finds half of one under its name."""
+def test_concurrent_calls_and_removals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A removed folder is installed again, and is never visible incomplete."""
     monkeypatch.setattr(packages, "_is_old", lambda _: True)
     stop = threading.Event()
 
@@ -100,7 +100,7 @@ def test_calls_and_removals_at_once_get_on_with_each_other(monkeypatch: pytest.M
 
 
 @needs_oci
-def test_packages_that_a_call_runs_with_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_in_use_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def install(wanted: Path, folder: Path, python: PythonInfo) -> None:
         fill(folder)
 

@@ -1,4 +1,4 @@
-"""Which known flaws concern a host, and how sure that is."""
+"""Matching advisories with components."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def test_a_release_before_the_fix_is_open() -> None:
 
 
 @pytest.mark.parametrize("version", ["1.1.12", "1.2.0", "1.0.0-rc92", "not a version"])
-def test_a_release_that_has_it_not_is_not_named(version: str) -> None:
+def test_an_unaffected_release_does_not_match(version: str) -> None:
     assert concern(version) == ("none", "")
 
 
-def test_a_package_that_names_the_flaw_in_its_changelog_is_patched() -> None:
+def test_a_package_with_the_fix_in_its_changelog_is_patched() -> None:
     changelog = "runc (1.1.5+ds1-1+deb12u1) bookworm-security\n  * Fix CVE-2024-21626\n"
     assert concern("1.1.5+ds1-1+deb12u1", changelog) == (
         "patched",
@@ -51,7 +51,7 @@ def test_another_package_may_be_patched(changelog: str) -> None:
     )
 
 
-def test_a_changelog_says_nothing_of_a_release_of_the_projects_own() -> None:
+def test_the_changelog_does_not_apply_to_upstream_releases() -> None:
     assert concern("1.1.5", "CVE-2024-21626") == ("open", "")
 
 
@@ -59,7 +59,7 @@ def test_a_program_on_another_machine_has_no_changelog_here() -> None:
     assert concern("1.1.5+ds1", "CVE-2024-21626", package="")[0] == "maybe"
 
 
-def test_of_a_branch_of_the_kernel_that_is_not_listed_it_is_not_known() -> None:
+def test_an_unlisted_kernel_branch_is_unknown() -> None:
     kernel = Advisory(
         id="CVE-2026-43499", component="kernel", since="2.6.39", fixed=("7.0.4",), allows="root", exposed="yes",
         because="futex is needed", remedy="Update the kernel.",
@@ -72,7 +72,7 @@ def test_of_a_branch_of_the_kernel_that_is_not_listed_it_is_not_known() -> None:
     assert concern("7.1.0", advisory=kernel) == ("none", "")
 
 
-def test_flaws_come_in_the_order_of_the_table_for_each_component() -> None:
+def test_advisories_are_in_the_order_of_the_table() -> None:
     components = [Component(name="runc", version="1.1.4"), Component(name="containerd", version="1.6.0")]
     names = [each.advisory.id for each in match_advisories(components, load())]
     assert names[:3] == ["CVE-2023-25809", "CVE-2023-28642", "CVE-2024-21626"]
@@ -80,7 +80,7 @@ def test_flaws_come_in_the_order_of_the_table_for_each_component() -> None:
 
 
 @pytest.mark.parametrize("advisory", load(), ids=lambda advisory: advisory.id)
-def test_the_table_is_whole(advisory: Advisory) -> None:
+def test_the_table_is_valid(advisory: Advisory) -> None:
     assert re.fullmatch(r"CVE-20\d\d-\d{4,}", advisory.id)
     assert advisory.component in {"kernel", "docker", "docker desktop", "podman", "containerd", "runc", "gvisor"}
     versions = [parse(each) for each in (advisory.since, *advisory.fixed)]
@@ -93,6 +93,6 @@ def test_the_table_is_whole(advisory: Advisory) -> None:
     assert not advisory.allows.endswith(".")
 
 
-def test_no_flaw_is_listed_twice() -> None:
+def test_no_advisory_is_listed_twice() -> None:
     names = [advisory.id for advisory in load()]
     assert len(names) == len(set(names)) >= 30

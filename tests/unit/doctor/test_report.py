@@ -1,4 +1,4 @@
-"""What an engine says of itself becomes a report; daemons and hosts that are not here are recorded."""
+"""Reports about engines and hosts, also recorded ones."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ PODMAN: JsonObject = {
     ],
     ids=["debian", "desktop", "podman", "silent"],
 )
-def test_a_daemon_says_what_it_is_made_of(version: JsonObject, expected: list[str]) -> None:
+def test_the_components_of_a_daemon(version: JsonObject, expected: list[str]) -> None:
     assert [f"{each.name} {each.version}" for each in components.parse_docker_version(version)] == expected
 
 
@@ -74,17 +74,15 @@ def test_a_daemon_says_what_it_is_made_of(version: JsonObject, expected: list[st
         ("runc version 1.3.3\ncommit: v1.3.3-0-gd842d771\nspec: 1.2.1\n", "1.3.3"),
     ],
 )
-def test_a_runtime_says_its_version_and_its_packages(text: str, expected: str) -> None:
+def test_the_version_of_runc(text: str, expected: str) -> None:
     assert components.parse_runc_version(text) == (Component(name="runc", version=expected, package="runc"),)
 
 
-def test_another_program_is_no_runtime() -> None:
+def test_the_version_of_another_program_is_ignored() -> None:
     assert components.parse_runc_version("crun version 1.8.1\n") == ()
 
 
-def test_a_runtime_that_is_asked_for_its_version_gets_nothing_of_our_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runc_gets_no_environment_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = tmp_path / oci_probe.RUNTIME
     runtime.write_text(f"#!/bin/sh\nenv >>{tmp_path}/environment\necho runc version 1.2.3\n")
     runtime.chmod(0o755)
@@ -97,7 +95,7 @@ def test_a_runtime_that_is_asked_for_its_version_gets_nothing_of_our_environment
     assert "correct-horse" not in told
 
 
-def test_debian_says_its_kernels_release_beside_the_name_of_its_interface() -> None:
+def test_the_kernel_version_of_debian() -> None:
     assert components.kernel_version("6.1.0-18-amd64", "#1 SMP Debian 6.1.76-1 (2024-02-01)") == "6.1.76-1"
     assert components.kernel_version("6.18.44", "#1 SMP PREEMPT_DYNAMIC") == "6.18.44"
 
@@ -117,7 +115,7 @@ def test_debian_says_its_kernels_release_beside_the_name_of_its_interface() -> N
         ("23 1 8:1 / / rw - ext4 /dev/sda1 rw\n", "none"),
     ],
 )
-def test_the_control_groups_are_told_by_what_is_mounted(mountinfo: str, expected: str) -> None:
+def test_the_cgroup_version(mountinfo: str, expected: str) -> None:
     assert describe_cgroup(mountinfo) == expected
 
 
@@ -152,12 +150,12 @@ PLAIN = {"/sys/module/apparmor/parameters/enabled": "Y", "/proc/self/status": "S
         ),
     ],
 )
-def test_what_a_kernel_forbids_or_lacks_is_a_sentence(files: dict[str, str], expected: list[str]) -> None:
+def test_kernel_restrictions(files: dict[str, str], expected: list[str]) -> None:
     assert restrictions(lambda path: {**PLAIN, **files}.get(path, "")) == expected
 
 
 class Engine(FakeEngine):
-    """A fake with capabilities of the test's own, and a refusal of more isolation."""
+    """A fake with given capabilities that supports no more isolation."""
 
     def __init__(self, *offered: Capabilities) -> None:
         super().__init__(lambda _: Outcome(ending="exited"))
@@ -174,14 +172,14 @@ WEAK = Enforcement(level="approximate", reason="No control group.", instead="eac
 AVAILABLE = EngineStatus(available=True, version="1")
 
 
-def test_an_engine_that_is_not_there_says_how_to_have_it() -> None:
+def test_an_unavailable_engine_has_a_remedy() -> None:
     probe = EngineStatus(available=False, reason="It is not installed.", remedy="Install it.")
     found = describe(Engine(), probe, (), ())
     assert found.remedies == (Recommendation(lacks="It is not installed.", remedy="Install it."),)
     assert found.capabilities == ()
 
 
-def test_limits_with_one_cause_are_one_remedy_and_the_next_isolation_another() -> None:
+def test_limits_with_one_cause_share_a_remedy() -> None:
     found = describe(Engine(Capabilities(weak={"memory": WEAK, "pids": WEAK})), AVAILABLE, (), ())
     assert found.remedies == (
         Recommendation(lacks="limits.memory, limits.pids: No control group.", remedy="Run it as root."),
@@ -189,11 +187,11 @@ def test_limits_with_one_cause_are_one_remedy_and_the_next_isolation_another() -
     )
 
 
-def test_an_engine_that_has_all_lacks_nothing() -> None:
+def test_an_engine_without_remedies() -> None:
     assert describe(Engine(Capabilities(isolation="vm")), AVAILABLE, (), ()).remedies == ()
 
 
-def test_only_an_open_flaw_that_a_tool_might_use_asks_for_an_update() -> None:
+def test_only_open_exploitable_advisories_recommend_an_update() -> None:
     def flaw(number: int, exposed: str) -> Advisory:
         return Advisory(
             id=f"CVE-2024-000{number}", component="runc", since="0", fixed=("9.9.9",), allows="all",
@@ -210,7 +208,7 @@ def test_only_an_open_flaw_that_a_tool_might_use_asks_for_an_update() -> None:
     assert found.remedies == (Recommendation(lacks="CVE-2024-0001 (runc) is open.", remedy="Update it."),)
 
 
-def test_the_strongest_has_more_isolation_then_more_limits_then_comes_first() -> None:
+def test_the_strongest_engine() -> None:
     first, second = (EngineReport(name=name, status=AVAILABLE) for name in ("first", "second"))
     whole, weak = Capabilities(), Capabilities(weak={"memory": WEAK})
     weak_gvisor = Capabilities(isolation="gvisor", weak={"memory": WEAK})
@@ -220,7 +218,7 @@ def test_the_strongest_has_more_isolation_then_more_limits_then_comes_first() ->
     assert strongest([]) is None
 
 
-def test_this_host_has_a_report_on_every_engine() -> None:
+def test_this_host_has_a_report_of_every_engine() -> None:
     reports = report_engines()
     assert [report.name for report in reports] == list(ENGINES)
     for report in reports:

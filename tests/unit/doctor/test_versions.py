@@ -1,4 +1,4 @@
-"""Version numbers are compared as their projects count them, whoever has packaged them."""
+"""Parsing and comparing versions of projects and of packages."""
 
 from __future__ import annotations
 
@@ -32,19 +32,17 @@ def version(text: str) -> Version:
         ("0.0~20221219.0", (20221219, 0, 0), True),
     ],
 )
-def test_a_version_has_numbers_and_perhaps_what_a_packager_added(
-    text: str, numbers: tuple[int, ...], packaged: bool
-) -> None:
+def test_parse_versions(text: str, numbers: tuple[int, ...], packaged: bool) -> None:
     found = version(text)
     assert (found.numbers, found.is_packaged) == (numbers, packaged)
 
 
 @pytest.mark.parametrize("text", ["", "unknown", "a1.2"])
-def test_what_is_no_version_is_none(text: str) -> None:
+def test_parse_invalid_versions(text: str) -> None:
     assert parse(text) is None
 
 
-def test_versions_are_in_the_order_of_their_releases() -> None:
+def test_versions_are_sorted_by_release() -> None:
     order = ["1.0.0-rc9", "1.0.0-rc95", "1.0.0", "1.2.0-beta1", "1.2.0-rc.1", "1.2.0", "1.2.8", "1.10.0"]
     assert all(version(first) < version(then) for first, then in pairwise(order))
 
@@ -66,6 +64,6 @@ def test_versions_are_in_the_order_of_their_releases() -> None:
         ("1.2.7+ds1", True, "affected"),  # what a packager added is not in the number
     ],
 )
-def test_a_version_stands_by_the_fix_of_its_own_branch(found: str, every_branch: bool, expected: str) -> None:
+def test_the_fix_status_depends_on_the_branch(found: str, every_branch: bool, expected: str) -> None:
     fixed = [version(each) for each in ("1.2.8", "1.3.3", "1.4.0-rc.3")]
     assert fix_status(version(found), version("1.0.0-rc3"), fixed, every_branch=every_branch) == expected

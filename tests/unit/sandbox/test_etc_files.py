@@ -1,11 +1,11 @@
-"""The names that a sandbox knows."""
+"""The name files of a sandbox."""
 
 from __future__ import annotations
 
 from toolc.sandbox.isolation import FILES, hosts
 
 
-def test_a_sandbox_knows_itself_and_no_resolver() -> None:
+def test_the_name_files() -> None:
     assert FILES == {
         "hostname": "sandbox\n",
         "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
@@ -13,7 +13,7 @@ def test_a_sandbox_knows_itself_and_no_resolver() -> None:
     }
 
 
-def test_a_call_adds_its_own_names() -> None:
+def test_hosts_of_a_call() -> None:
     assert hosts([("127.0.1.1", "api.example.com"), ("127.0.1.2", "example.com")]) == (
         "127.0.0.1 localhost sandbox\n::1 localhost\n127.0.1.1 api.example.com\n127.0.1.2 example.com\n"
     )

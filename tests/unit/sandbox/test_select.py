@@ -1,4 +1,4 @@
-"""Which engine runs a call: the first that will do, never another than the named one, and why not."""
+"""Selecting the engine of a call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from toolc.sandbox.base import (
 
 @dataclass
 class Stub:
-    """An engine that says what it is told to say."""
+    """An engine with fixed answers."""
 
     name: str
     found: EngineStatus
@@ -77,28 +77,28 @@ def absent(reason: str, remedy: str) -> EngineStatus:
     return EngineStatus(available=False, reason=reason, remedy=remedy)
 
 
-def test_the_words_of_the_option() -> None:
+def test_the_names_of_the_engines() -> None:
     assert names.engine_names() == ("auto", "docker", "oci")
 
 
-def test_every_engine_is_its_module() -> None:
+def test_load_returns_one_engine_per_name() -> None:
     for name in names.ENGINES:
         assert selection.load(name).name == name
         assert selection.load(name) is selection.load(name)
 
 
-def test_auto_takes_the_first(engines: dict[str, Stub]) -> None:
+def test_auto_selects_the_first_engine(engines: dict[str, Stub]) -> None:
     assert selection.select("auto", Profile()) == selection.EngineSelection(engines["docker"])
 
 
-def test_auto_passes_over_one_that_is_absent_and_says_so(engines: dict[str, Stub]) -> None:
+def test_auto_skips_an_unavailable_engine(engines: dict[str, Stub]) -> None:
     engines["docker"].found = absent("no daemon was found", "Install one.")
     assert selection.select("auto", Profile()) == selection.EngineSelection(
         engines["oci"], ("docker: no daemon was found",)
     )
 
 
-def test_auto_passes_over_one_that_refuses_and_says_so(engines: dict[str, Stub]) -> None:
+def test_auto_skips_an_unsuitable_engine(engines: dict[str, Stub]) -> None:
     engines["docker"].reason = "the base image is not built"
     assert selection.select("auto", Profile()) == selection.EngineSelection(
         engines["oci"], ("docker: the base image is not built",)
@@ -113,7 +113,7 @@ def test_a_named_engine_is_never_replaced(engines: dict[str, Stub]) -> None:
     assert selection.select("oci", Profile()) == selection.EngineSelection(engines["oci"])
 
 
-def test_none_is_one_paragraph_that_says_why_for_each(engines: dict[str, Stub]) -> None:
+def test_the_message_if_no_engine_is_suitable(engines: dict[str, Stub]) -> None:
     engines["docker"].found = absent("no daemon was found", "Install one.")
     engines["oci"].reason = "it cannot use images"
     with pytest.raises(NoEngineError) as caught:
@@ -124,7 +124,7 @@ def test_none_is_one_paragraph_that_says_why_for_each(engines: dict[str, Stub]) 
     assert caught.value.exit_code == 3
 
 
-def test_a_forked_child_opens_engines_of_its_own() -> None:
+def test_a_forked_child_loads_new_engines() -> None:
     ours = selection.load("oci")
     child = os.fork()
     if child == 0:
@@ -139,7 +139,7 @@ def test_an_unknown_engine(engines: dict[str, Stub]) -> None:
     assert str(caught.value) == "there is no engine 'podman'; choose one of: auto, docker, oci"
 
 
-def test_only_success_is_remembered(engines: dict[str, Stub]) -> None:
+def test_only_success_is_cached(engines: dict[str, Stub]) -> None:
     engines["docker"].found = absent("not yet", "Wait.")
     for _ in range(2):
         assert selection.select("auto", Profile()).engine is engines["oci"]
@@ -155,7 +155,7 @@ WEAK: dict[LimitName, Enforcement] = {
 }
 
 
-def test_what_the_chosen_engine_does_not_enforce_is_said(engines: dict[str, Stub]) -> None:
+def test_unenforced_limits_are_part_of_the_selection(engines: dict[str, Stub]) -> None:
     engines["docker"].weak = {"cpus": WEAK["cpus"], "memory": WEAK["memory"]}
     found = selection.select("auto", Profile(accept_unenforced=("cpus", "memory")))
     assert found == selection.EngineSelection(
@@ -167,18 +167,18 @@ def test_what_the_chosen_engine_does_not_enforce_is_said(engines: dict[str, Stub
     ("accepted", "missing"),
     [((), "limits.memory and limits.cpus"), (("memory",), "limits.cpus"), (("cpus", "timeout"), "limits.memory")],
 )
-def test_a_limit_that_is_not_accepted_is_refused(accepted: tuple[str, ...], missing: str) -> None:
+def test_limits_that_are_not_accepted(accepted: tuple[str, ...], missing: str) -> None:
     reason = unenforced_reason(Capabilities(weak={"cpus": WEAK["cpus"], "memory": WEAK["memory"]}), accepted)
     assert str(reason).startswith(f"it cannot enforce {missing} here. No groups. Be root. Or accept in your own ")
 
 
-def test_accepting_is_no_refusal_and_needs_nothing_to_accept() -> None:
+def test_accepted_limits() -> None:
     weak = Capabilities(weak={"cpus": WEAK["cpus"]})
     assert unenforced_reason(weak, ("cpus",)) is None
     assert unenforced_reason(Capabilities(), ()) is None
 
 
 @pytest.mark.parametrize(("wanted", "got"), [("namespace", "namespace"), ("gvisor", "vm"), ("vm", "vm")])
-def test_a_tool_gets_the_weakest_that_will_do(wanted: MinIsolation, got: MinIsolation) -> None:
+def test_the_weakest_sufficient_isolation(wanted: MinIsolation, got: MinIsolation) -> None:
     offered = (Capabilities(isolation="namespace"), Capabilities(isolation="vm"))
     assert offer(offered, wanted).isolation == got

@@ -1,4 +1,4 @@
-"""A profile in the daemon's words: who the tool is, what is refused, and the body to the last key."""
+"""The configuration of a container: the user, refused profiles, and the whole request."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def mount(owner: int, group: int) -> Mount:
         (mount(1000, 100), ROOTLESS, User("0:0", "0:0 (no capabilities)")),
     ],
 )
-def test_who_the_tool_is(workspace: Mount | None, daemon: Daemon, user: User) -> None:
+def test_the_user_of_a_tool(workspace: Mount | None, daemon: Daemon, user: User) -> None:
     assert user_of(Profile(workspace=workspace), daemon) == user
 
 
@@ -90,12 +90,12 @@ def test_who_the_tool_is(workspace: Mount | None, daemon: Daemon, user: User) ->
         (Profile(limits=Limits(memory_bytes=6 * MIB)), DAEMON, None),
     ],
 )
-def test_what_cannot_be_kept_is_refused(profile: Profile, daemon: Daemon, reason: str | None) -> None:
+def test_unsupported_profiles(profile: Profile, daemon: Daemon, reason: str | None) -> None:
     found = unsupported_reason(profile, daemon)
     assert found is None if reason is None else found is not None and reason in found
 
 
-def test_the_body_to_the_last_key() -> None:
+def test_the_whole_configuration() -> None:
     profile = Profile(
         workspace=Mount(source="/home/ada/a, b", mode="ro", owner=1000, group=100),
         limits=Limits(memory_bytes=64 * MIB, cpus=1.5, pids=32, tmp_bytes=8 * MIB),
@@ -161,7 +161,7 @@ def test_the_body_to_the_last_key() -> None:
     }
 
 
-def test_the_daemons_own_filter_stays_on_a_machine_that_ours_does_not_know() -> None:
+def test_unknown_architectures_keep_the_daemons_filter() -> None:
     daemon = replace(DAEMON, architecture="s390x")
     body = create_config(Profile(), [], daemon=daemon, image=LocalImage("x", ()), owner="me")
     assert isinstance(body["HostConfig"], dict)
@@ -169,7 +169,7 @@ def test_the_daemons_own_filter_stays_on_a_machine_that_ours_does_not_know() -> 
 
 
 def body_of(profile: Profile, daemon: Daemon) -> tuple[JsonValue, JsonObject]:
-    """What process 1 is told after its own arguments, and the limits."""
+    """Return the further arguments of process 1, and the limits."""
     body = create_config(profile, ["-c", "pass"], daemon=daemon, image=LocalImage("x", ()), owner="me")
     host = body["HostConfig"]
     assert isinstance(host, dict)
@@ -178,7 +178,7 @@ def body_of(profile: Profile, daemon: Daemon) -> tuple[JsonValue, JsonObject]:
     return body["Cmd"][2:], {name: host[name] for name in limits if name in host}
 
 
-def test_gvisor_counts_processes_itself_and_the_host_only_its_threads() -> None:
+def test_gvisor_limits_processes_and_the_host_its_threads() -> None:
     profile = Profile(min_isolation="gvisor", limits=Limits(pids=10, memory_bytes=64 * MIB))
     assert body_of(profile, WITH_GVISOR) == (
         ["pids=10", "not-kernel=6.1.0"],
@@ -192,20 +192,20 @@ def test_gvisor_counts_processes_itself_and_the_host_only_its_threads() -> None:
     )
 
 
-def test_a_machine_of_its_own_is_limited_as_any_other() -> None:
+def test_limits_of_a_virtual_machine() -> None:
     told, limits = body_of(Profile(min_isolation="vm"), WITH_KATA)
     assert told == ["not-kernel=6.1.0"]
     assert (limits["Runtime"], limits["PidsLimit"]) == ("kata", 128)
 
 
-def test_gvisor_that_is_the_default_gets_every_tool_and_is_not_named() -> None:
+def test_gvisor_as_the_default_runtime_is_not_named() -> None:
     daemon = replace(WITH_GVISOR, runtimes=WITH_GVISOR.runtimes[::-1])
     told, limits = body_of(Profile(), daemon)
     assert told == ["pids=128", "not-kernel=6.1.0"]
     assert "Runtime" not in limits
 
 
-def test_what_the_daemon_cannot_limit_and_the_user_accepts_is_left_to_the_guest() -> None:
+def test_accepted_limits_are_passed_to_the_guest() -> None:
     daemon = replace(DAEMON, limits_memory=False, limits_swap=False, limits_cpu=False, limits_pids=False)
     profile = Profile(limits=Limits(memory_bytes=64 * MIB, pids=9), accept_unenforced=("memory", "cpus", "pids"))
     assert unsupported_reason(profile, daemon) is None

@@ -1,4 +1,4 @@
-"""What a daemon says of itself: recorded answers of several, and daemons that will not do."""
+"""Recorded descriptions of daemons, and daemons that cannot be used."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ PODMAN_4: JsonObject = {
         ("1.44", "", (1, 44)),
     ],
 )
-def test_the_newest_version_that_both_know(newest: str, oldest: str, chosen: tuple[int, int]) -> None:
+def test_the_newest_common_version(newest: str, oldest: str, chosen: tuple[int, int]) -> None:
     assert choose_version(newest, oldest) == chosen
 
 
 @pytest.mark.parametrize("newest", ["1.39", "1.24", "", "new"])
-def test_a_daemon_that_would_ignore_a_limit_is_refused(newest: str) -> None:
+def test_a_daemon_that_is_too_old_is_refused(newest: str) -> None:
     with pytest.raises(NoDaemonError, match=r"and toolc needs 1\.40 \(Docker 19\.03\) or newer"):
         choose_version(newest, "1.12")
 
@@ -67,7 +67,7 @@ def test_rootless_without_a_delegated_cpu_controller() -> None:
     )
 
 
-def test_podman_lists_runtimes_that_it_takes_from_no_request() -> None:
+def test_podman_offers_only_its_default_runtime() -> None:
     version: JsonObject = {"Version": "4.3.1", "Components": [{"Name": "Podman Engine"}, {"Name": "Conmon"}]}
     found = parse(CLIENT, version, PODMAN_4)
     assert (found.podman, found.has_seccomp, found.rootless) == (True, True, True)
@@ -75,7 +75,7 @@ def test_podman_lists_runtimes_that_it_takes_from_no_request() -> None:
     assert found.runtimes == (Runtime("crun", "namespace", "path=/usr/bin/crun"),)
 
 
-def test_what_is_not_said_is_not_enforced() -> None:
+def test_missing_fields_are_not_enforced() -> None:
     found = parse(CLIENT, {}, {})
     assert found == Daemon(
         client=CLIENT,
@@ -88,19 +88,19 @@ def test_what_is_not_said_is_not_enforced() -> None:
     )
 
 
-def test_no_socket_there(tmp_path: Path) -> None:
+def test_no_socket(tmp_path: Path) -> None:
     with pytest.raises(NoDaemonError, match=f"there is no Docker daemon at {tmp_path}/s. Install Docker and start it"):
         connect(f"{tmp_path}/s")
 
 
-def test_nobody_listens(tmp_path: Path) -> None:
+def test_no_listener(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as unheard:
         unheard.bind(f"{tmp_path}/s")
         with pytest.raises(NoDaemonError, match=f"no Docker daemon is listening at {tmp_path}/s. Start it with: sudo"):
             connect(f"{tmp_path}/s")
 
 
-def test_not_this_users(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_socket: socket.socket, _path: str) -> None:
         raise PermissionError(13, "Permission denied")
 

@@ -1,4 +1,4 @@
-"""A runtime that does not start is tried once, until it is another or somebody says so."""
+"""A runtime that does not start is tried again only once it has changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_is_wrong_what_to_do_and_how_to_have_it_tried_again(folder: Path) -> None:
+def test_a_recorded_failure_has_the_remedy(folder: Path) -> None:
     runtime = Runtime("runsc", "gvisor", "path=/nowhere/runsc")
     assert recorded_failure(DAEMON, runtime) is None
     record_failure(DAEMON, runtime, NO_NETWORK)
@@ -35,7 +35,7 @@ def test_what_is_wrong_what_to_do_and_how_to_have_it_tried_again(folder: Path) -
     assert recorded_failure(DAEMON, runtime) is None
 
 
-def test_any_other_cause() -> None:
+def test_the_remedy_of_other_causes() -> None:
     runtime = Runtime("kata", "vm", "runtimeType=io.containerd.kata.v2")
     record_failure(DAEMON, runtime, "failed to create shim task: /dev/kvm: no such file or directory")
     assert "make this command work on the daemon's machine: docker run --rm --runtime kata IMAGE true" in str(
@@ -43,7 +43,7 @@ def test_any_other_cause() -> None:
     )
 
 
-def test_another_registration_another_program_or_another_daemon_is_tried(tmp_path: Path) -> None:
+def test_a_changed_runtime_or_daemon_is_tried_again(tmp_path: Path) -> None:
     program = tmp_path / "runsc"
     runtime = Runtime("runsc", "gvisor", f"path={program}")
     record_failure(DAEMON, runtime, NO_NETWORK)
@@ -72,5 +72,5 @@ def test_another_registration_another_program_or_another_daemon_is_tried(tmp_pat
         ("the daemon did not answer in time", False),
     ],
 )
-def test_only_a_runtimes_own_failure_counts(message: str, own: bool) -> None:
+def test_runtime_failures(message: str, own: bool) -> None:
     assert is_runtime_failure(message) == own

@@ -1,4 +1,4 @@
-"""Which socket is asked: what the user chose, else the first usual place."""
+"""Finding the socket: the user's choice, else the first default one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_docker_host_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["tcp://10.0.0.1:2376", "ssh://me@host", "npipe:////./pipe/docker_engine", "x"])
-def test_a_remote_daemon_is_refused_and_not_replaced(host: str) -> None:
+def test_a_remote_daemon_is_refused(host: str) -> None:
     with pytest.raises(NoDaemonError) as caught:
         find_socket({"DOCKER_HOST": host})
     assert str(caught.value) == (
@@ -46,13 +46,13 @@ def test_docker_context_and_docker_config(tmp_path: Path) -> None:
         find_socket({"DOCKER_CONTEXT": "far", "DOCKER_CONFIG": str(tmp_path / ".docker")})
 
 
-def test_a_context_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_context(tmp_path: Path) -> None:
     with pytest.raises(NoDaemonError, match="the Docker context 'gone' cannot be read"):
         find_socket({"DOCKER_CONTEXT": "gone", "HOME": str(tmp_path)})
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"currentContext": 3}', '{"currentContext": "default"}'])
-def test_a_configuration_that_says_nothing_leaves_the_usual_places(
+def test_without_a_context_the_default_sockets_are_used(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / ".docker").mkdir()
@@ -66,7 +66,7 @@ def test_a_configuration_that_says_nothing_leaves_the_usual_places(
         assert find_socket({"HOME": str(tmp_path)}) == str(place)
 
 
-def test_the_usual_places_in_their_order(tmp_path: Path) -> None:
+def test_the_order_of_the_default_sockets(tmp_path: Path) -> None:
     places = api_client._default_sockets({"XDG_RUNTIME_DIR": "/run/user/7"}, Path("/home/ada"))
     assert [str(place) for place in places] == [
         "/var/run/docker.sock",

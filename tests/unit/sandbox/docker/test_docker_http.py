@@ -1,4 +1,4 @@
-"""HTTP over a Unix socket: what a daemon may answer, and what becomes of an answer that is none."""
+"""HTTP over a Unix socket: valid and invalid responses of a daemon."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answer = Callable[[socket.socket], None]
 
 @contextmanager
 def daemon(path: Path, *pieces: bytes) -> Iterator[Client]:
-    """A daemon that answers one request with these bytes, in these pieces, and then hangs up."""
+    """Yield a client of a daemon that responds to one request with these pieces and closes the connection."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
@@ -45,19 +45,19 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "s"
 
 
-def test_a_request_is_json_and_its_answer_too(path: Path) -> None:
+def test_a_json_request_and_response(path: Path) -> None:
     with daemon(path, b'HTTP/1.1 201 Created\r\nContent-Length: 13\r\n\r\n{"Id": ', b'"abc"}rest') as client:
         assert client.call("POST", "/containers/create", {"a": 1}, timeout=60) == {"Id": "abc"}
 
 
-def test_a_chunked_answer(path: Path) -> None:
+def test_a_chunked_response(path: Path) -> None:
     with daemon(
         path, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\n2;x=y\r\n2]\r\n0\r\n\r\n"
     ) as client:
         assert client.call("GET", "/x", timeout=60) == [1, 2]
 
 
-def test_an_answer_without_a_length_ends_with_the_connection(path: Path) -> None:
+def test_a_response_without_a_length_ends_with_the_connection(path: Path) -> None:
     with daemon(path, b"HTTP/1.0 200 OK\r\n\r\n[1", b", 2]") as client:
         assert client.call("GET", "/x", timeout=60) == [1, 2]
 
@@ -103,13 +103,13 @@ def test_no_content_is_none(path: Path) -> None:
         (b'HTTP/1.1 500 Oops\r\n\r\n{"message": "a\\u001b[2J\\nb"}', "a [2J b", 500),
     ],
 )
-def test_what_failed_is_one_error(path: Path, answer: bytes, message: str, status: int) -> None:
+def test_failures_raise_api_error(path: Path, answer: bytes, message: str, status: int) -> None:
     with daemon(path, answer) as client, pytest.raises(ApiError) as caught:
         client.call("GET", "/x", timeout=60)
     assert (str(caught.value), caught.value.status) == (message, status)
 
 
-def test_a_silent_daemon_is_not_waited_for(path: Path) -> None:
+def test_a_silent_daemon_times_out(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
@@ -117,26 +117,26 @@ def test_a_silent_daemon_is_not_waited_for(path: Path) -> None:
             Client(str(path)).call("GET", "/x", timeout=0.05)
 
 
-def test_nobody_there(path: Path) -> None:
+def test_no_server(path: Path) -> None:
     with pytest.raises(ApiError, match=f"cannot connect to {path}: No such file or directory"):
         Client(str(path)).call("GET", "/x", timeout=60)
 
 
-def test_an_upgrade_is_a_raw_stream_with_what_came_of_it(path: Path) -> None:
+def test_an_upgrade_returns_a_raw_stream(path: Path) -> None:
     with daemon(path, b"HTTP/1.1 101 UPGRADED\r\nUpgrade: tcp\r\n\r\nearly") as client:
         stream, early = client.upgrade("/attach", timeout=60)
         with stream:
             assert (early, stream.recv(10)) == (b"early", b"")
 
 
-def test_a_feed_yields_lines_however_they_are_cut(path: Path) -> None:
+def test_lines_may_be_split_anywhere(path: Path) -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     with daemon(path, head, b'4\r\n{"a"\r\n', b'8\r\n: 1}\n\n{"\r\n', b'7\r\nb": 2}\n\r\n') as client:
         assert list(client.follow("/events", timeout=60)) == [{"a": 1}, {"b": 2}]
 
 
 @given(st.lists(st.binary(min_size=1, max_size=200), max_size=8), st.integers(min_value=1, max_value=50))
-def test_any_chunks_in_any_pieces_are_put_together(chunks: list[bytes], step: int) -> None:
+def test_chunks_may_be_split_anywhere(chunks: list[bytes], step: int) -> None:
     body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
     ours, theirs = socket.socketpair()
     with ours, theirs:

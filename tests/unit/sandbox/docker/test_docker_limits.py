@@ -1,4 +1,4 @@
-"""What a Docker daemon enforces, by what it says of itself."""
+"""What a Docker daemon enforces, by its description."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata",
     ],
     ids=["plain", "all", "gvisor by default", "kata by default"],
 )
-def test_one_for_each_kind_of_isolation_that_a_tool_can_get(runtimes: tuple[Runtime, ...], kinds: list[str]) -> None:
+def test_the_kinds_of_isolation(runtimes: tuple[Runtime, ...], kinds: list[str]) -> None:
     assert [found.isolation for found in capabilities(replace(DAEMON, runtimes=runtimes))] == kinds
 
 
-def test_a_daemon_that_can_all() -> None:
+def test_a_daemon_that_enforces_everything() -> None:
     (found,) = capabilities(DAEMON)
     assert found.weak == {}
     assert found.users == ("owner", "nobody", "root")
@@ -45,35 +45,35 @@ def test_a_rootless_daemon_without_a_delegated_cpu_controller() -> None:
 
 
 @pytest.mark.parametrize("swaps", [True, False])
-def test_swap_matters_only_where_there_is_any(monkeypatch: pytest.MonkeyPatch, swaps: bool) -> None:
+def test_swap_matters_only_if_the_host_swaps(monkeypatch: pytest.MonkeyPatch, swaps: bool) -> None:
     monkeypatch.setattr(limits, "_host_swaps", lambda: swaps)
     (found,) = capabilities(replace(DAEMON, limits_swap=False))
     assert (found.limit("memory").level == "approximate") == swaps
 
 
-def test_gvisor_needs_no_controller_to_count_processes() -> None:
+def test_gvisor_limits_processes_without_a_controller() -> None:
     namespace, gvisor = capabilities(replace(DAEMON, limits_pids=False, runtimes=(RUNC, RUNSC)))
     assert namespace.limit("pids").level == "approximate"
     assert gvisor.limit("pids").level == "enforced"
     assert gvisor.notes == ("Running out of memory ends the whole sandbox, not only the process that requested more.",)
 
 
-def test_a_machine_that_the_filter_does_not_know() -> None:
+def test_an_architecture_without_a_filter() -> None:
     (found,) = capabilities(replace(DAEMON, architecture="s390x"))
     assert found.notes == ("System calls are filtered by the daemon's own list instead of toolc's.",)
 
 
-def test_podman_bounds_a_folder_only_in_size() -> None:
+def test_podman_limits_only_the_size_of_tmp() -> None:
     (found,) = capabilities(replace(DAEMON, podman=True))
     assert found.notes == ("Podman limits the size of /tmp, but not the number of its files.",)
 
 
-def test_users_that_are_remapped_cannot_use_a_workspace() -> None:
+def test_remapped_users_cannot_use_a_workspace() -> None:
     (found,) = capabilities(replace(DAEMON, remaps_users=True))
     assert (found.users, found.workspaces) == (("nobody",), ("none",))
 
 
-def test_the_refusal_in_full() -> None:
+def test_the_message_about_unenforced_limits() -> None:
     (found,) = capabilities(replace(DAEMON, limits_cpu=False, limits_pids=False))
     assert unenforced_reason(found, ()) == (
         "it cannot enforce limits.cpus and limits.pids here. This Docker daemon cannot limit cpus. "

@@ -1,4 +1,4 @@
-"""Podman behind the docker engine: the same filter and the same folders, in the words that it takes."""
+"""Podman with the docker engine: the same filter and tmpfs mounts, in the form that it accepts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_filter_is_a_file_that_is_written_once(folder: Path) -> None:
+def test_the_filter_file_is_written_once(folder: Path) -> None:
     body = create_config(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
     host = body["HostConfig"]
     assert isinstance(host, dict)
@@ -36,11 +36,11 @@ def test_the_filter_is_a_file_that_is_written_once(folder: Path) -> None:
     assert path.stat().st_mtime_ns == before
 
 
-def test_another_filter_is_another_file() -> None:
+def test_each_filter_has_a_file() -> None:
     assert seccomp_file("{}") != seccomp_file('{"syscalls": []}')
 
 
-def test_options_of_a_tmpfs_that_it_would_refuse_are_left_out() -> None:
+def test_unknown_tmpfs_options_are_omitted() -> None:
     assert podman_tmpfs_options("rw,nosuid,mode=1777,uid=1,gid=2,exec,size=8,nr_inodes=9") == (
         "rw,nosuid,mode=1777,exec,size=8"
     )
@@ -51,7 +51,7 @@ def test_options_of_a_tmpfs_that_it_would_refuse_are_left_out() -> None:
     assert host["Tmpfs"]["/tmp"] == "rw,nosuid,nodev,mode=1777,exec,size=67108864"
 
 
-def test_it_isolates_only_by_its_default_runtime() -> None:
+def test_podman_offers_no_other_isolation() -> None:
     assert unsupported_reason(Profile(min_isolation="gvisor"), DAEMON) == (
         "the tool demands min_isolation: gvisor, and Podman starts every container with its default runtime, which "
         "does not provide it; set runtime in containers.conf to one that does, or use Docker"

@@ -1,4 +1,4 @@
-"""The runtimes a daemon lists, in the forms of several releases, and which one a tool gets."""
+"""The runtimes that daemons of several releases list, and the choice for a tool."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_docker_28_names_shims() -> None:
 
 
 @pytest.mark.parametrize("info", [{}, {"Runtimes": None}, {"Runtimes": [], "DefaultRuntime": ""}])
-def test_a_daemon_that_says_nothing_has_runc(info: JsonObject) -> None:
+def test_the_default_runtime_is_runc(info: JsonObject) -> None:
     assert runtimes(info) == (Runtime("runc"),)
 
 
-def test_the_name_of_a_folder_makes_no_gvisor() -> None:
+def test_only_the_name_of_the_program_counts() -> None:
     (_, found) = runtimes({"DefaultRuntime": "runc", "Runtimes": {"mine": {"path": "/opt/runsc/bin/crun"}}})
     assert found.isolation == "namespace"
 
@@ -67,7 +67,7 @@ RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata",
         ((RUNC, RUNSC), "vm", None),
     ],
 )
-def test_the_default_if_it_will_do_else_the_weakest_that_does(
+def test_the_default_runtime_or_the_weakest_sufficient_one(
     registered: tuple[Runtime, ...], wanted: MinIsolation, chosen: Runtime | None
 ) -> None:
     assert choose_runtime(registered, wanted) == chosen

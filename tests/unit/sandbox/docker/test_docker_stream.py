@@ -1,4 +1,4 @@
-"""The daemon's stream taken apart: stdout comes out, the beginning of stderr is kept."""
+"""Splitting the daemon's stream into stdout and the beginning of stderr."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def piece(output: int, data: bytes) -> bytes:
     st.lists(st.tuples(st.sampled_from([1, 2]), st.binary(max_size=60)), max_size=10),
     st.lists(st.integers(min_value=1, max_value=40), min_size=1, max_size=10),
 )
-def test_any_stream_in_any_pieces(outputs: list[tuple[int, bytes]], steps: list[int]) -> None:
+def test_streams_may_be_split_anywhere(outputs: list[tuple[int, bytes]], steps: list[int]) -> None:
     stream = b"".join(piece(output, data) for output, data in outputs)
     demultiplexer = Demultiplexer()
     stdout, position, turn = b"", 0, 0
@@ -34,7 +34,7 @@ def test_any_stream_in_any_pieces(outputs: list[tuple[int, bytes]], steps: list[
     assert demultiplexer.error_output == b"".join(data for output, data in outputs if output == 2)
 
 
-def test_of_stderr_only_the_beginning_is_kept() -> None:
+def test_only_the_beginning_of_stderr_is_kept() -> None:
     demultiplexer = Demultiplexer()
     assert (
         demultiplexer.feed(piece(2, b"a" * 4000) + piece(2, b"b" * 4000) + piece(1, b"out") + piece(2, b"c")) == b"out"
@@ -48,7 +48,7 @@ def test_another_format_is_an_error(stream: bytes) -> None:
         Demultiplexer().feed(stream)
 
 
-def test_what_is_still_to_be_said_is_waited_for() -> None:
+def test_drain_waits_for_stderr() -> None:
     ours, daemon = socket.socketpair()
 
     def speak() -> None:
@@ -64,7 +64,7 @@ def test_what_is_still_to_be_said_is_waited_for() -> None:
 
 
 @pytest.mark.timeout(20)
-def test_who_says_nothing_is_waited_for_so_long() -> None:
+def test_drain_has_a_timeout() -> None:
     ours, daemon = socket.socketpair()
     with daemon, closing(AttachedStream(ours)) as stream:
         stream.drain(0.1)

@@ -1,4 +1,4 @@
-"""The janitor: what was registered is run when the process is over, however it ended."""
+"""The janitor runs the registered commands after its process has ended, however it ended."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_command_is_run_twice_and_the_directory_removed(
     assert sign.read_text(encoding="utf-8") == "swept\n" * 2
 
 
-def test_it_goes_on_until_nothing_is_left(tmp_path: Path) -> None:
+def test_commands_repeat_until_nothing_is_left(tmp_path: Path) -> None:
     sign = tmp_path / "sign"
     thrice = "import sys; f = open(sys.argv[1], 'a+'); f.write('.'); f.seek(0); sys.exit(len(f.read()) <= 3)"
     with start_owner(sign, "", thrice) as process:
@@ -74,7 +74,7 @@ def test_it_goes_on_until_nothing_is_left(tmp_path: Path) -> None:
     assert sign.read_text(encoding="utf-8") == "....."
 
 
-def test_a_forked_child_does_not_keep_it_waiting(tmp_path: Path) -> None:
+def test_a_forked_child_does_not_delay_it(tmp_path: Path) -> None:
     sign = tmp_path / "sign"
     with start_owner(sign, "if os.fork() == 0: sys.stdin.read()") as process:
         directory = Path(first_line(process))
@@ -95,7 +95,7 @@ while not janitor._is_broken(janitor._STATE.pipe):
 @pytest.mark.parametrize(
     ("next_command", "said"), [("sys.argv[1]", "swept\n"), ("sys.argv[1].replace('swept', 'other')", "swept\nother\n")]
 )
-def test_one_that_was_killed_is_replaced_by_the_next_start(tmp_path: Path, next_command: str, said: str) -> None:
+def test_a_killed_janitor_is_replaced_by_the_next_start(tmp_path: Path, next_command: str, said: str) -> None:
     sign = tmp_path / "sign"
     again = f'janitor.register([sys.executable, "-c", {next_command}, sys.argv[2]])\nprint(janitor._STATE.pid != pid)'
     with start_owner(sign, KILLED + again) as process:
@@ -117,7 +117,7 @@ janitor.register([sys.executable, "-c", sys.argv[1].replace("swept", "sandboxes"
     assert sign.read_text(encoding="utf-8") == "swept\nsandboxes\nfolders\n" * 2
 
 
-def test_a_command_that_hangs_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_hanging_command_does_not_block_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 0.1)
     sign = tmp_path / "sign"
     hangs = ["sh", "-c", 'test -e "$1" || exec sleep 1000', "sh", str(sign)]
@@ -139,8 +139,8 @@ def busy(sign: Path, seconds: float) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_command_that_is_at_work_is_let_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As one that rolls back a large commit: what takes longer than a deadline is no hang."""
+def test_a_busy_command_may_continue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """For example one that rolls back a large commit: it takes longer than a deadline, but does not hang."""
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 1.0)
     sign = tmp_path / "done"
     # Where the machine stalls, work looks like a hang: then the next round has to do.
@@ -148,7 +148,7 @@ def test_a_command_that_is_at_work_is_let_go_on(monkeypatch: pytest.MonkeyPatch,
     assert sign.exists()
 
 
-def test_not_even_work_goes_on_for_ever(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_busy_command_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 0.5)
     monkeypatch.setattr(janitor_process, "MAX_SECONDS", 0.6)
     sign = tmp_path / "done"
@@ -156,15 +156,15 @@ def test_not_even_work_goes_on_for_ever(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert not sign.exists()
 
 
-def test_commands_that_never_find_nothing_are_given_up() -> None:
+def test_commands_that_always_fail_are_stopped() -> None:
     assert not sweep([["false"]], time.monotonic() + 0.2)
 
 
-def test_a_command_that_cannot_be_run_is_no_crash() -> None:
+def test_a_command_that_cannot_be_run() -> None:
     assert not sweep([["/no/such/command"]], time.monotonic() + 0.2)
 
 
-def test_a_folder_with_something_mounted_in_it_is_left_alone(tmp_path: Path) -> None:
+def test_remove_tree_keeps_mounts_and_targets_of_links(tmp_path: Path) -> None:
     assert not remove_tree(Path("/proc"))
     assert not remove_tree(Path("relative"))
     (tmp_path / "a" / "b").mkdir(parents=True)
@@ -174,7 +174,7 @@ def test_a_folder_with_something_mounted_in_it_is_left_alone(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_what_is_bound_into_a_folder_survives(tmp_path: Path) -> None:
+def test_remove_tree_keeps_bind_mounts(tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").touch()
     (tmp_path / "our s" / "point").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Who owns a sandbox, and when an owner is proven dead."""
+"""Owners of sandboxes, and when an owner is known to be dead."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _temporary_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolc.sandbox.host.owner._base", lambda: tmp_path)
 
 
-def test_this_process_is_alive_and_has_one_label() -> None:
+def test_this_process_is_alive() -> None:
     owner = Owner.current()
     assert owner == Owner.current()
     assert owner.pid == os.getpid()
@@ -44,28 +44,28 @@ def test_this_process_is_alive_and_has_one_label() -> None:
     boot=st.text(alphabet="0123456789abcdef", min_size=1, max_size=16),
     numbers=st.tuples(*[st.integers(min_value=0, max_value=2**62)] * 3),
 )
-def test_a_label_names_its_owner(machine: str, boot: str, numbers: tuple[int, int, int]) -> None:
+def test_labels_are_parsed(machine: str, boot: str, numbers: tuple[int, int, int]) -> None:
     pidns, pid, start = numbers
     owner = Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=start)
     assert Owner.parse(owner.label()) == owner
 
 
 @given(st.text())
-def test_any_other_word_names_none(text: str) -> None:
+def test_parse_accepts_only_labels(text: str) -> None:
     owner = Owner.parse(text)
     assert owner is None or owner.label() == text
 
 
 @pytest.mark.parametrize("text", ["", "a.b.c.d.e", "a.b.1.2", "a.b.1.2.3.4", "a.b.1.2.-3", "a.b.01.2.3", "a.b.1.2.³"])
-def test_what_is_no_label(text: str) -> None:
+def test_invalid_labels(text: str) -> None:
     assert Owner.parse(text) is None
 
 
-def test_a_process_that_ended_is_dead() -> None:
+def test_a_process_that_exited_is_stale() -> None:
     assert dead_owner().is_stale()
 
 
-def test_a_process_that_ended_and_was_not_waited_for_is_dead() -> None:
+def test_a_zombie_is_stale() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         owner = owner_of(process.pid)
         assert not owner.is_stale()
@@ -74,12 +74,12 @@ def test_a_process_that_ended_and_was_not_waited_for_is_dead() -> None:
         assert owner.is_stale()
 
 
-def test_an_id_that_was_given_to_another_process_is_dead() -> None:
+def test_a_reused_pid_is_stale() -> None:
     owner = Owner.current()
     assert dataclasses.replace(owner, start=owner.start - 1).is_stale()
 
 
-def test_another_boot_of_this_machine_is_dead() -> None:
+def test_another_boot_of_this_machine_is_stale() -> None:
     owner = dataclasses.replace(Owner.current(), machine="m", boot="before")
     here = Owner.current()
     assert not owner.is_stale()
@@ -89,11 +89,11 @@ def test_another_boot_of_this_machine_is_dead() -> None:
 @pytest.mark.parametrize(
     "foreign", [{"pidns": 1}, {"machine": "other", "boot": "other"}, {"machine": "", "boot": "other"}]
 )
-def test_what_cannot_be_seen_from_here_is_not_dead(foreign: dict[str, str]) -> None:
+def test_owners_on_other_machines_are_not_stale(foreign: dict[str, str]) -> None:
     assert not dataclasses.replace(dead_owner(), **foreign).is_stale()  # type: ignore[arg-type]
 
 
-def test_a_forked_child_is_an_owner_of_its_own() -> None:
+def test_a_forked_child_is_another_owner() -> None:
     parent = Owner.current().label()
     program = (
         "import os; from toolc.sandbox.host.owner import Owner; os.fork() or os._exit(0); print(Owner.current().pid)"
@@ -102,7 +102,7 @@ def test_a_forked_child_is_an_owner_of_its_own() -> None:
     assert done.stdout.strip() not in parent
 
 
-def test_the_directory_is_private_and_made_once() -> None:
+def test_the_directory_is_private_and_created_once() -> None:
     directory = Owner.current().directory()
     assert directory.name == Owner.current().label()
     assert directory.stat().st_mode & 0o7777 == 0o700
@@ -110,14 +110,14 @@ def test_the_directory_is_private_and_made_once() -> None:
     assert (Owner.current().directory() / "kept").exists()
 
 
-def test_a_directory_that_others_may_write_is_refused(tmp_path: Path) -> None:
+def test_a_directory_that_others_can_write_is_refused(tmp_path: Path) -> None:
     (tmp_path / Owner.current().label()).mkdir()
     (tmp_path / Owner.current().label()).chmod(0o777)
     with pytest.raises(InfrastructureError, match="must be a folder that only this user can write"):
         Owner.current().directory()
 
 
-def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
+def test_a_link_instead_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / Owner.current().label()).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(InfrastructureError, match="must be a folder"):

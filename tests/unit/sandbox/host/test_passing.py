@@ -1,4 +1,4 @@
-"""A busy kernel's refusal in passing is met by starting again; every other failure is told at once."""
+"""Transient kernel errors are retried; other failures are raised immediately."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ RUNC = (
         ("", False),
     ],
 )
-def test_only_the_kernels_refusal_of_a_process_that_is_not_quite_forked_passes(message: str, passing: bool) -> None:
+def test_transient_messages(message: str, passing: bool) -> None:
     assert is_transient(message) == passing
 
 
 def failing(failures: int, error: Exception) -> tuple[Callable[[], int], list[int]]:
-    """What raises ``error`` so often and then returns the number of its call; and the calls so far."""
+    """Return a function that raises ``error`` that often and then returns the number of its call."""
     calls: list[int] = []
 
     def start() -> int:
@@ -41,7 +41,7 @@ def failing(failures: int, error: Exception) -> tuple[Callable[[], int], list[in
     return start, calls
 
 
-def test_what_passes_is_tried_again_and_what_does_not_pass_is_raised_in_the_end() -> None:
+def test_transient_failures_are_retried() -> None:
     start, _ = failing(TRIES - 1, OSError(RUNC))
     assert retry_transient(start, OSError) == TRIES
     start, calls = failing(TRIES, OSError(RUNC))
@@ -51,7 +51,7 @@ def test_what_passes_is_tried_again_and_what_does_not_pass_is_raised_in_the_end(
 
 
 @pytest.mark.parametrize("error", [OSError("no space left on device"), ValueError(RUNC)])
-def test_another_failure_is_raised_by_the_first_start(error: Exception) -> None:
+def test_other_failures_are_not_retried(error: Exception) -> None:
     start, calls = failing(TRIES, error)
     with pytest.raises(type(error)):
         retry_transient(start, OSError)

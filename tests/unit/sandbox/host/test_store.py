@@ -1,4 +1,4 @@
-"""The store: what is made once appears whole or not at all, whoever dies meanwhile."""
+"""The store: artifacts appear complete or not at all, even if processes are killed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def left(place: Path) -> list[str]:
-    """What is in the making, or was."""
+    """Return the scratch folders."""
     scratch = place / "scratch"
     return [entry.name for entry in scratch.iterdir()] if scratch.is_dir() else []
 
 
-def test_a_thing_is_made_once(place: Path) -> None:
+def test_an_artifact_is_created_once(place: Path) -> None:
     made: list[Path] = []
 
     def fill(folder: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_thing_is_made_once(place: Path) -> None:
     assert first.stat().st_mode & 0o777 == 0o755, "a tool is another user, and must be able to read it"
 
 
-def test_what_fails_leaves_nothing_and_can_be_tried_again(place: Path) -> None:
+def test_a_failure_leaves_nothing_and_can_be_retried(place: Path) -> None:
     def fail(folder: Path) -> None:
         (folder / "half").touch()
         raise InfrastructureError("no network")
@@ -56,7 +56,7 @@ def test_what_fails_leaves_nothing_and_can_be_tried_again(place: Path) -> None:
 
 
 @pytest.mark.usefixtures("place")
-def test_two_at_once_make_one() -> None:
+def test_concurrent_calls_create_one() -> None:
     made: list[int] = []
 
     def fill(_folder: Path) -> None:
@@ -84,7 +84,7 @@ store.make("kind", "key", fill)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_a_maker_that_is_killed_leaves_nothing(place: Path, how: signal.Signals) -> None:
+def test_a_killed_process_leaves_nothing(place: Path, how: signal.Signals) -> None:
     maker = subprocess.Popen([sys.executable, "-c", MAKER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert maker.stdout is not None
     with maker:
@@ -104,7 +104,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def test_what_a_dead_owner_left_is_removed_by_whoever_makes_something_next(place: Path) -> None:
+def test_scratch_folders_of_dead_owners_are_removed(place: Path) -> None:
     dead = subprocess.run(
         [sys.executable, "-c", "from toolc.sandbox.host.owner import Owner; print(Owner.current().label())"],
         capture_output=True, text=True, check=True,
@@ -126,13 +126,13 @@ def test_notes() -> None:
     assert store.read_note("kind", "a/b:1") == {"x": 2}
 
 
-def test_a_note_that_is_damaged_is_none(place: Path) -> None:
+def test_a_damaged_note_is_ignored(place: Path) -> None:
     (place / "kind").mkdir(parents=True)
     (place / "kind/a.json").write_text("{", encoding="utf-8")
     assert store.read_note("kind", "a") is None
 
 
-def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv(store.VARIABLE, str(tmp_path / "file/store"))
     with pytest.raises(InfrastructureError) as caught:
@@ -144,7 +144,7 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_store_of_another_user_is_not_used(place: Path) -> None:
+def test_a_store_of_another_user_is_refused(place: Path) -> None:
     place.mkdir()
     os.chown(place, 1234, 1234)
     with pytest.raises(InfrastructureError, match="belongs to another user; set TOOLC_STORE to a folder of this user"):
@@ -153,7 +153,7 @@ def test_a_store_of_another_user_is_not_used(place: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
 def test_a_link_of_another_user_is_not_followed(place: Path, tmp_path: Path) -> None:
-    """It could lead to any folder of this user's, whose mode would be changed."""
+    """It could lead to any folder of this user, whose mode would be changed."""
     (tmp_path / "mine").mkdir(mode=0o700)
     place.symlink_to("mine")
     os.chown(place, 1234, 1234, follow_symlinks=False)
@@ -165,8 +165,8 @@ def test_a_link_of_another_user_is_not_followed(place: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o775])
-def test_a_store_in_which_others_may_write_is_not_used(place: Path, mode: int) -> None:
-    """They could have put an image there, or packages."""
+def test_a_store_that_others_can_write_is_refused(place: Path, mode: int) -> None:
+    """They could have added images or packages."""
     place.mkdir()
     place.chmod(mode)
     with pytest.raises(
@@ -176,7 +176,7 @@ def test_a_store_in_which_others_may_write_is_not_used(place: Path, mode: int) -
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o002, 0o077])
-def test_a_new_store_is_this_users_whatever_the_umask(place: Path, umask: int) -> None:
+def test_a_new_store_is_private_with_any_umask(place: Path, umask: int) -> None:
     old = os.umask(umask)
     try:
         assert store.directory().stat().st_mode & 0o777 == 0o711
@@ -185,7 +185,7 @@ def test_a_new_store_is_this_users_whatever_the_umask(place: Path, umask: int) -
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk_is_told_and_leaves_nothing(place: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(place: Path) -> None:
     place.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=711", "tmpfs", str(place)], check=True)
 
@@ -200,8 +200,8 @@ def test_a_full_disk_is_told_and_leaves_nothing(place: Path) -> None:
         subprocess.run(["umount", str(place)], check=True)
 
 
-def test_whoever_waits_too_long_is_told_for_whom(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its holder may be stopped, or hang."""
+def test_a_lock_timeout_names_the_holder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The holder may be stopped, or hang."""
     monkeypatch.setattr(store, "LOCK_SECONDS", 0.1)
     with (
         store.locked("build", "toolc/a:1"),

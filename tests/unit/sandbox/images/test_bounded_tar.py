@@ -1,4 +1,4 @@
-"""A tar file of a stranger's: what a small one can hold, and that no header fills the memory."""
+"""Untrusted tar files: damaged ones, and headers that would fill the memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def one(name: str = "a", size: int = 0) -> tarfile.TarInfo:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
-def test_a_tar_however_packed(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+def test_compressed_tar_files(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     (tmp_path / "x").write_bytes(pack(members(one("a", 5), one("b"))))
     with open_tar(tmp_path / "x") as tar:
         assert tar.getnames() == ["a", "b"]
@@ -42,14 +42,14 @@ def test_a_tar_however_packed(tmp_path: Path, pack: Callable[[bytes], bytes]) ->
 
 
 @pytest.mark.parametrize("data", [b"", b"no tar", bytes(100), gzip.compress(b"no tar", mtime=0)])
-def test_what_is_none(tmp_path: Path, data: bytes) -> None:
+def test_files_that_are_not_tar(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(ValueError, match=r"^it is not a tar file$"), open_tar(tmp_path / "x"):
         pass
 
 
 def long_name(size: int) -> bytes:
-    """A header that says that a name of ``size`` bytes follows, and the name."""
+    """Return a header for a name of ``size`` bytes, and the name."""
     info = tarfile.TarInfo("././@LongLink")
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, size
     return info.tobuf(tarfile.GNU_FORMAT) + bytes(size) + members(one())
@@ -57,7 +57,7 @@ def long_name(size: int) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [b"", members(one("first"))[:512]])
-def test_a_header_of_megabytes_is_not_read(tmp_path: Path, first: bytes) -> None:
+def test_a_huge_header_is_not_read(tmp_path: Path, first: bytes) -> None:
     (tmp_path / "x").write_bytes(gzip.compress(first + long_name(64 * 1024 * 1024)))
     tracemalloc.start()
     try:
@@ -70,19 +70,19 @@ def test_a_header_of_megabytes_is_not_read(tmp_path: Path, first: bytes) -> None
 
 
 @pytest.mark.parametrize("infos", [[one("n" * 5000)], [one("a"), one("n" * 5000)]], ids=["the first", "a later one"])
-def test_a_name_that_no_file_can_have(tmp_path: Path, infos: list[tarfile.TarInfo]) -> None:
+def test_a_name_that_is_too_long(tmp_path: Path, infos: list[tarfile.TarInfo]) -> None:
     (tmp_path / "x").write_bytes(members(*infos))
     with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):
         pass
 
 
-def test_words_that_every_header_would_have_a_copy_of(tmp_path: Path) -> None:
+def test_too_many_global_header_records(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(members(one(), said={f"key{number}": "x" for number in range(2000)}))
     with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):
         pass
 
 
-def test_more_files_than_an_image_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_FILES", 2)
     (tmp_path / "x").write_bytes(members(one("a"), one("b"), one("c")))
     with pytest.raises(tarfile.ReadError, match="it contains more than 2 files"), open_tar(tmp_path / "x"):

@@ -1,4 +1,4 @@
-"""A Dockerfile must not have the daemon fetch anything: that would be with the host's own network."""
+"""A Dockerfile must not make the daemon download anything: it uses the host's network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolc.sandbox.images.metadata import base_images, remote_source
         ("# escape=`\nFROM x\nADD `\nhttp://a /x\n", "http://a /x"),
     ],
 )
-def test_what_the_daemon_would_fetch(text: str, found: str) -> None:
+def test_sources_that_the_daemon_downloads(text: str, found: str) -> None:
     assert remote_source(text.encode()) == found
 
 
@@ -28,7 +28,7 @@ def test_what_the_daemon_would_fetch(text: str, found: str) -> None:
     "text",
     ["", "FROM x\nADD files.tar /\n", "FROM x\nCOPY a /b\nRUN curl http://a.example\n", "# ADD http://a /x\nFROM x\n"],
 )
-def test_what_comes_from_the_folder_or_is_run_in_a_container(text: str) -> None:
+def test_local_sources(text: str) -> None:
     assert remote_source(text.encode()) is None
 
 
@@ -45,5 +45,5 @@ def test_what_comes_from_the_folder_or_is_run_in_a_container(text: str) -> None:
         ('ARG V="12"\nFROM "debian:$V"\n', ("debian:12",)),
     ],
 )
-def test_what_a_dockerfile_starts_from(text: str, found: tuple[str, ...]) -> None:
+def test_base_images(text: str, found: tuple[str, ...]) -> None:
     assert base_images(text.encode(), "own:1") == found

@@ -1,4 +1,4 @@
-"""What an image's content is called, from what Docker's two stores and Podman say of it."""
+"""Names of the content of images, by the answers of Docker's two stores and Podman."""
 
 from __future__ import annotations
 
@@ -56,13 +56,11 @@ ANSWERS: Final[dict[str, tuple[JsonObject, tuple[str, ...]]]] = {
 
 
 @pytest.mark.parametrize(("answer", "names"), ANSWERS.values(), ids=ANSWERS)
-def test_an_image_is_called_by_its_manifest_and_by_its_configuration(
-    answer: JsonObject, names: tuple[str, ...]
-) -> None:
+def test_content_names(answer: JsonObject, names: tuple[str, ...]) -> None:
     assert content_names(answer) == names
 
 
-def test_what_a_registry_has_is_approved_by_what_both_stores_can_answer() -> None:
+def test_the_approval_name_is_the_same_in_both_stores() -> None:
     classic, containerd = (
         content_names(ANSWERS[each][0]) for each in ("the classic store, pulled", "the containerd store, pulled")
     )
@@ -77,7 +75,7 @@ def _never(plan: Plan) -> Outcome:
 
 
 class Knowing(FakeEngine):
-    """An engine that knows one image by some names."""
+    """An engine with one image."""
 
     def __init__(self, answer: JsonObject) -> None:
         super().__init__(_never)
@@ -94,7 +92,7 @@ LOOK: Final = ToolSpec(
 
 
 def pin_error(approved: str, store: str) -> str:
-    """Why an image is not called that is approved by this name; empty where it is."""
+    """Return why an image with this approved name is refused; empty if it is accepted."""
     digest = f"sha256:{'0' * 64}"
     text = f"# toolc.lock 1\nlook surface={digest} effect={digest} image={approved}\n"
     lock = Lock.parse(text, "toolc.lock")
@@ -106,12 +104,12 @@ def pin_error(approved: str, store: str) -> str:
 
 
 @pytest.mark.parametrize("store", ["the classic store, pulled", "the containerd store, pulled", "Podman, pulled"])
-def test_a_lock_of_one_store_holds_in_the_other(store: str) -> None:
+def test_a_lock_is_valid_in_both_stores(store: str) -> None:
     assert pin_error(f"manifest:{INDEX}", store) == ""
     assert f"approved was manifest:{OTHER}; review what changed" in pin_error(f"manifest:{OTHER}", store)
 
 
-def test_where_the_two_cannot_be_compared_it_says_why_and_what_to_do() -> None:
+def test_names_that_cannot_be_compared() -> None:
     assert pin_error(f"config:{CONFIG}", "the classic store, pulled") == ""
     assert pin_error(f"config:{CONFIG}", "the containerd store, pulled") == (
         f"the image redis:7 of look is not the one that toolc.lock approves: it is manifest:{INDEX}, approved was "
@@ -124,6 +122,6 @@ def test_where_the_two_cannot_be_compared_it_says_why_and_what_to_do() -> None:
     )
 
 
-def test_a_lock_that_holds_a_digest_alone_means_the_one_that_its_engine_shows() -> None:
+def test_a_bare_digest_is_the_engines_digest() -> None:
     assert pin_error(CONFIG, "the classic store, pulled") == ""
     assert pin_error(INDEX, "the classic store, pulled") != ""

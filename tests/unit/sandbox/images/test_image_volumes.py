@@ -1,4 +1,4 @@
-"""The ``VOLUME`` lines of an image: bounded memory where they may be, and refused where they may not."""
+"""The ``VOLUME`` instructions of an image."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from toolc.sandbox.images.metadata import volumes
 
 
 @pytest.mark.parametrize("path", ["/data", "/data/", "//data", "/./data/."])
-def test_a_volume_has_one_spelling(path: str) -> None:
+def test_paths_are_normalized(path: str) -> None:
     assert volumes({path: {}}) == ("/data",)
 
 
-def test_volumes_are_sorted_and_what_every_sandbox_has_is_left_to_it() -> None:
+def test_volumes_are_sorted_without_standard_mounts() -> None:
     assert volumes({"/z": {}, "/a/b": {}, "/tmp/": {}, "/tool": {}, "/dev/shm": {}, "/workspace/": {}}) == (
         "/a/b",
         "/workspace",
@@ -30,8 +30,8 @@ def test_an_image_without_volumes(declared: object) -> None:
     "path",
     ["/", "", ".", "/workspace/sub", "//workspace/./sub/", "/data/../workspace/x", "..", "/proc", "/sys/x", "/dev"],
 )  # fmt: skip
-def test_no_volume_reaches_the_workspace_or_the_kernels_folders(path: str) -> None:
-    """Docker would make its mount point among the user's own files, as root."""
+def test_volumes_in_the_workspace_or_kernel_folders_are_refused(path: str) -> None:
+    """Docker would create the mount point among the user's files, as root."""
     with pytest.raises(
         InfrastructureError, match=r"^the image declares a volume at .* cannot have; build the image without"
     ):

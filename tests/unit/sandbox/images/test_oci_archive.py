@@ -1,4 +1,4 @@
-"""Images as files: each form that other programs write, and what is said of one that is no good."""
+"""Image archives in the forms that other programs write, and messages about invalid ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def configuration(*layers: bytes, **more: str) -> bytes:
 
 
 def saved(*images: tuple[str, bytes, list[bytes]]) -> dict[str, bytes]:
-    """What ``docker save`` writes for images: name, configuration and layers."""
+    """Return the files that ``docker save`` writes for images: name, configuration and layers."""
     files: dict[str, bytes] = {}
     manifest: list[JsonObject] = []
     for name, config, layers in images:
@@ -52,7 +52,7 @@ def saved(*images: tuple[str, bytes, list[bytes]]) -> dict[str, bytes]:
 
 
 def layout(*entries: tuple[str | None, str, bytes, list[bytes]]) -> dict[str, bytes]:
-    """An OCI image layout: each image's name, machine, configuration and layers as they are packed."""
+    """Return an OCI image layout: each image's name, machine, configuration and compressed layers."""
     blobs: list[bytes] = []
     index: list[JsonObject] = []
     for name, machine, config, layers in entries:
@@ -94,12 +94,12 @@ ONE, TWO = layer("one"), layer("two")
 CONFIG = configuration(ONE, TWO)
 
 
-def test_what_docker_saves(tmp_path: Path) -> None:
+def test_the_output_of_docker_save(tmp_path: Path) -> None:
     archive = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ONE, TWO])))
     assert unpacked(archive, tmp_path / "root") == (digest(CONFIG), ["one", "two"])
 
 
-def test_a_packed_archive(tmp_path: Path) -> None:
+def test_a_compressed_archive(tmp_path: Path) -> None:
     plain = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ONE, TWO])))
     archive = tmp_path / "image.tar.gz"
     archive.write_bytes(gzip.compress(plain.read_bytes()))
@@ -107,7 +107,7 @@ def test_a_packed_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [as_tar, as_folder])
-def test_an_image_layout_with_packed_layers(tmp_path: Path, write: object) -> None:
+def test_an_image_layout_with_compressed_layers(tmp_path: Path, write: object) -> None:
     assert write in {as_tar, as_folder}
     files = layout((None, MACHINE, CONFIG, [gzip.compress(ONE), TWO]))
     archive = (as_tar if write is as_tar else as_folder)(tmp_path / "layout", files)
@@ -119,7 +119,7 @@ def test_only_the_image_for_this_machine_counts(tmp_path: Path) -> None:
     assert unpacked(as_folder(tmp_path / "layout", files), tmp_path / "root")[0] == digest(CONFIG)
 
 
-def test_one_of_several_is_named(tmp_path: Path) -> None:
+def test_several_images_need_a_name(tmp_path: Path) -> None:
     archive = as_tar(tmp_path / "two.tar", saved(("a:1", CONFIG, [ONE, TWO]), ("b:1", configuration(TWO), [TWO])))
     assert unpacked(archive, tmp_path / "root", "b:1")[1] == ["two"]
     with open_archive(archive) as opened, pytest.raises(InfrastructureError) as caught:
@@ -155,7 +155,7 @@ def test_an_image_for_another_machine_is_refused(tmp_path: Path) -> None:
         ({"manifest.json": b" " * (8 * 1024 * 1024 + 1)}, "manifest.json is too large"),
     ],
 )
-def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path, files: dict[str, bytes], words: str) -> None:
+def test_damaged_archives(tmp_path: Path, files: dict[str, bytes], words: str) -> None:
     archive = as_tar(tmp_path / "image.tar", files)
     with pytest.raises(InfrastructureError) as caught:
         unpacked(archive, tmp_path / "root")
@@ -164,7 +164,7 @@ def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path, files: dict[str, by
 
 
 class Packed(io.BytesIO):
-    """A file as ``compression.zstd`` opens one, whose packing is the mark at its beginning and no more."""
+    """A file as ``compression.zstd`` opens it; its only compression is the mark at its beginning."""
 
     def __init__(self, file: IO[bytes]) -> None:
         data = file.read().removeprefix(ZSTD)
@@ -173,7 +173,7 @@ class Packed(io.BytesIO):
         super().__init__(data)
 
 
-def test_layers_packed_with_zstd_are_unpacked_where_python_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zstd_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zstd = SimpleNamespace(ZstdFile=Packed, ZstdError=ArithmeticError)
     monkeypatch.setitem(sys.modules, "compression", SimpleNamespace(zstd=zstd, __path__=[]))
     monkeypatch.setitem(sys.modules, "compression.zstd", zstd)
@@ -184,7 +184,7 @@ def test_layers_packed_with_zstd_are_unpacked_where_python_can(tmp_path: Path, m
         unpacked(broken, tmp_path / "broken")
 
 
-def test_where_python_cannot_unpack_zstd_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zstd_layers_without_support_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
     archive = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ONE, ZSTD + TWO])))
     with pytest.raises(InfrastructureError) as caught:
@@ -196,14 +196,14 @@ def test_where_python_cannot_unpack_zstd_it_says_what_to_do(tmp_path: Path, monk
     )
 
 
-def test_a_folder_never_leads_out_of_itself(tmp_path: Path) -> None:
+def test_paths_outside_of_the_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "outside.json").write_bytes(CONFIG)
     files = {"manifest.json": json.dumps([{"Config": "../outside.json", "RepoTags": [], "Layers": []}]).encode()}
     with pytest.raises(InfrastructureError, match="names a file outside of it"):
         unpacked(as_folder(tmp_path / "folder", files), tmp_path / "root")
 
 
-def test_what_is_no_archive(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_archive(tmp_path: Path) -> None:
     archive = tmp_path / "file"
     archive.write_text("hello", encoding="utf-8")
     with pytest.raises(InfrastructureError) as caught:

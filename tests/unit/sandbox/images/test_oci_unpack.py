@@ -1,4 +1,4 @@
-"""Layers of an image: what an honest one makes, and that no other makes anything outside of its root."""
+"""Unpacking layers of an image, also malicious ones, which must not write outside of the root."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def apply(root: Path) -> Apply:
 
 
 def tree(root: Path) -> dict[str, str]:
-    """Each path, with a file's content or a link's target."""
+    """Return each path with a file's content or a link's target."""
     found = {}
     for path in sorted(root.rglob("*")):
         name = str(path.relative_to(root))
@@ -90,13 +90,13 @@ def test_files_folders_and_links(root: Path, apply: Apply) -> None:
     assert (root / "a/b").stat().st_mtime == 1_000_000
 
 
-def test_modes_are_kept_but_for_set_id_bits_and_what_would_lock_us_out(root: Path, apply: Apply) -> None:
+def test_modes_are_kept_without_set_id_bits(root: Path, apply: Apply) -> None:
     apply(file("a", mode=0o6755), file("b", mode=0o000), folder("c", 0o2000), folder("d", 0o1777))
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in root.iterdir()}
     assert modes == {"a": 0o755, "b": 0o400, "c": 0o700, "d": 0o1777}
 
 
-def test_devices_and_fifos_are_left_out(root: Path, apply: Apply) -> None:
+def test_devices_and_fifos_are_dropped(root: Path, apply: Apply) -> None:
     apply(entry("a", tarfile.CHRTYPE), entry("b", tarfile.BLKTYPE), entry("c", tarfile.FIFOTYPE), file("d"))
     assert tree(root) == {"d": ""}
 
@@ -107,13 +107,13 @@ def test_a_later_layer_replaces_and_deletes(root: Path, apply: Apply) -> None:
     assert tree(root) == {"a": "2", "c": "now a file", "e": "/", "e/f": ""}
 
 
-def test_a_layer_deletes_only_what_is_below_it(root: Path, apply: Apply) -> None:
+def test_a_layer_deletes_only_files_of_lower_layers(root: Path, apply: Apply) -> None:
     apply(folder("a"), file("a/old"), folder("a/b"), file("a/b/old"), file("c"))
     apply(file("a/b/new"), file("a/.wh..wh..opq"), file("c", "new"), file(".wh.c"), file(".wh..wh.plnk"))
     assert tree(root) == {"a": "/", "a/b": "/", "a/b/new": "", "c": "new"}
 
 
-def test_a_link_on_the_way_is_followed_inside_the_root(root: Path, apply: Apply) -> None:
+def test_links_are_followed_inside_the_root(root: Path, apply: Apply) -> None:
     apply(folder("usr"), folder("usr/lib"), link("lib", "usr/lib"), link("etc", "/usr/../../../conf"))
     apply(file("lib/a", "1"), file("etc/b", "2"), link("usr/abs", "/conf"), link("usr/rel", "lib"))
     apply(file("usr/abs/c", "3"), file("usr/rel/d", "4"))
@@ -142,7 +142,7 @@ def test_a_link_on_the_way_is_followed_inside_the_root(root: Path, apply: Apply)
         ([file("a" * (MAX_METADATA + 1))], "a header of more than a megabyte"),
     ],
 )
-def test_what_no_honest_layer_holds_is_refused(root: Path, apply: Apply, entries: list[Entry], words: str) -> None:
+def test_malicious_layers_are_refused(root: Path, apply: Apply, entries: list[Entry], words: str) -> None:
     with pytest.raises(InfrastructureError) as caught:
         apply(*entries)
     assert words in str(caught.value)
@@ -151,7 +151,7 @@ def test_what_no_honest_layer_holds_is_refused(root: Path, apply: Apply, entries
 
 
 @pytest.mark.parametrize("target", ["..", "/..", "../..", "/../../etc", "."])
-def test_writing_through_a_link_that_points_out_stays_inside(root: Path, apply: Apply, target: str) -> None:
+def test_links_out_of_the_root_stay_inside(root: Path, apply: Apply, target: str) -> None:
     apply(link("out", target))
     apply(file("out/secret", "inside"), file("out/.wh.nothing"))
     assert (root.parent / "secret").read_text(encoding="utf-8") == "outside"
@@ -159,14 +159,14 @@ def test_writing_through_a_link_that_points_out_stays_inside(root: Path, apply: 
     assert [path.read_text(encoding="utf-8") for path in root.rglob("secret")] == ["inside"]
 
 
-def test_a_file_in_the_place_of_a_link_replaces_the_link(root: Path, apply: Apply) -> None:
+def test_a_file_replaces_a_link(root: Path, apply: Apply) -> None:
     apply(link("a", "../secret"), link("b", "../secret"))
     apply(file("a", "inside"), file(".wh.b"))
     assert tree(root) == {"a": "inside"}
     assert (root.parent / "secret").read_text(encoding="utf-8") == "outside"
 
 
-def test_there_is_a_bound_on_bytes_and_on_files(root: Path) -> None:
+def test_bytes_and_files_are_limited(root: Path) -> None:
     data = packed(*(file(str(number), "x" * 100) for number in range(10)))
     for budget in (UnpackBudget(bytes_left=999), UnpackBudget(entries_left=9)):
         with pytest.raises(InfrastructureError, match="the image is larger than 16 GiB or has more than 1000000 files"):
@@ -174,7 +174,7 @@ def test_there_is_a_bound_on_bytes_and_on_files(root: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.REGTYPE])
-def test_a_negative_size_gives_nothing_back(root: Path, kind: bytes) -> None:
+def test_a_negative_size_does_not_increase_the_budget(root: Path, kind: bytes) -> None:
     info, _ = entry("a", kind, link="b")
     info.size = -(2**60)
     data = info.tobuf(tarfile.GNU_FORMAT) + bytes(1024)
@@ -185,8 +185,8 @@ def test_a_negative_size_gives_nothing_back(root: Path, kind: bytes) -> None:
 
 
 @pytest.mark.slow
-def test_headers_do_not_pile_up_in_memory(root: Path) -> None:
-    """Each has a copy of what the global one before it says."""
+def test_headers_do_not_accumulate_in_memory(root: Path) -> None:
+    """Each header has a copy of the global one before it."""
     data = io.BytesIO()
     said = {f"key{number}": "value" for number in range(10_000)}
     with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=said) as tar:
@@ -202,18 +202,18 @@ def test_headers_do_not_pile_up_in_memory(root: Path) -> None:
     assert peak < 16 * 1024 * 1024
 
 
-def test_there_is_a_bound_on_what_a_layer_unpacks_to(root: Path) -> None:
+def test_the_decompressed_size_is_limited(root: Path) -> None:
     with pytest.raises(InfrastructureError, match="more than 20000 bytes"):
         LayerReader(io.BytesIO(bytes(30_000)), 20_000).digest()
 
 
 @pytest.mark.parametrize("data", [b"x" * 2000, packed(file("a", "x" * 5000))[:1024]])
-def test_a_damaged_layer_is_said_to_be_one(root: Path, data: bytes) -> None:
+def test_damaged_layers(root: Path, data: bytes) -> None:
     with pytest.raises(InfrastructureError, match="a layer of the image is damaged: "):
         unpack(LayerReader(io.BytesIO(data), 10**6), str(root), UnpackBudget())
 
 
-def test_resolving_makes_what_is_missing(root: Path) -> None:
+def test_resolve_creates_missing_folders(root: Path) -> None:
     (root / "a").symlink_to("/b")
     assert resolve(str(root), ["a", "c"]) == f"{root}/b/c"
     assert (root / "b/c").is_dir()

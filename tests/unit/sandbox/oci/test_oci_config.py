@@ -1,4 +1,4 @@
-"""How a profile is lowered: ids, mounts, limits, the system call list, and control groups as recorded elsewhere."""
+"""The configuration of a profile: ids, mounts, limits, the system call filter, and recorded control groups."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def workspace(owner: int, group: int = 0) -> Mount:
     ],
     ids=["no workspace", "a user's", "a user's of root's group", "root's", "rootless"],
 )  # fmt: skip
-def test_who_a_tool_is(mount: Mount | None, euid: int, expected: SandboxUser) -> None:
+def test_the_user_of_a_tool(mount: Mount | None, euid: int, expected: SandboxUser) -> None:
     found = sandbox_user(mount, euid=euid, egid=0 if euid == 0 else 100)
     assert found == expected
     if euid == 0:
@@ -94,7 +94,7 @@ def test_a_sandbox_has_every_namespace_and_no_capability() -> None:
 
 
 @pytest.mark.parametrize("mode", ["ro", "rw"])
-def test_the_workspace_is_mounted_last_and_as_it_says(mode: str) -> None:
+def test_the_workspace_is_mounted_last(mode: str) -> None:
     mount = Mount(source="/srv/a b", mode="rw" if mode == "rw" else "ro", owner=1234, group=1234)
     mounts = lowered(Profile(workspace=mount))["mounts"]
     assert isinstance(mounts, list)
@@ -106,7 +106,7 @@ def test_the_workspace_is_mounted_last_and_as_it_says(mode: str) -> None:
     }
 
 
-def test_a_python_elsewhere_stands_at_its_own_path_read_only() -> None:
+def test_a_python_outside_of_usr_is_bound_read_only() -> None:
     whole = lowered(Profile(), Interpreter(path="/opt/py/bin/python3.11", prefix="/opt/py"))
     assert part(whole, "process")["args"] == ["/opt/py/bin/python3.11", "-c", "pass"]
     mounts = whole["mounts"]
@@ -115,7 +115,7 @@ def test_a_python_elsewhere_stands_at_its_own_path_read_only() -> None:
     assert {"destination": "/opt/py", "type": "bind", "source": "/opt/py", "options": options} in mounts
 
 
-def test_the_list_of_system_calls_denies_by_default_and_names_one_architecture() -> None:
+def test_the_filter_denies_by_default() -> None:
     found = seccomp.profile("x86_64")
     assert (found["defaultAction"], found["architectures"]) == ("SCMP_ACT_ERRNO", ["SCMP_ARCH_X86_64"])
     rules = found["syscalls"]
@@ -135,7 +135,7 @@ def test_the_list_of_system_calls_denies_by_default_and_names_one_architecture()
     assert not set(dangerous.split()) & set(map(str, names))
 
 
-def test_a_tool_sets_only_its_own_limits() -> None:
+def test_prlimit_is_allowed_only_for_the_process_itself() -> None:
     rules = seccomp.profile("x86_64")["syscalls"]
     assert isinstance(rules, list)
     # With no processor time left, process 1 would be killed by the kernel, as if memory had run out.
@@ -145,7 +145,7 @@ def test_a_tool_sets_only_its_own_limits() -> None:
     ]
 
 
-def test_gvisors_list_lets_clone3_and_select_through_and_keeps_signals_from_process_1() -> None:
+def test_the_filter_of_gvisor() -> None:
     usual, gvisors = seccomp.profile("x86_64")["syscalls"], seccomp.gvisor_profile("x86_64")["syscalls"]
     assert isinstance(usual, list)
     assert isinstance(gvisors, list)
@@ -157,11 +157,11 @@ def test_gvisors_list_lets_clone3_and_select_through_and_keeps_signals_from_proc
 
 
 @pytest.mark.parametrize(("size", "files"), [(64 * MIB, 16_384), (1 * MIB, 1024)])
-def test_a_temporary_folder_holds_so_many_files(size: int, files: int) -> None:
+def test_the_inodes_of_a_tmpfs(size: int, files: int) -> None:
     assert tmpfs_bounds(size) == (f"size={size}", f"nr_inodes={files}")
 
 
-def test_the_skeleton_has_every_mount_point_and_only_a_minimal_etc(tmp_path: Path) -> None:
+def test_the_skeleton(tmp_path: Path) -> None:
     root = tmp_path / "root"
     oci_root.build_skeleton(root, sandbox_user(workspace(1234, 100), euid=0, egid=0), SYSTEM)
     for path in oci_root.python_binds(SYSTEM):
@@ -189,19 +189,19 @@ V1_MOUNTS = (
 V1_GROUP = "9:memory:/docker/abc/inner\n3:cpu,cpuacct:/docker/abc\n0::/\n"
 
 
-def test_version_2_puts_a_sandbox_beside_its_owner() -> None:
+def test_cgroup_v2_sandboxes_are_siblings() -> None:
     found = cgroups.groups(V2_MOUNTS, V2_GROUP)
     slice_ = Path("/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice")
     expected = cgroups.Group(version=2, folder=slice_ / "run-1.scope", parent=slice_)
     assert found == dict.fromkeys(("memory", "pids", "cpu"), expected)
 
 
-def test_version_2_at_the_top_has_nothing_beside() -> None:
+def test_cgroup_v2_at_the_mount_point() -> None:
     top = Path("/sys/fs/cgroup")
     assert cgroups.groups(V2_MOUNTS, "0::/\n")["memory"] == cgroups.Group(version=2, folder=top, parent=top)
 
 
-def test_version_1_puts_a_sandbox_below_its_owner_as_seen_from_a_container() -> None:
+def test_cgroup_v1_in_a_container() -> None:
     found = cgroups.groups(V1_MOUNTS, V1_GROUP)
     memory, cpu = Path("/sys/fs/cgroup/memory/inner"), Path("/sys/fs/cgroup/cpu,cpuacct")
     assert found["memory"] == cgroups.Group(version=1, folder=memory, parent=memory)
@@ -220,14 +220,14 @@ def test_version_1_puts_a_sandbox_below_its_owner_as_seen_from_a_container() -> 
     ],
     ids=["version 2", "version 1", "unreadable", "gone"],
 )
-def test_counters_of_both_versions(tmp_path: Path, text: str | None, kills: int | None) -> None:
+def test_oom_counters_of_both_versions(tmp_path: Path, text: str | None, kills: int | None) -> None:
     events = tmp_path / "events"
     if text is not None:
         events.write_text(text, encoding="utf-8")
     assert cgroups.oom_kills(events) == kills
 
 
-def test_a_stream_whose_peer_is_gone_raises_nothing() -> None:
+def test_a_stream_with_a_closed_peer() -> None:
     ours, theirs = socket.socketpair()
     stream = SocketStream(ours)
     assert stream.read() is None
@@ -239,7 +239,7 @@ def test_a_stream_whose_peer_is_gone_raises_nothing() -> None:
     assert (stream.read(), stream.write(b"later"), stream.fileno()) == (b"", 5, -1)
 
 
-def test_a_full_stream_takes_nothing() -> None:
+def test_a_full_stream_accepts_nothing() -> None:
     ours, theirs = socket.socketpair()
     stream = SocketStream(ours)
     while stream.write(bytes(65536)):

@@ -1,4 +1,4 @@
-"""What an unpacked image is made into before a sandbox stands on it."""
+"""Preparing an unpacked image as the root of sandboxes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolc.sandbox.oci import images
 
 
 def layer_of_links(links: dict[str, str]) -> bytes:
-    """A layer that holds nothing but these links."""
+    """Return a layer with these links."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as tar:
         for name, target in links.items():
@@ -24,7 +24,7 @@ def layer_of_links(links: dict[str, str]) -> bytes:
 
 
 @pytest.mark.parametrize("name", images.MOUNT_POINTS)
-def test_no_mount_point_is_a_link_of_the_images(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_at_mount_points_are_replaced(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
     outside = tmp_path / "outside"
     outside.mkdir()

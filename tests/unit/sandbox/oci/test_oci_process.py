@@ -1,4 +1,4 @@
-"""The runtime's process: what it gets is the stream itself, and nothing of ours."""
+"""The runtime's process, which inherits only the stream."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ os._exit(3)
 
 
 def descriptors() -> list[str]:
-    """The descriptors of this process."""
+    """Return the descriptors of this process."""
     return sorted(each.name for each in Path("/proc/self/fd").iterdir())
 
 
-def test_the_child_has_the_stream_and_its_errors_and_nothing_else() -> None:
+def test_the_child_inherits_only_the_stream_and_stderr() -> None:
     read, write = os.pipe()
     ours, theirs = socket.socketpair()
     with ours, theirs, os.fdopen(read) as errors, socket.socket() as inheritable:
@@ -45,7 +45,7 @@ def test_the_child_has_the_stream_and_its_errors_and_nothing_else() -> None:
     assert set(environment) <= {"LC_CTYPE"}
 
 
-def test_a_child_that_was_killed_has_a_negative_number() -> None:
+def test_a_killed_child_has_a_negative_return_code() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         process = RuntimeProcess(["/bin/sleep", "60"], theirs.fileno(), theirs.fileno())
@@ -55,7 +55,7 @@ def test_a_child_that_was_killed_has_a_negative_number() -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-def test_a_runtime_that_is_not_there_is_an_error_that_leaves_no_descriptor() -> None:
+def test_a_missing_runtime_leaks_no_descriptor() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         before = descriptors()
@@ -64,7 +64,7 @@ def test_a_runtime_that_is_not_there_is_an_error_that_leaves_no_descriptor() -> 
         assert descriptors() == before
 
 
-def test_the_program_makes_the_stream_its_stdin_and_stdout_before_anything_else() -> None:
+def test_the_program_first_sets_up_the_stream() -> None:
     *options, program, word = with_stream_setup(("-I", "-S", "-c", "print('said')", "network"))
     assert (options, word) == (["-I", "-S", "-c"], "network")
     assert program.index("os.dup2") < program.index("print('said')")

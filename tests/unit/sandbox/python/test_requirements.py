@@ -1,4 +1,4 @@
-"""Packages of a Python tool: which wheels are asked for, and what is said where there are none."""
+"""Packages of a Python tool: the choice of wheels, and messages if there are none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALPINE = PythonInfo(version=(3, 12), libc="", machine="aarch64")
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is all the package index there is, and a store of this test's own."""
+    """Return a folder that is the only package index; set a separate store."""
     folder = tmp_path / "index"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -43,7 +43,7 @@ def modules(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.suffix in {".py", ".pyc"})
 
 
-def test_wheels_are_chosen_for_the_sandboxs_python_and_not_for_this_one() -> None:
+def test_wheels_are_chosen_for_the_sandboxs_python() -> None:
     assert packages.platforms(DEBIAN)[:2] == ["manylinux_2_36_x86_64", "manylinux_2_35_x86_64"]
     assert packages.platforms(DEBIAN)[-4:] == [
         "manylinux_2_5_x86_64", "manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64",
@@ -55,7 +55,7 @@ def test_wheels_are_chosen_for_the_sandboxs_python_and_not_for_this_one() -> Non
 
 
 @pytest.mark.slow
-def test_a_package_and_what_it_needs_are_installed_once_and_never_run(index: Path) -> None:
+def test_packages_and_dependencies_are_installed_once(index: Path) -> None:
     wheel(index, "one", needs="two")
     wheel(index, "two")
     folder = packages.site(("one==1.0",), DEBIAN)
@@ -70,7 +70,7 @@ def hashed(index: Path, name: str) -> str:
 
 
 @pytest.mark.slow
-def test_packages_with_hashes_are_installed_where_all_are_listed(index: Path) -> None:
+def test_hashes_must_be_complete(index: Path) -> None:
     wheel(index, "one", needs="two")
     wheel(index, "two")
     folder = packages.site((hashed(index, "one"), hashed(index, "two")), DEBIAN)
@@ -84,7 +84,7 @@ def test_packages_with_hashes_are_installed_where_all_are_listed(index: Path) ->
 
 
 @pytest.mark.slow
-def test_a_package_that_is_another_than_was_reviewed_is_refused(index: Path) -> None:
+def test_a_wheel_with_another_hash_is_refused(index: Path) -> None:
     wheel(index, "one")
     reviewed = hashed(index, "one")
     wheel(index, "one", needs="two")
@@ -95,21 +95,21 @@ def test_a_package_that_is_another_than_was_reviewed_is_refused(index: Path) -> 
 
 
 @pytest.mark.slow
-def test_each_python_has_its_own(index: Path) -> None:
+def test_each_python_has_a_separate_folder(index: Path) -> None:
     wheel(index, "one", "cp311-cp311-manylinux_2_17_x86_64")
     wheel(index, "one", "cp312-cp312-musllinux_1_2_aarch64")
     assert packages.site(("one==1.0",), DEBIAN) != packages.site(("one==1.0",), ALPINE)
 
 
 @pytest.mark.slow
-def test_a_wheel_for_a_newer_system_is_not_taken(index: Path) -> None:
+def test_a_wheel_for_a_newer_glibc_is_refused(index: Path) -> None:
     wheel(index, "one", "cp311-cp311-manylinux_2_39_x86_64")
     with pytest.raises(InfrastructureError, match="from wheels: "):
         packages.site(("one==1.0",), DEBIAN)
 
 
 @pytest.mark.slow
-def test_a_package_without_wheels_is_refused_and_its_setup_never_runs(index: Path, tmp_path: Path) -> None:
+def test_a_package_without_wheels_is_refused(index: Path, tmp_path: Path) -> None:
     (tmp_path / "one-1.0").mkdir()
     (tmp_path / "one-1.0/setup.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", encoding="utf-8")
     with tarfile.open(index / "one-1.0.tar.gz", "w:gz") as tar:
@@ -126,7 +126,7 @@ def test_a_package_without_wheels_is_refused_and_its_setup_never_runs(index: Pat
 
 
 def _source(folder: Path, ran: Path) -> Path:
-    """A package that is no wheel, whose build leaves ``ran``."""
+    """Return a source package whose build creates ``ran``."""
     folder.mkdir()
     (folder / "pyproject.toml").write_text(
         '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n', encoding="utf-8"
@@ -136,8 +136,8 @@ def _source(folder: Path, ran: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_what_a_wheel_needs_by_address_is_not_built_here(index: Path, tmp_path: Path) -> None:
-    """For addresses, pip does not ask whether only wheels are wanted."""
+def test_dependencies_by_address_are_not_built(index: Path, tmp_path: Path) -> None:
+    """pip does not apply ``--only-binary`` to addresses."""
     wheel(index, "one", needs=f"two @ file://{_source(tmp_path / 'two', tmp_path / 'ran')}")
     with pytest.raises(
         InfrastructureError, match="pip must not start programs on this host, such as to build a package that is"
@@ -160,8 +160,8 @@ def test_what_a_wheel_needs_by_address_is_not_built_here(index: Path, tmp_path: 
         "one==1.0 --hash=sha256:" + "0" * 64 + " -e {}",
     ],
 )
-def test_what_is_no_package_of_an_index_never_reaches_pip(index: Path, tmp_path: Path, strange: str) -> None:
-    """A registry need not come from a compiled spec."""
+def test_other_requirements_are_refused(index: Path, tmp_path: Path, strange: str) -> None:
+    """A registry may come from elsewhere than a compiled spec."""
     wheel(index, "one")
     line = strange.format(_source(tmp_path / "two", tmp_path / "ran"))
     with pytest.raises(InfrastructureError, match=r"does not require one version; write it like pandas==2\.2\.3"):
@@ -169,13 +169,13 @@ def test_what_is_no_package_of_an_index_never_reaches_pip(index: Path, tmp_path:
     assert not (tmp_path / "ran").exists()
 
 
-def test_without_pip_the_remedy_is_named(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_pip_names_the_remedy(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(InfrastructureError, match=r"which this Python does not have; run: .* -m ensurepip$"):
         packages.site(("one==1.0",), DEBIAN)
 
 
-def test_pip_that_does_not_end_is_ended(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_has_a_timeout(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "SECONDS", 0.01)
     with pytest.raises(InfrastructureError, match="pip did not finish within"):
         packages.site(("one==1.0",), DEBIAN)
