@@ -28,7 +28,7 @@ from toolc.runtime.execution.batch import Order, run_batch
 from toolc.runtime.execution.executor import CallPipeline, ignore_events
 from toolc.sandbox.selection import in_use
 
-__all__ = ["WholeBatch", "async_events", "result", "stream_events"]
+__all__ = ["CallRunner", "WholeBatch", "async_events", "result", "stream_events"]
 
 T = TypeVar("T")
 
