@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -44,37 +45,82 @@ def changed(text: str, *edits: tuple[str, str]) -> str:
     return text
 
 
-WIDER: Final = {
-    "a host more": (
-        PLAIN + "sandbox: {network: {allow: [a.example.com:443]}}\n",
-        PLAIN + "sandbox: {network: {allow: [a.example.com:443, b.example.com:443]}}\n",
-        ["RSK01 high: a call may now reach b.example.com:443"],
-    ),
-    "a host below one that was allowed": (
-        PLAIN + "sandbox: {network: {allow: [example.com:443]}}\n",
-        PLAIN + "sandbox: {network: {allow: [example.com:443, evil.example.com:443]}}\n",
-        ["RSK01 high: a call may now reach evil.example.com:443"],
-    ),
-    "a host becomes a wildcard": (
-        PLAIN + "sandbox: {network: {allow: [api.example.com:443]}}\n",
-        PLAIN + "sandbox: {network: {allow: ['*.example.com:443']}}\n",
-        ["RSK01 high: a call may now reach *.example.com:443"],
-    ),
-    "another port": (
-        PLAIN + "sandbox: {network: {allow: [api.example.com:443]}}\n",
-        PLAIN + "sandbox: {network: {allow: [api.example.com:22]}}\n",
-        ["RSK01 high: a call may now reach api.example.com:22"],
-    ),
-    "the metadata address": (
-        PLAIN,
-        PLAIN + "sandbox: {network: {allow: ['169.254.169.254:80']}}\n",
-        ["RSK01 high: a call may now reach 169.254.169.254:80"],
-    ),
-    "any public address": (
-        PLAIN,
-        PLAIN + "sandbox: {network: {allow: ['public:443']}}\n",
-        ["RSK13 high: a call may now reach any public address"],
-    ),
+ADDED: Final = r"""
+a host more: sandbox: {network: {allow: [a.example.com:443]}}
+-> sandbox: {network: {allow: [a.example.com:443, b.example.com:443]}}
+    RSK01 high: a call may now reach b.example.com:443
+a host below one that was allowed: sandbox: {network: {allow: [example.com:443]}}
+-> sandbox: {network: {allow: [example.com:443, evil.example.com:443]}}
+    RSK01 high: a call may now reach evil.example.com:443
+a host becomes a wildcard: sandbox: {network: {allow: [api.example.com:443]}}
+-> sandbox: {network: {allow: ['*.example.com:443']}}
+    RSK01 high: a call may now reach *.example.com:443
+another port: sandbox: {network: {allow: [api.example.com:443]}} -> sandbox: {network: {allow: [api.example.com:22]}}
+    RSK01 high: a call may now reach api.example.com:22
+the metadata address: nothing -> sandbox: {network: {allow: ['169.254.169.254:80']}}
+    RSK01 high: a call may now reach 169.254.169.254:80
+any public address: nothing -> sandbox: {network: {allow: ['public:443']}}
+    RSK13 high: a call may now reach any public address
+a workspace to read: nothing -> sandbox: {workspace: ro}
+    RSK02 critical: a call may now read the files of the workspace
+a workspace to write: sandbox: {workspace: ro} -> sandbox: {workspace: rw}
+    RSK02 critical: a call may now change the files of the workspace
+changes that nobody approves: sandbox: {workspace: {mode: transaction, commit: ask}}
+-> sandbox: {workspace: {mode: transaction, commit: always}}
+    RSK02 high: changes of the workspace are committed in more cases
+more files may change: sandbox: {workspace: {mode: transaction, commit: ask, writes: ['src/**']}}
+-> sandbox: {workspace: {mode: transaction, commit: ask}}
+    RSK02 high: changes of the workspace are committed in more cases
+another image: sandbox: {image: 'x/y:1'} -> sandbox: {image: 'x/y:2'}
+    RSK03 high: the image changed
+an image of another registry: sandbox: {image: 'r1.example.com/y:1'} -> sandbox: {image: 'r2.example.com/y:1'}
+    RSK03 high: the image comes from another repository
+a digest dropped: sandbox: {image: 'x/y@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'}
+-> sandbox: {image: 'x/y:1'}
+    RSK03 high: the image is no longer pinned by digest
+another digest: sandbox: {image: 'x/y@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'}
+-> sandbox: {image: 'x/y@sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb'}
+    RSK03 medium: the image digest changed
+root: sandbox: {run_as: nonroot} -> nothing
+    RSK04 critical: a call may run as root in its sandbox
+weaker isolation: sandbox: {min_isolation: gvisor} -> nothing
+    RSK04 critical: a call may run with weaker isolation
+more time: nothing -> sandbox: {limits: {timeout: 10m}}
+    RSK05 medium: a call may use more: timeout changed from 30s to 600s
+more memory: nothing -> sandbox: {limits: {memory: 8GiB}}
+    RSK05 medium: a call may use more: memory changed from 256MiB to 8GiB
+more processes: sandbox: {limits: {pids: 20}} -> nothing
+    RSK05 medium: a call may use more: pids changed from 20 to 128
+a secret: nothing -> sandbox: {secrets: {TOKEN: {expose: env}}}
+    RSK06 high: a call receives the secret TOKEN
+a secret inside: sandbox: {secrets: {TOKEN: {hosts: [a.example.com]}}}
+-> sandbox: {secrets: {TOKEN: {hosts: [a.example.com], expose: file}}}
+    RSK06 high: the value of the secret TOKEN is now available inside the sandbox
+a variable of the environment: nothing -> sandbox: {env: {LD_PRELOAD: /x.so}}
+    RSK07 medium: the environment of the tool changed
+a session: nothing -> sandbox: {lifetime: session}
+    RSK13 high: all calls of a session share one sandbox
+a harmless hint: annotations: {read_only: true} -> annotations: {read_only: false}
+    CON309 warning: the annotation read_only changed
+    RSK09 high: the annotation read_only for clients changed
+nobody is asked: confirm: true -> nothing
+    RSK09 high: a call no longer needs confirmation
+other results: nothing -> result: {select: 'a'}
+    RSK07 medium: the conversion of output to results changed
+"""
+"""Changes of what follows ``PLAIN``: ``NAME: OLD -> NEW``, with what is reported."""
+
+
+def added_cases() -> dict[str, tuple[str, str, list[str]]]:
+    """Return the specs and the expected changes of each entry of ``ADDED``."""
+    found = {}
+    for name, old, new, expected in re.findall(r"^(\S.*?): (.+?)\s+-> (.+)\n((?:    .+\n)*)", ADDED, re.MULTILINE):
+        before, after = (PLAIN if each == "nothing" else f"{PLAIN}{each}\n" for each in (old, new))
+        found[name] = (before, after, [line.strip() for line in expected.splitlines()])
+    return found
+
+
+WIDER: Final = added_cases() | {
     "https becomes http": (
         HTTP,
         changed(HTTP, ("https:", "http:")),
@@ -110,91 +156,10 @@ WIDER: Final = {
         changed(HTTP, ("X-A: b", "X-A: c")),
         ["RSK07 high: the effect of a call changed: backend.http.headers"],
     ),
-    "a workspace to read": (
-        PLAIN,
-        PLAIN + "sandbox: {workspace: ro}\n",
-        ["RSK02 critical: a call may now read the files of the workspace"],
-    ),
-    "a workspace to write": (
-        PLAIN + "sandbox: {workspace: ro}\n",
-        PLAIN + "sandbox: {workspace: rw}\n",
-        ["RSK02 critical: a call may now change the files of the workspace"],
-    ),
-    "changes that nobody approves": (
-        PLAIN + "sandbox: {workspace: {mode: transaction, commit: ask}}\n",
-        PLAIN + "sandbox: {workspace: {mode: transaction, commit: always}}\n",
-        ["RSK02 high: changes of the workspace are committed in more cases"],
-    ),
-    "more files may change": (
-        PLAIN + "sandbox: {workspace: {mode: transaction, commit: ask, writes: ['src/**']}}\n",
-        PLAIN + "sandbox: {workspace: {mode: transaction, commit: ask}}\n",
-        ["RSK02 high: changes of the workspace are committed in more cases"],
-    ),
-    "another image": (
-        PLAIN + "sandbox: {image: 'x/y:1'}\n",
-        PLAIN + "sandbox: {image: 'x/y:2'}\n",
-        ["RSK03 high: the image changed"],
-    ),
-    "an image of another registry": (
-        PLAIN + "sandbox: {image: 'r1.example.com/y:1'}\n",
-        PLAIN + "sandbox: {image: 'r2.example.com/y:1'}\n",
-        ["RSK03 high: the image comes from another repository"],
-    ),
-    "a digest dropped": (
-        PLAIN + "sandbox: {image: 'x/y@sha256:" + "a" * 64 + "'}\n",
-        PLAIN + "sandbox: {image: 'x/y:1'}\n",
-        ["RSK03 high: the image is no longer pinned by digest"],
-    ),
-    "another digest": (
-        PLAIN + "sandbox: {image: 'x/y@sha256:" + "a" * 64 + "'}\n",
-        PLAIN + "sandbox: {image: 'x/y@sha256:" + "b" * 64 + "'}\n",
-        ["RSK03 medium: the image digest changed"],
-    ),
-    "root": (PLAIN + "sandbox: {run_as: nonroot}\n", PLAIN, ["RSK04 critical: a call may run as root in its sandbox"]),
-    "weaker isolation": (
-        PLAIN + "sandbox: {min_isolation: gvisor}\n",
-        PLAIN,
-        ["RSK04 critical: a call may run with weaker isolation"],
-    ),
-    "more time": (
-        PLAIN,
-        PLAIN + "sandbox: {limits: {timeout: 10m}}\n",
-        ["RSK05 medium: a call may use more: timeout changed from 30s to 600s"],
-    ),
-    "more memory": (
-        PLAIN,
-        PLAIN + "sandbox: {limits: {memory: 8GiB}}\n",
-        ["RSK05 medium: a call may use more: memory changed from 256MiB to 8GiB"],
-    ),
-    "more processes": (
-        PLAIN + "sandbox: {limits: {pids: 20}}\n",
-        PLAIN,
-        ["RSK05 medium: a call may use more: pids changed from 20 to 128"],
-    ),
-    "a secret": (
-        PLAIN,
-        PLAIN + "sandbox: {secrets: {TOKEN: {expose: env}}}\n",
-        ["RSK06 high: a call receives the secret TOKEN"],
-    ),
     "a secret for another host": (
         HTTP + "sandbox: {secrets: {TOKEN: {hosts: [api.example.com]}}}\n",
         HTTP + "sandbox: {secrets: {TOKEN: {hosts: [api.example.com, evil.example.com]}}}\n",
         ["RSK06 high: the secret TOKEN may now be sent to evil.example.com"],
-    ),
-    "a secret inside": (
-        PLAIN + "sandbox: {secrets: {TOKEN: {hosts: [a.example.com]}}}\n",
-        PLAIN + "sandbox: {secrets: {TOKEN: {hosts: [a.example.com], expose: file}}}\n",
-        ["RSK06 high: the value of the secret TOKEN is now available inside the sandbox"],
-    ),
-    "a variable of the environment": (
-        PLAIN,
-        PLAIN + "sandbox: {env: {LD_PRELOAD: /x.so}}\n",
-        ["RSK07 medium: the environment of the tool changed"],
-    ),
-    "a session": (
-        PLAIN,
-        PLAIN + "sandbox: {lifetime: session}\n",
-        ["RSK13 high: all calls of a session share one sandbox"],
     ),
     "another command": (
         PLAIN,
@@ -251,24 +216,10 @@ WIDER: Final = {
             "RSK07 high: the effect of a call changed: backend.shell.command.script.interpreter",
         ],
     ),
-    "a harmless hint": (
-        PLAIN + "annotations: {read_only: true}\n",
-        PLAIN + "annotations: {read_only: false}\n",
-        [
-            "CON309 warning: the annotation read_only changed",
-            "RSK09 high: the annotation read_only for clients changed",
-        ],
-    ),
-    "nobody is asked": (PLAIN + "confirm: true\n", PLAIN, ["RSK09 high: a call no longer needs confirmation"]),
     "tried again": (
         PLAIN + "annotations: {idempotent: true}\n",
         PLAIN + "annotations: {idempotent: true}\nretry: {attempts: 9}\n",
         ["RSK05 medium: failed calls are retried more often"],
-    ),
-    "other results": (
-        PLAIN,
-        PLAIN + "result: {select: 'a'}\n",
-        ["RSK07 medium: the conversion of output to results changed"],
     ),
     "words for the model": (
         PLAIN,
