@@ -16,19 +16,8 @@ import os
 from collections.abc import Iterator
 from types import TracebackType
 
-from toolc.guest.context import (
-    Context,
-    Json,
-    Result,
-    ToolError,
-    Updates,
-    block,
-    blocks_of,
-    content_of,
-    dump,
-    of_mcp,
-    text,
-)
+from toolc.guest import context
+from toolc.guest.context import Context, Json, Result, ToolError, Updates, content_of, dump, text_block
 from toolc.guest.job import TOOL_DIRECTORY
 
 __all__ = ["MAX_TRACEBACK", "GeneratorOutput", "failure", "success"]
@@ -55,22 +44,22 @@ NETWORK_ERRNOS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.E
 
 def success(value: object) -> bytes:
     """Return the JSON for the return value of a function. Raise ``SerializationError`` if it cannot be sent."""
-    value = value if isinstance(value, Result) else _plain(value)
-    result = value if isinstance(value, Result) else of_mcp(value)
+    value = value if isinstance(value, Result) else _to_dict(value)
+    result = value if isinstance(value, Result) else context.result_from_mcp(value)
     if result is not None:
         answer = {"content": _content(result), "structured": result.structured, "details": result.details}
     elif value is None:
         answer = {"content": [], "structured": None, "details": {}}
-    elif (shown := blocks_of(value)) is not None:
-        answer = {"content": shown, "structured": None, "details": {}}
+    elif (blocks := context.to_blocks(value)) is not None:
+        answer = {"content": blocks, "structured": None, "details": {}}
     else:
-        answer = {"content": [text(dump(value))], "structured": [value], "details": {}}
+        answer = {"content": [text_block(dump(value))], "structured": [value], "details": {}}
     return dump(answer, "the result").encode("utf-8", "replace")
 
 
 def failure(error: BaseException) -> bytes:
     """Return the JSON for an exception raised by a function or while its file was loaded."""
-    file, line = _place(error)
+    file, line = _location(error)
     described = {
         "kind": _kind(error),
         "message": _message(error),
@@ -83,18 +72,18 @@ def failure(error: BaseException) -> bytes:
 
 def _content(result: Result) -> list[Json]:
     if result.content is None:
-        return [] if result.structured is None else [text(dump(result.structured[0]))]
+        return [] if result.structured is None else [text_block(dump(result.structured[0]))]
     return content_of(result.content)
 
 
-def _plain(value: object) -> object:
+def _to_dict(value: object) -> object:
     """Return a Pydantic model or a dataclass as a dict, and any other value unchanged."""
     if isinstance(value, type):
         return value
     if callable(dump_model := getattr(value, "model_dump", None)):
         return dump_model(mode="json", by_alias=True, exclude_none=True)
     if hasattr(value, "__dataclass_fields__"):
-        from dataclasses import asdict  # importing it takes 4 ms; few tools need it
+        from dataclasses import asdict  # lazy: 17 ms; few tools return dataclasses
 
         return asdict(value)  # type: ignore[call-overload]
     return value
@@ -115,21 +104,21 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return "the function ended its process: sys.exit(%s)" % ("" if error.code is None else repr(error.code))
     try:
-        words = str(error)
+        text = str(error)
     except Exception:  # noqa: BLE001  the tool's own __str__ may do anything
-        words = ""
+        text = ""
     name = type(error).__name__
-    return "%s: %s" % (name, words) if words else name
+    return "%s: %s" % (name, text) if text else name
 
 
-def _place(error: BaseException) -> tuple[str | None, int | None]:
+def _location(error: BaseException) -> tuple[str | None, int | None]:
     """Return the file (relative to the tool's folder) and the line of the last frame in the tool's own files."""
-    place: tuple[str | None, int | None] = (None, None)
+    location: tuple[str | None, int | None] = (None, None)
     for frame in _own_frames(error.__traceback__):
-        place = (_relative(frame.tb_frame.f_code.co_filename), frame.tb_lineno)
+        location = (_relative(frame.tb_frame.f_code.co_filename), frame.tb_lineno)
     if isinstance(error, SyntaxError) and error.filename and _is_own(error.filename):
-        place = (_relative(error.filename), error.lineno)
-    return place
+        location = (_relative(error.filename), error.lineno)
+    return location
 
 
 def _own_frames(trace: TracebackType | None) -> Iterator[TracebackType]:
@@ -148,28 +137,28 @@ def _relative(filename: str) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    import traceback  # importing it takes 7 ms; only failures need it
+    import traceback  # lazy: 10 ms; only failures need it
 
     start = next(_own_frames(error.__traceback__), None)
     try:
-        told = "".join(traceback.format_exception(type(error), error, start, limit=-50))
+        lines = "".join(traceback.format_exception(type(error), error, start, limit=-50))
     except Exception:  # noqa: BLE001  the tool's own __str__ or __repr__ may do anything
         return ""
     # Remove whole lines: part of a line could be part of a secret, which redaction would not recognize.
-    return told if len(told) <= MAX_TRACEBACK else told[-MAX_TRACEBACK:].partition("\n")[2]
+    return lines if len(lines) <= MAX_TRACEBACK else lines[-MAX_TRACEBACK:].partition("\n")[2]
 
 
 class GeneratorOutput:
     """Collects the values that a generator yields and reports each one immediately."""
 
-    def __init__(self, context: Context, updates: Updates) -> None:
-        self._context = context
+    def __init__(self, call: Context, updates: Updates) -> None:
+        self._context = call
         self._updates = updates
         self._content: list[object] = []
         self._texts: list[str] = []
 
-    def take(self, item: object) -> None:
-        """Process one yielded value: a pair ``percent, message`` is progress; text and images are content.
+    def add(self, item: object) -> None:
+        """Add a yielded value: a pair ``percent, message`` is progress; text and images are content.
 
         Raise ``ToolError`` for any other value.
         """
@@ -178,16 +167,13 @@ class GeneratorOutput:
             self._updates.text(item)
         elif _is_progress(item):
             self._context.progress(*item)  # type: ignore[misc]
-        elif (shown := block(item)) is not None:
+        elif (block := context.block(item)) is not None:
             self._join_texts()
             self._content.append(item)
-            self._updates.blocks([shown])
+            self._updates.blocks([block])
         else:
-            raise self._context.error(
-                "execution",
-                "a generator yields text, a picture, or a pair (percent, message), and here is a %s; "
-                "return data instead of yielding it" % type(item).__name__,
-            )
+            message = "a generator must yield text, images or pairs (percent, message), got %s; return data instead"
+            raise self._context.error("execution", message % type(item).__name__)
 
     def result(self) -> object:
         """Return everything that was yielded, with consecutive texts joined; None if there was no content."""

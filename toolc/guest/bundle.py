@@ -26,7 +26,7 @@ MODULES: Final = (
 """The modules that are sent. This module and the loader are not imported inside the sandbox."""
 
 CANNOT_CONNECT: Final = b"-"
-"""The first output on stdout of a process 1 that was given a socket and cannot connect to it."""
+"""The first output on stdout if process 1 cannot connect to the socket in its arguments."""
 
 _BOOTSTRAP: Final = """\
 import os, sys
@@ -42,7 +42,7 @@ for word in sys.argv:
             os.dup2(wire.fileno(), 0)
             os.dup2(wire.fileno(), 1)
         wire.close()
-def take(size):
+def read(size):
     data = b""
     while len(data) < size:
         piece = os.read(0, size - len(data))
@@ -50,7 +50,7 @@ def take(size):
             os._exit(1)
         data += piece
     return data
-exec(compile(take(int.from_bytes(take(4), "big")), "<toolc.guest.loader>", "exec"))
+exec(compile(read(int.from_bytes(read(4), "big")), "<toolc.guest.loader>", "exec"))
 """.replace("{cannot_connect}", CANNOT_CONNECT.decode())
 
 BOOTSTRAP_ARGUMENTS: Final = ("-I", "-S", "-c", _BOOTSTRAP)
@@ -63,9 +63,8 @@ def bundle() -> bytes:
     folder = files("toolc.guest")
     sources = {"toolc": "", "toolc.guest": "", **{f"toolc.guest.{name}": "" for name in PACKAGES}}
     for name in MODULES:
-        sources[f"toolc.guest.{name}"] = folder.joinpath(
-            *f"{name}.py".replace(".", "/", name.count(".")).split("/")
-        ).read_text(encoding="utf-8")
+        path = folder.joinpath(*name.split(".")[:-1], f"{name.rpartition('.')[2]}.py")
+        sources[f"toolc.guest.{name}"] = path.read_text(encoding="utf-8")
     loader = (folder / "loader.py").read_text(encoding="utf-8")
     program = f"{loader}\nrun({sources!r})\n".encode()
     return LENGTH.pack(len(program)) + program

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 __all__ = ["Context", "Resource", "Result", "ToolError", "Updates", "audio_type", "content_of", "dump", "image_type"]
 
-PIECE = 8 * 1024
+MAX_TEXT = 8 * 1024
 """The maximum amount of text per line, in characters. A line must be shorter than the host's limit for a line."""
 
 
@@ -28,13 +28,13 @@ class Updates:
         self._fd = fd
         self._lock = allocate_lock()
 
-    def text(self, words: str) -> None:
-        """Send a piece of text."""
-        for start in range(0, len(words), PIECE):
-            self._write({"text": words[start : start + PIECE]})
+    def text(self, text: str) -> None:
+        """Send text."""
+        for start in range(0, len(text), MAX_TEXT):
+            self._write({"text": text[start : start + MAX_TEXT]})
 
     def blocks(self, blocks: list[dict[str, object]], percent: float | None = None, message: str = "") -> None:
-        """Send content blocks (``toolc.guest.context``) and the progress so far."""
+        """Send content blocks and the progress so far."""
         self._write({"content": blocks, "percent": percent, "message": message})
 
     def _write(self, value: dict[str, object]) -> None:
@@ -114,9 +114,9 @@ def media_type(data: bytes) -> str | None:
 class Context:
     """The current call, as passed to a tool function."""
 
-    def __init__(self, call_id: str, notes_fd: int, updates: Updates) -> None:
+    def __init__(self, call_id: str, control_fd: int, updates: Updates) -> None:
         self._call_id = call_id
-        self._notes_fd = notes_fd
+        self._control_fd = control_fd
         self._updates = updates
 
     @property
@@ -134,7 +134,7 @@ class Context:
         if content is not None:
             self._updates.blocks(content_of(content), percent, message)
             return
-        os.write(self._notes_fd, json.dumps({"percent": percent, "message": message}).encode() + b"\n")
+        os.write(self._control_fd, json.dumps({"percent": percent, "message": message}).encode() + b"\n")
 
     def log(self, text: object) -> None:
         """Write a line to stderr. It is meant for the tool's author and is never shown to the model."""
@@ -152,24 +152,21 @@ class Context:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
-            message = "%s is no picture, no recording, and no text in UTF-8" % path
+            message = "%s is not an image, a recording or UTF-8 text" % path
             raise self.error("serialization", message) from None
 
     def error(self, kind: str, message: str) -> ToolError:
-        """Return an error to raise: ``raise ctx.error("not_found", "...")``. Raise ``ValueError`` for an unknown
-        kind.
-        """
+        """Return an error to raise: ``raise ctx.error("not_found", "...")``. An unknown kind is a ``ValueError``."""
         if kind not in KINDS:
-            raise ValueError("%r is no kind of error; use one of: %s" % (kind, ", ".join(KINDS)))
+            raise ValueError("%r is not a kind of error; use one of: %s" % (kind, ", ".join(KINDS)))
         return ToolError(kind, str(message))
 
     def result(
         self, content: object = None, *, structured: object = _NOTHING, details: dict[str, object] | None = None
     ) -> Result:
-        """Return a complete result: ``content`` for the model, ``structured`` data, and ``details`` hidden from
-        the model.
+        """Return a result: ``content`` for the model, ``structured`` data, and ``details``, hidden from the model.
 
-        ``content`` is a text, an image, or a list of these. If it is omitted, it is the data as JSON.
+        ``content`` is a text, an image, or a list of these. The default is the data as JSON.
         """
         data = None if structured is _NOTHING else [structured]
         return Result(content, data, details or {})
@@ -207,36 +204,36 @@ def is_media(value: object) -> bool:
     return callable(getattr(value, "_repr_png_", None)) or callable(getattr(value, "savefig", None))
 
 
-def blocks_of(value: object) -> list[Json] | None:
+def to_blocks(value: object) -> list[Json] | None:
     """Return the blocks of a value that consists only of content; None for data. Raise ``SerializationError``."""
-    one = block(value)
-    if one is not None:
-        return [one]
+    single = block(value)
+    if single is not None:
+        return [single]
     if not isinstance(value, (list, tuple)) or all(isinstance(item, str) for item in value):
         return None
     # A list of strings is data. A list with at least one block that is not text is content.
-    several = [block(item) if _is_content(item) else None for item in value]
-    return [each for each in several if each is not None] if None not in several else None
+    blocks = [block(item) if _is_content(item) else None for item in value]
+    return [each for each in blocks if each is not None] if None not in blocks else None
 
 
 def content_of(items: object) -> list[Json]:
     """Return the content blocks for the value passed to ``ctx.result``. Raise ``SerializationError``."""
-    found = []
+    blocks = []
     for item in items if isinstance(items, (list, tuple)) else [items]:
         each = block(item)
         if each is None:
+            name = type(item).__name__
             raise SerializationError(
-                "content is text, pictures, or a list of these, and here is a %s; "
-                "pass data as structured=" % type(item).__name__
+                "content must be text, images or a list of these, got %s; pass data as structured=" % name
             )
-        found.append(each)
-    return found
+        blocks.append(each)
+    return blocks
 
 
 def block(value: object) -> Json | None:
     """Return a value as one content block; None if it is not content. Raise ``SerializationError``."""
     if isinstance(value, str):
-        return text(value)
+        return text_block(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _media(bytes(value))
     if isinstance(value, Resource):
@@ -244,7 +241,7 @@ def block(value: object) -> Json | None:
     if isinstance(value, type):
         return None
     if _is_mcp_block(value):
-        return _of_mcp(value)  # type: ignore[arg-type]
+        return _block_from_mcp(value)  # type: ignore[arg-type]
     if callable(png := getattr(value, "_repr_png_", None)) and isinstance(data := png(), (bytes, bytearray)):
         return _media(bytes(data))
     if callable(savefig := getattr(value, "savefig", None)):
@@ -254,7 +251,7 @@ def block(value: object) -> Json | None:
     return None
 
 
-def of_mcp(value: object) -> Result | None:
+def result_from_mcp(value: object) -> Result | None:
     """Return the result described by a dict in the format of a ``CallToolResult``; None for any other value.
 
     Raise ``ToolError`` if the dict reports a failure of the tool.
@@ -264,15 +261,15 @@ def of_mcp(value: object) -> Result | None:
     if not all(_is_mcp_block(each) for each in value["content"]):
         return None
     if value.get("isError"):
-        words = "\n".join(each["text"] for each in value["content"] if each["type"] == "text")
-        raise ToolError("execution", words or "the tool says that it failed, and not why")
+        message = "\n".join(each["text"] for each in value["content"] if each["type"] == "text")
+        raise ToolError("execution", message or "the tool failed without a message")
     structured = value.get("structuredContent")
     return Result(value["content"], None if structured is None else [structured], {})
 
 
-def text(words: str) -> Json:
+def text_block(text: str) -> Json:
     """Return a text block."""
-    return {"type": "text", "text": words}
+    return {"type": "text", "text": text}
 
 
 def dump(value: object, name: str = "the result") -> str:
@@ -282,9 +279,8 @@ def dump(value: object, name: str = "the result") -> str:
     except RecursionError:
         raise SerializationError("%s is nested too deeply for JSON" % name) from None
     except (TypeError, ValueError) as error:
-        culprit = next(_misfits(value, "", ()), None)
-        words = str(error) if culprit is None else culprit
-        raise SerializationError("%s cannot be sent as JSON: %s" % (name, words)) from None
+        reason = next(_unsupported_values(value, "", ()), str(error))
+        raise SerializationError("%s cannot be sent as JSON: %s" % (name, reason)) from None
 
 
 def _is_content(item: object) -> bool:
@@ -294,13 +290,13 @@ def _is_content(item: object) -> bool:
 def _is_mcp_block(value: object) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return False
-    wanted = MCP_BLOCKS.get(value["type"])
-    return wanted is not None and wanted <= value.keys() <= wanted | MCP_EXTRAS
+    keys = MCP_BLOCKS.get(value["type"])
+    return keys is not None and keys <= value.keys() <= keys | MCP_EXTRAS
 
 
-def _of_mcp(value: Json) -> Json:
+def _block_from_mcp(value: Json) -> Json:
     if value["type"] == "text":
-        return text(str(value["text"]))
+        return text_block(str(value["text"]))
     if value["type"] != "resource":
         return _media(_bytes(value["data"]))
     resource = value["resource"]
@@ -323,7 +319,7 @@ def _media(data: bytes) -> Json:
     mime_type = media_type(data)
     if mime_type is None:
         raise SerializationError(
-            "the function returned %d bytes that are not a PNG, JPEG, GIF or WebP image, and no WAV, MP3, Ogg or "
+            "the function returned %d bytes that are not a PNG, JPEG, GIF or WebP image, nor WAV, MP3, Ogg or "
             "FLAC audio; decode them to text, or encode them as base64" % len(data)
         )
     return {"type": mime_type.partition("/")[0], "mime_type": mime_type, "data": _base64(data)}
@@ -333,24 +329,22 @@ def _base64(data: bytes) -> str:
     return binascii.b2a_base64(data, newline=False).decode()
 
 
-def _misfits(value: object, path: str, parents: tuple[int, ...]) -> Iterator[str]:
-    """Yield a description of each part of ``value`` that JSON cannot represent. Used only after encoding has
-    failed.
-    """
-    place = "the value%s" % path
+def _unsupported_values(value: object, path: str, parents: tuple[int, ...]) -> Iterator[str]:
+    """Yield a description of each part of ``value`` that JSON cannot represent."""
+    where = "the value%s" % path
     if id(value) in parents:
-        yield "%s contains itself" % place
+        yield "%s contains itself" % where
     elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, (str, int, float, bool, type(None))):
-                yield "%s has a key that is a %s; use strings" % (place, type(key).__name__)
-            yield from _misfits(item, "%s[%r]" % (path, key), (*parents, id(value)))
+                yield "%s has a key that is a %s; use strings" % (where, type(key).__name__)
+            yield from _unsupported_values(item, "%s[%r]" % (path, key), (*parents, id(value)))
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from _misfits(item, "%s[%d]" % (path, index), (*parents, id(value)))
+            yield from _unsupported_values(item, "%s[%d]" % (path, index), (*parents, id(value)))
     elif isinstance(value, float):
         if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124  only NaN differs from itself
-            yield "%s is %r, which is not a JSON number" % (place, value)
+            yield "%s is %r, which is not a JSON number" % (where, value)
     elif not isinstance(value, (str, int, type(None))):
         hint = "; return a list" if isinstance(value, (set, frozenset)) else ""
-        yield "%s is a %s%s" % (place, type(value).__name__, hint)
+        yield "%s is a %s%s" % (where, type(value).__name__, hint)

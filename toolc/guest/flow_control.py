@@ -11,9 +11,7 @@ ALL_WINDOWS = 8 * 1024 * 1024
 
 
 def window(connections: int) -> int:
-    """Return the window of each connection, in bytes. With few connections each gets more, so that none has to
-    wait.
-    """
+    """Return the window of each connection, in bytes: larger if there are few connections."""
     return max(FIRST_WINDOW, min(WINDOW_BYTES, ALL_WINDOWS // max(connections, 1)))
 
 
@@ -30,17 +28,16 @@ class FlowWindow:
         self.left -= size
         return self.left >= 0
 
-    def give_back(self, size: int, wanted: int) -> int:
+    def release(self, size: int, target: int) -> int:
         """Record that ``size`` bytes were consumed. Return the bytes to grant to the sender now, or 0.
 
-        The window is granted in halves to keep acknowledgements rare. ``wanted`` is the target size of the
-        window.
+        The window is granted in halves to reduce acknowledgements. ``target`` is the target size of the window.
         """
         self._consumed += size
         if self._consumed < self._window // 2:
             return 0
         # The window shrinks at most by what was consumed, so data that is already in transit stays allowed.
-        granted = max(0, self._consumed + wanted - self._window)
+        granted = max(0, self._consumed + target - self._window)
         self._window += granted - self._consumed
         self._consumed = 0
         self.left += granted
@@ -52,7 +49,7 @@ FREE_REPORTS, INTERVAL = 1000, 0.1
 
 
 def max_reports(seconds: float) -> int:
-    """Return an upper bound for the reports that ``RateLimiter`` admits during a call of this length."""
+    """Return an upper bound for the reports that ``RateLimiter`` allows during a call of this length."""
     return FREE_REPORTS + int(2 * seconds / INTERVAL) + 100
 
 
@@ -60,13 +57,13 @@ class RateLimiter:
     """Decides whether a report may be sent now. Times are in seconds, from a monotonic clock."""
 
     def __init__(self) -> None:
-        self._admitted = 0
+        self._allowed = 0
         self._last = 0.0
 
-    def admits(self, now: float) -> bool:
+    def allows(self, now: float) -> bool:
         """Return whether a report may be sent now, and count it if so."""
-        if self._admitted >= FREE_REPORTS and now - self._last < INTERVAL:
+        if self._allowed >= FREE_REPORTS and now - self._last < INTERVAL:
             return False
-        self._admitted += 1
+        self._allowed += 1
         self._last = now
         return True

@@ -51,38 +51,11 @@ from collections.abc import Iterator
 from typing import TypeVar, Union
 
 __all__ = [
-    "CALL",
-    "CLOSE",
-    "DATA",
-    "END",
-    "EXIT",
-    "FIRST_CONNECTION",
-    "FIRST_WINDOW",
-    "HEADER",
-    "LENGTH",
-    "MAX_CONNECTIONS",
-    "MAX_CONTROL",
-    "MAX_DATA",
-    "MAX_PAYLOAD",
-    "OPEN",
-    "OPENED",
-    "PROGRESS",
-    "READY",
-    "REPLY",
-    "REQUEST",
-    "STDERR",
-    "STDIN",
-    "STDOUT",
-    "WINDOW",
-    "WINDOW_BYTES",
-    "YIELDED",
-    "Frame",
-    "FrameError",
-    "FrameReader",
-    "ProtocolError",
-    "encode",
-    "encode_control",
-]
+    "CALL", "CLOSE", "DATA", "END", "EXIT", "FIRST_CONNECTION", "FIRST_WINDOW", "HEADER", "LENGTH", "MAX_CONNECTIONS",
+    "MAX_CONTROL", "MAX_DATA", "MAX_PAYLOAD", "OPEN", "OPENED", "PROGRESS", "READY", "REPLY", "REQUEST", "STDERR",
+    "STDIN", "STDOUT", "WINDOW", "WINDOW_BYTES", "YIELDED", "Frame", "FrameError", "FrameReader", "ProtocolError",
+    "encode", "encode_control",
+]  # fmt: skip
 
 HEADER = struct.Struct(">IBI")
 LENGTH = struct.Struct(">I")
@@ -138,8 +111,8 @@ class FrameReader:
     """
 
     def __init__(self, max_control: int = MAX_CONTROL) -> None:
-        self._begun = bytearray()
-        self._wanted = HEADER.size
+        self._buffer = bytearray()
+        self._needed = HEADER.size
         self._data_left = 0
         self._data_stream = 0
         self._parts: list[bytes] = []
@@ -159,43 +132,43 @@ class FrameReader:
                 self._data_left -= len(piece)
                 yield DATA, self._data_stream, piece
                 continue
-            more = data[at : at + self._wanted - len(self._begun)]
+            more = data[at : at + self._needed - len(self._buffer)]
             at += len(more)
-            self._begun += more
-            if len(self._begun) < self._wanted:
+            self._buffer += more
+            if len(self._buffer) < self._needed:
                 return
-            yield from self._whole()
+            yield from self._process()
 
-    def _whole(self) -> Iterator[Frame]:
+    def _process(self) -> Iterator[Frame]:
         """Process a complete header or a complete frame."""
-        length, kind, stream = HEADER.unpack_from(self._begun)
-        if self._wanted == HEADER.size:
+        length, kind, stream = HEADER.unpack_from(self._buffer)
+        if self._needed == HEADER.size:
             if length > (MAX_DATA if kind == DATA else MAX_PAYLOAD) or not _is_known(kind, stream):
                 raise FrameError("frame of length %d, type %d, stream %d" % (length, kind, stream))
             if length and kind != DATA:
-                self._wanted += length
+                self._needed += length
                 return
-        payload = bytes(self._begun[HEADER.size :])
-        self._begun.clear()
-        self._wanted = HEADER.size
+        payload = bytes(self._buffer[HEADER.size :])
+        self._buffer.clear()
+        self._needed = HEADER.size
         if kind == DATA and length:
             self._data_left, self._data_stream = length, stream
         elif kind == PART:
-            self._keep(payload)
+            self._add_part(payload)
         elif stream == 0 and self._parts:
-            self._keep(payload)
-            yield kind, 0, self._joined()
+            self._add_part(payload)
+            yield kind, 0, self._join_parts()
         else:
             yield kind, stream, payload
 
-    def _keep(self, piece: bytes) -> None:
+    def _add_part(self, piece: bytes) -> None:
         # The header counts too, so that even empty parts reach the limit.
         self._parts_bytes += HEADER.size + len(piece)
         if self._parts_bytes > self._max_control:
             raise FrameError("control message of more than %d bytes" % self._max_control)
         self._parts.append(piece)
 
-    def _joined(self) -> bytes:
+    def _join_parts(self) -> bytes:
         message = b"".join(self._parts)
         self._parts, self._parts_bytes = [], 0
         return message

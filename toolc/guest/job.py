@@ -33,9 +33,7 @@ TOOL_DIRECTORY = "/tool"
 
 
 class PreparationError(Exception):
-    """The sandbox does not meet the requirements of the call. This is not the tool's fault; ``str(error)``
-    explains it.
-    """
+    """The sandbox does not meet the requirements of the call; ``str(error)`` is the reason."""
 
 
 class PythonFunction:
@@ -80,8 +78,7 @@ def prepare(job: Job) -> None:
         os.chdir(job.directory)
     except OSError as error:
         raise PreparationError("%s: %s" % (error.filename or TOOL_DIRECTORY, error.strerror)) from error
-    # The same value as the engines set: with 1 the kernel does not run the host's crash handler either;
-    # core(5).
+    # As the engines do: with 1 the kernel does not run the host's crash handler either, see core(5).
     _limit(resource.RLIMIT_CORE, 1)
     _limit(resource.RLIMIT_FSIZE, job.file_size_bytes)
     _limit(resource.RLIMIT_NOFILE, job.open_files)

@@ -1,4 +1,4 @@
-"""Read the settings that an engine passes to process 1: ``pids=128 memory=268435456 not-kernel=6.1.0``.
+"""Read the arguments that an engine passes to process 1: ``pids=128 memory=268435456 not-kernel=6.1.0``.
 
 ``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the host's
 kernel, if the sandbox must run on another one. ``network`` means that a call that uses the network may follow.
@@ -10,11 +10,10 @@ import os
 import resource
 import sys
 
-__all__ = ["LOWER", "NETWORK_ARGUMENT", "kernel"]
+__all__ = ["LOWER", "NETWORK_ARGUMENT", "boot_id"]
 
 LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
 """The process resource limit that is closest to each setting."""
-
 
 NETWORK_ARGUMENT = "network"
 
@@ -24,10 +23,10 @@ def may_connect() -> bool:
     return NETWORK_ARGUMENT in sys.argv[1:]
 
 
-def insist_on_kernel() -> None:
+def require_separate_kernel() -> None:
     """Exit if the sandbox runs on the kernel it must be isolated from. The host shows the message printed here."""
     if ("not-kernel=%s" % os.uname().release) in sys.argv[1:]:
-        os.write(2, b"its runtime is registered as one with a kernel of its own, and runs on the host's kernel\n")
+        os.write(2, b"the runtime must isolate sandboxes by a separate kernel, but uses the host's kernel\n")
         os._exit(1)
 
 
@@ -47,10 +46,8 @@ LOWER = "/dev/.workspace"
 """The mount point of the folder below an overlay, if the engine cannot be sure which folder it mounted."""
 
 
-def seen() -> dict[str, object] | None:
-    """Return the identity of the workspace folder for READY. ``lower`` identifies the folder below an overlay, if
-    known.
-    """
+def workspace_identity() -> dict[str, object] | None:
+    """Return the identity of the workspace folder for READY, and of the folder ``lower`` below an overlay."""
     found = _identity(WORKSPACE)
     return found and {**found, "lower": _identity(LOWER)}
 
@@ -61,10 +58,10 @@ def _identity(path: str) -> dict[str, object] | None:
         status = os.stat(path)
     except OSError:
         return None
-    return {"kernel": kernel(), "device": status.st_dev, "inode": status.st_ino, "changed_ns": status.st_mtime_ns}
+    return {"kernel": boot_id(), "device": status.st_dev, "inode": status.st_ino, "changed_ns": status.st_mtime_ns}
 
 
-def kernel() -> str:
+def boot_id() -> str:
     """Return this boot's random id (see random(4)). Processes that read the same id share a kernel."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:

@@ -44,6 +44,6 @@ class BundleFinder:
 def run(sources: dict[str, str]) -> None:
     """Make ``sources`` importable and run the supervisor. Does not return."""
     sys.meta_path.insert(0, BundleFinder(sources))
-    from toolc.guest.supervisor import main  # can only be imported after the line above
+    from toolc.guest.supervisor import main  # lazy: importable only after the line above
 
     main()

@@ -43,7 +43,7 @@ class Children:
     def __init__(self, worker: int) -> None:
         self.worker = worker
         self.worker_status: int | None = None
-        self.all_gone = False
+        self.all_exited = False
 
     def reap(self) -> None:
         """Reap all children that have exited."""
@@ -55,7 +55,7 @@ class Children:
                 if pid == self.worker:
                     self.worker_status = status
         except ChildProcessError:
-            self.all_gone = True
+            self.all_exited = True
 
 
 def oom_kills() -> int | None:
@@ -84,11 +84,11 @@ def peak_memory_bytes(whose: int = resource.RUSAGE_CHILDREN) -> int:
 
 
 NOT_STARTED_STATUS = 127
-"""The worker's exit status if the call could not start. The reason is sent as a note."""
+"""The worker's exit status if the call could not start. The reason is sent on the control pipe."""
 
 
 class NotStartedError(Exception):
-    """The program cannot be found or run, which is the tool's fault; ``str(error)`` is the reason."""
+    """The program cannot be found or run; ``str(error)`` is the reason."""
 
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -109,26 +109,26 @@ class Pipes:
         self.stderr = os.pipe()
         self.reply = os.pipe()
         self.yielded = os.pipe()
-        self.notes = os.pipe()
+        self.control = os.pipe()
         self.request = _sockets() if may_connect() else ()
 
     def worker_ends(self) -> tuple[int, ...]:
         """Return the worker's file descriptors."""
         return (
             self.call[0], self.stdin[0], self.stdout[1], self.stderr[1], self.reply[1], self.yielded[1],
-            self.notes[1], *self.request[:1],
+            self.control[1], *self.request[:1],
         )  # fmt: skip
 
     def supervisor_ends(self) -> tuple[int, ...]:
         """Return the supervisor's file descriptors."""
         return (
             self.call[1], self.stdin[1], self.stdout[0], self.stderr[0], self.reply[0], self.yielded[0],
-            self.notes[0], *self.request[1:],
+            self.control[0], *self.request[1:],
         )  # fmt: skip
 
 
 def _sockets() -> tuple[int, ...]:
-    import socket  # slow to import, and few calls use the network
+    import socket  # lazy: 28 ms; few calls use the network
 
     return tuple(each.detach() for each in socket.socketpair())
 
@@ -142,12 +142,12 @@ def execute(argv: list[str], environment: dict[str, str]) -> None:
             os.execve(path, argv, environment)  # noqa: S606  must run without a shell
         except FileNotFoundError:
             if os.path.exists(path):
-                reason = "%s: the interpreter that its first line names does not exist" % command
+                reason = "%s: the interpreter in its first line does not exist" % command
         except NotADirectoryError:
             continue
         except OSError as error:
             # A later folder may contain an executable program of that name, as in execvp(3).
-            reason = _words(command, error)
+            reason = _reason(command, error)
         except ValueError as error:
             raise NotStartedError("%s: %s" % (command, error)) from error
     raise NotStartedError(reason)
@@ -166,9 +166,9 @@ def _candidates(command: str, search_path: str) -> list[str]:
     return [os.path.join(folder, command) for folder in search_path.split(":") if folder]
 
 
-def _words(command: str, error: OSError) -> str:
+def _reason(command: str, error: OSError) -> str:
     if error.errno == errno.E2BIG:
-        return "the arguments and environment are longer than a program may be given; use stdin"
+        return "the arguments and environment are too long for a program; use stdin"
     if error.errno == errno.ENOEXEC:
-        return "%s is not a program for this machine, nor a script whose first line names one" % command
+        return "%s is neither a program for this machine nor a script with an interpreter line" % command
     return "%s: %s" % (command, error.strerror)

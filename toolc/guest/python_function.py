@@ -22,13 +22,12 @@ from toolc.guest.processes import Pipes, write_all
 MODULE_NAME = "__tool__"
 
 STARTED = b'{"started": true}\n'
-"""The note after which every failure is attributed to the tool, including misuse of the worker's descriptors."""
-
+"""The report after which every failure is attributed to the tool, even if it uses the worker's descriptors."""
 
 SITE = "/opt/toolc/site"
 """The folder with the packages in ``requirements``, if there are any."""
 
-BROUGHT_PREFIX = "/.toolc"
+PORTABLE_PREFIX = "/.toolc"
 """The prefix of the portable Python shipped with toolc. Packages of the image are not built for it."""
 
 
@@ -36,7 +35,7 @@ def _site_packages() -> list[str]:
     """Return the folders of installed packages. ``site`` itself would also execute every ``.pth`` file."""
     version = "python%d.%d" % sys.version_info[:2]
     folders = [SITE] if os.path.isdir(SITE) and os.listdir(SITE) else []
-    prefixes = () if sys.prefix == BROUGHT_PREFIX else dict.fromkeys((sys.prefix, "/usr/local", "/usr"))
+    prefixes = () if sys.prefix == PORTABLE_PREFIX else dict.fromkeys((sys.prefix, "/usr/local", "/usr"))
     for prefix in prefixes:
         # The second and third are used by Debian.
         for name in (version + "/site-packages", version + "/dist-packages", "python3/dist-packages"):
@@ -53,8 +52,7 @@ def run(job: Job, python: PythonFunction, pipes: Pipes) -> int:
 
     Raise ``PreparationError`` if the entry file cannot be read.
     """
-    reply = GuestFunction(job, python, pipes).call(job.call_id, python.arguments)
-    write_all(pipes.reply[1], reply)
+    write_all(pipes.reply[1], GuestFunction(job, python, pipes).call(job.call_id, python.arguments))
     return 0
 
 
@@ -63,19 +61,19 @@ class GuestFunction:
 
     def __init__(self, job: Job, python: PythonFunction, pipes: Pipes) -> None:
         """Set up the interpreter for the tool. Raise ``PreparationError`` if the entry file cannot be read."""
-        _become_ordinary(job, python)
+        _set_up_interpreter(job, python)
         self._code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
         self._python = python
-        self._notes = pipes.notes[1]
+        self._control = pipes.control[1]
         self._updates = Updates(pipes.yielded[1])
         self._module: ModuleType | None = None
         self._process = os.getpid()
-        os.write(self._notes, STARTED)
+        os.write(self._control, STARTED)
 
     def call(self, call_id: str, arguments: dict[str, object]) -> bytes:
         """Return the function's answer, also if it fails. Flush what it printed."""
         try:
-            reply = answer.success(self._call(Context(call_id, self._notes, self._updates), arguments))
+            reply = answer.success(self._call(Context(call_id, self._control, self._updates), arguments))
         except BaseException as error:  # noqa: BLE001  any exception of a tool is its result
             reply = _failed(error)
         if os.getpid() != self._process:
@@ -85,17 +83,17 @@ class GuestFunction:
 
     def _call(self, context: Context, arguments: dict[str, object]) -> object:
         if self._module is None:
-            self._module = _loaded(self._code, os.path.join(TOOL_DIRECTORY, self._python.entry))
+            self._module = _load_module(self._code, os.path.join(TOOL_DIRECTORY, self._python.entry))
         function = getattr(self._module, self._python.function, None)
         if not callable(function):
             raise context.error("execution", "%s has no function %s" % (self._python.entry, self._python.function))
         arguments = dict(arguments)
         if "ctx" in _parameters(function):
             arguments["ctx"] = context
-        return _completed(function(**arguments), GeneratorOutput(context, self._updates))
+        return _complete(function(**arguments), GeneratorOutput(context, self._updates))
 
 
-def _become_ordinary(job: Job, python: PythonFunction) -> None:
+def _set_up_interpreter(job: Job, python: PythonFunction) -> None:
     """Make this interpreter look to the tool as if it had been started for it alone."""
     os.environ.clear()
     os.environ.update(job.environment)
@@ -125,7 +123,7 @@ def _read(path: str) -> bytes:
         raise PreparationError("%s: %s" % (path, error.strerror)) from error
 
 
-def _loaded(code: bytes, path: str) -> ModuleType:
+def _load_module(code: bytes, path: str) -> ModuleType:
     module = ModuleType(MODULE_NAME)
     module.__file__ = path
     sys.modules[MODULE_NAME] = module
@@ -143,14 +141,14 @@ def _parameters(function: object) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def _completed(value: object, yields: GeneratorOutput) -> object:
+def _complete(value: object, yields: GeneratorOutput) -> object:
     """Await a coroutine or run a generator to its end; return any other value unchanged."""
     if isinstance(value, GeneratorType):
-        return _generated(value, yields)
+        return _run_generator(value, yields)
     if isinstance(value, AsyncGeneratorType):
-        value = _generated_async(value, yields)
+        value = _run_async_generator(value, yields)
     if isinstance(value, Awaitable):
-        import asyncio  # importing it takes 35 ms; only async tools need it
+        import asyncio  # lazy: 43 ms; only async tools need it
 
         return asyncio.run(_awaited(value))
     return value
@@ -160,18 +158,18 @@ async def _awaited(value: Awaitable[object]) -> object:
     return await value
 
 
-def _generated(generator: GeneratorType[object, None, object], yields: GeneratorOutput) -> object:
+def _run_generator(generator: GeneratorType[object, None, object], yields: GeneratorOutput) -> object:
     while True:
         try:
             item = next(generator)
         except StopIteration as stop:
             return yields.result() if stop.value is None else stop.value
-        yields.take(item)
+        yields.add(item)
 
 
-async def _generated_async(generator: AsyncGeneratorType[object, None], yields: GeneratorOutput) -> object:
+async def _run_async_generator(generator: AsyncGeneratorType[object, None], yields: GeneratorOutput) -> object:
     async for item in generator:
-        yields.take(item)
+        yields.add(item)
     return yields.result()
 
 

@@ -21,12 +21,13 @@ from collections.abc import Iterator
 
 from toolc.guest.job import Job
 from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, Pipes, execute, oom_kills, write_all
+from toolc.guest.python_function import GuestFunction
 
-__all__ = ["Call"]
+__all__ = ["CallLine"]
 
 
-class Call:
-    """A parsed line. Which keys follow the first two depends on the kind of session."""
+class CallLine:
+    """A parsed line. The keys after the first two depend on the kind of session."""
 
     def __init__(self, line: bytes) -> None:
         call = json.loads(line)
@@ -44,8 +45,6 @@ def serve(job: Job, pipes: Pipes) -> int:
         for call in _calls():
             _answer(call, _run(call), (1, 2), pipes)
         return 0
-    from toolc.guest.python_function import GuestFunction  # not needed for programs
-
     function = GuestFunction(job, job.python, pipes)
     for call in _calls():
         os.environ["TOOLC_CALL_ID"] = call.call_id
@@ -53,30 +52,30 @@ def serve(job: Job, pipes: Pipes) -> int:
     return 0
 
 
-def _calls() -> Iterator[Call]:
+def _calls() -> Iterator[CallLine]:
     # The duplicate is not inherited, and each tool gets its own stdin.
     lines = os.fdopen(os.dup(0), "rb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     for line in lines:
-        yield Call(line)
+        yield CallLine(line)
 
 
-def _answer(call: Call, reply: bytes, streams: tuple[int, ...], pipes: Pipes) -> None:
+def _answer(call: CallLine, reply: bytes, streams: tuple[int, ...], pipes: Pipes) -> None:
     mark = call.mark.encode()
     for stream in streams:
         write_all(stream, b"\0" + mark + b"\0")
     write_all(pipes.reply[1], mark + b" " + reply + b"\n")
 
 
-def _run(call: Call) -> bytes:
+def _run(call: CallLine) -> bytes:
     """Run a program until it exits and return how it ended."""
     kills = oom_kills()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        _become(call, writer)
+        _run_child(call, writer)
     os.close(writer)
     with open(reader, "rb") as notes:
         reason = notes.read().decode()
@@ -87,17 +86,17 @@ def _run(call: Call) -> bytes:
     elif os.WIFSIGNALED(status):
         ending, number = "signaled", os.WTERMSIG(status)
     now = oom_kills()
-    said = {
+    report = {
         "ending": ending,
         "status": number,
         "reason": reason,
         "oom_kills": None if kills is None or now is None else now - kills,
         "cpu_ms": (used.ru_utime + used.ru_stime) * 1000,
     }
-    return json.dumps(said).encode()
+    return json.dumps(report).encode()
 
 
-def _become(call: Call, notes: int) -> None:
+def _run_child(call: CallLine, notes: int) -> None:
     """Run the child's part; does not return. ``notes`` is closed when the program starts."""
     try:
         os.setsid()

@@ -7,23 +7,13 @@ import os
 from time import monotonic
 
 from toolc.guest.flow_control import RateLimiter
-from toolc.guest.frames import (
-    DATA,  # fmt: skip
-    END,  # fmt: skip
-    MAX_PAYLOAD,  # fmt: skip
-    PROGRESS,  # fmt: skip
-    WINDOW,  # fmt: skip
-    WINDOW_BYTES,  # fmt: skip
-    FrameError,  # fmt: skip
-    Payload,  # fmt: skip
-    encode,  # fmt: skip
-)
+from toolc.guest.frames import DATA, END, MAX_PAYLOAD, PROGRESS, WINDOW, WINDOW_BYTES, FrameError, Payload, encode
 
-MAX_NOTE = 64 * 1024
-"""The longest line that is read as a note, in bytes."""
+MAX_LINE = 64 * 1024
+"""The maximum length of a line on the control pipe, in bytes."""
 
-MAX_ABOUT = 16 * 1024
-"""The longest note with the state of an HTTP call, in bytes."""
+MAX_STATE = 16 * 1024
+"""The maximum length of a line with the state of an HTTP call, in bytes."""
 
 MAX_MESSAGE = 1000
 """The maximum length of a progress message, in characters. Longer messages are cut."""
@@ -47,14 +37,12 @@ class OutputPipe:
         """Whether the pipe is open and the host's window is not exhausted."""
         return self.is_open and self._window > 0
 
-    def widen(self, size: int) -> None:
+    def grant(self, size: int) -> None:
         """Increase the host's window by ``size`` bytes."""
         self._window += size
 
     def pump(self, out: bytearray) -> bool:
-        """Append at most one frame to ``out``, END at the end of the pipe. Return whether there was anything to
-        read.
-        """
+        """Append at most one frame to ``out``, END at the end of the pipe. Return whether there was data."""
         try:
             data = os.read(self.fd, min(MAX_PAYLOAD, self._window))
         except BlockingIOError:
@@ -140,55 +128,55 @@ class ControlPipe:
         self.done: dict[str, object] | None = None
         self._started = False
         self._buffer = bytearray()
-        self._pace = RateLimiter()
-        self._withheld = b""
+        self._limiter = RateLimiter()
+        self._delayed = b""
 
     def pump(self, out: bytearray) -> bool:
         """Read once and append frames for the host to ``out``. Return whether there was anything to read."""
         try:
-            data = os.read(self.fd, MAX_NOTE)
+            data = os.read(self.fd, MAX_LINE)
         except BlockingIOError:
             return False
         if not data:
             os.close(self.fd)
             self.is_open = False
-            # Always send the last report, even if the rate limit held it back: it has the final progress.
-            out += self._withheld
+            # Always send the last report, even if the rate limit delayed it: it has the final progress.
+            out += self._delayed
             return True
         *lines, rest = (bytes(self._buffer) + data).split(b"\n")
-        self._buffer = bytearray(rest if len(rest) <= MAX_NOTE else b"")
+        self._buffer = bytearray(rest if len(rest) <= MAX_LINE else b"")
         for line in lines:
-            self._take(line, out)
+            self._handle(line, out)
         return True
 
-    def _take(self, line: bytes, out: bytearray) -> None:
+    def _handle(self, line: bytes, out: bytearray) -> None:
         try:
-            note = json.loads(line)
+            value = json.loads(line)
         except (ValueError, RecursionError):
             return
-        if not isinstance(note, dict):
+        if not isinstance(value, dict):
             return
-        if isinstance(note.get("message"), str):
-            self._report(note.get("percent"), note["message"][:MAX_MESSAGE], out)
-        elif isinstance(note.get("about"), dict) and len(line) <= MAX_ABOUT:
-            self.about = note["about"]
-        elif isinstance(note.get("done"), dict):
-            self.done = note["done"]
-        elif "started" in note:
+        if isinstance(value.get("message"), str):
+            self._report(value.get("percent"), value["message"][:MAX_MESSAGE], out)
+        elif isinstance(value.get("about"), dict) and len(line) <= MAX_STATE:
+            self.about = value["about"]
+        elif isinstance(value.get("done"), dict):
+            self.done = value["done"]
+        elif "started" in value:
             self._started = True
         elif not self._started:
-            self.not_started = _reason(note.get("not_started"))
-            self.failed = _reason(note.get("failed"))
+            self.not_started = _reason(value.get("not_started"))
+            self.failed = _reason(value.get("failed"))
 
     def _report(self, percent: object, message: str, out: bytearray) -> None:
         known = isinstance(percent, (int, float)) and 0 <= percent <= 100
         report = {"percent": float(percent) if known else None, "message": message}  # type: ignore[arg-type]
         frame = encode(PROGRESS, 0, json.dumps(report).encode())
-        if self._pace.admits(monotonic()):
-            self._withheld = b""
+        if self._limiter.allows(monotonic()):
+            self._delayed = b""
             out += frame
         else:
-            self._withheld = frame
+            self._delayed = frame
 
 
 def _reason(value: object) -> str | None:

@@ -13,6 +13,7 @@ When process 1 exits, the kernel kills every other process of the sandbox.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING
 from toolc.guest import frames, launch_args
 from toolc.guest.frames import FrameError, FrameReader, Payload, encode
 from toolc.guest.job import Job
-from toolc.guest.launch_args import insist_on_kernel, may_connect
+from toolc.guest.launch_args import may_connect, require_separate_kernel
 from toolc.guest.processes import Children, Pipes, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
 from toolc.guest.streams import ControlPipe, InputPipe, OutputPipe
 from toolc.guest.worker import IDLE_MS, fork
@@ -37,11 +38,11 @@ MAX_OUT = 256 * 1024
 """The size of unsent output, in bytes, at which the tool's pipes are not read until the host has caught up."""
 
 READ_SIZE = 256 * 1024
-TURNS = 16
-"""How many reads from the host may follow each other before the tool's pipes are served. Reading continues only
-while each read returns at least ``MUCH`` bytes.
+MAX_READS = 16
+"""The maximum number of consecutive reads from the host. Reading stops if a read returns fewer than ``LARGE_READ``
+bytes.
 """
-MUCH = 16 * 1024
+LARGE_READ = 16 * 1024
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1024 * 1024
 """From ``linux/fcntl.h``, and the pipe size that any user may request by default."""
@@ -52,10 +53,8 @@ LONGEST_MS = 2_000_000_000
 KILL_INTERVAL = 0.005
 """The wait before killed processes are killed again, in seconds."""
 
-GIVE_UP = 1.0
-"""The maximum wait for killed processes to exit, in seconds. A process that remains (for example in a hung file
-system) is killed with the sandbox.
-"""
+KILL_TIMEOUT = 1.0
+"""The maximum wait for killed processes, in seconds. Others (in a hung file system) end with the sandbox."""
 
 
 class Supervisor:
@@ -65,18 +64,18 @@ class Supervisor:
         self._wire_in = wire_in
         self._wire_out = wire_out
         self._reader = FrameReader()
-        self._arrived = memoryview(bytearray(READ_SIZE))
+        self._read_buffer = memoryview(bytearray(READ_SIZE))
         self._out = bytearray()
         self._call_fd = pipes.call[1]
         self._call = b""
         self._stdin = InputPipe(frames.STDIN, pipes.stdin[1])
-        self._outlets = {
+        self._outputs = {
             frames.STDOUT: OutputPipe(frames.STDOUT, pipes.stdout[0]),
             frames.STDERR: OutputPipe(frames.STDERR, pipes.stderr[0]),
             frames.REPLY: OutputPipe(frames.REPLY, pipes.reply[0]),
             frames.YIELDED: OutputPipe(frames.YIELDED, pipes.yielded[0]),
         }
-        self._notes = ControlPipe(pipes.notes[0])
+        self._control = ControlPipe(pipes.control[0])
         self._request = pipes.request[1:]
         self._network: GuestNetwork | None = None
         self._drained_by: float | None = None
@@ -86,7 +85,7 @@ class Supervisor:
         self._oom_kills = oom_kills()
         self._deadline: float | None = None
         self._timed_out = False
-        self._give_up: float | None = None
+        self._kill_deadline: float | None = None
         self._exited = False
         self._is_idle = False
         self._is_http = False
@@ -94,18 +93,20 @@ class Supervisor:
     def run(self) -> None:
         """Serve until the host closes the stream. Raise ``FrameError`` if the host violates the protocol."""
         python = "%d.%d.%d" % sys.version_info[:3]
-        self._out += encode(frames.READY, 0, json.dumps({"python": python, "workspace": launch_args.seen()}).encode())
+        self._out += encode(
+            frames.READY, 0, json.dumps({"python": python, "workspace": launch_args.workspace_identity()}).encode()
+        )
         self._children.reap()
         self._flush()
         while True:
-            ready = self._wait()
-            if self._wire_in in ready and not self._receive():
+            events = self._wait()
+            if self._wire_in in events and not self._receive():
                 return
-            if self._wakeup in ready:
+            if self._wakeup in events:
                 _drain(self._wakeup)
                 self._children.reap()
-            self._pump(ready)
-            self._judge()
+            self._pump(events)
+            self._check_end()
             self._flush()
 
     def _wait(self) -> set[int]:
@@ -119,57 +120,55 @@ class Supervisor:
         if self._stdin.has_pending:
             poll.register(self._stdin.fd, select.POLLOUT)
         if len(self._out) < MAX_OUT:
-            for outlet in self._outlets.values():
-                if outlet.may_send:
-                    poll.register(outlet.fd, select.POLLIN)
-            if self._notes.is_open:
-                poll.register(self._notes.fd, select.POLLIN)
+            for output in self._outputs.values():
+                if output.may_send:
+                    poll.register(output.fd, select.POLLIN)
+            if self._control.is_open:
+                poll.register(self._control.fd, select.POLLIN)
             if self._network is not None:
                 poll.register(self._network.fileno(), select.POLLIN)
         ready = {fd for fd, _ in poll.poll(self._timeout_ms())}
         if not ready and self._deadline is None:
-            self._rehearse()
+            self._warm_up()
             self._is_idle = True
         return ready
 
-    def _rehearse(self) -> None:
+    def _warm_up(self) -> None:
         if may_connect():
-            import fcntl  # noqa: F401  see IDLE_MS
+            from toolc.guest import warmup  # lazy: 1 ms, and only needed while idle
 
-            from toolc.guest import warmup
-
-            warmup.pass_on()
-            self._verdict()
+            warmup.forward_request()
+            self._exit_report()
 
     def _timeout_ms(self) -> float | None:
         if self._deadline is None and not self._is_idle:
             return IDLE_MS
         if self._deadline is None or self._exited:
             return None
-        if self._give_up is None:
+        if self._kill_deadline is None:
             return min(max(0.0, (self._deadline - monotonic()) * 1000), LONGEST_MS)
-        return KILL_INTERVAL * 1000 if self._drained_by or not self._children.all_gone else None
+        return KILL_INTERVAL * 1000 if self._drained_by or not self._children.all_exited else None
 
     def _receive(self) -> bool:
         """Process the frames that have arrived. Return False at the end of the stream.
 
         While much data arrives, read again without another poll.
         """
-        size = MUCH
-        for _ in range(TURNS):
-            if size < MUCH:
+        size = LARGE_READ
+        for _ in range(MAX_READS):
+            if size < LARGE_READ:
                 break
             try:
-                size = os.readv(self._wire_in, [self._arrived])
+                size = os.readv(self._wire_in, [self._read_buffer])
             except BlockingIOError:
                 return True
             except OSError:
                 return False
-            for kind, stream, payload in self._reader.feed(self._arrived[:size]):
-                self._obey(kind, stream, payload)
+            for kind, stream, payload in self._reader.feed(self._read_buffer[:size]):
+                self._handle_frame(kind, stream, payload)
         return size > 0
 
-    def _obey(self, kind: int, stream: int, payload: Payload) -> None:
+    def _handle_frame(self, kind: int, stream: int, payload: Payload) -> None:
         if kind == frames.CALL and self._deadline is None:
             job = Job(bytes(payload))
             self._deadline = monotonic() + job.timeout_ms / 1000
@@ -177,18 +176,18 @@ class Supervisor:
             self._is_http = job.http is not None
             if job.network is not None:
                 self._connect(job.network, is_begun=job.is_begun)
-            for unused in _unused(job):
-                os.close(self._outlets.pop(unused).fd)
+            for unused in _unused_streams(job):
+                os.close(self._outputs.pop(unused).fd)
         elif kind == frames.DATA and stream == frames.STDIN:
             self._stdin.receive(payload)
             self._stdin.pump(self._out)
         elif kind == frames.END and stream == frames.STDIN:
             self._stdin.finish()
             self._stdin.pump(self._out)
-        elif kind == frames.WINDOW and stream in self._outlets:
-            self._outlets[stream].widen(int(payload))
+        elif kind == frames.WINDOW and stream in self._outputs:
+            self._outputs[stream].grant(int(payload))
         elif stream >= frames.FIRST_CONNECTION and self._network is not None:
-            self._network.take(kind, stream, payload, self._out)
+            self._network.receive(kind, stream, payload, self._out)
         else:
             raise FrameError("frame of type %d on stream %d at this point" % (kind, stream))
 
@@ -198,35 +197,35 @@ class Supervisor:
         If the host has already started the request, pass the call to the worker first. This is safe, as only the
         response, which passes through this process, can lead to another request.
         """
-        from toolc.guest.network.listener import GuestNetwork, NetworkError  # most calls have no network
+        from toolc.guest.network.listener import GuestNetwork, NetworkError  # lazy: 28 ms; few calls have a network
 
         self._network = GuestNetwork()
         for fd in self._request:
             if is_begun:
-                self._network.expect(fd)
+                self._network.adopt(fd)
                 self._pass_call()
             else:
                 os.close(fd)
         try:
             self._network.listen(setting)
         except NetworkError as error:
-            self._notes.failed = str(error)
+            self._control.failed = str(error)
             if self._call:
                 self._call = b""
                 os.close(self._call_fd)
-        _widen(self._wire_in)
-        _widen(self._wire_out)
+        _enlarge_pipe(self._wire_in)
+        _enlarge_pipe(self._wire_out)
 
     def _pump(self, ready: set[int]) -> None:
         if self._call:
             self._pass_call()
         if self._stdin.has_pending and self._stdin.fd in ready:
             self._stdin.pump(self._out)
-        for outlet in self._outlets.values():
-            if outlet.may_send and outlet.fd in ready:
-                outlet.pump(self._out)
-        if self._notes.is_open and self._notes.fd in ready:
-            self._notes.pump(self._out)
+        for output in self._outputs.values():
+            if output.may_send and output.fd in ready:
+                output.pump(self._out)
+        if self._control.is_open and self._control.fd in ready:
+            self._control.pump(self._out)
         if self._network is not None and self._network.fileno() in ready and not self._exited:
             self._network.serve(self._out, MAX_OUT)
 
@@ -241,86 +240,84 @@ class Supervisor:
         if not self._call:
             os.close(self._call_fd)
 
-    def _judge(self) -> None:
+    def _check_end(self) -> None:
         """Detect the end of the call or its deadline, kill remaining processes, and send EXIT after all output."""
         children = self._children
-        worker_gone = children.worker_status is not None
+        worker_exited = children.worker_status is not None
         if self._deadline is None:
-            if worker_gone:
+            if worker_exited:
                 raise RuntimeError("the worker ended before its call")
             return
         if self._exited:
             return
-        if self._has_answered:
-            # The worker exits without help, and sends no further output.
+        if self._has_replied:
+            # The worker sends no further output, and exits when the sandbox ends.
             self._finish()
             return
         now = monotonic()
-        if self._give_up is None:
-            self._timed_out = not worker_gone and now >= self._deadline
-            if not worker_gone and not self._timed_out:
+        if self._kill_deadline is None:
+            self._timed_out = not worker_exited and now >= self._deadline
+            if not worker_exited and not self._timed_out:
                 return
-            self._give_up = now + GIVE_UP
+            self._kill_deadline = now + KILL_TIMEOUT
             kill_all(children.worker)
             children.reap()
-        elif not children.all_gone:
+        elif not children.all_exited:
             kill_all(children.worker)
             children.reap()
-        if children.all_gone or now >= self._give_up:
+        if children.all_exited or now >= self._kill_deadline:
             self._finish()
 
     @property
-    def _has_answered(self) -> bool:
-        """Whether an HTTP call's worker has sent everything. It runs no tool code, so there is no need to wait for
-        its exit.
-        """
-        done = self._notes.done if self._is_http else None
-        return done is not None and self._outlets[frames.REPLY].sent == done.get("reply_bytes")
+    def _has_replied(self) -> bool:
+        """Whether an HTTP call's worker has sent everything. It runs no tool code, so its exit does not matter."""
+        done = self._control.done if self._is_http else None
+        return done is not None and self._outputs[frames.REPLY].sent == done.get("reply_bytes")
 
     def _finish(self) -> None:
         """Send what is left in the pipes, then EXIT. All writers have exited."""
-        while self._notes.is_open and self._notes.pump(self._out):
+        while self._control.is_open and self._control.pump(self._out):
             pass
-        for outlet in self._outlets.values():
-            while outlet.may_send and len(self._out) < MAX_OUT:
-                if not outlet.pump(self._out):
-                    outlet.end(self._out)
-        if any(outlet.is_open for outlet in self._outlets.values()) or not self._is_drained():
+        for output in self._outputs.values():
+            while output.may_send and len(self._out) < MAX_OUT:
+                if not output.pump(self._out):
+                    output.end(self._out)
+        if any(output.is_open for output in self._outputs.values()) or not self._is_drained():
             return
         self._stdin.close()
-        self._out += encode(frames.EXIT, 0, json.dumps(self._verdict()).encode())
+        self._out += encode(frames.EXIT, 0, json.dumps(self._exit_report()).encode())
         self._exited = True
 
     def _is_drained(self) -> bool:
         """Whether all data that the tool sent on its connections was forwarded."""
-        if self._network is None or self._has_answered:
+        if self._network is None or self._has_replied:
             return True
         if self._drained_by is None:
-            self._drained_by = monotonic() + GIVE_UP
+            self._drained_by = monotonic() + KILL_TIMEOUT
         return self._network.drain(self._out, MAX_OUT) or monotonic() >= self._drained_by
 
-    def _verdict(self) -> dict[str, object]:
-        # A worker that has answered may have been killed afterwards; that is not an error.
-        status = 0 if self._has_answered else self._children.worker_status or 0
+    def _exit_report(self) -> dict[str, object]:
+        # A worker that has replied may have been killed afterwards, which is not an error.
+        status = 0 if self._has_replied else self._children.worker_status or 0
         kills = oom_kills()
         ending, number = "exited", os.WEXITSTATUS(status)
         if self._timed_out:
             ending, number = "timed_out", 0
-        elif self._notes.failed is not None:
+        elif self._control.failed is not None:
             ending = "failed"
-        elif self._notes.not_started is not None:
+        elif self._control.not_started is not None:
             ending = "not_started"
         elif os.WIFSIGNALED(status):
             ending, number = "signaled", os.WTERMSIG(status)
-        used = self._notes.done if self._has_answered else None
+        used = self._control.done if self._has_replied else None
         return {
             "ending": ending,
             "status": number,
-            "reason": self._notes.failed or self._notes.not_started or "",
+            "reason": self._control.failed or self._control.not_started or "",
             "oom_kills": None if kills is None or self._oom_kills is None else kills - self._oom_kills,
             "cpu_ms": used.get("cpu_ms") if used else cpu_ms() - self._cpu_ms,
             "peak_memory_bytes": used.get("peak_memory_bytes") if used else peak_memory_bytes(),
-            "about": self._notes.about,
+            "about": self._control.about,
         }
 
     def _flush(self) -> None:
@@ -335,11 +332,11 @@ class Supervisor:
 def main() -> None:
     """Run as process 1; does not return. Errors are printed to stderr, which the host reads."""
     status = 1
-    insist_on_kernel()
+    require_separate_kernel()
     try:
         wire_in, wire_out = _claim_wire()
         if may_connect():
-            import toolc.guest.network.listener  # noqa: F401  rarely needed, and slow to import
+            import toolc.guest.network.listener  # noqa: F401  lazy: 28 ms; few calls have a network
         pipes = Pipes()
         worker = fork(pipes, (wire_in, wire_out))
         # Only after the fork: the worker must stay dumpable to write its own /proc files.
@@ -356,7 +353,7 @@ def main() -> None:
         os._exit(status)
 
 
-def _unused(job: Job) -> tuple[int, ...]:
+def _unused_streams(job: Job) -> tuple[int, ...]:
     """Return the streams that this kind of call does not use."""
     if job.argv is not None:
         return frames.REPLY, frames.YIELDED
@@ -375,10 +372,8 @@ def _claim_wire() -> tuple[int, int]:
     return wire
 
 
-def _widen(fd: int) -> None:
+def _enlarge_pipe(fd: int) -> None:
     """Increase the size of a pipe, so that its writer does not wake us for every 64 KiB; see fcntl(2)."""
-    import fcntl  # few calls use the network
-
     with suppress(OSError):  # not a pipe, or the user's limit for pipe sizes is reached
         fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES)
 

@@ -1,8 +1,7 @@
 """Truncate text from a server, and mark the place of each cut.
 
-Only the host knows the secrets, and part of a secret is no longer recognizable. At a mark the host therefore
-removes text that may be part of a secret (``toolc.runtime.secrets.redaction``). Calls without secrets have no
-mark.
+Only the host knows the secrets, and cannot recognize a part of a secret. At a mark it therefore removes text that may
+be part of a secret (``toolc.runtime.secrets.redaction``). Calls without secrets have no mark.
 """
 
 from __future__ import annotations

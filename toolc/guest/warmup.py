@@ -13,10 +13,10 @@ from toolc.guest import frames
 from toolc.guest.frames import CLOSE, DATA, END, FIRST_CONNECTION, LENGTH, OPENED, FrameReader, encode_control
 from toolc.guest.job import Job
 
-TIMES = 3
+REPEATS = 3
 
 RESPONSE = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
-ANSWER = b"{}\n" + LENGTH.pack(len(RESPONSE)) + RESPONSE + LENGTH.pack(0) + b"{}"
+MESSAGES = b"{}\n" + LENGTH.pack(len(RESPONSE)) + RESPONSE + LENGTH.pack(0) + b"{}"
 """The data that the worker of an HTTP tool reads: see ``toolc.runtime.http.transport``."""
 
 HTTP: dict[str, object] = {
@@ -33,42 +33,43 @@ CALL = {
 """A message as created by ``toolc.runtime.wire.protocol``."""
 
 
-def read_response() -> bytes:
-    """Process a response as the worker of an HTTP tool does, and return its answer."""
+def process_response() -> bytes:
+    """Process a response as the worker of an HTTP tool does, and return its reply."""
+    # lazy: 10 ms; each process imports only what it needs later
     from toolc.guest.http.exchange import Exchange
     from toolc.guest.http.request import Requests
     from toolc.guest.http.response import HttpJob
-    from toolc.guest.http.tool import answered
+    from toolc.guest.http.tool import run_call
 
-    answer = b""
-    for _ in range(TIMES):
+    reply = b""
+    for _ in range(REPEATS):
         ours, theirs = socket.socketpair()
         with theirs:
-            theirs.sendall(ANSWER)
+            theirs.sendall(MESSAGES)
         job = HttpJob(Job(json.dumps(CALL).encode()).http or {})
         requests = Requests(("", 0), ours)
-        answer = answered(job, Exchange(job, requests, 0.0, lambda _: None))
+        reply = run_call(job, Exchange(job, requests, 0.0, lambda _: None))
         requests.close()
-    return answer
+    return reply
 
 
-def pass_on() -> bytes:
+def forward_request() -> bytes:
     """Forward a request as the supervisor does, and return the frames for the host."""
-    from toolc.guest.network.listener import GuestNetwork
+    from toolc.guest.network.listener import GuestNetwork  # lazy: as above
 
     out = bytearray()
-    for _ in range(TIMES):
+    for _ in range(REPEATS):
         out.clear()
         for _, _, message in FrameReader().feed(encode_control(frames.CALL, json.dumps(CALL).encode())):
             Job(bytes(message))
         network = GuestNetwork()
         ours, theirs = socket.socketpair()
         with theirs:
-            network.expect(ours.detach())
-            network.take(OPENED, FIRST_CONNECTION, b"", out)
-            network.take(DATA, FIRST_CONNECTION, ANSWER, out)
-            network.take(END, FIRST_CONNECTION, b"", out)
+            network.adopt(ours.detach())
+            network.receive(OPENED, FIRST_CONNECTION, b"", out)
+            network.receive(DATA, FIRST_CONNECTION, MESSAGES, out)
+            network.receive(END, FIRST_CONNECTION, b"", out)
         network.serve(out, len(out) + 1)
-        network.take(CLOSE, FIRST_CONNECTION, b"{}", out)
+        network.receive(CLOSE, FIRST_CONNECTION, b"{}", out)
         network.close()
     return bytes(out)

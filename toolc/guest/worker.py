@@ -1,6 +1,6 @@
-"""The worker process. It is forked before the call is known, so that starting a call needs no fork.
+"""The worker process: replaces itself with the call's program, or runs the call in this interpreter.
 
-It replaces itself with the program, or runs the function in its own interpreter.
+It is forked before the call is known, so that starting a call needs no fork.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ def fork(pipes: Pipes, wire: tuple[int, ...]) -> int:
         return worker
     status = NOT_STARTED_STATUS
     try:
-        _settle(pipes, wire)
+        _set_up_process(pipes, wire)
         status = _serve(pipes)
     except NotStartedError as error:
-        _note(pipes, "not_started", str(error))
+        _report(pipes, "not_started", str(error))
     except PreparationError as error:
-        _note(pipes, "failed", str(error))
+        _report(pipes, "failed", str(error))
     except Exception as error:  # noqa: BLE001  a forked child must never return into its parent's frames
-        _note(pipes, "failed", "%s: %s" % (type(error).__name__, error))
+        _report(pipes, "failed", "%s: %s" % (type(error).__name__, error))
     finally:
         os._exit(status)
 
 
-def _note(pipes: Pipes, what: str, reason: str) -> None:
-    os.write(pipes.notes[1], json.dumps({what: reason}).encode() + b"\n")
+def _report(pipes: Pipes, what: str, reason: str) -> None:
+    os.write(pipes.control[1], json.dumps({what: reason}).encode() + b"\n")
 
 
-def _settle(pipes: Pipes, wire: tuple[int, ...]) -> None:
+def _set_up_process(pipes: Pipes, wire: tuple[int, ...]) -> None:
     for fd in (*wire, *pipes.supervisor_ends()):
         os.close(fd)
     for target, fd in enumerate((pipes.stdin[0], pipes.stdout[1], pipes.stderr[1])):
@@ -60,21 +60,18 @@ def _settle(pipes: Pipes, wire: tuple[int, ...]) -> None:
     # Exceeding the file size limit then fails the write (EFBIG), which a tool can report.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    _stand_back()
+    _lower_priority()
 
 
-def _stand_back() -> None:
-    """Give the supervisor priority, so that it can still end a call that uses all resources.
-
-    Neither setting needs a privilege, and the tool cannot undo the second one.
-    """
+def _lower_priority() -> None:
+    """Give the supervisor priority, so that it can still end a call that uses all resources."""
     try:
         # If memory runs out, the kernel must kill the tool rather than the supervisor.
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
     except OSError:
-        pass  # some kernels refuse it; the host then reports that the sandbox died, and why
-    # Otherwise a fork bomb under a processor limit would leave the supervisor one time slice in a hundred.
+        pass  # not all kernels allow it; the host then reports why the sandbox has exited
+    # Otherwise a fork bomb under a processor limit would leave the supervisor about 1 % of the time.
     os.nice(NICENESS)
 
 
@@ -85,15 +82,15 @@ def _serve(pipes: Pipes) -> int:
         for fd in pipes.request[:1]:
             os.close(fd)
     if job.session and job.argv is None:
-        from toolc.guest import session  # most calls have a separate sandbox
+        from toolc.guest import session
 
         return session.serve(job, pipes)
     if job.python is not None:
-        from toolc.guest.python_function import run  # imported while idle, or only here
+        from toolc.guest.python_function import run
 
         return run(job, job.python, pipes)
     if job.http is not None:
-        from toolc.guest.http import tool  # as above
+        from toolc.guest.http import tool
 
         return tool.run(job, job.http, pipes)
     assert job.argv is not None
@@ -108,9 +105,9 @@ def _receive(fd: int) -> bytes:
         import toolc.guest.python_function  # noqa: F401  see IDLE_MS
 
         if may_connect():
-            from toolc.guest import warmup  # as above
+            from toolc.guest import warmup
 
-            warmup.read_response()
+            warmup.process_response()
     pieces = []
     while piece := os.read(fd, 1 << 20):
         pieces.append(piece)

@@ -246,7 +246,7 @@ class RunningFunction:
     def _generated(self, generator: GeneratorType[object, None, object], yields: GeneratorOutput) -> object:
         while not self._over:
             try:
-                yields.take(next(generator))
+                yields.add(next(generator))
             except StopIteration as stop:
                 return yields.result() if stop.value is None else stop.value
         generator.close()
@@ -262,21 +262,21 @@ class RunningFunction:
 
 async def _generated_async(generator: AsyncGeneratorType[object, None], yields: GeneratorOutput) -> object:
     async for item in generator:
-        yields.take(item)
+        yields.add(item)
     return yields.result()
 
 
 class _Yields(GeneratorOutput):
     """Also accepts toolc's own content blocks."""
 
-    def take(self, item: object) -> None:
+    def add(self, item: object) -> None:
         match item:
             case Text():
-                super().take(item.text)
+                super().add(item.text)
             case Image() | Audio() | Resource():
-                super().take(shown(item))
+                super().add(shown(item))
             case _:
-                super().take(item)
+                super().add(item)
 
 
 ENGINE: Final = "host process"

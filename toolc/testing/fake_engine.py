@@ -19,8 +19,8 @@ from typing import TypeAlias, cast
 from toolc.guest import frames
 from toolc.guest.frames import Frame, FrameReader, encode
 from toolc.guest.job import Job
-from toolc.guest.launch_args import kernel
-from toolc.guest.session import Call
+from toolc.guest.launch_args import boot_id
+from toolc.guest.session import CallLine
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Capture, Outcome
@@ -205,14 +205,14 @@ class _Guest:
                 self._send(frames.STDERR, outcome.stderr.data())
                 self._send(frames.STDOUT, outcome.stdout.data())
                 continue
-            call = Call(line)
+            call = CallLine(line)
             outcome = self._checked(self._script(_session_plan(job, call, self._profile)))
             if outcome.ending in {"signaled", "out_of_memory"} and job.python is not None:
                 return outcome
             self._respond(call, outcome, is_function=job.python is not None)
         raise _HostGoneError
 
-    def _respond(self, call: Call, outcome: Outcome, *, is_function: bool) -> None:
+    def _respond(self, call: CallLine, outcome: Outcome, *, is_function: bool) -> None:
         reply = outcome.reply.data() if outcome.reply else b""
         mark = b"\0%b\0" % call.mark.encode()
         self._send(frames.STDOUT, outcome.stdout.data() + mark)
@@ -225,7 +225,7 @@ class _Guest:
 
     def _ready(self) -> bytes:
         mount = self._profile.workspace
-        folder = mount and {"kernel": kernel(), "device": mount.device, "inode": mount.inode}
+        folder = mount and {"kernel": boot_id(), "device": mount.device, "inode": mount.inode}
         return json.dumps({"python": "fake", "workspace": folder}).encode()
 
     def _lines(self) -> Iterator[bytes]:
@@ -294,7 +294,7 @@ def _plan(job: Job, profile: Profile) -> Plan:
     return Plan(profile=profile, invocation=invocation, call_id=job.call_id, env=env)
 
 
-def _session_plan(job: Job, call: Call, profile: Profile) -> Plan:
+def _session_plan(job: Job, call: CallLine, profile: Profile) -> Plan:
     """Return the plan of one call in a session of a function or program."""
     job.call_id, job.environment = call.call_id, call.environment or job.environment
     if job.python is not None:

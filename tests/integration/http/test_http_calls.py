@@ -620,7 +620,7 @@ FAULTS = {
     "brotli": (
         reply(b"x", Content_Encoding="br"),
         "serialization",
-        "the response is encoded as 'br', and gzip and deflate can be read",
+        "the response has the unsupported encoding 'br'; use gzip or deflate",
     ),
     "an endless body": (endless, "output_limit", "the response is longer than 16 MiB; ask for less"),
     "endless headers": (endless_headers, "network", "the server's response is not HTTP: it has more than 200 fields"),
@@ -661,7 +661,7 @@ def test_an_image_that_is_none(ask: Ask) -> None:
 
 def test_more_data_than_the_limit(ask: Ask) -> None:
     found = failed(ask(json_reply("x" * 5000), sandbox={"limits": {"output": "1KiB"}}))
-    assert found == ("output_limit", "the result has 5002 bytes, and 1024 are allowed; ask for less of it")
+    assert found == ("output_limit", "the result has 5002 bytes; the maximum is 1024; ask for less")
 
 
 def test_a_template_without_an_end(ask: Ask) -> None:

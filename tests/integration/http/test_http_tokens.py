@@ -117,10 +117,10 @@ def dropping(_: Asked, connection: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("answer", "wanted"),
     [
-        (reply(b"oops", status=500), ("network", "the token server gave no access token (HTTP 500)")),
+        (reply(b"oops", status=500), ("network", "the token server returned no access token (HTTP 500)")),
         (
             json_reply({"error": "invalid_client", "hint": SECRET}, status=401),
-            ("authentication", "the token server gave no access token (HTTP 401): invalid_client"),
+            ("authentication", "the token server returned no access token (HTTP 401): invalid_client"),
         ),
         (
             json_reply({"access_token": "short"}),

@@ -120,7 +120,7 @@ def test_a_failure_that_is_no_error_stays_as_it_is(call: Call) -> None:
 
 def test_what_does_not_fit_is_an_error_without_a_trace_of_toolcs_own_code(call: Call) -> None:
     result = call(shell("echo no"), {"template": "{{ result.a.b }}"})
-    reason = "result.template does not fit what came: 'str object' has no attribute 'a'"
+    reason = "result.template cannot be applied to the data: 'str object' has no attribute 'a'"
     assert (failed(result), result.text) == (("serialization", reason), reason)
     assert "traceback" not in result.details
 

@@ -63,7 +63,7 @@ REFUSED: dict[str, tuple[object, str]] = {
     "bytes": (
         b"\x00\x01",
         (
-            "the function returned 2 bytes that are not a PNG, JPEG, GIF or WebP image, and no WAV, MP3, "
+            "the function returned 2 bytes that are not a PNG, JPEG, GIF or WebP image, nor WAV, MP3, "
             "Ogg or FLAC audio; "
             "decode them to text, or encode them as base64"
         ),
@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[object, str]] = {
     "circle": (loop(), "the result cannot be sent as JSON: the value[0]['again'] contains itself"),
     "content": (
         CTX.result([{"a": 1}]),
-        "content is text, pictures, or a list of these, and here is a dict; pass data as structured=",
+        "content must be text, images or a list of these, got dict; pass data as structured=",
     ),
     "details": (
         CTX.result("x", details={"d": {1}}),

@@ -33,7 +33,7 @@ def test_who_has_sent_all_it_might_may_send_again_once_that_is_consumed(steps: l
         assert credit.spend(sent)
         while sent:
             consumed = min(most, sent)
-            credit.give_back(consumed, window(connections))
+            credit.release(consumed, window(connections))
             sent -= consumed
         assert 0 < credit.left <= WINDOW_BYTES
 
@@ -41,8 +41,8 @@ def test_who_has_sent_all_it_might_may_send_again_once_that_is_consumed(steps: l
 def test_a_window_grows_with_the_first_acknowledgement_and_shrinks_without_taking_anything_back() -> None:
     credit = FlowWindow()
     assert credit.spend(FIRST_WINDOW)
-    assert credit.give_back(FIRST_WINDOW // 2 - 1, WINDOW_BYTES) == 0
-    assert credit.give_back(1, WINDOW_BYTES) == WINDOW_BYTES - FIRST_WINDOW // 2
-    assert credit.give_back(FIRST_WINDOW // 2, FIRST_WINDOW) == 0
+    assert credit.release(FIRST_WINDOW // 2 - 1, WINDOW_BYTES) == 0
+    assert credit.release(1, WINDOW_BYTES) == WINDOW_BYTES - FIRST_WINDOW // 2
+    assert credit.release(FIRST_WINDOW // 2, FIRST_WINDOW) == 0
     assert credit.left == WINDOW_BYTES - FIRST_WINDOW // 2
     assert not credit.spend(credit.left + 1)

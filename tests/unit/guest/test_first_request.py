@@ -18,7 +18,7 @@ from namespace_sandbox import NamespaceSandbox
 from toolc.guest import frames, warmup
 from toolc.guest.bundle import bundle
 from toolc.guest.launch_args import NETWORK_ARGUMENT
-from toolc.guest.warmup import ANSWER
+from toolc.guest.warmup import MESSAGES
 from toolc.model.json_schema import JsonObject
 
 SECONDS = 60.0
@@ -98,7 +98,7 @@ def descriptors(pid: int) -> set[str]:
 
 def respond(host: Host) -> None:
     # The line before the response is the supervisor's own.
-    response = ANSWER.partition(b"\n")[2]
+    response = MESSAGES.partition(b"\n")[2]
     host.say(
         frames.encode(frames.OPENED, FIRST),
         frames.encode(frames.DATA, FIRST, response),

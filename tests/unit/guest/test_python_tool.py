@@ -186,7 +186,7 @@ def test_what_cannot_be_shown_is_an_error_of_the_tool(guest: Guest) -> None:
 @pytest.mark.parametrize("value", ["{'n': 1}", "40", "(True, 'x')", "('40', 'x')", "(1, 2)", "bytes", "None"])
 def test_what_a_generator_may_not_yield_is_an_error_at_once(guest: Guest, value: str) -> None:
     error = raised(guest, f"def run():\n    yield {value}\n    1 / 0")
-    assert error["message"].startswith("a generator yields text, a picture, or a pair (percent, message)")
+    assert error["message"].startswith("a generator must yield text, images or pairs (percent, message)")
 
 
 def test_more_yielded_text_than_every_window_arrives(guest: Guest) -> None:
@@ -212,7 +212,7 @@ def run(ctx):
     ("path", "kind", "words"),
     [
         ("/nosuch", "not_found", "FileNotFoundError: "),
-        ("/usr/bin/env", "serialization", "/usr/bin/env is no picture, no recording, and no text in UTF-8"),
+        ("/usr/bin/env", "serialization", "/usr/bin/env is not an image, a recording or UTF-8 text"),
     ],
 )
 def test_ctx_file_says_what_is_wrong_with_a_file(guest: Guest, path: str, kind: str, words: str) -> None:
@@ -313,7 +313,7 @@ def test_ctx_error_sets_kind_and_words(guest: Guest) -> None:
 
 def test_ctx_error_refuses_a_kind_that_does_not_exist(guest: Guest) -> None:
     error = raised(guest, "def run(ctx): raise ctx.error('rate-limit', 'x')")
-    assert error["message"].startswith("ValueError: 'rate-limit' is no kind of error; use one of: invalid_args, ")
+    assert error["message"].startswith("ValueError: 'rate-limit' is not a kind of error; use one of: invalid_args, ")
 
 
 @pytest.mark.parametrize(("exit_", "words"), [("sys.exit(3)", "3"), ("sys.exit()", ""), ("sys.exit('bye')", "'bye'")])
@@ -357,7 +357,7 @@ def test_a_function_cannot_say_that_it_never_ran(guest: Guest, word: str) -> Non
     code = f"""
 import os
 def run(ctx):
-    os.write(ctx._notes_fd, b'{{"{word}": "forged"}}\\n')
+    os.write(ctx._control_fd, b'{{"{word}": "forged"}}\\n')
     return 'ran'
 """
     assert returned(guest, code)["content"] == [text("ran")]
@@ -377,7 +377,7 @@ def run(ctx):
         b'[' * 60000, b'\\xff', b'1', b'{"percent": 1}', b'{"message": 1}',
         b'{"percent": NaN, "message": "m"}', b'x' * 300_000,
     ):
-        os.write(ctx._notes_fd, junk + b'\\n')
+        os.write(ctx._control_fd, junk + b'\\n')
     ctx.progress(5, 'fine')
     return 'ok'
 """

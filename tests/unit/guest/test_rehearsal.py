@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 from toolc.guest.frames import CLOSE, FIRST_CONNECTION, FrameReader
-from toolc.guest.warmup import pass_on, read_response
+from toolc.guest.warmup import forward_request, process_response
 
 
 def test_the_worker_reads_a_response_to_its_answer() -> None:
-    answer = json.loads(read_response())
+    answer = json.loads(process_response())
     assert (answer["content"], answer["structured"]) == ([{"type": "text", "text": '{"a":1}'}], [{"a": 1}])
     assert answer["details"]["status"] == 200
 
 
 def test_the_supervisor_passes_on_to_the_end() -> None:
-    assert [*FrameReader().feed(pass_on())] == [(CLOSE, FIRST_CONNECTION, b"{}")]
+    assert [*FrameReader().feed(forward_request())] == [(CLOSE, FIRST_CONNECTION, b"{}")]
 
 
-@pytest.mark.parametrize("half", [read_response, pass_on])
+@pytest.mark.parametrize("half", [process_response, forward_request])
 def test_no_descriptor_is_left_open(half: Callable[[], bytes]) -> None:
     half()
     before = {*Path("/proc/self/fd").iterdir()}

@@ -34,7 +34,7 @@ def run(code, ctx):
 """
 
 
-TOO_LONG = "the arguments and environment are longer than a program may be given; use stdin"
+TOO_LONG = "the arguments and environment are too long for a program; use stdin"
 
 
 class Session:

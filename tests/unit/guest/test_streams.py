@@ -44,7 +44,7 @@ def exhaust(outlet: OutputPipe, writer: int) -> int:
 def test_an_outlet_sends_no_more_than_its_window(pipe: tuple[int, int]) -> None:
     outlet = OutputPipe(frames.STDOUT, pipe[0])
     assert exhaust(outlet, pipe[1]) == frames.WINDOW_BYTES
-    outlet.widen(10)
+    outlet.grant(10)
     assert exhaust(outlet, pipe[1]) == 10
 
 
@@ -137,6 +137,6 @@ def test_a_flood_of_progress_is_thinned_out_and_its_last_report_is_sent(
 def test_of_what_a_call_says_of_itself_the_last_note_counts_unless_it_is_too_long(pipe: tuple[int, int]) -> None:
     notes = ControlPipe(pipe[0])
     os.write(pipe[1], b'{"about": {"pages": 1}}\n{"about": {"pages": 2}}\n{"about": 3}\n')
-    os.write(pipe[1], json.dumps({"about": {"url": "x" * streams.MAX_ABOUT}}).encode() + b"\n")
+    os.write(pipe[1], json.dumps({"about": {"url": "x" * streams.MAX_STATE}}).encode() + b"\n")
     assert notes.pump(bytearray())
     assert notes.about == {"pages": 2}

@@ -34,7 +34,7 @@ def test_a_function_that_says_that_it_is_done_is_not_believed(guest: Guest) -> N
         "import inspect, json, os\n"
         "def run():\n"
         "    held = [each.frame.f_locals.get('pipes') for each in inspect.stack()]\n"
-        "    notes = next(each.notes[1] for each in held if each)\n"
+        "    notes = next(each.control[1] for each in held if each)\n"
         "    os.write(notes, json.dumps({'done': {'cpu_ms': -1.0}}).encode() + b'\\n')\n"
         "    os.close(notes)\n"
         "    return 'the answer'\n"

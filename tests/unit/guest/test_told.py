@@ -14,7 +14,7 @@ from toolc.guest import launch_args
 SHOW = """
 import resource
 from toolc.guest import launch_args as told
-told.insist_on_kernel()
+told.require_separate_kernel()
 told.set_limits()
 print([resource.getrlimit(each) for each in (resource.RLIMIT_DATA, resource.RLIMIT_NPROC)])
 """
@@ -55,4 +55,4 @@ def test_a_lower_limit_of_the_sandbox_stays() -> None:
 def test_the_kernel_that_must_not_be_there_ends_it_at_once() -> None:
     done = run(f"not-kernel={os.uname().release}")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == ("its runtime is registered as one with a kernel of its own, and runs on the host's kernel\n")
+    assert done.stderr == ("the runtime must isolate sandboxes by a separate kernel, but uses the host's kernel\n")

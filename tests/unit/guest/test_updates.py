@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from toolc.guest.context import PIECE, Updates
+from toolc.guest.context import MAX_TEXT, Updates
 
 
 def lines(tell: Callable[[Updates], None]) -> list[dict[str, object]]:
@@ -27,10 +27,10 @@ def lines(tell: Callable[[Updates], None]) -> list[dict[str, object]]:
 
 
 def test_a_long_text_is_told_in_pieces_and_whole() -> None:
-    text = "ä\n" * PIECE + "end"
+    text = "ä\n" * MAX_TEXT + "end"
     told = [str(each["text"]) for each in lines(lambda updates: updates.text(text))]
     assert "".join(told) == text
-    assert max(map(len, told)) == PIECE
+    assert max(map(len, told)) == MAX_TEXT
 
 
 def test_blocks_come_with_how_far_the_work_is() -> None:

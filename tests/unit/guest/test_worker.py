@@ -89,7 +89,7 @@ NOT_STARTED = {
     "not executable": (("/tool/plain",), "/tool/plain: Permission denied"),
     "too much": (
         ("/bin/echo", *["x" * 100_000] * 40),
-        "the arguments and environment are longer than a program may be given; use stdin",
+        "the arguments and environment are too long for a program; use stdin",
     ),
     "a NUL": (("/bin/echo", "a\0b"), "/bin/echo: embedded null byte"),
 }

@@ -7,6 +7,6 @@ there. ``response`` decodes bodies, ``errors`` describes responses that are erro
 
 May import: ``toolc.guest``.
 
-Public names: ``Exchange`` (``exchange``); ``Requests`` (``request``); ``HttpJob`` (``response``); ``answered``
+Public names: ``Exchange`` (``exchange``); ``Requests`` (``request``); ``HttpJob`` (``response``); ``run_call``
 (``tool``).
 """

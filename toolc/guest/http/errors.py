@@ -20,9 +20,7 @@ NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 
 
 def is_rate_limited(response: Response) -> bool:
-    """Return whether the response reports too many requests. Some servers, such as GitHub, use status 403 for
-    this.
-    """
+    """Return whether the response reports too many requests. Some servers, such as GitHub, use status 403."""
     if response.status == 429:
         return True
     return response.status == 403 and ("retry-after" in response.headers or 0.0 in _numbers(response, "remaining"))
@@ -30,17 +28,17 @@ def is_rate_limited(response: Response) -> bool:
 
 def retry_after(response: Response) -> float | None:
     """Return the seconds to wait before another request, at least 0; None if the response does not specify it."""
-    seconds = _retry_after(response.headers.get("retry-after", "").strip())
-    return _reset(response) if seconds is None else seconds
+    seconds = _parse_retry_after(response.headers.get("retry-after", "").strip())
+    return _reset_seconds(response) if seconds is None else seconds
 
 
-def _retry_after(header: str) -> float | None:
+def _parse_retry_after(header: str) -> float | None:
     """Parse seconds or a date (RFC 9110, 10.2.3)."""
     if NUMBER.fullmatch(header):
         return float(header)
     if not header:
         return None
-    import email.utils  # slow to import, and few servers send a date
+    import email.utils  # lazy: 20 ms; few servers send a date
 
     try:
         when = email.utils.parsedate_to_datetime(header)
@@ -49,7 +47,7 @@ def _retry_after(header: str) -> float | None:
         return None
 
 
-def _reset(response: Response) -> float | None:
+def _reset_seconds(response: Response) -> float | None:
     """Return the seconds until the exhausted limit resets. With several limits, both lists have the same order."""
     remaining, resets = _numbers(response, "remaining"), _numbers(response, "reset")
     if not remaining and response.status == 429:
@@ -88,33 +86,33 @@ TAG = re.compile(r"<[^<>]*>")
 def error_of(response: Response, rule: dict[str, str | None] | None) -> ToolError:
     """Return the error for a response, by a rule of the spec or by its status."""
     if rule is not None:
-        return ToolError(str(rule["kind"]), rule["message"] or _words(response))
+        return ToolError(str(rule["kind"]), rule["message"] or _message(response))
     status = response.status
     kind = STATUS_KINDS.get(status, "network" if status >= 500 else "execution")
-    return ToolError("rate_limit" if is_rate_limited(response) else kind, _words(response))
+    return ToolError("rate_limit" if is_rate_limited(response) else kind, _message(response))
 
 
-def _words(response: Response) -> str:
+def _message(response: Response) -> str:
     text = text_of(response) if is_text(response) else ""
-    whole = len(text)
+    size = len(text)
     if "html" in response.media_type:
-        text = _words_of_html(text[:MAX_HTML])
-    is_cut = whole > MAX_HTML or len(text) > 8 * MAX_HEAD
+        text = _html_text(text[:MAX_HTML])
+    is_cut = size > MAX_HTML or len(text) > 8 * MAX_HEAD
     text = " ".join(text[: 8 * MAX_HEAD].split())
     is_cut = is_cut or len(text) > MAX_HEAD
-    words = ("HTTP %d %s" % (response.status, truncate.truncate_end(response.reason, 100))).strip()
+    message = ("HTTP %d %s" % (response.status, truncate.truncate_end(response.reason, 100))).strip()
     if text:
-        words += ": " + text[:MAX_HEAD] + (truncate.mark + "..." if is_cut else "")
+        message += ": " + text[:MAX_HEAD] + (truncate.mark + "..." if is_cut else "")
     seconds = retry_after(response) if response.status >= 400 else None
     if seconds is not None:
         count = int(-(-seconds // 1))
-        words += " (try again %s)" % ("in %d second%s" % (count, "s" * (count > 1)) if count else "now")
-    return words
+        message += " (try again %s)" % ("in %d second%s" % (count, "s" * (count > 1)) if count else "now")
+    return message
 
 
-def _words_of_html(page: str) -> str:
+def _html_text(page: str) -> str:
     """Return the text between the tags. Unclosed tags cannot cause repeated scans of the page."""
-    import html  # slow to import, and few calls fail with a page
+    import html  # lazy: 7 ms; few calls fail with a page
 
     kept = []
     start, inside = 0, ""

@@ -6,9 +6,11 @@ import json
 import re
 import time
 from collections.abc import Callable
+from urllib.parse import urljoin
 
 from toolc.guest import truncate
 from toolc.guest.context import ToolError
+from toolc.guest.http.errors import error_of, retry_after
 from toolc.guest.http.request import MAX_BODY, Requests, Response
 from toolc.guest.http.response import HttpJob, needed_json, rule_for
 from toolc.guest.http.shaping import jmespath_search
@@ -21,17 +23,18 @@ MAX_ERROR_BODY = 64 * 1024
 class Exchange:
     """The requests of one call. ``deadline`` is a time of ``time.monotonic``.
 
-    ``tell`` is called with the current state before each request but the first, in case the call ends early.
+    ``on_state`` is called with the state before each request except the first, in case the call ends early. ``url``
+    is the URL of the last request, ``pages`` the number of pages.
     """
 
     def __init__(
-        self, job: HttpJob, requests: Requests, deadline: float, tell: Callable[[dict[str, object]], None]
+        self, job: HttpJob, requests: Requests, deadline: float, on_state: Callable[[dict[str, object]], None]
     ) -> None:
         self._job = job
         self._requests = requests
         self._deadline = deadline
-        self._tell = tell
-        self._url = job.url
+        self._on_state = on_state
+        self.url = job.url
         self._renewed = False
         self._last: Response | None = None
         self._redirects = 0
@@ -39,59 +42,47 @@ class Exchange:
         self.pages = 0
 
     def about(self) -> dict[str, object]:
-        """Return the state of the call for ``details.http``, without the query of the URL, which may contain a
-        key.
-        """
-        told: dict[str, object] = {} if self._last is None else {
+        """Return the state of the call for ``details.http``, without the URL's query, which may contain a key."""
+        state: dict[str, object] = {} if self._last is None else {
             "status": self._last.status, "content_type": self._last.headers.get("content-type", ""),
         }  # fmt: skip
-        told["url"] = self._url.partition("?")[0]
-        told["redirects"] = self._redirects
-        told["retries"] = self._retries
+        state["url"] = self.url.partition("?")[0]
+        state["redirects"] = self._redirects
+        state["retries"] = self._retries
         if self._job.pagination is not None:
-            told["pages"] = self.pages
+            state["pages"] = self.pages
         if self._last is not None and self._last.status >= 400:
-            from toolc.guest.http.errors import retry_after  # few calls fail
-
             seconds = retry_after(self._last)
             if seconds is not None:
-                told["retry_after_ms"] = int(seconds * 1000)
-        return told
+                state["retry_after_ms"] = int(seconds * 1000)
+        return state
 
     def first(self) -> Response:
         """Return the response to the call's request. Raise ``ToolError``, also for an error response."""
         if self._job.needs_token:
             self._renew_token()
-        return self._checked({})
-
-    def next(self, ask: dict[str, object]) -> Response:
-        """Return the response to ``ask`` (see ``toolc.guest.http.request``). Raise ``ToolError`` like ``first``."""
-        return self._checked(ask)
-
-    @property
-    def url(self) -> str:
-        """The URL of the last request."""
-        return self._url
+        return self.send({})
 
     @property
     def status(self) -> int | None:
         """The status of the last response; None if there was no response."""
         return self._last.status if self._last else None
 
-    def _checked(self, ask: dict[str, object]) -> Response:
-        """Return the response to ``ask``, with the retries defined in the spec."""
+    def send(self, request: dict[str, object]) -> Response:
+        """Return the response to ``request`` (see ``toolc.guest.http.request``), after the retries in the spec.
+
+        Raise ``ToolError``, also for an error response.
+        """
         retry = self._job.retry
         attempts = int(str(retry["attempts"])) if retry else 1
         attempt = 1
         while True:
-            response = self._redirected(ask)
+            response = self._send_with_redirects(request)
             if response.status == 401 and self._job.has_token and not self._renewed:
                 self._renew_token()
                 continue
             again = retry is not None and response.status in retry["statuses"]  # type: ignore[operator]
             if again and retry is not None and attempt < attempts:
-                from toolc.guest.http.errors import retry_after  # few calls fail
-
                 wait = max(retry_after(response) or 0.0, int(str(retry["backoff_ms"])) / 1000 * 2 ** (attempt - 1))
                 if time.monotonic() + wait < self._deadline:
                     time.sleep(wait)
@@ -101,42 +92,40 @@ class Exchange:
             rule = rule_for(self._job, response)
             if rule is None and 200 <= response.status < 300:
                 return response
-            from toolc.guest.http.errors import error_of  # few calls fail
-
             raise error_of(response, rule)
 
-    def _redirected(self, ask: dict[str, object]) -> Response:
-        """Return the response to ``ask``, following redirects (RFC 9110, 15.4)."""
-        method = str(ask.get("method", self._job.method))
-        url = str(ask.get("url", self._job.url))
+    def _send_with_redirects(self, request: dict[str, object]) -> Response:
+        """Return the response to ``request``, following redirects (RFC 9110, 15.4)."""
+        method = str(request.get("method", self._job.method))
+        url = str(request.get("url", self._job.url))
         seen = [url]
         while True:
-            self._url = url
+            self.url = url
             if self._requests.count:
-                self._tell(self.about())
+                self._on_state(self.about())
             self._last = None
             try:
-                response = self._requests.send(ask, method)
+                response = self._requests.send(request, method)
             except ToolError as error:
-                if "url" not in ask:
+                if "url" not in request:
                     raise
-                led = "the next page is at" if len(seen) == 1 else "the server redirected to"
-                raise ToolError(error.kind, "%s %s: %s" % (led, _shown(url), error)) from error
+                source = "the next page is at" if len(seen) == 1 else "the server redirected to"
+                raise ToolError(error.kind, "%s %s: %s" % (source, _short_url(url), error)) from error
             self._last = response
             location = _location(response)
             if response.status not in (301, 302, 303, 307, 308) or not location:
                 return response
-            url = joined(url, location).partition("#")[0]
+            url = resolve_url(url, location).partition("#")[0]
             if (response.status == 303 and method != "HEAD") or (response.status in (301, 302) and method == "POST"):
                 method = "GET"
             if len(seen) > MAX_REDIRECTS:
-                loop = " -> ".join(map(_shown, seen[-3:]))
+                loop = " -> ".join(map(_short_url, seen[-3:]))
                 raise ToolError("network", "more than %d redirects, the last of them %s" % (MAX_REDIRECTS, loop))
             seen.append(url)
             self._redirects += 1
             # A page's cursor is in the body, which is dropped if the method changes.
-            keeps = "cursor" in ask and method == self._job.method
-            ask = {"url": url, "method": method} | ({"cursor": ask["cursor"]} if keeps else {})
+            has_cursor = "cursor" in request and method == self._job.method
+            request = {"url": url, "method": method} | ({"cursor": request["cursor"]} if has_cursor else {})
 
     def _renew_token(self) -> None:
         """Have the host get an access token, with the client credentials in the header first, then in the form."""
@@ -147,10 +136,10 @@ class Exchange:
             # Some servers accept only the form, contrary to RFC 6749 (2.3.1).
             response = self._requests.send({"token": True, "in_form": True}, "POST", MAX_ERROR_BODY)
         if response.status >= 300:
-            words = " ".join(response.body.decode("utf-8", "replace").split())[:300]
+            body = " ".join(response.body.decode("utf-8", "replace").split())[:300]
             kind = "network" if response.status >= 500 else "authentication"
-            told = ": %s" % words if words else ""
-            raise ToolError(kind, "the token server gave no access token (HTTP %d)%s" % (response.status, told))
+            quoted = ": %s" % body if body else ""
+            raise ToolError(kind, "the token server returned no access token (HTTP %d)%s" % (response.status, quoted))
 
 
 def _location(response: Response) -> str:
@@ -159,19 +148,15 @@ def _location(response: Response) -> str:
     return location.encode("latin-1", "replace").decode("utf-8", "replace").replace(" ", "%20")
 
 
-def joined(base: str, reference: str) -> str:
-    """Return ``reference`` resolved against ``base``, or unchanged if it is not a URL; the host reports that
-    error.
-    """
-    from urllib.parse import urljoin  # slow to import, and most calls have no redirects
-
+def resolve_url(base: str, reference: str) -> str:
+    """Return ``reference`` resolved against ``base``, or unchanged if it is not a URL, which the host reports."""
     try:
         return urljoin(base, reference)
     except ValueError:
         return reference  # such as ``http://[``
 
 
-def _shown(url: str) -> str:
+def _short_url(url: str) -> str:
     """Return a URL for an error message: shortened, and without its query."""
     return truncate.truncate_end(url.partition("?")[0], 200)
 
@@ -187,9 +172,10 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
     """Return the items of all pages, and whether there are more that were not requested. Raise ``ToolError``."""
     pagination = job.pagination
     assert pagination is not None
-    most, max_pages = pagination["max_items"], int(str(pagination["max_pages"]))
+    max_items = None if pagination["max_items"] is None else int(str(pagination["max_items"]))
+    max_pages = int(str(pagination["max_pages"]))
     found: list[object] = []
-    asked = {"{}"}
+    sent = {"{}"}
     response = exchange.first()
     size = 0
     while True:
@@ -200,17 +186,17 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
         page = None if response.status == 204 else needed_json(response)
         items = _items(page, pagination["items"])
         found += items
-        ask = _following(job, exchange, response, page, items, len(found))
+        request = _next_request(job, exchange, response, page, items, len(found))
         # Stop if the server repeats a page that was already requested.
-        key = json.dumps(ask, sort_keys=True)
-        goes_on = ask is not None and key not in asked
-        if most is not None and len(found) >= int(str(most)):
-            return found[: int(str(most))], goes_on or len(found) > int(str(most))
-        if ask is None or not goes_on or exchange.pages >= max_pages:
-            return found, goes_on
-        asked.add(key)
+        key = json.dumps(request, sort_keys=True)
+        has_next = request is not None and key not in sent
+        if max_items is not None and len(found) >= max_items:
+            return found[:max_items], has_next or len(found) > max_items
+        if request is None or not has_next or exchange.pages >= max_pages:
+            return found, has_next
+        sent.add(key)
         try:
-            response = exchange.next(ask)
+            response = exchange.send(request)
         except ToolError:
             if pagination["style"] in ("offset", "page") and exchange.status == 404:
                 # A missing page number means that the previous page was the last one.
@@ -218,7 +204,7 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
             raise
 
 
-def _following(
+def _next_request(
     job: HttpJob, exchange: Exchange, response: Response, page: object, items: list[object], total: int
 ) -> dict[str, object] | None:
     """Return the request for the next page; None if this was the last page."""
@@ -226,17 +212,17 @@ def _following(
     assert pagination is not None
     style = pagination["style"]
     if style == "link":
-        led = _link(response) if pagination["next"] is None else jmespath_search(str(pagination["next"]), page)
-        if not led:
+        link = _next_link(response) if pagination["next"] is None else jmespath_search(str(pagination["next"]), page)
+        if not link:
             return None
-        if not isinstance(led, str):
-            raise ToolError("serialization", "what leads to the next page is no URL")
-        return {"url": joined(exchange.url, led), "method": job.method}
+        if not isinstance(link, str):
+            raise ToolError("serialization", "the link to the next page is not a URL")
+        return {"url": resolve_url(exchange.url, link), "method": job.method}
     if style == "cursor":
         value = jmespath_search(str(pagination["next"]), page)
         if value is None or value is False or value in ("", [], {}):
             return None
-        if _is_deep(value):
+        if _is_too_deep(value):
             raise ToolError("serialization", "the cursor of the next page is nested deeper than %d levels" % MAX_DEPTH)
         if pagination["parameter"] is None:
             return {"cursor": value}
@@ -245,11 +231,11 @@ def _following(
     else:
         value = int(str(pagination["start"])) + (total if style == "offset" else exchange.pages)
     if value is True or not isinstance(value, (str, int, float)):
-        raise ToolError("serialization", "what leads to the next page is neither a text nor a number")
+        raise ToolError("serialization", "the cursor of the next page is neither a string nor a number")
     return {"query": {str(pagination["parameter"]): value if isinstance(value, str) else json.dumps(value)}}
 
 
-def _is_deep(value: object) -> bool:
+def _is_too_deep(value: object) -> bool:
     """Return whether the value is nested too deeply for the host."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
@@ -262,17 +248,17 @@ def _is_deep(value: object) -> bool:
 
 
 def _items(page: object, expression: object) -> list[object]:
-    found = page if expression is None else jmespath_search(str(expression), page)
-    if found is None:
+    items = page if expression is None else jmespath_search(str(expression), page)
+    if items is None:
         return []
-    if isinstance(found, list):
-        return found
+    if isinstance(items, list):
+        return items
     if expression is None:
-        return [found]
-    raise ToolError("serialization", "%s finds no list in a page" % expression)
+        return [items]
+    raise ToolError("serialization", "%s does not select a list in a page" % expression)
 
 
-def _link(response: Response) -> str:
+def _next_link(response: Response) -> str:
     """Return the target of ``rel="next"`` in the Link header (RFC 8288); empty if there is none."""
     for match in LINK.finditer(response.headers.get("link", "")):
         for relation in RELATION.finditer(match.group(2)):

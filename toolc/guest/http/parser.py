@@ -62,7 +62,7 @@ def read_body(stream: io.BufferedReader, head: Head, method: str) -> Iterator[by
         return iter(lambda: stream.read1(PIECE), b"")
     length = lengths.pop()
     if lengths or not LENGTH.fullmatch(length):
-        raise ResponseError("the server's response is not HTTP: it says two lengths, or none that is a number")
+        raise ResponseError("the server's response is not HTTP: its Content-Length is invalid")
     return _exactly(stream, int(length))
 
 

@@ -56,25 +56,25 @@ class Response:
 class Requests:
     """The connection to the host's broker. Each request uses a new connection to ``address``.
 
-    ``begun`` is the connection of the first request, which the host has already opened. A connection is closed
+    ``first`` is the connection of the first request if the host has already opened it. A connection is closed
     when the next one is opened; closing the last one is not necessary.
     """
 
-    def __init__(self, address: tuple[str, int], begun: socket.socket | None = None) -> None:
+    def __init__(self, address: tuple[str, int], first: socket.socket | None = None) -> None:
         self._address = address
-        self._begun = begun
+        self._first = first
         self._last: socket.socket | None = None
         self.count = 0
 
-    def send(self, ask: dict[str, object], method: str, limit: int = MAX_BODY) -> Response:
+    def send(self, request: dict[str, object], method: str, limit: int = MAX_BODY) -> Response:
         """Have the host send a request. Raise ``ToolError`` (network, denied, serialization)."""
         self.count += 1
         self.close()
-        self._last = self._asked(ask)
+        self._last = self._connect(request)
         with self._last.makefile("rb") as raw:
-            _check(raw.readline(PIECE))
+            _check_status(raw.readline(PIECE))
             try:
-                return _read(io.BufferedReader(_Pieces(raw), PIECE), method, limit)
+                return _read(io.BufferedReader(_ServerBytes(raw), PIECE), method, limit)
             except ResponseError as error:
                 raise _broken(str(error)) from error
             except OSError as error:
@@ -85,15 +85,15 @@ class Requests:
         if self._last is not None:
             self._last.close()
 
-    def _asked(self, ask: dict[str, object]) -> socket.socket:
-        """Return a connection on which the request was sent to the host."""
-        if self._begun is not None:
-            connection, self._begun = self._begun, None
+    def _connect(self, request: dict[str, object]) -> socket.socket:
+        """Send the request to the host and return the connection."""
+        if self._first is not None:
+            connection, self._first = self._first, None
             return connection
         # Not ``create_connection``, which loads Unicode tables for a lookup even if the name is an address.
         connection = socket.socket()
         connection.connect(self._address)
-        message = json.dumps(ask).encode()
+        message = json.dumps(request).encode()
         connection.sendall(struct.pack(">I", len(message)) + message)
         return connection
 
@@ -102,13 +102,13 @@ def _broken(message: str) -> ToolError:
     return ToolError("network", message)
 
 
-def _check(message: bytes) -> None:
+def _check_status(message: bytes) -> None:
     answer = json.loads(message) if message else {"reason": "the connection broke"}
     if "reason" in answer:
         raise ToolError(str(answer.get("kind", "network")), str(answer["reason"]))
 
 
-class _Pieces(io.RawIOBase):
+class _ServerBytes(io.RawIOBase):
     """The bytes from the server, joined from the host's pieces (``toolc.runtime.http.transport``)."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
@@ -127,13 +127,13 @@ class _Pieces(io.RawIOBase):
             (self._left,) = struct.unpack(">I", head) if len(head) == 4 else (0,)
             if not self._left:
                 self._ended = True
-                _check(self._stream.read(PIECE))
+                _check_status(self._stream.read(PIECE))
         if not self._left:
             return 0
         size = self._stream.readinto(memoryview(buffer)[: min(len(buffer), self._left)])
         if not size:
             # This is not the end of the server's data: the host would have reported that.
-            _check(b"")
+            _check_status(b"")
         self._left -= size
         return size
 
@@ -180,15 +180,15 @@ def _decoded(pieces: Iterator[bytes], encodings: list[str]) -> Iterator[bytes]:
         elif encoding == "deflate":
             pieces = _deflated(pieces)
         elif encoding != "identity":
-            pieces = _unreadable(pieces, encoding)
+            pieces = _unsupported(pieces, encoding)
     return pieces
 
 
-def _unreadable(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+def _unsupported(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """Yield nothing if there is no data, otherwise raise ``ToolError``."""
     for _ in pieces:
-        shown = truncate_end(encoding, 40)
-        raise ToolError("serialization", "the response is encoded as %r, and gzip and deflate can be read" % shown)
+        name = truncate_end(encoding, 40)
+        raise ToolError("serialization", "the response has the unsupported encoding %r; use gzip or deflate" % name)
     yield b""
 
 
@@ -222,6 +222,6 @@ def _inflated(pieces: Iterator[bytes], bits: int) -> Iterator[bytes]:
                 yield unpack.decompress(rest, PIECE)
                 rest = unpack.unconsumed_tail or unpack.unused_data.lstrip(b"\0")
     except zlib.error as error:
-        raise ToolError("serialization", "the response says that it is compressed, and is not: %s" % error) from error
+        raise ToolError("serialization", "the response cannot be decompressed: %s" % error) from error
     if seen and not unpack.eof:
         raise _broken("the compressed response ends too early")

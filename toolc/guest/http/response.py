@@ -76,8 +76,8 @@ def needed_json(response: Response) -> object:
     try:
         return parse_json(response)
     except ValueError as error:
-        head = " ".join(truncate.truncate_end(text_of(response), 200).split()) if is_text(response) else ""
-        begins = "; it begins: %s" % head if head else ""
+        start = " ".join(truncate.truncate_end(text_of(response), 200).split()) if is_text(response) else ""
+        begins = "; it begins: %s" % start if start else ""
         raise ToolError("serialization", "the response is not JSON: %s%s" % (error, begins)) from error
 
 
@@ -117,21 +117,21 @@ def _refuse(name: str) -> object:
 
 def rule_for(job: HttpJob, response: Response) -> dict[str, str | None] | None:
     """Return the first rule of the spec that makes the response an error. Raise ``ToolError``."""
-    return next((rule for rule in job.errors if _fits(rule, response)), None)
+    return next((rule for rule in job.errors if _matches(rule, response)), None)
 
 
-def _fits(rule: dict[str, str | None], response: Response) -> bool:
+def _matches(rule: dict[str, str | None], response: Response) -> bool:
     status, when = rule["status"], rule["when"]
     if status is not None and not re.fullmatch(status.replace("x", "[0-9]"), str(response.status)):
         return False
     if when is None:
         return True
-    found = data(response)
-    if found is NOTHING:
+    body = data(response)
+    if body is NOTHING:
         return False
-    held = jmespath_search(when, found)
+    value = jmespath_search(when, body)
     # As JMESPath defines it: 0 is true.
-    return not (held is None or held is False or held in ("", [], {})) or (held == 0 and held is not False)
+    return not (value is None or value is False or value in ("", [], {})) or (value == 0 and value is not False)
 
 
 def text_of(response: Response) -> str:
@@ -199,28 +199,28 @@ QUOTED = re.compile(r";\s*filename\s*=\s*\"((?:[^\"\\]|\\.)*)\"", re.IGNORECASE)
 PLAIN = re.compile(r";\s*filename\s*=\s*([^\";\s]+)", re.IGNORECASE)
 
 
-def file_of(response: Response, url: str, own: str) -> Resource:
+def file_of(response: Response, url: str, call_url: str) -> Resource:
     """Return the body as a file, named by Content-Disposition (RFC 6266) or by the end of ``url``.
 
-    ``own`` is the URL of the call's own request, which contains no secret. Other URLs come from a server.
+    ``call_url`` is the URL of the call's own request, which contains no secret. Other URLs come from a server.
     """
     path = url.partition("?")[0].partition("://")[2].partition("/")[2]
-    path = path.rpartition("/")[2] if url == own.partition("?")[0] else path
-    name = _name(_said(response.headers.get("content-disposition", ""))) or _name(unquote(path)) or "response"
+    path = path.rpartition("/")[2] if url == call_url.partition("?")[0] else path
+    name = _name(_declared_name(response.headers.get("content-disposition", ""))) or _name(unquote(path)) or "response"
     kind = response.media_type
     return Resource(response.body, kind if TYPE.fullmatch(kind) else "application/octet-stream", name)
 
 
-def _said(header: str) -> str:
+def _declared_name(header: str) -> str:
     if match := ENCODED.search(header):
         return unquote(match.group(1))
     if match := QUOTED.search(header):
-        return _as_meant(re.sub(r"\\(.)", r"\1", match.group(1)))
+        return _decode_header(re.sub(r"\\(.)", r"\1", match.group(1)))
     match = PLAIN.search(header)
-    return _as_meant(match.group(1)) if match else ""
+    return _decode_header(match.group(1)) if match else ""
 
 
-def _as_meant(text: str) -> str:
+def _decode_header(text: str) -> str:
     """Decode the text of a header as UTF-8, as servers expect."""
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
 
 from toolc.guest.context import Result, ToolError
 from toolc.guest.job import TOOL_DIRECTORY
@@ -17,34 +16,44 @@ LIBRARIES = os.path.join(TOOL_DIRECTORY, "lib")
 
 def jmespath_search(expression: str, value: object) -> object:
     """Return the result of a JMESPath expression. Raise ``ToolError`` if the expression does not fit the value."""
-    _find()
-    import jmespath
+    _add_libraries()
+    import jmespath  # lazy: importable only after the line above
     from jmespath.exceptions import JMESPathError
 
     try:
         return jmespath.search(expression, value)
     except (JMESPathError, RecursionError, TypeError, ValueError) as error:
-        words = truncate_end(" ".join(str(error).split()), 200)
-        raise ToolError("serialization", "%s does not fit what came: %s" % (expression[:100], words)) from error
+        reason = truncate_end(" ".join(str(error).split()), 200)
+        raise ToolError("serialization", "%s cannot be applied to the data: %s" % (expression[:100], reason)) from error
 
 
-def render(template: str, variables: dict[str, object]) -> Iterator[str]:
-    """Yield the pieces of a rendered template. Variables are never parsed as templates. Raise ``ToolError``."""
-    _find()
+def render_template(template: str, result: object, text: str, arguments: dict[str, object], limit: int) -> str:
+    """Return the rendered template. Its variables are never parsed as templates.
+
+    Raise ``ToolError`` if the template cannot be applied, or if the text is longer than ``limit`` bytes.
+    """
+    _add_libraries()
+    # lazy: importable only after the line above
     from jinja2 import TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(autoescape=False)
+    pieces = []
+    size = 0
     try:
-        yield from environment.from_string(template).generate(variables)
+        for piece in environment.from_string(template).generate({"result": result, "text": text, "args": arguments}):
+            size += len(piece.encode("utf-8", "replace"))
+            check_size(size, limit)
+            pieces.append(piece)
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        words = truncate_end(" ".join(str(error).split()), 300)
-        raise ToolError("serialization", "result.template does not fit what came: %s" % words) from error
+        reason = truncate_end(" ".join(str(error).split()), 300)
+        raise ToolError("serialization", "result.template cannot be applied to the data: %s" % reason) from error
+    return "".join(pieces)
 
 
-def _find() -> None:
+def _add_libraries() -> None:
     if LIBRARIES not in sys.path:
-        # Use these before packages of the same name in the image: the spec was checked with these.
+        # First, as the spec was checked with these versions rather than with those of the image.
         sys.path.insert(0, LIBRARIES)
         sys.dont_write_bytecode = True
 
@@ -66,45 +75,29 @@ def shape(
     Runs in a separate sandbox after the tool's. Raise ``ToolError`` (serialization, output_limit).
     """
     if select is not None:
-        found = [jmespath_search(select, (data or [_parsed(text)])[0])]
-        text = dumped(found[0])
+        data = [jmespath_search(select, (data or [_parse(text)])[0])]
+        text = to_json(data[0])
         check_size(len(text.encode("utf-8", "replace")), limit)
-    else:
-        found = data or []
     if template is not None:
-        text = rendered(template, found[0] if found else text, text, arguments, limit)
-    return Result(text, found or None, {})
-
-
-def rendered(template: str, result: object, text: str, arguments: dict[str, object], limit: int) -> str:
-    """Return the rendered template. Raise ``ToolError``, also if it is longer than ``limit`` bytes."""
-    pieces = []
-    size = 0
-    for piece in render(template, {"result": result, "text": text, "args": arguments}):
-        size += len(piece.encode("utf-8", "replace"))
-        check_size(size, limit)
-        pieces.append(piece)
-    return "".join(pieces)
+        text = render_template(template, data[0] if data else text, text, arguments, limit)
+    return Result(text, data or None, {})
 
 
 def check_size(size: int, limit: int) -> None:
     """Raise ``ToolError`` if a result of ``size`` bytes is longer than ``limit``."""
     if size > limit:
-        raise ToolError(
-            "output_limit", "the result has %d bytes, and %d are allowed; ask for less of it" % (size, limit)
-        )
+        raise ToolError("output_limit", "the result has %d bytes; the maximum is %d; ask for less" % (size, limit))
 
 
-def dumped(value: object) -> str:
-    """Return JSON in the format that is shown to a model."""
+def to_json(value: object) -> str:
+    """Return a value as compact JSON for a model."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _parsed(text: str) -> object:
+def _parse(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        head = " ".join(text[:FIRST_CHARACTERS].split())
-        raise ToolError(
-            "serialization", "the output is not JSON, as result.select wants: %s; it begins: %s" % (error, head)
-        ) from error
+        start = " ".join(text[:FIRST_CHARACTERS].split())
+        message = "the output is not JSON, which result.select requires: %s; it begins: %s" % (error, start)
+        raise ToolError("serialization", message) from error

@@ -11,20 +11,21 @@ from resource import RUSAGE_SELF
 
 from toolc.guest import answer, truncate
 from toolc.guest.context import Result, ToolError
-from toolc.guest.http.exchange import Exchange
+from toolc.guest.http.exchange import Exchange, all_pages
 from toolc.guest.http.request import Requests, Response
 from toolc.guest.http.response import (
     NOTHING,
     HttpJob,
     check_length,
     data,
+    file_of,
     image_block,
     is_json,
     is_text,
     needed_json,
     text_of,
 )
-from toolc.guest.http.shaping import check_size, dumped, jmespath_search, rendered
+from toolc.guest.http.shaping import check_size, jmespath_search, render_template, to_json
 from toolc.guest.job import Job
 from toolc.guest.processes import Pipes, cpu_ms, peak_memory_bytes, write_all
 
@@ -36,31 +37,33 @@ def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
     begun = socket.socket(fileno=pipes.request[0]) if job.is_begun else None
     requests = Requests((message["address"][0], message["address"][1]), begun)
 
-    def tell(about: dict[str, object]) -> None:
-        os.write(pipes.notes[1], json.dumps({"about": about}).encode() + b"\n")
+    def on_state(about: dict[str, object]) -> None:
+        os.write(pipes.control[1], json.dumps({"about": about}).encode() + b"\n")
 
-    exchange = Exchange(http, requests, time.monotonic() + job.timeout_ms / 1000, tell)
-    reply = answered(http, exchange)
+    exchange = Exchange(http, requests, time.monotonic() + job.timeout_ms / 1000, on_state)
+    reply = run_call(http, exchange)
     # Send the length of the reply first, so that the supervisor sends EXIT together with the reply.
-    write_all(pipes.notes[1], _leave(len(reply)))
+    usage = {"cpu_ms": cpu_ms(RUSAGE_SELF), "peak_memory_bytes": peak_memory_bytes(RUSAGE_SELF)}
+    done = {"done": {"reply_bytes": len(reply), **usage}}
+    write_all(pipes.control[1], json.dumps(done).encode() + b"\n")
     write_all(pipes.reply[1], reply)
-    _stay(pipes.notes[1])
+    _wait_for_end(pipes.control[1])
     return 0
 
 
-def answered(http: HttpJob, exchange: Exchange) -> bytes:
+def run_call(http: HttpJob, exchange: Exchange) -> bytes:
     """Send the requests and return the call's answer, in the format of ``toolc.guest.answer``."""
     try:
         return answer.success(_result(http, exchange))
     except ToolError as error:
         return _failed(error.kind, str(error), exchange.about())
     except MemoryError:
-        return _failed("out_of_memory", "the response does not fit into the tool's memory; ask for less", {})
+        return _failed("out_of_memory", "the response exceeds the tool's memory; ask for less", {})
     except RecursionError:
         return _failed("serialization", "the response is nested too deeply", exchange.about())
 
 
-def _stay(fd: int) -> None:
+def _wait_for_end(fd: int) -> None:
     """Wait until ``fd`` has no reader, which is when the sandbox ends.
 
     Releasing this process's memory earlier would take processor time from forwarding the reply.
@@ -70,12 +73,6 @@ def _stay(fd: int) -> None:
     poll.poll()
 
 
-def _leave(size: int) -> bytes:
-    """Return the note that the reply of ``size`` bytes is complete."""
-    done = {"reply_bytes": size, "cpu_ms": cpu_ms(RUSAGE_SELF), "peak_memory_bytes": peak_memory_bytes(RUSAGE_SELF)}
-    return json.dumps({"done": done}).encode() + b"\n"
-
-
 def _failed(kind: str, message: str, about: dict[str, object]) -> bytes:
     error = {"kind": kind, "message": message, "file": None, "line": None, "traceback": ""}
     return json.dumps({"error": error, "details": about}).encode("ascii")
@@ -83,8 +80,6 @@ def _failed(kind: str, message: str, about: dict[str, object]) -> bytes:
 
 def _result(job: HttpJob, exchange: Exchange) -> Result:
     if job.pagination is not None:
-        from toolc.guest.http.exchange import all_pages  # few tools use pagination
-
         found, has_more = all_pages(job, exchange)
         return _of_data(job, found, None, {**exchange.about(), "truncated": has_more})
     response = exchange.first()
@@ -128,17 +123,15 @@ def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Resu
     if not is_text(response):
         check_length(response)
         check_size(len(response.body), job.limit)
-        from toolc.guest.http.response import file_of  # few calls return a file
-
         return Result(file_of(response, str(about["url"]), job.url), None, about)
     check_length(response)
     text = text_of(response)
     if job.template is not None:
         return Result(_rendered(job, text, text), None, about)
-    shown = truncate.truncate_middle(text, job.limit)
-    if shown is not text:
+    truncated = truncate.truncate_middle(text, job.limit)
+    if truncated is not text:
         about["truncated"] = True
-    return Result(shown, None, about)
+    return Result(truncated, None, about)
 
 
 def _of_data(job: HttpJob, found: object, text: str | None, about: dict[str, object]) -> Result:
@@ -146,11 +139,10 @@ def _of_data(job: HttpJob, found: object, text: str | None, about: dict[str, obj
         found = jmespath_search(job.select, found)
         text = None
     if text is None or job.template is None:
-        text = dumped(found)
+        text = to_json(found)
     check_size(len(text.encode("utf-8", "replace")), job.limit)
-    shown = text if job.template is None else _rendered(job, found, text)
-    return Result(shown, [found], about)
+    return Result(text if job.template is None else _rendered(job, found, text), [found], about)
 
 
 def _rendered(job: HttpJob, result: object, text: str) -> str:
-    return rendered(job.template or "", result, text, job.arguments, job.limit)
+    return render_template(job.template or "", result, text, job.arguments, job.limit)

@@ -9,27 +9,26 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Union
 
+from toolc.guest import frames
 from toolc.guest.flow_control import FlowWindow
 from toolc.guest.frames import (
     CLOSE,
     DATA,
     END,
     FIRST_WINDOW,
-    HEADER,
     MAX_DATA,
     MAX_PAYLOAD,
-    OPENED,
     WINDOW,
     FrameError,
     Payload,
     encode,
 )
-from toolc.guest.network.proxy import GreetingError, ProxyHandshake, RequestGreeting
+from toolc.guest.network.proxy import HandshakeError, ProxyHandshake, RequestHandshake
 
-Greeting = Union[ProxyHandshake, RequestGreeting]
+Handshake = Union[ProxyHandshake, RequestHandshake]
 
-TURNS = 4
-"""How many reads one program may have before other connections are served."""
+MAX_READS = 4
+"""The maximum number of reads for one program before other connections are served."""
 
 RESET = struct.pack("ii", 1, 0)
 """For SO_LINGER: closing the socket then sends a reset."""
@@ -38,47 +37,47 @@ RESET = struct.pack("ii", 1, 0)
 class GuestConnection:
     """The connection of one program. ``sock`` is None after the program's side has closed.
 
-    With a ``greeting`` the program first sends the address to connect to. After the request to the host
-    ``is_open`` is true and ``stream`` is the connection's stream number, taken from ``numbers``. ``room`` is the
+    With a ``handshake`` the program first sends the address to connect to. After the request to the host
+    ``is_open`` is true and ``stream`` is the connection's stream number, taken from ``numbers``. ``buffer`` is the
     read buffer of ``MAX_DATA`` bytes that all connections share.
     """
 
     def __init__(
-        self, numbers: Iterator[int], sock: socket.socket, greeting: Greeting | None, room: memoryview
+        self, numbers: Iterator[int], sock: socket.socket, handshake: Handshake | None, buffer: memoryview
     ) -> None:
         self._numbers = numbers
-        self._room = room
+        self._buffer = buffer
         self.stream = 0
         self.sock: socket.socket | None = sock
         self.fd = sock.fileno()
         self.is_open = False
         self.close_sent = False
         self._close_received = False
-        self._greeting = greeting
+        self._handshake = handshake
         self._refused = False
-        self._answered = False
-        self._answer = b""
-        self._answer_left = 0
-        self._credit = FlowWindow()
-        self._host_takes = FIRST_WINDOW
+        self._has_responded = False
+        self._response = b""
+        self._response_left = 0
+        self._flow = FlowWindow()
+        self._host_window = FIRST_WINDOW
         self._to_program = bytearray()
         self._first = b""
         self._program_ended = self._host_ended = self._finished = False
 
     @property
-    def is_gone(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether both sides are closed."""
         return self.sock is None and (not self.is_open or (self.close_sent and self._close_received))
 
     @property
-    def is_heard(self) -> bool:
+    def is_forwarded(self) -> bool:
         """Whether all data from the program was forwarded."""
         return self.sock is None or (self._program_ended and not self._first)
 
     @property
     def wants_read(self) -> bool:
         """Whether to read from the program."""
-        return not self._program_ended and (self._host_takes > 0 or not self.is_open or self._refused)
+        return not self._program_ended and (self._host_window > 0 or not self.is_open or self._refused)
 
     @property
     def wants_write(self) -> bool:
@@ -93,45 +92,45 @@ class GuestConnection:
         out += encode(kind, self.stream, json.dumps(message).encode())
         self._send_first(out)
 
-    def expect(self, answer: bytes) -> None:
-        """Register a connection opened by the host without a request; send ``answer`` to the program first."""
+    def adopt(self, response: bytes) -> None:
+        """Register a connection opened by the host without a request; send ``response`` to the program first."""
         self.is_open = True
         self.stream = next(self._numbers)
-        self._answer = answer
+        self._response = response
 
-    def take(self, kind: int, payload: Payload, out: bytearray, wanted: int) -> None:
+    def receive(self, kind: int, payload: Payload, out: bytearray, target: int) -> None:
         """Process a frame from the host. Raise ``FrameError``."""
         if kind == CLOSE:
             self._close_received = True
-            self._end(json.loads(bytes(payload)), out)
+            self._handle_close(json.loads(bytes(payload)), out)
         elif kind == WINDOW:
-            self._host_takes += int(payload)
+            self._host_window += int(payload)
             self._send_first(out)
-            self._settle(out)
+            self._close_ended(out)
         elif kind == DATA:
-            if not self._credit.spend(len(payload)):
+            if not self._flow.spend(len(payload)):
                 raise FrameError("data of connection %d beyond its window" % self.stream)
             if not self.close_sent and self.sock is not None:
-                self._give(payload, out, wanted)
+                self._deliver(payload, out, target)
         elif kind == END:
             self._host_ended = True
-            self.write(out, wanted)
-        elif kind == OPENED:
-            self._answered = True
-            self._to_program += self._answer
-            self._answer_left = len(self._answer)
-            self.write(out, wanted)
+            self.write(out, target)
+        elif kind == frames.OPENED:
+            self._has_responded = True
+            self._to_program += self._response
+            self._response_left = len(self._response)
+            self.write(out, target)
         else:
             raise FrameError("frame of type %d on connection %d" % (kind, self.stream))
 
     def read(self, out: bytearray) -> None:
         """Forward data from the program."""
-        for _ in range(TURNS):
+        for _ in range(MAX_READS):
             if self.sock is None or not self.wants_read:
                 return
             try:
-                heard = not self.is_open or self._refused
-                size = self.sock.recv_into(self._room, MAX_PAYLOAD if heard else min(MAX_DATA, self._host_takes))
+                no_window = not self.is_open or self._refused
+                size = self.sock.recv_into(self._buffer, MAX_PAYLOAD if no_window else min(MAX_DATA, self._host_window))
             except BlockingIOError:
                 return
             except OSError:
@@ -140,30 +139,30 @@ class GuestConnection:
             if not size:
                 self._program_ended = True
                 if self.is_open and not self._first:
-                    self._say(END, b"", out)
-                self._settle(out)
+                    self._send_frame(END, b"", out)
+                self._close_ended(out)
             elif self._refused:
                 continue
             elif not self.is_open:
-                self.greet(bytes(self._room[:size]), out)
+                self._read_handshake(bytes(self._buffer[:size]), out)
             else:
-                self._host_takes -= size
-                out += HEADER.pack(size, DATA, self.stream)
-                out += self._room[:size]
+                self._host_window -= size
+                out += frames.HEADER.pack(size, DATA, self.stream)
+                out += self._buffer[:size]
 
-    def write(self, out: bytearray, wanted: int) -> None:
+    def write(self, out: bytearray, target: int) -> None:
         """Send buffered data to the program, as much as it accepts now."""
         if self._to_program:
-            del self._to_program[: self._send(self._to_program, out, wanted)]
-        self._settle(out)
+            del self._to_program[: self._send(self._to_program, out, target)]
+        self._close_ended(out)
 
-    def _give(self, payload: Payload, out: bytearray, wanted: int) -> None:
+    def _deliver(self, payload: Payload, out: bytearray, target: int) -> None:
         """Send data to the program directly, and buffer only the rest."""
-        sent = 0 if self._to_program else self._send(payload, out, wanted)
+        sent = 0 if self._to_program else self._send(payload, out, target)
         if sent < len(payload) and self.sock is not None:
             self._to_program += payload[sent:]
 
-    def _send(self, data: Union[Payload, bytearray], out: bytearray, wanted: int) -> int:
+    def _send(self, data: Union[Payload, bytearray], out: bytearray, target: int) -> int:
         if self.sock is None:
             return 0
         try:
@@ -173,58 +172,56 @@ class GuestConnection:
         except OSError:
             self._abort(out)
             return 0
-        # The answer is generated here, so it does not count against the host's window.
-        own = min(sent, self._answer_left)
-        self._answer_left -= own
-        granted = self._credit.give_back(sent - own, wanted)
+        # The response is generated here, so it does not count against the host's window.
+        generated = min(sent, self._response_left)
+        self._response_left -= generated
+        granted = self._flow.release(sent - generated, target)
         if granted and not self._host_ended:
-            self._say(WINDOW, b"%d" % granted, out)
+            self._send_frame(WINDOW, b"%d" % granted, out)
         return sent
 
-    def greet(self, data: bytes, out: bytearray) -> None:
+    def _read_handshake(self, data: bytes, out: bytearray) -> None:
         """Process the program's request for a connection."""
-        assert self._greeting is not None
+        assert self._handshake is not None
         try:
-            greeted = self._greeting.feed(data)
-        except GreetingError as error:
+            request = self._handshake.feed(data)
+        except HandshakeError as error:
             self._refuse("bad", str(error), out)
             return
-        if greeted is not None:
-            self._answer = greeted.answer
-            self.open(greeted.kind, greeted.message, greeted.first, out)
+        if request is not None:
+            self._response = request.response
+            self.open(request.kind, request.message, request.first, out)
 
     def _send_first(self, out: bytearray) -> None:
-        while self._first and self._host_takes:
-            piece = self._first[: min(MAX_PAYLOAD, self._host_takes)]
+        while self._first and self._host_window:
+            piece = self._first[: min(MAX_PAYLOAD, self._host_window)]
             self._first = self._first[len(piece) :]
-            self._host_takes -= len(piece)
-            self._say(DATA, piece, out)
+            self._host_window -= len(piece)
+            self._send_frame(DATA, piece, out)
             if self._program_ended and not self._first:
-                self._say(END, b"", out)
+                self._send_frame(END, b"", out)
 
-    def _end(self, message: dict[str, str], out: bytearray) -> None:
+    def _handle_close(self, message: dict[str, str], out: bytearray) -> None:
         """Process the host's CLOSE."""
         if self.sock is None:
-            self._say_close(out)
+            self._send_close(out)
         elif "reason" not in message:
             self._host_ended = True
-            self._settle(out)
-        elif self._greeting is not None and not self._answered:
-            self._say_close(out)
+            self._close_ended(out)
+        elif self._handshake is not None and not self._has_responded:
+            self._send_close(out)
             self._refuse(message.get("kind", ""), message["reason"], out)
         else:
             self._abort(out)
 
     def _refuse(self, kind: str, reason: str, out: bytearray) -> None:
-        """Send a refusal to a proxy client and read the rest of its data; closing earlier could discard the
-        refusal.
-        """
-        assert self._greeting is not None
+        """Send an error to a proxy client, and read the rest of its data; closing now could discard the error."""
+        assert self._handshake is not None
         self._refused = self._host_ended = True
-        self._to_program += self._greeting.refusal(kind, reason)
+        self._to_program += self._handshake.error_response(kind, reason)
         self.write(out, FIRST_WINDOW)
 
-    def _settle(self, out: bytearray) -> None:
+    def _close_ended(self, out: bytearray) -> None:
         """Shut down the directions that have ended, after all data for the program was sent."""
         if self.sock is None or self._to_program:
             return
@@ -234,13 +231,13 @@ class GuestConnection:
                 self.sock.shutdown(socket.SHUT_WR)
         if self._program_ended and (self._finished or not self.is_open) and not self._first:
             self._shut()
-            self._say_close(out)
+            self._send_close(out)
 
     def _abort(self, out: bytearray) -> None:
         if self.sock is not None:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self._shut()
-        self._say_close(out)
+        self._send_close(out)
 
     def _shut(self) -> None:
         if self.sock is not None:
@@ -248,11 +245,11 @@ class GuestConnection:
             self.sock = None
         self._to_program.clear()
 
-    def _say_close(self, out: bytearray) -> None:
+    def _send_close(self, out: bytearray) -> None:
         if self.is_open and not self.close_sent:
             self.close_sent = True
             out += encode(CLOSE, self.stream, b"{}")
 
-    def _say(self, kind: int, payload: bytes, out: bytearray) -> None:
+    def _send_frame(self, kind: int, payload: bytes, out: bytearray) -> None:
         if not self.close_sent:
             out += encode(kind, self.stream, payload)

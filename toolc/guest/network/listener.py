@@ -18,7 +18,7 @@ from contextlib import suppress
 from toolc.guest.flow_control import window
 from toolc.guest.frames import FIRST_CONNECTION, MAX_CONNECTIONS, MAX_DATA, OPEN, FrameError, Payload
 from toolc.guest.network.connection import GuestConnection
-from toolc.guest.network.proxy import CONNECTED, ProxyHandshake, RequestGreeting
+from toolc.guest.network.proxy import CONNECTED, ProxyHandshake, RequestHandshake
 
 BACKLOG = 1024
 
@@ -31,9 +31,7 @@ class NetworkError(Exception):
 
 
 class GuestNetwork:
-    """All listeners and connections. Poll ``fileno`` and call ``serve``; frames for the host are appended to
-    ``out``.
-    """
+    """All listeners and connections. Poll ``fileno`` and call ``serve``, which appends frames to ``out``."""
 
     def __init__(self) -> None:
         self._poll = select.epoll()
@@ -41,7 +39,7 @@ class GuestNetwork:
         self._connections: dict[int, GuestConnection] = {}
         self._by_fd: dict[int, GuestConnection] = {}
         self._masks: dict[int, int] = {}
-        self._room = memoryview(bytearray(MAX_DATA))
+        self._buffer = memoryview(bytearray(MAX_DATA))
         self._numbers = itertools.count(FIRST_CONNECTION)
         self._accepts = False
         self._requests = -1
@@ -51,9 +49,9 @@ class GuestNetwork:
         forwards = setting.get("forwards") or ()
         for address, port, host in forwards:
             self._listen(str(address), int(str(port)), {"host": host, "port": port})
-        places = [(address, port) for address, port, _ in forwards]
+        addresses = [(address, port) for address, port, _ in forwards]
         for address, port, host in forwards:
-            if address == LOCALHOST[0] and (LOCALHOST[1], port) not in places:
+            if address == LOCALHOST[0] and (LOCALHOST[1], port) not in addresses:
                 # Some programs try only the first address of localhost. A sandbox without IPv6 has only one.
                 with suppress(NetworkError):
                     self._listen(LOCALHOST[1], int(str(port)), {"host": host, "port": port})
@@ -63,12 +61,7 @@ class GuestNetwork:
         if setting.get("requests"):
             address, port = setting["requests"]
             self._requests = self._listen(str(address), int(str(port)), None)
-        self._let_in()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no connections from programs."""
-        return not self._by_fd
+        self._update_accepting()
 
     def fileno(self) -> int:
         """Return the descriptor to poll for reading."""
@@ -89,24 +82,24 @@ class GuestNetwork:
                 connection.write(out, self._window)
             if mask & (select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR):
                 connection.read(out)
-            self._follow(connection)
+            self._update(connection)
 
-    def take(self, kind: int, stream: int, payload: Payload, out: bytearray) -> None:
+    def receive(self, kind: int, stream: int, payload: Payload, out: bytearray) -> None:
         """Process a frame from the host. Raise ``FrameError``."""
         connection = self._connections.get(stream)
         if connection is None:
-            raise FrameError("frame of type %d on connection %d, which is none" % (kind, stream))
-        connection.take(kind, payload, out, self._window)
-        self._follow(connection)
+            raise FrameError("frame of type %d on connection %d, which is not open" % (kind, stream))
+        connection.receive(kind, payload, out, self._window)
+        self._update(connection)
 
-    def expect(self, fd: int) -> None:
+    def adopt(self, fd: int) -> None:
         """Forward the connection opened by the host to the worker, which reads from the other end of ``fd``."""
         sock = socket.socket(fileno=fd)
         sock.setblocking(False)
-        connection = GuestConnection(self._numbers, sock, RequestGreeting(), self._room)
+        connection = GuestConnection(self._numbers, sock, RequestHandshake(), self._buffer)
         self._by_fd[connection.fd] = connection
-        connection.expect(CONNECTED)
-        self._follow(connection)
+        connection.adopt(CONNECTED)
+        self._update(connection)
 
     def drain(self, out: bytearray, max_out: int) -> bool:
         """Forward what programs wrote before they exited. Return whether all of it was forwarded."""
@@ -116,8 +109,8 @@ class GuestNetwork:
             if len(out) >= max_out:
                 return False
             connection.read(out)
-            self._follow(connection)
-        return all(connection.is_heard for connection in self._by_fd.values())
+            self._update(connection)
+        return all(connection.is_forwarded for connection in self._by_fd.values())
 
     def close(self) -> None:
         """Close all listeners and connections."""
@@ -150,7 +143,7 @@ class GuestNetwork:
         self._listeners[listener.fileno()] = (listener, target)
         return listener.fileno()
 
-    def _let_in(self) -> None:
+    def _update_accepting(self) -> None:
         """Accept connections only while there is room; other programs wait."""
         accepts = self._has_room
         if accepts == self._accepts:
@@ -171,28 +164,28 @@ class GuestNetwork:
                 break  # no connection is waiting, or it was closed
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            greeting = RequestGreeting() if fd == self._requests else ProxyHandshake()
-            connection = GuestConnection(self._numbers, sock, greeting if target is None else None, self._room)
+            handshake = RequestHandshake() if fd == self._requests else ProxyHandshake()
+            connection = GuestConnection(self._numbers, sock, handshake if target is None else None, self._buffer)
             self._by_fd[connection.fd] = connection
             if target is not None:
                 connection.open(OPEN, target, b"", out)
             connection.read(out)
-            self._follow(connection)
-        self._let_in()
+            self._update(connection)
+        self._update_accepting()
 
-    def _follow(self, connection: GuestConnection) -> None:
+    def _update(self, connection: GuestConnection) -> None:
         """Update the poll events for the connection, and remove it when both sides are closed."""
         fd = connection.fd
-        if connection.is_open and not connection.is_gone:
+        if connection.is_open and not connection.is_closed:
             self._connections[connection.stream] = connection
         if connection.sock is None:
             # Closing the socket removed it from the poll.
             if self._by_fd.get(fd) is connection:
                 del self._by_fd[fd]
                 self._masks.pop(fd, None)
-            if connection.is_gone:
+            if connection.is_closed:
                 self._connections.pop(connection.stream, None)
-                self._let_in()
+                self._update_accepting()
             return
         mask = (select.EPOLLIN if connection.wants_read else 0) | (select.EPOLLOUT if connection.wants_write else 0)
         known = self._masks.get(fd, 0)

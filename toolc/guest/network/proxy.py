@@ -23,7 +23,7 @@ FIELD_END = re.compile(rb"\r?\n(?![ \t])")
 continuation.
 """
 
-OWN_FIELDS = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"host")
+DROPPED_FIELDS = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"host")
 """Header fields between client and proxy that are not forwarded. The host comes from the URL (RFC 9112, 3.2.2)."""
 
 STATUS = {"denied": b"403 Forbidden", "network": b"502 Bad Gateway", "timeout": b"504 Gateway Timeout"}
@@ -33,18 +33,18 @@ MAX_PHRASE = 1000
 """The maximum length of a reason in the status line, in bytes: clients limit its length."""
 
 
-class GreetingError(ValueError):
+class HandshakeError(ValueError):
     """Not a valid request to a proxy; ``str(error)`` is the reason."""
 
 
 class ProxyRequest:
     """A parsed request: the connection's first frame, the first data to send, and the response once it is open."""
 
-    def __init__(self, kind: int, message: dict[str, object], first: bytes, answer: bytes) -> None:
+    def __init__(self, kind: int, message: dict[str, object], first: bytes, response: bytes) -> None:
         self.kind = kind
         self.message = message
         self.first = first
-        self.answer = answer
+        self.response = response
 
 
 class ProxyHandshake:
@@ -54,36 +54,36 @@ class ProxyHandshake:
         self._head = bytearray()
 
     def feed(self, data: bytes) -> ProxyRequest | None:
-        """Parse received data. Return None until the head is complete. Raise ``GreetingError``."""
+        """Parse received data. Return None until the head is complete. Raise ``HandshakeError``."""
         self._head += data
         head, end, rest = bytes(self._head).partition(b"\r\n\r\n")
         if not end:
             if len(self._head) > MAX_HEAD:
-                raise GreetingError("the head of the request is too long")
+                raise HandshakeError("the head of the request is too long")
             return None
         line, *fields = FIELD_END.split(head)
         request = REQUEST_LINE.fullmatch(line)
         if request is None:
-            raise GreetingError("this is an HTTP proxy")
+            raise HandshakeError("this is an HTTP proxy")
         method, target = request.groups()
         if method == b"CONNECT":
             host, port = authority(target)
             if port is None:
-                raise GreetingError("CONNECT needs host:port")
+                raise HandshakeError("CONNECT needs host:port")
             message: dict[str, object] = {"host": host, "port": port}
             return ProxyRequest(OPEN, message, rest, b"HTTP/1.1 200 Connection established\r\n\r\n")
         absolute = TARGET.fullmatch(target)
         if absolute is None:
-            raise GreetingError("this is an HTTP proxy: it takes CONNECT, and http:// URLs")
+            raise HandshakeError("this is an HTTP proxy; it supports CONNECT and http:// URLs")
         host, port = authority(absolute[1])
         path = absolute[2] if absolute[2].startswith(b"/") else b"/" + absolute[2]
-        kept = [field for field in fields if field.partition(b":")[0].strip().lower() not in OWN_FIELDS]
+        kept = [field for field in fields if field.partition(b":")[0].strip().lower() not in DROPPED_FIELDS]
         # Allow one request per connection: the next one may be for another host.
-        own = (b"Host: " + absolute[1], b"Connection: close")
-        lines = [b"%s %s HTTP/1.1" % (method, path.partition(b"#")[0]), *own, *kept, b"", b""]
+        added = (b"Host: " + absolute[1], b"Connection: close")
+        lines = [b"%s %s HTTP/1.1" % (method, path.partition(b"#")[0]), *added, *kept, b"", b""]
         return ProxyRequest(OPEN, {"host": host, "port": 80 if port is None else port}, b"\r\n".join(lines) + rest, b"")
 
-    def refusal(self, kind: str, reason: str) -> bytes:
+    def error_response(self, kind: str, reason: str) -> bytes:
         """Return the response for a refused connection."""
         body = ("toolc: %s\n" % reason).encode("utf-8", "replace")
         # After a failed CONNECT most clients show only the status line.
@@ -100,37 +100,37 @@ class ProxyHandshake:
 
 
 def authority(text: bytes) -> tuple[str, int | None]:
-    """Return host and port; the port is None if absent. Raise ``GreetingError``."""
+    """Return host and port; the port is None if absent. Raise ``HandshakeError``."""
     found = AUTHORITY.fullmatch(text)
     if found is None or not found[1] or not text.isascii():
-        raise GreetingError("no host can be seen in the request")
+        raise HandshakeError("the request has no valid host")
     return found[1].decode("latin-1"), int(found[2]) if found[2] else None
 
 
 CONNECTED = b"{}\n"
-"""The answer after the server is connected."""
+"""The response after the server is connected."""
 
 
-class RequestGreeting:
+class RequestHandshake:
     """A parser for a request of an HTTP tool, which the host interprets."""
 
     def __init__(self) -> None:
         self._head = bytearray()
 
     def feed(self, data: bytes) -> ProxyRequest | None:
-        """Parse received data. Return None until the request is complete. Raise ``GreetingError``."""
+        """Parse received data. Return None until the request is complete. Raise ``HandshakeError``."""
         self._head += data
         if len(self._head) < LENGTH.size:
             return None
         (length,) = LENGTH.unpack_from(self._head)
         if length > MAX_PAYLOAD:
-            raise GreetingError("the request is too long")
+            raise HandshakeError("the request is too long")
         if len(self._head) < LENGTH.size + length:
             return None
         end = LENGTH.size + length
         message = json.loads(bytes(self._head[LENGTH.size : end]))
         return ProxyRequest(REQUEST, message, bytes(self._head[end:]), CONNECTED)
 
-    def refusal(self, kind: str, reason: str) -> bytes:
-        """Return the answer for a refused connection."""
+    def error_response(self, kind: str, reason: str) -> bytes:
+        """Return the response for a refused connection."""
         return json.dumps({"reason": reason, "kind": kind if kind != "bad" else "execution"}).encode() + b"\n"

@@ -37,7 +37,7 @@ def holds(expression: str, values: JsonObject) -> bool:
         found: JsonValue = _Bounded().visit(jmespath.compile(expression).parsed, values)
     except (JMESPathError, RecursionError, TypeError, ValueError, OverflowError) as error:
         words = " ".join(str(error).split())[:200]
-        raise ConditionError(f"{expression[:100]} does not fit what came: {words}") from None
+        raise ConditionError(f"{expression[:100]} cannot be applied to the data: {words}") from None
     # The truth values of JMESPath, in which 0 is true.
     return not (found is None or found is False or found in ("", [], {}))
 

@@ -158,7 +158,7 @@ class EgressConnection:
             self.bytes_out += sent
             of_head = min(sent, self._head_left)
             self._head_left -= of_head
-            granted = self._flow.give_back(sent - of_head, target_window)
+            granted = self._flow.release(sent - of_head, target_window)
             if granted and not self._guest_ended:
                 out += encode(WINDOW, self.stream, b"%d" % granted)
         if self._guest_ended and not self._to_server and not self._finished:

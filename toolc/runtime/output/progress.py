@@ -72,7 +72,7 @@ class ProgressLines:
         if percent is not None and percent > 100:
             return match[0]
         report = percent, (match[2] or b"").decode("utf-8", "replace").strip()[:MAX_MESSAGE]
-        if self._pace.admits(monotonic()):
+        if self._pace.allows(monotonic()):
             self._withheld = None
             self._sink(*report)
         else:
@@ -109,7 +109,7 @@ class ProgressReporter:
         blocks = (redact_block(block, self._redactor) for block in content)
         accepted = tuple(block for block in blocks if self._accept(max(MIN_BLOCK_BYTES, _size(block))))
         has_report = bool(message) or percent is not None or not content
-        if accepted or (has_report and self._pace.admits(monotonic())):
+        if accepted or (has_report and self._pace.allows(monotonic())):
             self._withheld = None
             self._sink(percent, self._redactor.head(message, MAX_MESSAGE), accepted)
         elif has_report:

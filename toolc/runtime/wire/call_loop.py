@@ -12,7 +12,7 @@ from typing import Final, ParamSpec
 
 from toolc.guest import frames
 from toolc.guest.frames import ProtocolError
-from toolc.guest.launch_args import kernel
+from toolc.guest.launch_args import boot_id
 from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Plan
@@ -36,7 +36,7 @@ def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
             return
     if not isinstance(seen, dict):
         raise InfrastructureError(f"the sandbox has no workspace, though {mount.source} was mounted in it")
-    if seen.get("kernel") and seen["kernel"] == kernel():
+    if seen.get("kernel") and seen["kernel"] == boot_id():
         if (seen.get("device"), seen.get("inode")) != (mount.device, mount.inode):
             raise InfrastructureError(
                 f"the sandbox was given another folder than {mount.source}: it was replaced "

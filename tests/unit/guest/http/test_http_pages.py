@@ -70,7 +70,7 @@ def test_a_cursor_is_a_text_or_a_number(cursor: object, text: str) -> None:
 
 @pytest.mark.parametrize("cursor", [True, {"a": 1}, [1]])
 def test_a_cursor_that_is_neither_is_an_error(cursor: object) -> None:
-    with pytest.raises(ToolError, match="neither a text nor a number"):
+    with pytest.raises(ToolError, match="neither a string nor a number"):
         pages(lambda _: page({"items": [1], "next": cursor}))
 
 
@@ -139,7 +139,7 @@ def test_a_link_in_the_body_is_followed() -> None:
     found, has_more, asked = pages(answer, **style)
     assert (found, has_more) == ([1, 2, 3], False)
     assert [each.get("method") for each in asked] == [None, "GET", "GET"]
-    with pytest.raises(ToolError, match="what leads to the next page is no URL"):
+    with pytest.raises(ToolError, match="the link to the next page is not a URL"):
         pages(lambda _: page({"value": [1], "@odata.nextLink": {"href": "/x"}}), **style)
 
 
@@ -202,7 +202,7 @@ def test_a_page_without_items_has_none(answer: Response, items: list[object]) ->
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (page({"items": {"a": 1}}), "items finds no list in a page"),
+        (page({"items": {"a": 1}}), "items does not select a list in a page"),
         (response(b"<p>", content_type="text/html"), "the response is not JSON: .*; it begins: <p>"),
         (response(b"", content_type="application/json"), "the response is not JSON: it is empty"),
     ],

@@ -74,12 +74,9 @@ NOT_HTTP = "the server's response is not HTTP: "
         ),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-            NOT_HTTP + "it says two lengths, or none that is a number",
+            NOT_HTTP + "its Content-Length is invalid",
         ),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nab",
-            NOT_HTTP + "it says two lengths, or none that is a number",
-        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nab", NOT_HTTP + "its Content-Length is invalid"),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
             NOT_HTTP + "its transfer coding is 'gzip, chunked'",

@@ -49,15 +49,15 @@ def test_without_data_the_result_is_the_text_and_stays_text() -> None:
             None,
             "serialization",
             (
-                "the output is not JSON, as result.select wants: Expecting value: line 1 column 1 (char 0); "
+                "the output is not JSON, which result.select requires: Expecting value: line 1 column 1 (char 0); "
                 "it begins: oops <b>"
             ),
         ),
-        ("[1]", "length(@[0])", None, "serialization", r"length\(@\[0\]\) does not fit what came: .*"),
-        ("x", None, "{{ 1 // 0 }}", "serialization", "result.template does not fit what came: .*zero"),
+        ("[1]", "length(@[0])", None, "serialization", r"length\(@\[0\]\) cannot be applied to the data: .*"),
+        ("x", None, "{{ 1 // 0 }}", "serialization", "result.template cannot be applied to the data: .*zero"),
         ("x", None, "{{ text.__class__ }}{{ text.__class__.mro() }}", "serialization", ".*unsafe.*"),
-        ('"12345678901"', "@", None, "output_limit", "the result has 13 bytes, and 10 are allowed; .*"),
-        ("x", None, "{% for _ in range(9) %}12{% endfor %}", "output_limit", "the result has 12 bytes, .*"),
+        ('"12345678901"', "@", None, "output_limit", "the result has 13 bytes; the maximum is 10; .*"),
+        ("x", None, "{% for _ in range(9) %}12{% endfor %}", "output_limit", "the result has 12 bytes; .*"),
     ],
 )
 def test_what_does_not_fit_is_an_error_in_words(

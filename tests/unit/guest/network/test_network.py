@@ -62,7 +62,7 @@ class Way:
 
     def say(self, kind: int, stream: int, payload: bytes = b"") -> None:
         """A frame of the host's."""
-        self.network.take(kind, stream, payload, self.out)
+        self.network.receive(kind, stream, payload, self.out)
         self._hear()
 
     def kinds(self, stream: int = FIRST) -> list[int]:
@@ -129,7 +129,7 @@ def test_bytes_go_both_ways_and_both_ends_are_heard(way: Way) -> None:
     assert program.recv(100) + program.recv(100) == b"answer"
     assert way.kinds()[-1] == frames.CLOSE
     way.say(frames.CLOSE, FIRST, b"{}")
-    assert way.network.is_empty
+    assert not way.network._by_fd
 
 
 def test_a_program_is_not_read_further_than_the_host_takes(way: Way) -> None:
@@ -173,7 +173,7 @@ def test_a_refused_request_to_the_proxy_is_answered_with_the_reason(way: Way) ->
     assert answer.startswith(b"HTTP/1.1 403 Forbidden: no entry covers it\r\n")
     assert answer.endswith(b"\r\n\r\ntoolc: no entry covers it\n")
     program.close()
-    way.until(lambda: way.network.is_empty)
+    way.until(lambda: not way.network._by_fd)
 
 
 def test_a_tunnel_is_there_once_the_host_says_so(way: Way) -> None:
@@ -211,7 +211,7 @@ def test_a_program_that_breaks_off_is_told_to_the_host(way: Way) -> None:
     way.until(lambda: frames.CLOSE in way.kinds())
     way.say(frames.DATA, FIRST, b"on its way already")
     way.say(frames.CLOSE, FIRST, b"{}")
-    with pytest.raises(FrameError, match="which is none"):
+    with pytest.raises(FrameError, match="which is not open"):
         way.say(frames.DATA, FIRST, b"x")
 
 
@@ -285,11 +285,11 @@ def test_our_own_answer_is_not_the_hosts_to_account_for() -> None:
     network, out = GuestNetwork(), bytearray()
     ours, theirs = socket.socketpair()
     with theirs:
-        network.expect(ours.detach())
-        network.take(frames.OPENED, FIRST, b"", out)
-        network.take(frames.DATA, FIRST, bytes(frames.FIRST_WINDOW // 2 - 1), out)
+        network.adopt(ours.detach())
+        network.receive(frames.OPENED, FIRST, b"", out)
+        network.receive(frames.DATA, FIRST, bytes(frames.FIRST_WINDOW // 2 - 1), out)
         # One byte more, and half of the window is used up: the answer before it was never taken from that.
         assert not out
-        network.take(frames.DATA, FIRST, b"x", out)
+        network.receive(frames.DATA, FIRST, b"x", out)
         assert [kind for kind, _, _ in FrameReader().feed(bytes(out))] == [frames.WINDOW]
     network.close()

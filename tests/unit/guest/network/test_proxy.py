@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from toolc.guest.frames import OPEN
-from toolc.guest.network.proxy import MAX_HEAD, MAX_PHRASE, GreetingError, ProxyHandshake, ProxyRequest
+from toolc.guest.network.proxy import MAX_HEAD, MAX_PHRASE, HandshakeError, ProxyHandshake, ProxyRequest
 
 
 def greeted(data: bytes) -> ProxyRequest:
-    greeting = ProxyHandshake()
+    handshake = ProxyHandshake()
     whole = None
     for byte in data:
         assert whole is None
-        whole = greeting.feed(bytes([byte]))
+        whole = handshake.feed(bytes([byte]))
     assert whole is not None
     assert whole.kind == OPEN
     return whole
@@ -32,7 +32,7 @@ def test_connect_names_a_host_and_a_port(target: bytes, host: str, port: int) ->
     found = greeted(b"CONNECT " + target + b" HTTP/1.1\r\nHost: other.example\r\n\r\n")
     assert found.message == {"host": host, "port": port}
     assert found.first == b""
-    assert found.answer == b"HTTP/1.1 200 Connection established\r\n\r\n"
+    assert found.response == b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
 def test_what_follows_the_head_goes_to_the_server() -> None:
@@ -47,7 +47,7 @@ def test_a_url_becomes_a_request_to_its_server_for_one_answer() -> None:
         b"Connection: keep-alive\r\nProxy-Authorization: Basic eDp5\r\nAccept: */*\r\n\r\n"
     )
     assert found.message == {"host": "A.example", "port": 8080}
-    assert found.answer == b""
+    assert found.response == b""
     assert found.first == (b"GET /x?q=1 HTTP/1.1\r\nHost: A.example:8080\r\nConnection: close\r\nAccept: */*\r\n\r\n")
 
 
@@ -91,7 +91,7 @@ def test_a_path_may_have_bytes_that_its_client_has_not_encoded_and_a_host_none()
     found = greeted("GET http://a.example/münchen?ü#ö HTTP/1.1\r\n\r\n".encode())
     assert found.first.startswith("GET /münchen?ü HTTP/1.1\r\n".encode())
     for target in ("GET http://ä.example/", "GET http://a.exämple", "CONNECT ä.example:443", "CONNECT [ä]:443"):
-        with pytest.raises(GreetingError, match="no host can be seen in the request"):
+        with pytest.raises(HandshakeError, match="the request has no valid host"):
             ProxyHandshake().feed(f"{target} HTTP/1.1\r\n\r\n".encode())
 
 
@@ -122,18 +122,18 @@ def test_port_0_is_not_the_usual_one() -> None:
     ],
 )
 def test_what_is_no_request_to_a_proxy_is_none(head: bytes) -> None:
-    with pytest.raises(GreetingError):
+    with pytest.raises(HandshakeError):
         ProxyHandshake().feed(head + b"\r\n\r\n")
 
 
 def test_a_head_has_an_end() -> None:
-    greeting = ProxyHandshake()
-    with pytest.raises(GreetingError, match="too long"):
-        greeting.feed(b"CONNECT a.example:443 HTTP/1.1\r\n" + b"x" * MAX_HEAD)
+    handshake = ProxyHandshake()
+    with pytest.raises(HandshakeError, match="too long"):
+        handshake.feed(b"CONNECT a.example:443 HTTP/1.1\r\n" + b"x" * MAX_HEAD)
 
 
 def test_a_refusal_is_an_answer_with_the_reason() -> None:
-    assert ProxyHandshake().refusal("denied", "no entry").split(b"\r\n") == [
+    assert ProxyHandshake().error_response("denied", "no entry").split(b"\r\n") == [
         b"HTTP/1.1 403 Forbidden: no entry",
         b"Content-Type: text/plain; charset=utf-8",
         b"Content-Length: 16",
@@ -141,12 +141,12 @@ def test_a_refusal_is_an_answer_with_the_reason() -> None:
         b"",
         b"toolc: no entry\n",
     ]
-    assert ProxyHandshake().refusal("network", "x").startswith(b"HTTP/1.1 502 ")
-    assert ProxyHandshake().refusal("timeout", "x").startswith(b"HTTP/1.1 504 ")
-    assert ProxyHandshake().refusal("bad", "x").startswith(b"HTTP/1.1 400 ")
+    assert ProxyHandshake().error_response("network", "x").startswith(b"HTTP/1.1 502 ")
+    assert ProxyHandshake().error_response("timeout", "x").startswith(b"HTTP/1.1 504 ")
+    assert ProxyHandshake().error_response("bad", "x").startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_reason_cannot_end_the_status_line_nor_be_an_endless_one() -> None:
-    line, kind, *_ = ProxyHandshake().refusal("denied", "a\r\nSet-Cookie: \u00e9" + "x" * 2000).split(b"\r\n")
+    line, kind, *_ = ProxyHandshake().error_response("denied", "a\r\nSet-Cookie: \u00e9" + "x" * 2000).split(b"\r\n")
     assert line == b"HTTP/1.1 403 Forbidden: a??Set-Cookie: ?" + b"x" * (MAX_PHRASE - len("a??Set-Cookie: ?"))
     assert kind.startswith(b"Content-Type: ")

@@ -24,7 +24,7 @@ def test_something_is_what_jmespath_takes_for_true(value: JsonValue, *, held: bo
 def test_what_does_not_fit_says_so_in_one_line(expression: str) -> None:
     with pytest.raises(ConditionError) as raised:
         holds(expression, {"x": 1, "y": 2})
-    assert str(raised.value).startswith(f"{expression} does not fit what came: ")
+    assert str(raised.value).startswith(f"{expression} cannot be applied to the data: ")
     assert "\n" not in str(raised.value)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.guest.launch_args import kernel
+from toolc.guest.launch_args import boot_id
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount
@@ -24,7 +24,7 @@ def seen(about: Mount, **changed: object) -> JsonObject:
     """What a guest says that sees this folder on this kernel, but for ``changed``."""
     return {
         "workspace": {
-            "kernel": kernel(),
+            "kernel": boot_id(),
             "device": about.device,
             "inode": about.inode,
             "changed_ns": Path(about.source).stat().st_mtime_ns,
