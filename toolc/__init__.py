@@ -5,7 +5,7 @@
     from toolc import Executor, Registry
 
     registry = Registry.load("specs")
-    registry.definitions("anthropic")               # what the model is told
+    registry.definitions("anthropic")               # for the model
     with Executor(registry, workspace="project") as executor:
         result = executor.run("word_count", {"path": "README.md"})
 """
@@ -55,116 +55,43 @@ if TYPE_CHECKING:
     from toolc.runtime.cancellation import Cancellation
 
 __all__ = [
-    "Allow",
-    "ApproveChanges",
-    "Audio",
-    "BatchEnd",
-    "BatchError",
-    "BatchEvent",
-    "Built",
-    "Cancellation",
-    "ComposedTool",
-    "Configuration",
-    "Confirm",
-    "Content",
-    "Deny",
-    "Event",
-    "Executor",
-    "FileChange",
-    "FunctionTool",
-    "Image",
-    "InfrastructureError",
-    "MissingExtraError",
-    "NoEngineError",
-    "Proposal",
-    "Registry",
-    "RegistryError",
-    "Resource",
-    "SandboxDiedError",
-    "SpecError",
-    "Text",
-    "ToolCall",
-    "ToolConnect",
-    "ToolDenied",
-    "ToolEnd",
-    "ToolFailure",
-    "ToolResult",
-    "ToolRetry",
-    "ToolSpec",
-    "ToolStart",
-    "ToolUpdate",
-    "ToolcError",
-    "UsageError",
-    "__version__",
-    "build",
-    "define",
-    "event_to_json",
-    "result_to_json",
-    "step",
-    "tool",
-    "tool_calls",
+    "Allow", "ApproveChanges", "Audio", "BatchEnd", "BatchError", "BatchEvent", "Built", "Cancellation",
+    "ComposedTool", "Configuration", "Confirm", "Content", "Deny", "Event", "Executor", "FileChange", "FunctionTool",
+    "Image", "InfrastructureError", "MissingExtraError", "NoEngineError", "Proposal", "Registry", "RegistryError",
+    "Resource", "SandboxDiedError", "SpecError", "Text", "ToolCall", "ToolConnect", "ToolDenied", "ToolEnd",
+    "ToolFailure", "ToolResult", "ToolRetry", "ToolSpec", "ToolStart", "ToolUpdate", "ToolcError", "UsageError",
+    "__version__", "build", "define", "event_to_json", "result_to_json", "step", "tool", "tool_calls",
     "tool_messages",
-]
+]  # fmt: skip
 
-# Imported on first use: `import toolc` and `toolc --version` load none of these modules.
-_DEFINITIONS: Final = {
-    "Allow": "toolc.model.call.Allow",
-    "ApproveChanges": "toolc.model.call.ApproveChanges",
-    "Audio": "toolc.model.result.Audio",
-    "BatchEnd": "toolc.model.events.BatchEnd",
-    "BatchError": "toolc.model.result.BatchError",
-    "BatchEvent": "toolc.model.events.BatchEvent",
-    "Built": "toolc.compiler.build_output.Built",
-    "Cancellation": "toolc.runtime.cancellation.Cancellation",
-    "ComposedTool": "toolc.functions.tool.ComposedTool",
-    "Configuration": "toolc.config.user_config.Configuration",
-    "Confirm": "toolc.model.call.Confirm",
-    "Content": "toolc.model.result.Content",
-    "Deny": "toolc.model.call.Deny",
-    "Event": "toolc.model.events.Event",
-    "Executor": "toolc.client.executor.Executor",
-    "FileChange": "toolc.model.call.FileChange",
-    "FunctionTool": "toolc.functions.tool.FunctionTool",
-    "Image": "toolc.model.result.Image",
-    "InfrastructureError": "toolc.model.errors.InfrastructureError",
-    "MissingExtraError": "toolc.model.errors.MissingExtraError",
-    "NoEngineError": "toolc.model.errors.NoEngineError",
-    "Proposal": "toolc.model.call.Proposal",
-    "Registry": "toolc.client.registry.Registry",
-    "RegistryError": "toolc.model.errors.RegistryError",
-    "Resource": "toolc.model.result.Resource",
-    "SandboxDiedError": "toolc.model.errors.SandboxDiedError",
-    "SpecError": "toolc.model.errors.SpecError",
-    "Text": "toolc.model.result.Text",
-    "ToolCall": "toolc.model.call.ToolCall",
-    "ToolConnect": "toolc.model.events.ToolConnect",
-    "ToolDenied": "toolc.model.events.ToolDenied",
-    "ToolEnd": "toolc.model.events.ToolEnd",
-    "ToolFailure": "toolc.model.result.ToolFailure",
-    "ToolResult": "toolc.model.result.ToolResult",
-    "ToolRetry": "toolc.model.events.ToolRetry",
-    "ToolSpec": "toolc.model.spec.tool.ToolSpec",
-    "ToolStart": "toolc.model.events.ToolStart",
-    "ToolUpdate": "toolc.model.events.ToolUpdate",
-    "ToolcError": "toolc.model.errors.ToolcError",
-    "UsageError": "toolc.model.errors.UsageError",
-    "build": "toolc.client.build.build",
-    "define": "toolc.functions.define.define",
-    "event_to_json": "toolc.client.serialization.event_to_json",
-    "result_to_json": "toolc.client.serialization.result_to_json",
-    "step": "toolc.functions.composed.step",
-    "tool": "toolc.functions.define.tool",
-    "tool_calls": "toolc.client.messages.tool_calls",
-    "tool_messages": "toolc.client.messages.tool_messages",
+_NAMES: Final = {
+    "toolc.client.build": "build",
+    "toolc.client.executor": "Executor",
+    "toolc.client.messages": "tool_calls tool_messages",
+    "toolc.client.registry": "Registry",
+    "toolc.client.serialization": "event_to_json result_to_json",
+    "toolc.compiler.build_output": "Built",
+    "toolc.config.user_config": "Configuration",
+    "toolc.functions.composed": "step",
+    "toolc.functions.define": "define tool",
+    "toolc.functions.tool": "ComposedTool FunctionTool",
+    "toolc.model.call": "Allow ApproveChanges Confirm Deny FileChange Proposal ToolCall",
+    "toolc.model.errors": "InfrastructureError MissingExtraError NoEngineError RegistryError "
+    "SandboxDiedError SpecError ToolcError UsageError",
+    "toolc.model.events": "BatchEnd BatchEvent Event ToolConnect ToolDenied ToolEnd ToolRetry ToolStart ToolUpdate",
+    "toolc.model.result": "Audio BatchError Content Image Resource Text ToolFailure ToolResult",
+    "toolc.model.spec.tool": "ToolSpec",
+    "toolc.runtime.cancellation": "Cancellation",
 }
-"""Each public name, and where it is defined."""
+"""The public names of each module, which is imported when one of them is first used."""
+
+_MODULES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _DEFINITIONS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'toolc' has no attribute {name!r}")
-    module, _, attribute = _DEFINITIONS[name].rpartition(".")
-    return getattr(import_module(module), attribute)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -20,13 +20,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from toolc.document import nodes
+from toolc.document.loader import load_project
+from toolc.document.map_reader import Findings, Reader, list_of, mapping, text
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from toolc.document.map_reader import Findings
-    from toolc.document.nodes import Node
 
 __all__ = ["SecretStore", "load_secrets"]
 
@@ -93,7 +94,7 @@ class SecretStore:
         self._from_environment = from_environment
         self._values: dict[str, str] = {}
         self._lock = threading.Lock()
-        self._asking: dict[str, threading.Lock] = {}
+        self._reading: dict[str, threading.Lock] = {}
 
     def __repr__(self) -> str:
         return f"<SecretStore: {', '.join(sorted(self._sources)) or 'no sources'}>"
@@ -107,8 +108,8 @@ class SecretStore:
         problems: list[str] = []
         for name in sorted(set(names)):
             with self._lock:
-                asking = self._asking.setdefault(name, threading.Lock())
-            with asking:
+                reading = self._reading.setdefault(name, threading.Lock())
+            with reading:
                 try:
                     found[name] = self._values[name] = self._values.get(name) or self._value(name)
                 except UsageError as error:
@@ -123,16 +124,16 @@ class SecretStore:
             if not self._from_environment or f"{PREFIX}{name}" not in self._environment:
                 raise UsageError(_missing(name, environment=self._from_environment))
             source = EnvSource(f"{PREFIX}{name}")
-        return _checked(name, _read(name, source, self._environment))
+        return _check_value(name, _read(name, source, self._environment))
 
 
 def _missing(name: str, *, environment: bool) -> str:
     if environment:
         return (
-            f"the secret {name!r} has no value; set the variable {PREFIX}{name}, or say in your own configuration "
-            f"(~/.config/toolc/config.yaml) where it is: secrets: {{{name}: {{file: ~/.secrets/{name.lower()}}}}}"
+            f"the secret {name!r} has no value; set the variable {PREFIX}{name}, or configure its source in "
+            f"~/.config/toolc/config.yaml: secrets: {{{name}: {{file: ~/.secrets/{name.lower()}}}}}"
         )
-    return f"the secret {name!r} has no value; tests get none unless they are given: --secrets FILE"
+    return f"the secret {name!r} has no value; tests only have the secrets of the file in --secrets FILE"
 
 
 def _read(name: str, source: SecretSource, environment: Mapping[str, str]) -> str:
@@ -141,12 +142,14 @@ def _read(name: str, source: SecretSource, environment: Mapping[str, str]) -> st
             return value
         case EnvSource(variable=variable):
             if variable not in environment:
-                raise UsageError(f"the secret {name!r} is to be the variable {variable}, which is not set; set it")
+                raise UsageError(
+                    f"the secret {name!r} is configured as the variable {variable}, which is not set; set it"
+                )
             return environment[variable]
         case FileSource(path=path):
-            return _text(name, _read_file(name, path), f"the file {path}")
+            return _decode(name, _read_file(name, path), f"the file {path}")
         case CommandSource(argv=argv):
-            return _text(name, _run(name, argv), f"what {argv[0]!r} writes")
+            return _decode(name, _run(name, argv), f"the output of {argv[0]!r}")
 
 
 def _read_file(name: str, path: str) -> bytes:
@@ -157,7 +160,7 @@ def _read_file(name: str, path: str) -> bytes:
             return file.read(MAX_BYTES + 2) or b""
     except (OSError, ValueError, RuntimeError) as error:
         # The path may contain a NUL, or start with the home of an unknown user.
-        raise UsageError(f"the secret {name!r}: cannot read {path}: {_words(error)}") from None
+        raise UsageError(f"the secret {name!r}: cannot read {path}: {_error_text(error)}") from None
 
 
 def _check_private(name: str, path: str, descriptor: int) -> None:
@@ -169,12 +172,12 @@ def _check_private(name: str, path: str, descriptor: int) -> None:
     others = status.st_mode & 0o077
     if status.st_uid == os.geteuid() and others and not os.fstatvfs(descriptor).f_flag & os.ST_RDONLY:
         raise UsageError(
-            f"the secret {name!r}: others may use the file {path} (mode {status.st_mode & 0o777:04o}); "
-            f"make it yours alone: chmod 600 {path}"
+            f"the secret {name!r}: other users can access the file {path} (mode {status.st_mode & 0o777:04o}); "
+            f"make it private: chmod 600 {path}"
         )
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
@@ -184,14 +187,14 @@ def _run(name: str, argv: tuple[str, ...]) -> bytes:
     try:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     except (OSError, ValueError) as error:
-        raise UsageError(f"the secret {name!r}: cannot run {argv[0]!r}: {_words(error)}") from None
+        raise UsageError(f"the secret {name!r}: cannot run {argv[0]!r}: {_error_text(error)}") from None
     with process:
         try:
-            written = _written(process, argv, deadline)
+            written = _read_output(process, argv, deadline)
             status = process.wait(max(0.0, deadline - monotonic()))
         except subprocess.TimeoutExpired:
             raise UsageError(
-                f"the secret {name!r}: {argv[0]!r} took over {COMMAND_SECONDS:g} seconds; {remedy}"
+                f"the secret {name!r}: {argv[0]!r} took more than {COMMAND_SECONDS:g} seconds; {remedy}"
             ) from None
         finally:
             process.kill()
@@ -200,7 +203,7 @@ def _run(name: str, argv: tuple[str, ...]) -> bytes:
     return written
 
 
-def _written(process: subprocess.Popen[bytes], argv: tuple[str, ...], deadline: float) -> bytes:
+def _read_output(process: subprocess.Popen[bytes], argv: tuple[str, ...], deadline: float) -> bytes:
     """Return the output of a command, which is killed if it is larger than a value may be. Raises
     ``TimeoutExpired``.
     """
@@ -219,33 +222,31 @@ def _written(process: subprocess.Popen[bytes], argv: tuple[str, ...], deadline: 
     return written
 
 
-def _text(name: str, data: bytes, what: str) -> str:
+def _decode(name: str, data: bytes, what: str) -> str:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"the secret {name!r}: {what} is not text in UTF-8; store its Base64 instead") from None
+        raise UsageError(f"the secret {name!r}: {what} is not UTF-8 text; store its Base64 instead") from None
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _checked(name: str, value: str) -> str:
+def _check_value(name: str, value: str) -> str:
     problem = ""
     if not value.strip():
         problem = "is empty"
     elif len(value.strip()) < MIN_CHARACTERS:
-        problem = f"has fewer than {MIN_CHARACTERS} characters, too few to be kept out of what a tool says"
+        problem = f"has fewer than {MIN_CHARACTERS} characters, too few to redact it from the output of tools"
     elif "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        problem = "holds a NUL or what is not Unicode text"
+        problem = "contains a NUL character or invalid Unicode"
     elif len(value.encode()) > MAX_BYTES:
         problem = f"is longer than {MAX_BYTES // 1024} KiB"
     if problem:
-        raise UsageError(f"the value of the secret {name!r} {problem}; give it another one")
+        raise UsageError(f"the value of the secret {name!r} {problem}; use another value")
     return value
 
 
-def read_sources(node: Node, what: str, findings: Findings) -> dict[str, SecretSource] | None:
+def read_sources(node: nodes.Node, what: str, findings: Findings) -> dict[str, SecretSource] | None:
     """Read ``secrets:`` of the configuration."""
-    from toolc.document.map_reader import mapping  # slow to import, and most users configure no secrets
-
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -255,13 +256,8 @@ def read_sources(node: Node, what: str, findings: Findings) -> dict[str, SecretS
 
 def load_secrets(path: Path) -> dict[str, SecretSource]:
     """Read the file of ``--secrets``: YAML, or TOML by its name. Raises ``UsageError`` with the place."""
-    from toolc.document.loader import load_project
-    from toolc.document.map_reader import Findings
-    from toolc.document.nodes import Scalar  # as above
-    from toolc.model.diagnostics import Diagnostics
-
     if not path.exists():
-        raise UsageError(f"there is no file {path}; --secrets takes one of lines like NAME: value")
+        raise UsageError(f"{path} does not exist; --secrets needs a file with lines like NAME: value")
     diagnostics = Diagnostics()
     document = load_project(path, str(path), diagnostics, what="a file of secrets")
     if document is None:
@@ -271,11 +267,11 @@ def load_secrets(path: Path) -> dict[str, SecretSource]:
     findings = Findings(document.source, diagnostics)
     sources: dict[str, SecretSource] = {}
     for entry in document.root.entries:
-        value = entry.value.value if isinstance(entry.value, Scalar) else None
+        value = entry.value.value if isinstance(entry.value, nodes.Scalar) else None
         if isinstance(value, str):
             sources[entry.key] = LiteralSource(value)
-        elif isinstance(entry.value, Scalar):
-            raise UsageError(f"{entry.value.span}: the value of {entry.key!r} is no text; write it in quotes")
+        elif isinstance(entry.value, nodes.Scalar):
+            raise UsageError(f"{entry.value.span}: the value of {entry.key!r} is not a string; write it in quotes")
         elif source := _source(entry.value, entry.key, findings):
             sources[entry.key] = source
     problems = [f"{each.span}: {each.message}" for each in diagnostics.sorted() if each.is_error]
@@ -284,13 +280,9 @@ def load_secrets(path: Path) -> dict[str, SecretSource]:
     return sources
 
 
-def _source(node: Node, what: str, findings: Findings) -> SecretSource | None:
-    from toolc.document.map_reader import Reader, list_of, text
-    from toolc.document.nodes import Mapping as MappingNode
-    from toolc.model import codes  # as above
-
-    if not isinstance(node, MappingNode):
-        message = f"{what} says where the value is, and is not the value itself"
+def _source(node: nodes.Node, what: str, findings: Findings) -> SecretSource | None:
+    if not isinstance(node, nodes.Mapping):
+        message = f"{what} must be the source of the value, not the value itself"
         findings.add(codes.BAD_VALUE, message, node.span, "write {env: NAME}, {file: PATH} or {command: [PROGRAM]}")
         return None
     reader = Reader(node, what, findings)
@@ -303,7 +295,7 @@ def _source(node: Node, what: str, findings: Findings) -> SecretSource | None:
             path = reader.optional("file", text)
             source = FileSource(path) if path else None
             if path and not path.startswith(("/", "~")):
-                findings.add(codes.BAD_VALUE, f"{what}.file is not a whole path", node.span, "begin it with / or ~")
+                findings.add(codes.BAD_VALUE, f"{what}.file is not an absolute path", node.span, "start it with / or ~")
         case "command":
             argv = reader.optional("command", list_of(text))
             source = CommandSource(argv) if argv else None

@@ -14,16 +14,16 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolc.config.secret_sources import SecretSource, read_sources
+from toolc.document.loader import load_project
+from toolc.document.map_reader import Findings, Reader, choice, list_of
+from toolc.document.nodes import Document
+from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.names import AUTO, engine_names
 from toolc.model.plan import LIMITS
-
-if TYPE_CHECKING:
-    from toolc.document.map_reader import Findings
-    from toolc.document.nodes import Document
 
 __all__ = ["Configuration", "load_configuration"]
 
@@ -49,22 +49,14 @@ def load_configuration(environment: Mapping[str, str] | None = None) -> Configur
     """Return the user's configuration, or the defaults without a file. Raises ``UsageError`` with the place."""
     environment = os.environ if environment is None else environment
     folder = configuration_folder(environment)
-    found = [path for path in (folder / name for name in NAMES) if _is_there(path)]
+    # Without access to the home folder, as with sudo, there is no configuration.
+    found = [path for path in (folder / name for name in NAMES) if os.path.lexists(path)]
     if not found:
         return Configuration()
     if len(found) > 1:
         raise UsageError(f"there are both {found[0]} and {found[1].name}; keep one of them")
     _check_place(found[0], environment)
     return _read(found[0])
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        path.lstat()
-    except OSError:
-        # A home folder without access for this user, as with sudo, does not contain its configuration.
-        return False
-    return True
 
 
 def configuration_folder(environment: Mapping[str, str]) -> Path:
@@ -79,20 +71,20 @@ def _check_place(path: Path, environment: Mapping[str, str]) -> None:
     try:
         status = path.stat()
     except OSError as error:
-        raise UsageError(f"{path} leads nowhere ({error.strerror}); mend the link, or remove it") from None
+        raise UsageError(f"{path} cannot be opened ({error.strerror}); fix the link, or remove it") from None
     if not stat.S_ISREG(status.st_mode):
         # Opening a pipe would wait for its writer.
-        raise UsageError(f"{path} is not a file; put your configuration into a file of that name")
+        raise UsageError(f"{path} is not a regular file; put your configuration into one")
     for each, found, mode in ((path, status, 600), (path.parent, path.parent.stat(), 700)):
         if found.st_uid not in {os.geteuid(), 0} or found.st_mode & 0o022:
             raise UsageError(
-                f"{each} can be written by others, so it may not be yours; "
+                f"{each} can be written by other users, so they may have changed it; "
                 f"run: chown $USER {each} && chmod {mode} {each}"
             )
     repository = _repository(Path.cwd())
     if environment.get("XDG_CONFIG_HOME") and repository and path.resolve().is_relative_to(repository):
         raise UsageError(
-            f"{path} lies in the repository {repository}; your own configuration must lie outside of it: "
+            f"{path} is in the repository {repository}, but your own configuration must be outside of it: "
             "set XDG_CONFIG_HOME to another folder, or leave it unset"
         )
 
@@ -103,10 +95,6 @@ def _repository(folder: Path) -> Path | None:
 
 
 def _read(path: Path) -> Configuration:
-    from toolc.document.loader import load_project  # YAML is slow to import, and most users have no such file
-    from toolc.document.map_reader import Findings
-    from toolc.model.diagnostics import Diagnostics
-
     diagnostics = Diagnostics()
     document = load_project(path, str(path), diagnostics, what="the configuration")
     found = _decode(document, Findings(document.source, diagnostics)) if document else Configuration()
@@ -118,8 +106,6 @@ def _read(path: Path) -> Configuration:
 
 
 def _decode(document: Document, findings: Findings) -> Configuration:
-    from toolc.document.map_reader import Reader, choice, list_of  # as above
-
     reader = Reader(document.root, "the configuration", findings)
     configuration = Configuration(
         engine=reader.default("engine", choice(engine_names()), AUTO),

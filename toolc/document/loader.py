@@ -29,28 +29,28 @@ _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 _ORDINARY: Final = bytes(code for code in range(256) if code in b"\t\n" or (code >= 0x20 and code != 0x7F))
 
 
-def load(path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
-    """Return the document in the file at ``path``, or None if there was an error. Findings call the file ``shown``.
+def load(path: Path, name: str, diagnostics: Diagnostics) -> Document | None:
+    """Return the document in the file at ``path``, or None if there was an error. Findings call the file ``name``.
 
     Files named ``*.toml`` are read as TOML, all others as YAML. Problems are added to ``diagnostics``; no exception
     is raised. A file that parses but has no key ``toolc`` and could not be a document is not a spec of the user: it
     gets one warning instead of its errors.
     """
-    data = read(path, shown, diagnostics)
-    return None if data is None else load_data(data, path, shown, diagnostics)
+    data = read(path, name, diagnostics)
+    return None if data is None else load_data(data, path, name, diagnostics)
 
 
-def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
+def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> Document | None:
     """Return what ``load`` returns for a file at ``path`` with the contents ``data``."""
     found = Diagnostics()
-    source, root = _parse(data, path, shown, diagnostics, found)
+    source, root = _parse(data, path, name, diagnostics, found)
     if problem := _misnamed(source, root):
         problem.report(diagnostics)
         return None
     if _is_foreign(root, found):
         diagnostics.add(
             codes.NOT_A_SPEC,
-            f"{shown} is not a spec: it has no key 'toolc'",
+            f"{name} is not a spec: it has no key 'toolc'",
             source.whole_file(),
             "a spec file starts with 'toolc: 1' ('toolc = 1' in TOML)",
         )
@@ -61,16 +61,16 @@ def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> 
     return Document(source, root) if isinstance(root, Mapping) and not found.has_errors else None
 
 
-def load_project(path: Path, shown: str, diagnostics: Diagnostics, *, what: str = "a project file") -> Document | None:
+def load_project(path: Path, name: str, diagnostics: Diagnostics, *, what: str = "a project file") -> Document | None:
     """Return the project file at ``path``, or None if there was an error. All errors in it are reported.
 
     ``what`` is the name of this kind of file in findings.
     """
     found = Diagnostics()
-    data = read(path, shown, diagnostics)
+    data = read(path, name, diagnostics)
     if data is None:
         return None
-    source, root = _parse(data, path, shown, diagnostics, found)
+    source, root = _parse(data, path, name, diagnostics, found)
     severities = {*_severities(root)}
     for each in found.sorted():
         if each.code is not codes.YAML_DISAGREEMENT or each.span not in severities:
@@ -95,16 +95,15 @@ def _severities(root: Node | None) -> Iterator[Span]:
 
 
 def _parse(
-    data: bytes, path: Path, shown: str, diagnostics: Diagnostics, found: Diagnostics
+    data: bytes, path: Path, name: str, diagnostics: Diagnostics, found: Diagnostics
 ) -> tuple[SourceText, Node | None]:
     """Return the text of a file and its root node. Problems with the text are added to ``found``."""
-    source = _decode(data, shown, found)
+    source = _decode(data, name, found)
     diagnostics.add_source(source)
-    # Both parsers are slow to import, so only the one that is needed is.
     if path.suffix.lower() == ".toml":
-        from toolc.document.toml.parser import parse_toml as parse
+        from toolc.document.toml.parser import parse_toml as parse  # lazy: takes 11 ms, and most files are YAML
     else:
-        from toolc.document.yaml.parser import parse_yaml as parse
+        from toolc.document.yaml.parser import parse_yaml as parse  # lazy: takes 27 ms, also when all is cached
     return source, None if found.has_errors else parse(source, found)
 
 
@@ -127,7 +126,7 @@ def _is_foreign(root: Node | None, found: Diagnostics) -> bool:
     return not isinstance(root, Mapping) or (root.get("toolc") is None and found.has_errors)
 
 
-def read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
+def read(path: Path, name: str, diagnostics: Diagnostics) -> bytes | None:
     """Return the contents of the file at ``path``; None, and a finding, if it is too large or cannot be read."""
     try:
         with path.open("rb") as file:
@@ -136,26 +135,26 @@ def read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
                 data += file.read(MAX_BYTES + 1 - _FEW_BYTES)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        diagnostics.add(codes.FILE, f"cannot read {shown}: {reason}", SourceText(shown, "").whole_file())
+        diagnostics.add(codes.FILE, f"cannot read {name}: {reason}", SourceText(name, "").whole_file())
         return None
     if len(data) > MAX_BYTES:
         diagnostics.add(
             codes.TOO_BIG,
-            f"{shown} is larger than {MAX_BYTES // 2**20} MiB",
-            SourceText(shown, "").whole_file(),
+            f"{name} is larger than {MAX_BYTES // 2**20} MiB",
+            SourceText(name, "").whole_file(),
             "split it into several files",
         )
         return None
     return data
 
 
-def _decode(data: bytes, shown: str, found: Diagnostics) -> SourceText:
+def _decode(data: bytes, name: str, found: Diagnostics) -> SourceText:
     """Return the text of a file. Bytes that are not valid text are replaced, with an error in ``found``."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         good = len(data[: error.start].decode("utf-8"))
-        source = SourceText(shown, data.decode("utf-8", "replace"))
+        source = SourceText(name, data.decode("utf-8", "replace"))
         utf_16 = data[:2] in {b"\xff\xfe", b"\xfe\xff"}
         message = "the file is UTF-16" if utf_16 else f"the byte 0x{data[error.start]:02x} is not UTF-8"
         hint = "save the file as UTF-8"
@@ -163,14 +162,14 @@ def _decode(data: bytes, shown: str, found: Diagnostics) -> SourceText:
             message, hint = f"{message}: this is a binary file", "a spec is text: YAML or TOML"
         found.add(codes.NOT_UTF8, message, source.span(good, good + 1), hint)
         return source
-    source = SourceText(shown, text.removeprefix(BOM))
+    source = SourceText(name, text.removeprefix(BOM))
     if source.text != text:
         found.add(
             codes.BYTE_ORDER_MARK,
             "the file starts with a byte order mark",
             source.whole_file(),
             "save the file as UTF-8 without BOM",
-            Fix("remove the byte order mark", (Edit(byte_order_mark(shown), ""),), safe=True),
+            Fix("remove the byte order mark", (Edit(byte_order_mark(name), ""),), safe=True),
         )
     if not data.translate(None, _ORDINARY):  # ten times as fast as the search below if there are none
         return source
@@ -178,7 +177,7 @@ def _decode(data: bytes, shown: str, found: Diagnostics) -> SourceText:
         what = "a carriage return without a line feed" if match[0] == "\r" else f"U+{ord(match[0]):04X}"
         found.add(
             codes.STRAY_CHARACTER,
-            f"{what} cannot stand in a spec",
+            f"{what} is not allowed in a spec",
             source.span(match.start(), match.end()),
             "delete it, or write it as an escape in double quotes",
         )

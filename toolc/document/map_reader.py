@@ -20,31 +20,16 @@ from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 
 __all__ = [
-    "Findings",
-    "Parse",
-    "Reader",
-    "boolean",
-    "choice",
-    "first_line",
-    "integer",
-    "list_of",
-    "mapping",
-    "mismatch",
-    "quote_names",
-    "quoting_hint",
-    "sequence",
-    "string",
-    "suggestion",
-    "text",
-    "unsupported",
-]
+    "Findings", "Parse", "Reader", "boolean", "choice", "first_line", "integer", "list_of", "mapping", "mismatch",
+    "quote_names", "quoting_hint", "sequence", "string", "suggestion", "text", "unsupported",
+]  # fmt: skip
 
 T = TypeVar("T")
 
 _MAX_UNKNOWN: Final = 1000
 """The maximum number of unknown keys of one map that are reported one by one. Finding suggestions is slow."""
 
-_MAX_RESPELLED: Final = 100  # each key is compared with all others; a larger map is not a typo
+_MAX_COMPARED: Final = 100  # each key is compared with all others; a larger map is not a typo
 
 
 _TAG: Final = re.compile(r"(?:^|[\s,\[{])(![^\s,\[\]{}]*)[ \t]+(?:&\S+[ \t]+)?$")
@@ -97,7 +82,7 @@ class Findings:
 
     def rename_key_fix(self, entry: MappingEntry, node: Mapping, known: Collection[str]) -> Fix | None:
         """Return ``rename_fix`` for a key of ``node``, unless another key is that name already or is similar to it."""
-        if len(node.entries) > _MAX_RESPELLED:
+        if len(node.entries) > _MAX_COMPARED:
             return None
         others = (other.key for other in node.entries if other is not entry)
         near = nearest(entry.key, known)
@@ -170,7 +155,7 @@ class Reader:
             return found[0].key
         wanted = f"exactly one of {quote_names(keys)}"
         if found:
-            message = f"{self.what} has both '{found[0].key}' and '{found[1].key}'; it takes {wanted}"
+            message = f"{self.what} has both '{found[0].key}' and '{found[1].key}'; it must have {wanted}"
             self.findings.add(codes.BAD_VALUE, message, found[1].key_span, f"remove all but one of {quote_names(keys)}")
         else:
             self.findings.add(
@@ -195,14 +180,14 @@ class Reader:
             message = f"{self.what} has no key '{entry.key:.100}'"
             meant = suggestions.unknown_key(entry.key, self._known, entry.key_span.path)
             hint = meant or suggestion(entry.key, self._known) or self._keys()
-            mended = None if meant else self.findings.rename_key_fix(entry, self.node, self._known)
-            self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
+            correction = None if meant else self.findings.rename_key_fix(entry, self.node, self._known)
+            self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, correction)
         if more := unknown[_MAX_UNKNOWN:]:
-            message = f"{self.what} has {len(more)} more keys that nothing knows, from '{more[0].key:.100}' on"
+            message = f"{self.what} has {len(more)} more unknown keys, starting with '{more[0].key:.100}'"
             self.findings.add(codes.UNKNOWN_KEY, message, more[0].key_span, self._keys())
 
     def _keys(self) -> str:
-        return f"the keys are {quote_names(sorted(self._known))}" if self._known else "nothing can stand here"
+        return f"the keys are {quote_names(sorted(self._known))}" if self._known else "no key is allowed here"
 
 
 def unsupported(feature: str, span: Span, findings: Findings) -> None:
@@ -226,9 +211,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _nearest(name: str, known: tuple[str, ...]) -> str:
-    import difflib  # imported only for misspelled names
-
-    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.6)), "")
+    return next(iter(suggestions.close_matches(name, known, 0.6)), "")
 
 
 def quote_names(names: Iterable[str]) -> str:
@@ -260,11 +243,13 @@ def describe(node: Node) -> str:
             return f"the number {value}"
 
 
-def mismatch(node: Node, what: str, wanted: str, findings: Findings, hint: str = "", mended: Fix | None = None) -> None:
+def mismatch(
+    node: Node, what: str, wanted: str, findings: Findings, hint: str = "", correction: Fix | None = None
+) -> None:
     """Report that ``what`` is not what it must be."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
     hint = hint or suggestions.value_hint(node, what, wanted)
-    findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint, mended)
+    findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint, correction)
 
 
 def string(node: Node, what: str, findings: Findings) -> str | None:
@@ -274,13 +259,13 @@ def string(node: Node, what: str, findings: Findings) -> str | None:
     if isinstance(node, Scalar) and node.text is not None:
         return node.text
     hint = quoting_hint(node, findings)
-    mended = quote_plain(findings.source, node.span) if hint else None
+    correction = quote_plain(findings.source, node.span) if hint else None
     if hint and isinstance(node, Scalar) and isinstance(node.value, float) and not _tag(node, findings):
         written = findings.text_at(node.span)
         message = f"{what} must be a string, but {written} without quotes is the number {node.value:.15g}"
-        findings.add(codes.DECIMAL, message, node.span, hint, mended)
+        findings.add(codes.DECIMAL, message, node.span, hint, correction)
     else:
-        mismatch(node, what, "a string", findings, hint, mended)
+        mismatch(node, what, "a string", findings, hint, correction)
     return None
 
 
@@ -290,7 +275,9 @@ def quoting_hint(node: Node, findings: Findings) -> str:
         return ""
     written = findings.text_at(node.span)
     if tag := _tag(node, findings):
-        return f"drop the tag {tag}" if written[:1] in _MARKS_OF_TEXT else f'drop the tag {tag} and write "{written}"'
+        return (
+            f"remove the tag {tag}" if written[:1] in _MARKS_OF_TEXT else f'remove the tag {tag} and write "{written}"'
+        )
     return f'put it in quotes: "{written}"'
 
 
@@ -305,7 +292,7 @@ def text(node: Node, what: str, findings: Findings) -> str | None:
     """Return a string that is not empty and has no NUL."""
     value = string(node, what, findings)
     if value is not None and (not value.strip() or "\0" in value):
-        wrong = "hold a NUL character" if "\0" in value else "be empty"
+        wrong = "contain a NUL character" if "\0" in value else "be empty"
         findings.add(codes.BAD_VALUE, f"{what} must not {wrong}", node.span)
         return None
     return value

@@ -164,24 +164,24 @@ def _before_blank(source: SourceText, start: Position, end: Position) -> Positio
     return Position(line - 1, len(source.line(line - 1)) + 1)
 
 
-def strings(node: Node | None, passed_over: Collection[str] = ()) -> list[tuple[Scalar, str]]:
-    """Return every string below ``node`` in the order of the file, except below the keys ``passed_over``."""
+def strings(node: Node | None, skipped_keys: Collection[str] = ()) -> list[tuple[Scalar, str]]:
+    """Return every string below ``node`` in the order of the file, except below the keys ``skipped_keys``."""
     found: list[tuple[Scalar, str]] = []
-    _collect(node, passed_over, found)
+    _collect(node, skipped_keys, found)
     return found
 
 
-def _collect(node: Node | None, passed_over: Collection[str], found: list[tuple[Scalar, str]]) -> None:
+def _collect(node: Node | None, skipped_keys: Collection[str], found: list[tuple[Scalar, str]]) -> None:
     if isinstance(node, Scalar):
         if isinstance(node.value, str):
             found.append((node, node.value))
     elif isinstance(node, Mapping):
         for key, _, value in node.entries:
-            if key not in passed_over:
-                _collect(value, passed_over, found)
+            if key not in skipped_keys:
+                _collect(value, skipped_keys, found)
     elif isinstance(node, Sequence):
         for item in node.items:
-            _collect(item, passed_over, found)
+            _collect(item, skipped_keys, found)
 
 
 MAX_INTEGER: Final = 2**53 - 1
@@ -201,19 +201,17 @@ def unsupported_value(value: object, written: str) -> UnsupportedValue | None:
     """Return why a spec cannot contain ``value``, written as ``written`` in the file, or None if it can."""
     match value:
         case float() if not math.isfinite(value):
-            return UnsupportedValue(
-                codes.NOT_JSON, f"{written:.60} is not a number that JSON has", "write a finite number"
-            )
+            return UnsupportedValue(codes.NOT_JSON, f"{written:.60} is not a number in JSON", "write a finite number")
         case int() if abs(value) > MAX_INTEGER:
             return UnsupportedValue(
                 codes.BIG_INTEGER,
-                f"{written:.40} is beyond ±{MAX_INTEGER}, which JSON readers do not hold exactly",
+                f"{written:.40} is beyond ±{MAX_INTEGER}, the limit for exact integers in JSON",
                 "write it in quotes, as text",
             )
         case datetime() | date() | time():
             return UnsupportedValue(
                 codes.NOT_JSON,
-                f"JSON has no dates and times, and {written:.60} is one",
+                f"{written:.60} is a date or a time, which JSON does not have",
                 f'write it as text: "{written:.60}"',
             )
         case _:

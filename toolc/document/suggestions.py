@@ -15,7 +15,7 @@ _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
     "owner", "parameters", "providers", "result", "retry", "sandbox", "tags", "tests", "version",
 )  # fmt: skip
-_STANDS: Final = {
+_PARENTS: Final = {
     **dict.fromkeys(("shell", "python", "http", "plugin", "composite", "agent"), "backend"),
     **dict.fromkeys(("argv", "script", "stdin", "interpreter", "success_exit_codes"), "backend.shell"),
     **dict.fromkeys(("code", "function", "requirements"), "backend.python"),
@@ -27,7 +27,7 @@ _STANDS: Final = {
     **dict.fromkeys(("read_only", "destructive", "idempotent", "open_world"), "annotations"),
     **dict.fromkeys(("format", "select", "template"), "result"),
 }
-REQUIRED: Final = "a parameter is required unless it has a 'default' or says 'optional: true'"
+REQUIRED: Final = "a parameter is required unless it has a 'default' or 'optional: true'"
 """The hint for ``required`` in the shorthand of a parameter, which does not have this key."""
 
 _MEANT: Final = {
@@ -75,15 +75,15 @@ def missing_key(key: str, node: Mapping) -> str:
 
 
 def unknown_key(key: str, known: Iterable[str], path: str) -> str:
-    """Return what ``key``, which is not in ``known``, may mean in the file at ``path``, or an empty string."""
+    """Return a hint for the unknown key ``key`` in the file at ``path``, or an empty string."""
     if space := _STRANGE_SPACE.search(key):
-        return f"U+{ord(space[0]):04X} in it looks like a space, and is none"
-    if _is_near(key, sorted(known), 0.8):
+        return f"U+{ord(space[0]):04X} in it looks like a space but is not one"
+    if close_matches(key, sorted(known), 0.8):
         return ""
     if key in _MEANT and _names(_MEANT[key], known):
         return _MEANT[key]
-    if key in _STANDS:
-        return f"in a tool, '{key}' stands under {_STANDS[key]}"
+    if key in _PARENTS:
+        return f"in a tool, '{key}' belongs under {_PARENTS[key]}"
     if key in _TOOL and PurePosixPath(path).stem != "toolc":
         where = "above the first [table]" if path.lower().endswith(".toml") else "indented like its 'name'"
         return f"'{key}' is a key of the tool: write it {where}"
@@ -95,13 +95,14 @@ def has_misspelled_key(node: Mapping, key: str) -> bool:
     if node.entry(key):
         return False
     others = [entry.key for entry in node.entries if entry.key not in _TOOL]
-    return _is_near(key, others, 0.6) or any(_MEANT.get(name) == f"write '{key}'" for name in others)
+    return bool(close_matches(key, others, 0.6)) or any(_MEANT.get(name) == f"write '{key}'" for name in others)
 
 
-def _is_near(key: str, others: Iterable[str], cutoff: float) -> bool:
-    import difflib  # imported only for misspelled names
+def close_matches(name: str, known: Iterable[str], cutoff: float) -> list[str]:
+    """Return the known name most similar to ``name`` in a list, which is empty if none reaches the ``cutoff``."""
+    import difflib  # lazy: takes 1 ms, and only misspelled names need it
 
-    return bool(difflib.get_close_matches(key, others, n=1, cutoff=cutoff))
+    return difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
 
 
 def _names(hint: str, known: Iterable[str]) -> bool:
@@ -114,9 +115,9 @@ def value_hint(node: Node, what: str, wanted: str) -> str:
     """Return how to write ``what``, which must be ``wanted`` but is not, or an empty string if that is obvious."""
     match node:
         case Scalar(value=None) if wanted == "a map":
-            return "indent the lines below it deeper, if they are its keys"
+            return "indent the lines below it further if they are its keys"
         case Scalar(value=None):
-            return "give it a value, or take the key out"
+            return "give it a value, or remove the key"
         case Scalar(value=value) if wanted == "true or false":
             meant = _TRUTH.get(str(value).lower())
             return f"write {meant}" if meant else ""
@@ -139,9 +140,11 @@ def _foreign(node: Mapping) -> str:
     if keys & {"openapi", "swagger"}:
         return "this is an OpenAPI document, not a spec; a spec starts with 'toolc: 1' and declares tools"
     if keys & {"jsonrpc", "mcpServers", "inputSchema"} or _lists_mcp_tools(node):
-        return "this is a file of MCP, not a spec; a spec starts with 'toolc: 1', and calls inputSchema parameters"
+        return (
+            "this is an MCP file, not a spec; a spec starts with 'toolc: 1' and has parameters instead of inputSchema"
+        )
     if {"apiVersion", "kind"} <= keys:
-        return "in place of apiVersion and kind, a spec starts with 'toolc: 1'"
+        return "a spec starts with 'toolc: 1' instead of apiVersion and kind"
     return ""
 
 

@@ -36,7 +36,7 @@ _SIZE: Final = _Kind(
 _QUANTITY: Final = re.compile(r"([0-9]{1,15})([A-Za-z]+)")
 _LOOSE_QUANTITY: Final = re.compile(r"([0-9]{1,15})(?:\.0)? ?([A-Za-z]*)")
 _CLOCK: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9])")
-_LARGEST: Final = 2**53 - 1
+_MAX_VALUE: Final = 2**53 - 1
 
 
 def duration(node: Node, what: str, findings: Findings) -> int | None:
@@ -64,15 +64,15 @@ def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | N
     match = _QUANTITY.fullmatch(written)
     if match and match[2] in kind.units:
         amount = int(match[1]) * kind.units[match[2]]
-        if 0 < amount <= _LARGEST:
+        if 0 < amount <= _MAX_VALUE:
             return amount
         findings.add(codes.BAD_VALUE, f"{what} must be more than 0 and less than 2^53", node.span)
         return None
-    wrong = f"{written} has no unit" if not isinstance(value, str) else f"{written[:60]!r} is none"
+    wrong = f"{written} has no unit" if not isinstance(value, str) else f"is {written[:60]!r}"
     right = _correction(written, kind)
     hint = f"write {right or 'a whole number and one of the units ' + ', '.join(kind.units)}"
-    mended = fix(f"write {right}", set_text(findings.source, node.span, written, right)) if right else None
-    findings.add(codes.BAD_UNIT, f"{what} must be {kind.wanted}, and {wrong}", node.span, hint, mended)
+    correction = fix(f"write {right}", set_text(findings.source, node.span, written, right)) if right else None
+    findings.add(codes.BAD_UNIT, f"{what} must be {kind.wanted}, but {wrong}", node.span, hint, correction)
     return None
 
 

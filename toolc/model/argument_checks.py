@@ -18,29 +18,13 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 
 __all__ = [
-    "MAX_DEPTH",
-    "boolean",
-    "call_id",
-    "function",
-    "hook",
-    "json_object",
-    "json_value",
-    "listener",
-    "number",
-    "of_type",
-    "one_of",
-    "optional",
-    "path",
-    "seconds",
-    "sequence",
-    "string_list",
-    "text",
-]
+    "MAX_DEPTH", "boolean", "call_id", "function", "hook", "json_object", "json_value", "listener", "number",
+    "of_type", "one_of", "optional", "path", "seconds", "sequence", "string_list", "text",
+]  # fmt: skip
 
 T = TypeVar("T")
 
-
-_LONGEST_SECONDS: Final = (2**53 - 1) / 1000
+_MAX_SECONDS: Final = (2**53 - 1) / 1000
 
 MAX_CALL_ID: Final = 4096
 """The maximum length of a call id, in characters. Some servers store more in it than a number."""
@@ -51,11 +35,13 @@ MAX_DEPTH: Final = 100
 
 def text(what: str, given: object) -> str:
     """Check that ``given`` is a string that UTF-8 can encode."""
-    found = of_type(what, given, str, "a text")
+    found = of_type(what, given, str, "a string")
     try:
         found.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"{what} has half of a surrogate pair in it, which no JSON holds: {found!r:.60}") from None
+        raise UsageError(
+            f"{what} contains half of a surrogate pair, which JSON does not allow: {found!r:.60}"
+        ) from None
     return found
 
 
@@ -74,7 +60,7 @@ def json_object(what: str, given: object) -> JsonObject:
 def json_value(what: str, given: object, depth: int = 0) -> JsonValue:
     """Check that ``given`` is a JSON value that is not nested deeper than ``MAX_DEPTH``."""
     if depth > MAX_DEPTH:
-        raise UsageError(f"{what} is nested deeper than {MAX_DEPTH} levels, or holds itself")
+        raise UsageError(f"{what} is nested deeper than {MAX_DEPTH} levels, or contains itself")
     if isinstance(given, dict):
         for key, each in given.items():
             json_value(f"{what}[{text(f'a key of {what}', key)!r:.40}]", each, depth + 1)
@@ -84,7 +70,7 @@ def json_value(what: str, given: object, depth: int = 0) -> JsonValue:
     elif isinstance(given, str):
         text(what, given)
     elif not isinstance(given, bool | int | float | None) or (isinstance(given, float) and not math.isfinite(given)):
-        raise UsageError(f"{what} is no JSON: {given!r:.60}")
+        raise UsageError(f"{what} is not a JSON value: {given!r:.60}")
     return cast("JsonValue", given)
 
 
@@ -92,78 +78,68 @@ def string_list(what: str, given: object, example: str = "words") -> tuple[str, 
     """Check for a list or tuple of strings. A single string is rejected: it is a sequence of characters."""
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
         name = what.rpartition(" ")[2]
-        raise UsageError(f"{what} are a list of texts, and not {given!r:.60}; write e.g. {name}=[{example!r}]")
+        raise _mismatch(what, given, "a list of strings", f"; write e.g. {name}=[{example!r}]")
     return tuple(text(what, each) for each in given)
 
 
 def sequence(what: str, given: object, of: str) -> tuple[object, ...]:
     """Check for a list or tuple. ``of`` names its items in the error message."""
     if not isinstance(given, list | tuple):
-        raise UsageError(f"{what} is a list of {of}, and not {given!r:.60}")
+        raise _mismatch(what, given, f"a list of {of}")
     return tuple(given)
 
 
 def seconds(what: str, given: object) -> float:
     """Check for a number of seconds above 0 that milliseconds can represent exactly, as for durations in specs."""
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= _LONGEST_SECONDS:
-        raise UsageError(f"{what} of {given!r:.60} seconds is none; give one above 0 and below 9e12")
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= _MAX_SECONDS:
+        raise _mismatch(what, given, "a number of seconds above 0 and below 9e12")
     return given
 
 
 def number(what: str, given: object) -> float:
     """Check that ``given`` is a number other than NaN."""
     if isinstance(given, bool) or not isinstance(given, int | float) or math.isnan(given):
-        raise UsageError(f"{what} is a number, and not {given!r:.60}")
+        raise _mismatch(what, given, "a number")
     return given
 
 
 def path(what: str, given: object) -> Path:
     """Check for a path: a string or an ``os.PathLike`` without a NUL character."""
-    if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):
-        raise UsageError(f"{what} is a path, and not {given!r:.60}; give a text or a Path")
-    if "\0" in os.fspath(given):
-        raise UsageError(f"{what} is no path, for it has a NUL in it: {given!r:.60}")
+    if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str) or "\0" in os.fspath(given):
+        raise _mismatch(what, given, "a path: a string or a Path, without a NUL character")
     return Path(given)
 
 
 def function(what: str, given: object) -> None:
     """Check that ``given`` can be called."""
     if not callable(given):
-        raise UsageError(f"{what} is a function, and not {given!r:.60}")
+        raise _mismatch(what, given, "a function")
 
 
 def listener(what: str, given: object) -> None:
-    """Check for a function that receives events, or None.
-
-    Coroutine functions are rejected: the caller does not await them, so they would never run.
-    """
-    if given is not None:
-        function(what, given)
-    if iscoroutinefunction(given):
-        raise UsageError(
-            f"{what} is told of each event as it comes, so it cannot be a coroutine function; to await something "
-            "for each, iterate over astream(...) or astream_batch(...)"
-        )
+    """Check for a function that receives events, or None."""
+    hint = "to await something for each event, iterate over astream(...) or astream_batch(...)"
+    _plain_function(what, given, hint)
 
 
 def hook(what: str, given: object) -> None:
-    """Check for a function that is called on the thread of a call and returns a decision, or None.
+    """Check for a function that is called on the thread of a call and returns a decision, or None."""
+    hint = "a function can wait for a coroutine: asyncio.run_coroutine_threadsafe(decide(...), loop).result()"
+    _plain_function(what, given, hint)
 
-    Coroutine functions are rejected: the caller does not await them, and a coroutine object is not a decision.
-    """
+
+def _plain_function(what: str, given: object, hint: str) -> None:
+    """Reject coroutine functions too: they would never run, because toolc does not await them."""
     if given is not None:
         function(what, given)
     if iscoroutinefunction(given):
-        raise UsageError(
-            f"{what} is asked on the thread of a call, so it cannot be a coroutine function; a plain one can wait "
-            "for it: asyncio.run_coroutine_threadsafe(ask(...), loop).result()"
-        )
+        raise UsageError(f"{what} cannot be a coroutine function, because toolc does not await it; {hint}")
 
 
 def call_id(given: object) -> str:
     """Check a call id, which is put into the tool's environment and into logs."""
     if not (isinstance(given, str) and given.isprintable() and len(given) <= MAX_CALL_ID):
-        raise UsageError(f"a call's id is at most {MAX_CALL_ID} printable characters, and this is none: {given!r:.60}")
+        raise _mismatch("a call id", given, f"a string of at most {MAX_CALL_ID} printable characters")
     return given
 
 
@@ -175,13 +151,17 @@ def one_of(what: str, given: object, known: Iterable[str]) -> str:
     return str(given)
 
 
-def optional(what: str, given: T | None, kind: type[T], words: str) -> T | None:
-    """Check that ``given`` is None or has the type ``kind``, which ``words`` describe in the error message."""
-    return None if given is None else of_type(what, given, kind, words)
+def optional(what: str, given: T | None, kind: type[T], description: str) -> T | None:
+    """Check that ``given`` is None or has the type ``kind``, which ``description`` names in the error message."""
+    return None if given is None else of_type(what, given, kind, description)
 
 
-def of_type(what: str, given: object, kind: type[T], words: str) -> T:
-    """Check that ``given`` has the type ``kind``, which ``words`` describe in the error message."""
+def of_type(what: str, given: object, kind: type[T], description: str) -> T:
+    """Check that ``given`` has the type ``kind``, which ``description`` names in the error message."""
     if not isinstance(given, kind):
-        raise UsageError(f"{what} is {words}, and not {given!r:.60}")
+        raise _mismatch(what, given, description)
     return given
+
+
+def _mismatch(what: str, given: object, wanted: str, hint: str = "") -> UsageError:
+    return UsageError(f"{what} must be {wanted}; got {given!r:.60}{hint}")

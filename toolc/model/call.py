@@ -13,19 +13,9 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import ToolSpec
 
 __all__ = [
-    "NO_APPROVER",
-    "Action",
-    "Allow",
-    "ApproveChanges",
-    "BoundCall",
-    "Confirm",
-    "Deny",
-    "FileChange",
-    "Kind",
-    "Proposal",
-    "ToolCall",
-    "changes_to_json",
-]
+    "NO_APPROVER", "Action", "Allow", "ApproveChanges", "BoundCall", "Confirm", "Deny", "FileChange", "Kind",
+    "Proposal", "ToolCall", "changes_to_json",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +60,7 @@ Confirm: TypeAlias = Callable[[BoundCall], Allow | Deny]
 An exception from it ends the call and reaches the caller.
 """
 
-NO_APPROVER: Final = "the spec says commit: ask, and nobody could be asked"
+NO_APPROVER: Final = "the spec has 'commit: ask', and there was no one to ask"
 """The reason why changes were not committed when there was no user or function to ask."""
 
 Action: TypeAlias = Literal["added", "changed", "deleted"]

@@ -49,17 +49,17 @@ def canonical_host(text: str) -> str:
     if text.startswith("[") and text.endswith("]"):
         return _ipv6(text[1:-1])
     if any(character in text for character in "@%\0\\/") or not text.isprintable() or " " in text:
-        raise HostError(f"{text[:80]!r} is no host", "leave out '@', '%', '/', spaces and control characters")
+        raise HostError(f"{text[:80]!r} is not a host", "leave out '@', '%', '/', spaces and control characters")
     if len(text) > _MAX_TEXT:
-        raise HostError(f"{text[:80]!r} is no host name", "write e.g. api.example.com")
+        raise HostError(f"{text[:80]!r} is not a host name", "write e.g. api.example.com")
     if not text.isascii():
-        raise HostError(f"{text[:80]!r} is not in ASCII, and letters that look alike would pass", _ascii_hint(text))
+        raise HostError(f"{text[:80]!r} is not in ASCII, where letters can look alike", _ascii_hint(text))
     host = text.lower().removesuffix(".")
     labels = host.split(".")
     if _NUMBER.fullmatch(labels[-1]):
         return _ipv4(host)
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
-        raise HostError(f"{text[:80]!r} is no host name", "write e.g. api.example.com")
+        raise HostError(f"{text[:80]!r} is not a host name", "write e.g. api.example.com")
     return host
 
 
@@ -74,9 +74,9 @@ def parse_destination(text: str) -> Destination:
         raise HostError(f"{text[:80]!r} is not a host and a port", _port_hint(text))
     host, port = match["host"], int(match["port"])
     if not 0 < port < 65536:
-        raise HostError(f"{port} is no port", "a port is a number from 1 to 65535")
+        raise HostError(f"{port} is not a port", "a port is a number from 1 to 65535")
     if host.lower() == "public":
-        raise HostError(f"'public' goes with port 443, not {port}", f"write {PUBLIC}, or name the hosts")
+        raise HostError(f"'public' is only possible with port 443, not {port}", f"write {PUBLIC}, or name the hosts")
     if not host.startswith("*"):
         return Destination(kind="exact", host=canonical_host(host), port=port)
     return Destination(kind="wildcard", host=_wildcard(host), port=port)
@@ -114,7 +114,7 @@ def format_host(host: str) -> str:
 def _wildcard(host: str) -> str:
     rest = host.removeprefix("*.")
     if rest == host or "*" in rest:
-        raise HostError(f"{host[:80]!r} is no wildcard", "a '*' stands alone for the first part: *.example.com")
+        raise HostError(f"{host[:80]!r} is not a wildcard", "a '*' must be the whole first part: *.example.com")
     name = canonical_host(rest)
     if "." not in name or _NUMBER.fullmatch(name.rpartition(".")[2]):
         raise HostError(f"{host[:80]!r} would allow too much", "a wildcard has at least two parts: *.example.com")
@@ -134,11 +134,11 @@ def _ipv6(text: str) -> str:
     try:
         address = ipaddress.IPv6Address(text)
     except ValueError:
-        raise HostError(f"{shown!r} is no IPv6 address", "write e.g. [2001:db8::1]") from None
+        raise HostError(f"{shown!r} is not an IPv6 address", "write e.g. [2001:db8::1]") from None
     if address.scope_id is not None:
-        raise HostError(f"{shown!r} names a network interface", "leave out '%' and what follows it")
+        raise HostError(f"{shown!r} names a network interface", "leave out '%' and the text after it")
     if address.ipv4_mapped is not None:
-        raise HostError(f"{shown!r} is an IPv4 address in other clothes", f"write {address.ipv4_mapped}")
+        raise HostError(f"{shown!r} is an IPv4 address in the form of IPv6", f"write {address.ipv4_mapped}")
     return str(address)
 
 
@@ -163,7 +163,7 @@ def _url_hint(match: re.Match[str]) -> str:
 
 def _port_hint(text: str) -> str:
     if text.count(":") > 1 and not text.startswith("["):
-        return "an IPv6 address stands in brackets: [2001:db8::1]:443"
+        return "write an IPv6 address in brackets: [2001:db8::1]:443"
     if ":" not in text and text:
-        return f"write {text[:80]}:443, or the port that is meant"
+        return f"write {text[:80]}:443, or another port"
     return "write host:port, such as api.example.com:443"

@@ -9,19 +9,9 @@ from typing import Literal, TypeAlias
 from toolc.model.result import ConnectionAttempt, Content, Text, ToolFailure, ToolResult
 
 __all__ = [
-    "BatchEnd",
-    "BatchEvent",
-    "CallEvent",
-    "Event",
-    "Listener",
-    "Stream",
-    "ToolConnect",
-    "ToolDenied",
-    "ToolEnd",
-    "ToolRetry",
-    "ToolStart",
-    "ToolUpdate",
-]
+    "BatchEnd", "BatchEvent", "CallEvent", "Event", "Listener", "Stream", "ToolConnect", "ToolDenied", "ToolEnd",
+    "ToolRetry", "ToolStart", "ToolUpdate",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ _TOOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _IMAGE: Final = re.compile(rf"(?:(?:manifest|config):)?{_DIGEST.pattern}")
 _PACKAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+@sha256:[0-9a-f]{64}")
-_FORMS: Final = {"image": _IMAGE, "package": _PACKAGE}
+_PATTERNS: Final = {"image": _IMAGE, "package": _PACKAGE}
 _CONFLICT: Final = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
@@ -80,10 +80,12 @@ class Lock:
         lines = text.removeprefix("\ufeff").splitlines()
         first = _FIRST.fullmatch(lines[0]) if lines else None
         if first is None:
-            raise LockError(f"{path}:1: this is no lock file: it does not begin with '# toolc.lock 1'; run: toolc lock")
+            raise LockError(
+                f"{path}:1: this is not a lock file: it does not start with '# toolc.lock 1'; run: toolc lock"
+            )
         if first[1] != "1":
             raise LockError(
-                f"{path}:1: the lock has format {first[1]}, and this toolc reads format 1; install a newer one"
+                f"{path}:1: the file has format {first[1]}, but this toolc reads format 1; install a newer toolc"
             )
         tools: dict[str, LockedTool] = {}
         for number, line in enumerate(lines[1:], 2):
@@ -91,7 +93,7 @@ class Lock:
                 continue
             tool = _tool(line, f"{path}:{number}")
             if tool.name in tools:
-                raise LockError(f"{path}:{number}: the tool {tool.name} stands here twice; run: toolc lock")
+                raise LockError(f"{path}:{number}: the tool {tool.name} is listed twice; run: toolc lock")
             tools[tool.name] = tool
         return cls(path, tools)
 
@@ -101,7 +103,7 @@ class Lock:
         try:
             return cls.parse(path.read_text(encoding="utf-8"), str(path))
         except FileNotFoundError:
-            raise LockError(f"there is no {path}, so nothing is approved; make it with: toolc lock") from None
+            raise LockError(f"{path} does not exist, so no tool is approved; create it with: toolc lock") from None
         except (OSError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise LockError(f"{path} cannot be read: {reason}") from None
@@ -117,16 +119,16 @@ class Lock:
         found = self.tools.get(name)
         if found is None:
             known = self._renamed(tool)
-            was = f"; it is what was approved as {known}" if known else ""
+            was = f"; it has the same effect as the approved tool {known}" if known else ""
             raise LockError(f"{self.path} does not approve the tool {name}{was}; {_APPROVE}")
         for kind, approved, actual in (
-            ("what a model sees of it (surface)", found.surface, tool.surface_digest),
-            ("what a call of it does (effect)", found.effect, tool.effect_digest),
+            ("surface (what a model sees)", found.surface, tool.surface_digest),
+            ("effect (what a call does)", found.effect, tool.effect_digest),
         ):
             if approved != actual:
                 raise LockError(
-                    f"the tool {name} is not the one that {self.path} approves: {kind} is {actual}, approved was "
-                    f"{approved}; {_APPROVE}"
+                    f"the tool {name} is not the one that {self.path} approves: its {kind} has the digest {actual}, "
+                    f"the approved one is {approved}; {_APPROVE}"
                 )
         return found
 
@@ -138,24 +140,24 @@ class Lock:
         return next((each.name for each in self.tools.values() if each.effect == tool.effect_digest), "")
 
 
-_APPROVE: Final = "review what changed (toolc diff), run toolc lock, and have its change reviewed"
+_APPROVE: Final = "review what changed (toolc diff), run toolc lock, and have the new lock file reviewed"
 
 
 def _tool(line: str, where: str) -> LockedTool:
     if line.startswith(_CONFLICT):
-        raise LockError(f"{where}: a conflict of a merge stands here; mend the specs, then run: toolc lock")
+        raise LockError(f"{where}: this is a merge conflict; resolve it in the specs, then run: toolc lock")
     name, *words = line.split()
     values: dict[str, list[str]] = {}
     for word in words:
         key, _, value = word.partition("=")
-        form = _FORMS.get(key, _DIGEST)
+        form = _PATTERNS.get(key, _DIGEST)
         if key not in {"surface", "effect", "image", "package"} or not form.fullmatch(value):
-            raise LockError(f"{where}: {word[:80]!r} means nothing here; run: toolc lock")
+            raise LockError(f"{where}: {word[:80]!r} is not valid here; run: toolc lock")
         values.setdefault(key, []).append(value)
     single = [len(values.get(key, [])) for key in ("surface", "effect", "image")]
     if not _TOOL.fullmatch(name) or single[:2] != [1, 1] or single[2] > 1:
         raise LockError(
-            f"{where}: a line is a tool's name, its surface, its effect and at most one image; run: toolc lock"
+            f"{where}: a line has the name of a tool, its surface, its effect and at most one image; run: toolc lock"
         )
     return LockedTool(
         name=name,
@@ -181,16 +183,12 @@ def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
             continue
         if tool.spec.sandbox.image and not found.image:
             yield f"{lock.path} approves no image for {tool.spec.name}; run: toolc lock"
-        if _has_requirements(tool) and not found.packages:
+        backend = tool.spec.backend
+        if isinstance(backend, PythonBackend) and backend.requirements and not found.packages:
             yield f"{lock.path} approves no packages for {tool.spec.name}; run: toolc lock"
     names = {tool.spec.name for tool in listed}
     for name in sorted(lock.tools.keys() - names):
-        yield f"{lock.path} approves the tool {name}, which is not there; if it is to go, run: toolc lock"
-
-
-def _has_requirements(tool: RegisteredTool) -> bool:
-    backend = tool.spec.backend
-    return isinstance(backend, PythonBackend) and bool(backend.requirements)
+        yield f"{lock.path} approves the tool {name}, which does not exist; if it was removed, run: toolc lock"
 
 
 Pin = Callable[[RegisteredTool], tuple[str | None, tuple[str, ...]]]

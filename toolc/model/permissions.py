@@ -158,21 +158,10 @@ class _Collector:
 
 def _union(parts: Sequence[tuple[str, Permissions]], timeout_ms: int) -> Permissions:
     """Return the permissions of all parts, each with the steps that add it."""
-    limits = _highest(_merged([(by, each.limits) for by, each in parts]))
-    return Permissions(
-        tools=_merged([(by, each.tools) for by, each in parts]),
-        missing=_merged([(by, each.missing) for by, each in parts]),
-        hosts=_merged([(by, each.hosts) for by, each in parts]),
-        secrets=_merged([(by, each.secrets) for by, each in parts]),
-        workspaces=_merged([(by, each.workspaces) for by, each in parts]),
-        transactions=_merged([(by, each.transactions) for by, each in parts]),
-        images=_merged([(by, each.images) for by, each in parts]),
-        requirements=_merged([(by, each.requirements) for by, each in parts]),
-        users=_merged([(by, each.users) for by, each in parts]),
-        isolation=_merged([(by, each.isolation) for by, each in parts]),
-        lifetimes=_merged([(by, each.lifetimes) for by, each in parts]),
-        limits=(*limits, Grant(Limit("timeout_ms", timeout_ms))),
-    )
+    merged = {
+        part.name: _merged([(by, getattr(each, part.name)) for by, each in parts]) for part in fields(Permissions)
+    }
+    return Permissions(**merged | {"limits": (*_highest(merged["limits"]), Grant(Limit("timeout_ms", timeout_ms)))})
 
 
 def _merged(parts: Iterable[tuple[str, Iterable[Grant[T]]]]) -> tuple[Grant[T], ...]:
@@ -185,8 +174,7 @@ def _merged(parts: Iterable[tuple[str, Iterable[Grant[T]]]]) -> tuple[Grant[T], 
 
 def _highest(limits: Sequence[Grant[Limit]]) -> Iterator[Grant[Limit]]:
     """Yield the highest value of each limit except the timeout."""
-    names = sorted({each.value.name for each in limits} - {"timeout_ms"})
-    for name in names:
+    for name in sorted({each.value.name for each in limits} - {"timeout_ms"}):
         yield max((each for each in limits if each.value.name == name), key=lambda each: each.value.amount)
 
 

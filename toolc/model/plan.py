@@ -14,21 +14,9 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build, Destination, EnvVar, Limits, MinIsolation
 
 __all__ = [
-    "LIMITS",
-    "LOCALHOST",
-    "PROXY_PORT",
-    "Exec",
-    "LimitName",
-    "LoopbackProxy",
-    "Mount",
-    "Plan",
-    "PluginCall",
-    "Profile",
-    "PythonCall",
-    "SecretFile",
-    "loopback_proxy",
-    "proxy_environment",
-]
+    "LIMITS", "LOCALHOST", "PROXY_PORT", "Exec", "LimitName", "LoopbackProxy", "Mount", "Plan", "PluginCall",
+    "Profile", "PythonCall", "SecretFile", "loopback_proxy", "proxy_environment",
+]  # fmt: skip
 
 LOCALHOST: Final = "localhost"
 """The only name that is not looked up. It always means the machine on which toolc runs (RFC 6761, 6.3)."""

@@ -81,20 +81,18 @@ def toolsets_to_json(toolsets: Mapping[str, Iterable[str]]) -> JsonObject:
 def registry_from_json(value: JsonValue) -> RegistryFile:
     """Read a stored registry, strictly. Raises ``RegistryError``. Digests are not compared here."""
     if not isinstance(value, dict) or "registry" not in value:
-        raise RegistryError("this is not a toolc registry: it has no 'registry' key; make one with: toolc build")
+        raise RegistryError("this is not a toolc registry: it has no 'registry' key; create one with: toolc build")
     # In Python, true and 1.0 are equal to 1.
     if value["registry"] != REGISTRY_FORMAT or type(value["registry"]) is not int:
         raise RegistryError(
-            f"the registry has format {value['registry']!r} and this toolc reads format {REGISTRY_FORMAT}; "
+            f"the registry has format {value['registry']!r}, but this toolc reads format {REGISTRY_FORMAT}; "
             "install the toolc that wrote it, or build it again"
         )
     tools = value.get("tools")
     if not isinstance(tools, list):
         raise RegistryError("the registry has no list of tools; build it again")
     if unknown := sorted(value.keys() - {"registry", "tools", "toolsets"}):
-        raise RegistryError(
-            f"the registry has a key {unknown[0]!r:.60}, which format {REGISTRY_FORMAT} has not; build it again"
-        )
+        raise RegistryError(f"the registry has the unknown key {unknown[0]!r:.60}; build it again")
     entries = tuple(_entry_from_json(tool, f"tools[{index}]") for index, tool in enumerate(tools))
     return RegistryFile(entries, _toolsets_from_json(value.get("toolsets", {}), entries))
 
@@ -126,7 +124,7 @@ def _entry_from_json(value: JsonValue, where: str) -> RegisteredTool:
     if not isinstance(digests, dict):
         raise _damaged(f"{where}.digests", "an object", digests)
     if unknown := sorted(digests.keys() - {"surface", "effect"}):
-        raise RegistryError(f"{where}.digests has a key {unknown[0]!r:.60} that nothing knows; build it again")
+        raise RegistryError(f"{where}.digests has the unknown key {unknown[0]!r:.60}; build it again")
     rest: JsonObject = {name: each for name, each in value.items() if name != "digests"}
     spec = _decode_dataclass(ToolSpec, rest, where)
     assert isinstance(spec, ToolSpec)

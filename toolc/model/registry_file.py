@@ -97,7 +97,7 @@ def _object_of(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {twice!r:.60} stands twice in one object")
+        raise ValueError(f"the key {twice!r:.60} occurs twice in an object")
     return found
 
 
@@ -185,10 +185,15 @@ def read_registry(path: Path) -> RegistryFile:
     try:
         # Reading a device or a pipe might never end.
         if path.exists() and not path.is_file():
-            raise UsageError(f"the registry {str(path)!r} is no file; make one with: toolc build")
-        value = parse(_read_bounded(path))
+            raise UsageError(f"the registry {str(path)!r} is not a file; create one with: toolc build")
+        if path.stat().st_size > MAX_REGISTRY_BYTES:
+            raise UsageError(
+                f"the registry {str(path)!r} is larger than {MAX_REGISTRY_BYTES // MIB} MiB, "
+                "the maximum; build its tools into several registries"
+            )
+        value = parse(path.read_bytes())
     except FileNotFoundError:
-        raise UsageError(f"there is no registry {str(path)!r}; make one with: toolc build") from None
+        raise UsageError(f"there is no registry {str(path)!r}; create it with: toolc build") from None
     except OSError as error:
         raise UsageError(f"the registry {str(path)!r} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
@@ -197,26 +202,13 @@ def read_registry(path: Path) -> RegistryFile:
         file = registry_from_json(value)
     except RegistryError as error:
         raise RegistryError(f"{path}: {error}") from None
-    _check_names(path, file.tools)
+    names = [tool.spec.name for tool in file.tools]
+    if names != sorted(set(names)):
+        raise RegistryError(f"{path}: its tools are not sorted by name without duplicates; build it again")
     others = tools_by_name(tool.spec for tool in file.tools)
     for tool in file.tools:
         _check_digests(path, tool, others)
     return file
-
-
-def _read_bounded(path: Path) -> bytes:
-    if path.stat().st_size > MAX_REGISTRY_BYTES:
-        raise UsageError(
-            f"the registry {str(path)!r} is larger than {MAX_REGISTRY_BYTES // MIB} MiB, "
-            "the most that toolc reads; build its tools into several"
-        )
-    return path.read_bytes()
-
-
-def _check_names(path: Path, tools: Iterable[RegisteredTool]) -> None:
-    names = [tool.spec.name for tool in tools]
-    if names != sorted(set(names)):
-        raise RegistryError(f"{path}: its tools are not sorted by name, each once; build it again")
 
 
 def _check_digests(path: Path, tool: RegisteredTool, others: ToolLookup) -> None:

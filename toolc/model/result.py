@@ -12,22 +12,9 @@ from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.template import as_text
 
 __all__ = [
-    "REPLACEMENT",
-    "Audio",
-    "BatchError",
-    "Capture",
-    "ConnectionAttempt",
-    "Content",
-    "Ending",
-    "Image",
-    "Outcome",
-    "Resource",
-    "Text",
-    "ToolFailure",
-    "ToolResult",
-    "Usage",
-    "failure",
-]
+    "REPLACEMENT", "Audio", "BatchError", "Capture", "ConnectionAttempt", "Content", "Ending", "Image", "Outcome",
+    "Resource", "Text", "ToolFailure", "ToolResult", "Usage", "failure",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +210,7 @@ class ToolResult:
         Raises ``UsageError`` for an unknown kind.
         """
         if kind not in get_args(ErrorKind):
-            raise UsageError(f"{kind!r} is no kind of error; use one of: {', '.join(get_args(ErrorKind))}")
+            raise UsageError(f"{kind!r} is not a kind of error; use one of: {', '.join(get_args(ErrorKind))}")
         return cls(content=(Text(message),), error=ToolFailure(kind, message), details=details or {})
 
     @property
@@ -246,7 +233,7 @@ def _words(data: JsonValue) -> str:
     try:
         return as_text(data)
     except (TypeError, ValueError, RecursionError):
-        return f"a {type(data).__name__} that is no JSON"  # reported with its place when the call ends
+        return f"a {type(data).__name__} that is not JSON"  # reported with its place when the call ends
 
 
 def failure(kind: ErrorKind, message: str, details: JsonObject | None = None) -> ToolResult:

@@ -15,23 +15,9 @@ from urllib.parse import quote
 from toolc.model.json_schema import JsonValue
 
 __all__ = [
-    "FILTERS",
-    "FILTERS_WITH_ARGUMENT",
-    "SECRETS",
-    "STEPS",
-    "Filter",
-    "JsonConstant",
-    "JsonEntry",
-    "JsonList",
-    "JsonMap",
-    "JsonTemplate",
-    "Placeholder",
-    "Template",
-    "TemplateError",
-    "as_text",
-    "evaluate",
-    "render_json",
-]
+    "FILTERS", "FILTERS_WITH_ARGUMENT", "SECRETS", "STEPS", "Filter", "JsonConstant", "JsonEntry", "JsonList",
+    "JsonMap", "JsonTemplate", "Placeholder", "Template", "TemplateError", "as_text", "evaluate", "render_json",
+]  # fmt: skip
 
 SECRETS: Final = "secrets"
 """The name of a placeholder whose key is a secret."""
@@ -103,8 +89,8 @@ def evaluate(placeholder: Placeholder, arguments: Mapping[str, JsonValue]) -> Js
         if not isinstance(value, dict) or key not in value:
             path = ".".join((placeholder.name, *placeholder.keys))
             if placeholder.name == STEPS:
-                raise TemplateError(f"there is no {key!r} in what '{{{{ {path} }}}}' names")
-            raise TemplateError(f"argument {placeholder.name!r} has no key {key!r} (wanted for '{{{{ {path} }}}}')")
+                raise TemplateError(f"there is no {key!r} in the value for '{{{{ {path} }}}}'")
+            raise TemplateError(f"argument {placeholder.name!r} has no key {key!r} (needed for '{{{{ {path} }}}}')")
         value = value[key]
     for each in placeholder.filters:
         value = FILTERS[each.name](value, each.argument)
@@ -120,7 +106,7 @@ def as_text(value: JsonValue) -> str:
 
 def _join(value: JsonValue, separator: str | None) -> str:
     if not isinstance(value, list):
-        raise TemplateError(f"the filter 'join' wants an array, not {as_text(value)[:40]}")
+        raise TemplateError(f"the filter 'join' needs an array, not {as_text(value)[:40]}")
     return (separator if separator is not None else "").join(map(as_text, value))
 
 

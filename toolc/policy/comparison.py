@@ -34,19 +34,19 @@ def relaxations(old: Sequence[Policy], new: Sequence[Policy]) -> Iterator[Relaxa
     """Yield the limits of ``old`` that no policy in ``new`` keeps. All policies of a list apply together."""
     for policy in old:
         for key in _KEYS:
-            if _is_said(policy, key) and not any(_keeps(key, policy, each) for each in new):
+            if _is_set(policy, key) and not any(_keeps(key, policy, each) for each in new):
                 now = next((each for each in new if each.path == policy.path), None)
-                after = _text(now, key) if now and _is_said(now, key) else None
+                after = _text(now, key) if now and _is_set(now, key) else None
                 spans = policy.span(key), now.span(key) if now else None
                 yield Relaxation(key, policy.path, _text(policy, key), after, *spans)
 
 
-_NOTHING: Final = Policy()
+_EMPTY: Final = Policy()
 _KEYS: Final = tuple(field.name for field in fields(Policy) if field.name not in {"path", "places"})
 
 
-def _is_said(policy: Policy, key: str) -> bool:
-    return bool(getattr(policy, key) != getattr(_NOTHING, key))
+def _is_set(policy: Policy, key: str) -> bool:
+    return bool(getattr(policy, key) != getattr(_EMPTY, key))
 
 
 def _keeps(key: str, old: Policy, new: Policy) -> bool:
@@ -57,7 +57,7 @@ def _keeps(key: str, old: Policy, new: Policy) -> bool:
             return all(most.get(limit.name, limit.amount + 1) <= limit.amount for limit in old.limits)
         case "hosts":
             return new.hosts is not None and all(
-                any(covers(had, host) for had in old.hosts or ()) for host in new.hosts
+                any(covers(allowed, host) for allowed in old.hosts or ()) for host in new.hosts
             )
         case "public_egress":
             return not new.public_egress or (new.hosts is not None and all(host.kind != "public" for host in new.hosts))
@@ -77,7 +77,7 @@ def _text(policy: Policy, key: str) -> str:
     value = getattr(policy, key)
     if not isinstance(value, tuple):
         return str(value).lower() if isinstance(value, bool) else str(value)
-    show = _SHOWN.get(key, str)
+    show = _FORMATS.get(key, str)
     return ", ".join(map(show, value)) or "none"
 
 
@@ -86,6 +86,6 @@ def _approval(each: Approval) -> str:
     return f"{' '.join(each.by)} for {' '.join(about) or 'all'}"
 
 
-_SHOWN: Final[dict[str, Callable[..., str]]] = {
+_FORMATS: Final[dict[str, Callable[..., str]]] = {
     "limits": format_permissions, "hosts": format_destination, "approvals": _approval,
 }  # fmt: skip

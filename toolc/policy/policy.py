@@ -49,7 +49,7 @@ class Approval:
     paths: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
-    def asks(self, rule: str, grade: str, path: str, tags: tuple[str, ...]) -> bool:
+    def applies_to(self, rule: str, grade: str, path: str, tags: tuple[str, ...]) -> bool:
         """Return whether this applies to a change by ``rule`` and ``grade``, of a tool in the file ``path`` with
         ``tags``.
         """

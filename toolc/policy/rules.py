@@ -40,20 +40,20 @@ class PolicyRequest:
     """A tool, the permissions of a call of it, and the policy to check."""
 
     tool: ToolSpec
-    has: Permissions
+    permissions: Permissions
     tools: ToolLookup
     policy: Policy
 
-    def told(
+    def violation(
         self, key: PolicyKey, granted: Grant[T], message: str, route: tuple[str | int, ...], allowed: Iterable[str]
     ) -> Violation:
         """Return the violation for a permission. ``allowed`` is what the policy allows instead."""
         steps = [step for step in granted.by if step != OWN]
-        by = "" if OWN in granted.by else f" (by {', '.join(steps)})"
+        is_own = OWN in granted.by
         return Violation(
             key=key,
-            message=f"{message}{by}",
-            route=route if OWN in granted.by else _step(self.tool, steps[0]),
+            message=message if is_own else f"{message} (by {', '.join(steps)})",
+            route=route if is_own else _step(self.tool, steps[0]),
             hint=f"{self.policy.path} allows {', '.join(allowed) or 'none'}",
             destination=granted.value if isinstance(granted.value, Destination) else None,
         )
@@ -61,44 +61,42 @@ class PolicyRequest:
 
 def violations(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> Iterator[Violation]:
     """Yield all violations of ``policies`` by ``tool``. ``tools`` has the tools that it calls."""
-    has = None
+    permissions = None
     for policy in policies:
-        has = has or permissions_of(tool, tools)
-        asked = PolicyRequest(tool, has, tools, policy)
+        permissions = permissions or permissions_of(tool, tools)
+        request = PolicyRequest(tool, permissions, tools, policy)
         for rule in _RULES:
-            yield from rule(asked)
+            yield from rule(request)
 
 
 def enforce_policies(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> None:
     """Raise ``PolicyError`` with all violations of ``policies`` by ``tool``, if there are any."""
-    found = [f"{each.message}; {each.hint}" for each in violations(tool, tools, policies)]
-    if found:
-        lines = "".join(f"\n  {each}" for each in found)
-        raise PolicyError(f"the tool {tool.name} is not called, since a policy does not allow it:{lines}")
+    lines = [f"\n  {each.message}; {each.hint}" for each in violations(tool, tools, policies)]
+    if lines:
+        raise PolicyError(f"the tool {tool.name} was not called, because a policy does not allow it:{''.join(lines)}")
 
 
-def _limits(asked: PolicyRequest) -> Iterator[Violation]:
-    most = {limit.name: limit for limit in asked.policy.limits}
-    for each in asked.has.limits:
-        allowed = most.get(each.value.name)
+def _limits(request: PolicyRequest) -> Iterator[Violation]:
+    maximums = {limit.name: limit for limit in request.policy.limits}
+    for each in request.permissions.limits:
+        allowed = maximums.get(each.value.name)
         if allowed and each.value.amount > allowed.amount:
-            name = format_permissions(each.value).partition(":")[0]
-            words = f"{format_permissions(each.value)} is more than {asked.policy.path} allows"
-            yield asked.told(
-                "limits", each, words, ("sandbox", "limits", name), [f"{format_permissions(allowed)} or less"]
-            )
+            value = format_permissions(each.value)
+            route = ("sandbox", "limits", value.partition(":")[0])
+            message = f"{value} is more than {request.policy.path} allows"
+            yield request.violation("limits", each, message, route, [f"{format_permissions(allowed)} or less"])
 
 
-def _hosts(asked: PolicyRequest) -> Iterator[Violation]:
-    hosts, policy = asked.policy.hosts, asked.policy
-    for each in asked.has.hosts:
+def _hosts(request: PolicyRequest) -> Iterator[Violation]:
+    hosts, policy = request.policy.hosts, request.policy
+    for each in request.permissions.hosts:
         name = "any public address" if each.value.kind == "public" else format_destination(each.value)
         if (each.value.kind == "public" and not policy.public_egress) or (
             hosts is not None and not any(covers(host, each.value) for host in hosts)
         ):
             allowed = ["hosts that are named"] if hosts is None else map(format_destination, hosts)
-            words = f"a call may reach {name}, which {policy.path} does not allow"
-            yield asked.told("hosts", each, words, _host_route(asked.tool, each.value), allowed)
+            message = f"a call may reach {name}, which {policy.path} does not allow"
+            yield request.violation("hosts", each, message, _host_route(request.tool, each.value), allowed)
 
 
 def _host_route(tool: ToolSpec, destination: Destination) -> tuple[str | int, ...]:
@@ -115,78 +113,74 @@ def _host_route(tool: ToolSpec, destination: Destination) -> tuple[str | int, ..
     return ("backend", "http", "url")
 
 
-def _images(asked: PolicyRequest) -> Iterator[Violation]:
-    patterns = asked.policy.images
-    for each in asked.has.images:
+def _images(request: PolicyRequest) -> Iterator[Violation]:
+    patterns = request.policy.images
+    for each in request.permissions.images:
         # None is toolc's own base image, which is part of a release, so the spec does not choose it.
         if patterns is None or each.value is None or any(path_matches(one, each.value) for one in patterns):
             continue
-        is_built = asked.tool.sandbox.build is not None
-        words = f"a call runs in the image {each.value!r}, which {asked.policy.path} does not allow"
-        yield asked.told("images", each, words, ("sandbox", "build" if is_built else "image"), patterns)
+        key = "image" if request.tool.sandbox.build is None else "build"
+        message = f"a call runs in the image {each.value!r}, which {request.policy.path} does not allow"
+        yield request.violation("images", each, message, ("sandbox", key), patterns)
 
 
-def _require(asked: PolicyRequest) -> Iterator[Violation]:
-    for key in asked.policy.require:
-        value: object = asked.tool
+def _require(request: PolicyRequest) -> Iterator[Violation]:
+    for key in request.policy.require:
+        value: object = request.tool
         for step in key.split("."):
             value = getattr(value, step)
         if value is None or value == ():
-            yield Violation(
-                key="require",
-                message=f"{asked.policy.path} requires '{key}', and this tool does not say it",
-                route=("name",),
-                hint=f"add {key}",
-            )
+            message = f"{request.policy.path} requires '{key}', which this tool does not declare"
+            yield Violation(key="require", message=message, route=("name",), hint=f"add {key}")
 
 
-def _backends(asked: PolicyRequest) -> Iterator[Violation]:
-    kinds = asked.policy.backends
-    called = ((each.by, asked.tools.get(each.value)) for each in asked.has.tools)
-    for by, tool in [((OWN,), asked.tool), *called]:
+def _backends(request: PolicyRequest) -> Iterator[Violation]:
+    kinds = request.policy.backends
+    called = ((each.by, request.tools.get(each.value)) for each in request.permissions.tools)
+    for by, tool in [((OWN,), request.tool), *called]:
         if kinds is not None and tool is not None and tool.backend.tag not in kinds:
             tag = tool.backend.tag
-            words = f"a call runs a backend of the kind '{tag}', which {asked.policy.path} does not allow"
-            yield asked.told("backends", Grant(tool.name, by), words, ("backend", tag), kinds)
+            message = f"a call runs a backend of the kind '{tag}', which {request.policy.path} does not allow"
+            yield request.violation("backends", Grant(tool.name, by), message, ("backend", tag), kinds)
 
 
-def _expose(asked: PolicyRequest) -> Iterator[Violation]:
-    ways = asked.policy.expose
-    for each in asked.has.secrets:
+def _expose(request: PolicyRequest) -> Iterator[Violation]:
+    ways, policy = request.policy.expose, request.policy.path
+    for each in request.permissions.secrets:
         secret = each.value
         if ways is not None and secret.expose not in ways:
-            said = f"the secret {secret.name} has 'expose: {secret.expose}'"
-            words = f"{said}, which {asked.policy.path} does not allow"
-            yield asked.told("expose", each, words, ("sandbox", "secrets", secret.name, "expose"), ways)
+            message = f"the secret {secret.name} has 'expose: {secret.expose}', which {policy} does not allow"
+            yield request.violation("expose", each, message, ("sandbox", "secrets", secret.name, "expose"), ways)
 
 
-def _workspace(asked: PolicyRequest) -> Iterator[Violation]:
-    modes = asked.policy.workspace
-    for each in asked.has.workspaces:
+def _workspace(request: PolicyRequest) -> Iterator[Violation]:
+    modes = request.policy.workspace
+    for each in request.permissions.workspaces:
         if modes is not None and each.value not in modes:
-            words = f"a call has a workspace of the mode '{each.value}', which {asked.policy.path} does not allow"
-            yield asked.told("workspace", each, words, ("sandbox", "workspace"), modes)
+            message = f"a call has a workspace of the mode '{each.value}', which {request.policy.path} does not allow"
+            yield request.violation("workspace", each, message, ("sandbox", "workspace"), modes)
 
 
-def _isolation(asked: PolicyRequest) -> Iterator[Violation]:
-    policy = asked.policy
-    for user in asked.has.users:
-        if policy.run_as is not None and user.value != policy.run_as:
-            words = f"a call may run as root, which {policy.path} does not allow"
-            yield asked.told("isolation", user, words, ("sandbox", "run_as"), [f"only run_as: {policy.run_as}"])
-    for each in asked.has.isolation:
-        if ISOLATION.index(each.value) < ISOLATION.index(policy.min_isolation):
-            words = f"min_isolation: {each.value} is weaker than {policy.path} allows"
-            strong = [f"{policy.min_isolation} or stronger"]
-            yield asked.told("isolation", each, words, ("sandbox", "min_isolation"), strong)
-
-
-def _lifetime(asked: PolicyRequest) -> Iterator[Violation]:
-    lifetimes = asked.policy.lifetime
-    for each in asked.has.lifetimes:
+def _lifetime(request: PolicyRequest) -> Iterator[Violation]:
+    lifetimes = request.policy.lifetime
+    for each in request.permissions.lifetimes:
         if lifetimes is not None and each.value not in lifetimes:
-            words = f"calls have a sandbox for each {each.value}, which {asked.policy.path} does not allow"
-            yield asked.told("lifetime", each, words, ("sandbox", "lifetime"), lifetimes)
+            message = f"calls have one sandbox per {each.value}, which {request.policy.path} does not allow"
+            yield request.violation("lifetime", each, message, ("sandbox", "lifetime"), lifetimes)
+
+
+def _isolation(request: PolicyRequest) -> Iterator[Violation]:
+    policy = request.policy
+    for user in request.permissions.users:
+        if policy.run_as is not None and user.value != policy.run_as:
+            message = f"a call may run as root, which {policy.path} does not allow"
+            allowed = [f"only run_as: {policy.run_as}"]
+            yield request.violation("isolation", user, message, ("sandbox", "run_as"), allowed)
+    for each in request.permissions.isolation:
+        if ISOLATION.index(each.value) < ISOLATION.index(policy.min_isolation):
+            message = f"min_isolation: {each.value} is weaker than {policy.path} allows"
+            allowed = [f"{policy.min_isolation} or stronger"]
+            yield request.violation("isolation", each, message, ("sandbox", "min_isolation"), allowed)
 
 
 _RULES: Final[tuple[Callable[[PolicyRequest], Iterator[Violation]], ...]] = (

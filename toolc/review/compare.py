@@ -16,7 +16,7 @@ from toolc.review.model.pairing import ToolPair, pairs
 from toolc.review.model.state import Reviewed, State
 from toolc.review.risk import code, data_access, network, sandbox, text
 from toolc.review.risk.base import RISK_RULES, Sides
-from toolc.validation.plain_schema import is_valid_schema
+from toolc.validation.validate import is_valid_schema
 
 __all__ = ["Difference", "compare"]
 

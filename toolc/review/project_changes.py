@@ -88,7 +88,7 @@ def approvers(change: ToolChange, path: str, tool: ToolSpec | None, policies: Se
         name
         for policy in policies
         for approval in policy.approvals
-        if approval.asks(change.rule, change.grade, path, tool.tags if tool else ())
+        if approval.applies_to(change.rule, change.grade, path, tool.tags if tool else ())
         for name in approval.by
     ]
     return tuple(dict.fromkeys(found))

@@ -33,10 +33,6 @@ _STEPS_OF_AUTOMATON: Final = 20
 _UNREADABLE: Final = (re.error, RecursionError, OverflowError, TooManyStatesError)
 
 
-def _for_free(_steps: int) -> None:
-    """Ignore the number of steps."""
-
-
 class TooSlowError(Exception):
     """A text cannot be matched with a pattern within the limits."""
 
@@ -56,25 +52,25 @@ def speed(pattern: str, *, many: int = MANY) -> Speed:
         return "unknown"
 
 
-def search(pattern: str, text: str, *, pay: Callable[[int], None] = _for_free) -> bool:
+def search(pattern: str, text: str, *, spend: Callable[[int], None] = lambda _: None) -> bool:
     """Return whether ``pattern`` matches somewhere in ``text``, like ``re.search``. Raises ``TooSlowError``.
 
-    Before matching, ``pay`` is called with the cost, in multiples of the time for one keyword of a schema.
+    Before matching, ``spend`` is called with the cost, in multiples of the time for one keyword of a schema.
     """
     try:
         ways = ways_to_match(pattern, len(text) + 1)
         steps = ways * (len(text) + 1)
         if ways <= FEW_WAYS or steps <= FEW_STEPS:
-            pay(steps // _STEPS_OF_RE)
+            spend(steps // _STEPS_OF_RE)
             return re.search(pattern, text) is not None
         found = _automaton(pattern)
         if found.exact and len(text) * len(found.accepts) <= MAX_STEPS:
-            pay(len(text) * len(found.accepts) // _STEPS_OF_AUTOMATON)
+            spend(len(text) * len(found.accepts) // _STEPS_OF_AUTOMATON)
             return found.matches(text)
     except _UNREADABLE:
         raise TooSlowError from None
     if steps <= MAX_STEPS:
-        pay(steps // _STEPS_OF_RE)
+        spend(steps // _STEPS_OF_RE)
         return re.search(pattern, text) is not None
     raise TooSlowError
 

@@ -7,15 +7,29 @@ errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.pattern_speed import TooSlowError, search
 
-__all__ = ["is_plain_schema", "is_valid_schema", "plainly_satisfies"]
+__all__ = ["is_plain_schema", "plainly_satisfies"]
 
-_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+
+def _is_number(value: JsonValue) -> bool:
+    return type(value) is int or type(value) is float
+
+
+_TYPES: Final[Mapping[str, Callable[[JsonValue], bool]]] = {
+    "array": lambda value: isinstance(value, list),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: type(value) is int,
+    "null": lambda value: value is None,
+    "number": _is_number,
+    "object": lambda value: isinstance(value, dict),
+    "string": lambda value: isinstance(value, str),
+}
+"""For each type, a test of a value. An integer is only an ``int``, not a float without a fraction."""
 
 
 def is_plain_schema(value: JsonValue) -> bool:
@@ -23,7 +37,7 @@ def is_plain_schema(value: JsonValue) -> bool:
     if not isinstance(value, dict):
         return value is True or value is False
     for key, each in value.items():
-        test = _GOOD.get(key)
+        test = _KEYWORD_TESTS.get(key)
         if test is None or not test(each):
             return False
     return True
@@ -34,44 +48,12 @@ def plainly_satisfies(value: JsonValue, schema: JsonObject) -> bool:
     decide.
     """
     for key, wanted in schema.items():
-        if key in _SAYS_NOTHING:
+        if key in _ANNOTATIONS:
             continue
-        test = _HOLDS.get(key)
+        test = _VALUE_TESTS.get(key)
         if test is None or not test(value, wanted, schema):
             return False
     return True
-
-
-def _is_count(value: JsonValue) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _is_number(value: JsonValue) -> bool:
-    return type(value) is int or type(value) is float
-
-
-def _is_positive(value: JsonValue) -> bool:
-    return type(value) is int and value > 0
-
-
-def _is_text(value: JsonValue) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: JsonValue) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_list(value: JsonValue) -> bool:
-    return isinstance(value, list)
-
-
-def _is_anything(_value: JsonValue) -> bool:
-    return True
-
-
-def _is_type(value: JsonValue) -> bool:
-    return isinstance(value, str) and value in _TYPES
 
 
 def _are_names(value: JsonValue) -> bool:
@@ -89,48 +71,30 @@ def _is_map_of_schemas(value: JsonValue) -> bool:
     return isinstance(value, dict) and all(map(is_plain_schema, value.values()))
 
 
-_GOOD: Final[dict[str, Callable[[JsonValue], bool]]] = {
-    **dict.fromkeys(("title", "description", "$comment", "format", "pattern", "$schema"), _is_text),
-    **dict.fromkeys(("deprecated", "readOnly", "writeOnly", "uniqueItems"), _is_flag),
+_KEYWORD_TESTS: Final[dict[str, Callable[[JsonValue], bool]]] = {
+    **dict.fromkeys(
+        ("title", "description", "$comment", "format", "pattern", "$schema"), lambda value: isinstance(value, str)
+    ),
+    **dict.fromkeys(("deprecated", "readOnly", "writeOnly", "uniqueItems"), lambda value: isinstance(value, bool)),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count),
-    **dict.fromkeys(("default", "const"), _is_anything),
-    **dict.fromkeys(("enum", "examples"), _is_list),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+        lambda value: type(value) is int and value >= 0,
+    ),
+    **dict.fromkeys(("default", "const"), lambda _: True),
+    **dict.fromkeys(("enum", "examples"), lambda value: isinstance(value, list)),
     **dict.fromkeys(("properties", "$defs", "definitions"), _is_map_of_schemas),
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), _are_schemas),
     **dict.fromkeys(("items", "additionalProperties", "not"), is_plain_schema),
-    "multipleOf": _is_positive,
-    "type": _is_type,
+    "multipleOf": lambda value: type(value) is int and value > 0,
+    "type": lambda value: isinstance(value, str) and value in _TYPES,
     "required": _are_names,
 }
+"""For each keyword, a test of its value that is only true if the value is certainly valid."""
 
-_SAYS_NOTHING: Final = frozenset(
+_ANNOTATIONS: Final = frozenset(
     {"title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly", "$defs"}
 )
-
-
-def _has_type(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
-    match wanted:
-        case "string":
-            return isinstance(value, str)
-        case "integer":
-            return type(value) is int
-        case "number":
-            return _is_number(value)
-        case "boolean":
-            return isinstance(value, bool)
-        case "array":
-            return isinstance(value, list)
-        case "object":
-            return isinstance(value, dict)
-        case "null":
-            return value is None
-        case _:
-            return False
-
-
-def _is_member(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
-    return isinstance(value, str) and isinstance(wanted, list) and value in wanted
 
 
 def _matches(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
@@ -142,29 +106,13 @@ def _matches(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
         return False
 
 
-def _is_long_enough(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
-    return isinstance(value, str) and isinstance(wanted, int) and len(value) >= wanted
-
-
-def _is_short_enough(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
-    return isinstance(value, str) and isinstance(wanted, int) and len(value) <= wanted
-
-
-def _is_at_least(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
-    return type(value) is int and type(wanted) is int and value >= wanted
-
-
-def _is_at_most(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
-    return type(value) is int and type(wanted) is int and value <= wanted
-
-
-def _has_good_items(value: JsonValue, wanted: JsonValue, schema: JsonObject) -> bool:
+def _has_valid_items(value: JsonValue, wanted: JsonValue, schema: JsonObject) -> bool:
     if not (isinstance(value, list) and isinstance(wanted, dict)) or "prefixItems" in schema:
         return False
     return all(plainly_satisfies(each, wanted) for each in value)
 
 
-def _has_good_parts(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+def _has_valid_properties(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
     if not (isinstance(value, dict) and isinstance(wanted, dict)):
         return False
     for key, each in value.items():
@@ -174,40 +122,26 @@ def _has_good_parts(value: JsonValue, wanted: JsonValue, _schema: JsonObject) ->
     return True
 
 
-def _has_all(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
-    return isinstance(value, dict) and isinstance(wanted, list) and all(each in value for each in wanted)
-
-
-def _has_no_more(value: JsonValue, wanted: JsonValue, schema: JsonObject) -> bool:
+def _has_only_declared(value: JsonValue, wanted: JsonValue, schema: JsonObject) -> bool:
     declared = schema.get("properties", {})
     return (
         isinstance(value, dict) and isinstance(declared, dict) and (wanted is True or value.keys() <= declared.keys())
     )
 
 
-_HOLDS: Final[dict[str, Callable[[JsonValue, JsonValue, JsonObject], bool]]] = {
-    "type": _has_type,
-    "enum": _is_member,
+_VALUE_TESTS: Final[dict[str, Callable[[JsonValue, JsonValue, JsonObject], bool]]] = {
+    "type": lambda value, wanted, _: isinstance(wanted, str) and wanted in _TYPES and _TYPES[wanted](value),
+    "enum": lambda value, wanted, _: isinstance(value, str) and isinstance(wanted, list) and value in wanted,
     "pattern": _matches,
-    "minLength": _is_long_enough,
-    "maxLength": _is_short_enough,
-    "minimum": _is_at_least,
-    "maximum": _is_at_most,
-    "items": _has_good_items,
-    "properties": _has_good_parts,
-    "required": _has_all,
-    "additionalProperties": _has_no_more,
+    "minLength": lambda value, wanted, _: isinstance(value, str) and type(wanted) is int and len(value) >= wanted,
+    "maxLength": lambda value, wanted, _: isinstance(value, str) and type(wanted) is int and len(value) <= wanted,
+    "minimum": lambda value, wanted, _: type(value) is int and type(wanted) is int and value >= wanted,
+    "maximum": lambda value, wanted, _: type(value) is int and type(wanted) is int and value <= wanted,
+    "items": _has_valid_items,
+    "properties": _has_valid_properties,
+    "required": lambda value, wanted, _: (
+        isinstance(value, dict) and isinstance(wanted, list) and all(each in value for each in wanted)
+    ),
+    "additionalProperties": _has_only_declared,
 }
-
-
-def is_valid_schema(value: JsonObject) -> bool:
-    """Return whether ``value`` is valid for the metaschema of JSON Schema 2020-12, so that it can be used to
-    validate.
-    """
-    from jsonschema import Draft202012Validator, SchemaError  # slow to import and rarely needed
-
-    try:
-        Draft202012Validator.check_schema(value)
-    except (SchemaError, RecursionError):
-        return False
-    return True
+"""For each keyword, a test of a value, the keyword's value and the schema that is only true if it is satisfied."""

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -20,12 +21,12 @@ from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-__all__ = ["UnresolvableError", "is_slow_for_keys", "validation_errors"]
+__all__ = ["UnresolvableError", "is_slow_for_keys", "is_valid_schema", "validation_errors"]
 
 
-FOR_ANY: Final = 50_000
-FOR_EACH_CHARACTER: Final = 10
-AT_MOST: Final = 1_000_000
+MIN_STEPS: Final = 50_000
+STEPS_PER_CHARACTER: Final = 10
+MAX_VALIDATION_STEPS: Final = 1_000_000
 """A step is the evaluation of one keyword of a schema, about 10 microseconds."""
 
 
@@ -45,9 +46,9 @@ class ValidationBudget:
         """Return the budget for ``value``, which must exist as long as the budget."""
         sizes: dict[int, int] = {}
         total = _measure(value, sizes)
-        return cls(min(FOR_ANY + FOR_EACH_CHARACTER * total, AT_MOST), sizes)
+        return cls(min(MIN_STEPS + STEPS_PER_CHARACTER * total, MAX_VALIDATION_STEPS), sizes)
 
-    def pay(self, steps: int) -> None:
+    def spend(self, steps: int) -> None:
         """Subtract ``steps``. Raises ``BudgetExceededError`` if the budget is exceeded."""
         self.left -= steps
         if self.left < 0:
@@ -93,30 +94,47 @@ def validation_errors(
     At most ``MAX_ERRORS`` are returned. ``budget`` can be shared by several values. Raises ``UnresolvableError``;
     remote references are never fetched.
     """
-    from jsonschema import ValidationError  # takes a tenth of a second to import; few commands need it
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
+    jsonschema, referencing = _libraries()
     written = repr(root)
     if "'patternProperties'" in written:
         if key := _long_key(value):
             message = f"a key of {len(key)} characters is too long to compare with patternProperties"
-            return [ValidationError(message)]
+            return [jsonschema.ValidationError(message)]
         if pattern := next(_slow_patterns_of_keys(root), ""):
-            return [ValidationError(f"the pattern {pattern[:100]!r} takes too long to compare with keys")]
+            return [jsonschema.ValidationError(f"the pattern {pattern[:100]!r} takes too long to compare with keys")]
     # A subschema with its own dialect would be checked with the library's keywords instead of ours.
-    strip = _without_dialect if "'$schema'" in written else _as_it_is
-    validator = _validator_class()(strip(root), registry=Registry())
-    inner = validator if at is None else validator.evolve(schema=strip(at))
+    if "'$schema'" in written:
+        root, at = _without_dialect(root), None if at is None else _without_dialect(at)
+    validator = _validator_class()(root, registry=referencing.Registry())
+    inner = validator if at is None else validator.evolve(schema=at)
     token = _budget.set(budget or ValidationBudget.of(value))
     try:
         return list(islice(inner.iter_errors(value), MAX_ERRORS))
-    except (Unresolvable, RecursionError) as error:
+    except (referencing.exceptions.Unresolvable, RecursionError) as error:
         raise UnresolvableError(str(error)) from None
     except BudgetExceededError:
-        return [ValidationError("too many steps are needed to check this value")]
+        return [jsonschema.ValidationError("too many steps are needed to check this value")]
     finally:
         _budget.reset(token)
+
+
+@cache
+def _libraries() -> tuple[ModuleType, ModuleType]:
+    """Return the packages ``jsonschema`` and ``referencing``."""
+    import jsonschema  # lazy: takes 0.1 s, and most commands validate nothing that is not plain
+    import referencing.exceptions  # lazy: as above
+
+    return jsonschema, referencing
+
+
+def is_valid_schema(value: JsonObject) -> bool:
+    """Return whether ``value`` is valid for the metaschema of JSON Schema 2020-12."""
+    jsonschema, _ = _libraries()
+    try:
+        jsonschema.Draft202012Validator.check_schema(value)
+    except (jsonschema.SchemaError, RecursionError):
+        return False
+    return True
 
 
 _Keyword = Callable[[Any, Any, Any, Any], Any]
@@ -124,26 +142,24 @@ _Keyword = Callable[[Any, Any, Any, Any], Any]
 
 @cache
 def _validator_class() -> Any:
-    from jsonschema import Draft202012Validator  # as above
-    from jsonschema.validators import extend
-
-    own: dict[str, _Keyword] = {"pattern": _check_pattern, "uniqueItems": _check_unique}
-    made: Any = extend  # extend has no type annotations
-    known: dict[str, _Keyword] = {**Draft202012Validator.VALIDATORS, **own}
-    return made(Draft202012Validator, {keyword: _counted(keyword, check) for keyword, check in known.items()})
+    jsonschema, _ = _libraries()
+    base = jsonschema.Draft202012Validator
+    checks: dict[str, _Keyword] = {**base.VALIDATORS, "pattern": _check_pattern, "uniqueItems": _check_unique}
+    counted = {keyword: _counted(keyword, check) for keyword, check in checks.items()}
+    return jsonschema.validators.extend(base, counted)
 
 
 def _counted(keyword: str, check: _Keyword) -> _Keyword:
-    """Return a check of a keyword that pays for its work before it does it."""
+    """Return ``check`` with its cost subtracted from the budget first."""
     repeats = keyword in {"allOf", "anyOf", "oneOf", "dependentSchemas"}
     reads_keys = keyword in {"patternProperties", "additionalProperties", "unevaluatedProperties"}
 
     def run(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
         budget = _budget.get()
-        budget.pay(keyword_steps(budget.size(instance), wanted, repeats=repeats))
+        budget.spend(keyword_steps(budget.size(instance), wanted, repeats=repeats))
         if reads_keys and isinstance(instance, dict):
             for pattern in schema.get("patternProperties", ()):
-                budget.pay(len(instance) * (1 + ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH // 1000))
+                budget.spend(len(instance) * (1 + ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH // 1000))
         return check(validator, wanted, instance, schema)
 
     return run
@@ -159,25 +175,23 @@ def keyword_steps(size: int, wanted: object, *, repeats: bool) -> int:
 
 
 def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    from jsonschema import ValidationError  # as above
-
     if not isinstance(instance, str):
         return
     try:
-        matches = search(pattern, instance, pay=_budget.get().pay)
+        matches = search(pattern, instance, spend=_budget.get().spend)
     except TooSlowError:
-        yield ValidationError(f"{len(instance)} characters are too many to compare with {pattern[:100]!r}")
+        yield _libraries()[0].ValidationError(
+            f"{len(instance)} characters are too many to compare with {pattern[:100]!r}"
+        )
         return
     if not matches:
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+        yield _libraries()[0].ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
 def _check_unique(_validator: Any, wanted: bool, instance: Any, _schema: Any) -> Iterator[ValidationError]:  # noqa: FBT001  the library's
-    from jsonschema import ValidationError  # as above
-
     # The library compares each item with all others if it cannot sort them.
     if wanted and isinstance(instance, list) and len({_comparable(each) for each in instance}) < len(instance):
-        yield ValidationError(f"{instance!r} has non-unique elements")
+        yield _libraries()[0].ValidationError(f"{instance!r} has non-unique elements")
 
 
 def _comparable(value: JsonValue) -> object:
@@ -209,10 +223,6 @@ def _slow_patterns_of_keys(schema: JsonValue) -> Iterator[str]:
 def is_slow_for_keys(pattern: str) -> bool:
     """Return whether ``pattern`` is too slow to compare with a key of ``MAX_KEY_LENGTH`` characters."""
     return ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH > MAX_STEPS
-
-
-def _as_it_is(schema: Any) -> Any:
-    return schema
 
 
 def _without_dialect(schema: Any) -> Any:

@@ -27,7 +27,7 @@ tests: [{expect: {text: "hello\\n"}}]
 """
 FINDING = "specs/hello.yaml:5:29: error TC901: 'hello': timeout: 10s is more than {} allows\n"
 REFUSED = (
-    "the tool hello is not called, since a policy does not allow it:\n"
+    "the tool hello was not called, because a policy does not allow it:\n"
     "  timeout: 10s is more than central.yml allows; central.yml allows timeout: 5s or less\n"
 )
 

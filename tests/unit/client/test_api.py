@@ -191,7 +191,7 @@ def test_a_registry_that_never_ends_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "pipe.json")
     for name in ("zero.json", "pipe.json"):
-        with pytest.raises(UsageError, match=f"{name}' is no file; make one with: toolc build"):
+        with pytest.raises(UsageError, match=f"{name}' is not a file; create one with: toolc build"):
             Registry.load(tmp_path / name)
 
 
@@ -201,7 +201,7 @@ def test_a_registry_that_never_ends_is_not_read(tmp_path: Path) -> None:
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
         ("\x00", "is not JSON"),
-        ('{"registry": 1, "tools": [], "registry": 1}', "the key 'registry' stands twice in one object"),
+        ('{"registry": 1, "tools": [], "registry": 1}', "the key 'registry' occurs twice in an object"),
         ("[]", "this is not a toolc registry"),
         ('{"registry": 2, "tools": []}', "has format 2"),
         ('{"registry": 1}', "no list of tools"),
@@ -227,7 +227,7 @@ def test_a_registry_with_a_tool_twice_is_refused(specs: Path, tmp_path: Path) ->
 
 
 def test_a_registry_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no registry '.*nope\.json'; make one with: toolc build"):
+    with pytest.raises(UsageError, match=r"there is no registry '.*nope\.json'; create one with: toolc build"):
         Registry.load(tmp_path / "nope.json")
 
 
@@ -293,7 +293,9 @@ def test_an_executor_refuses_what_it_cannot_do(specs: Path) -> None:
     with pytest.raises(UsageError, match="there is no engine 'podman'; choose one of: auto, "):
         Executor(registry, engine="podman")
     for timeout in (0, -1, math.nan, math.inf):
-        with pytest.raises(UsageError, match=f"a timeout of {timeout} seconds is none"):
+        with pytest.raises(
+            UsageError, match=f"a timeout must be a number of seconds above 0 and below 9e12; got {timeout}"
+        ):
             Executor(registry, timeout=timeout)
     with Executor(registry, engine=FakeEngine(echo)) as executor, pytest.raises(UsageError, match="no tool 'x'"):
         executor.run("x", {})

@@ -439,7 +439,7 @@ class TestDenied:
     def test_tags_that_are_no_list_of_texts_are_refused_as_they_would_deny_nothing(
         self, executor: Executor, tags: Any
     ) -> None:
-        message = f"tags are a list of texts, and not {tags!r}; write e.g. tags=['danger']"
+        message = f"tags must be a list of strings; got {tags!r}; write e.g. tags=['danger']"
         for change in (executor.deny, executor.allow):
             with pytest.raises(UsageError) as raised:
                 change("echo", tags=tags)
@@ -459,7 +459,7 @@ class TestIds:
     """The id of a call."""
 
     def test_one_that_is_no_text_is_refused(self, executor: Executor) -> None:
-        with pytest.raises(UsageError, match=r"at most 4096 printable characters, and this is none: 7$"):
+        with pytest.raises(UsageError, match=r"at most 4096 printable characters; got 7$"):
             executor.run("echo", {"word": "id"}, call_id=7)  # type: ignore[arg-type]
 
     def test_a_tool_sees_its_own(self, executor: Executor) -> None:
@@ -467,7 +467,7 @@ class TestIds:
 
     @pytest.mark.parametrize("call_id", ["a\0b", "a\nb", "x" * 4097])
     def test_one_that_no_environment_could_hold_is_refused(self, executor: Executor, call_id: str) -> None:
-        with pytest.raises(UsageError, match="a call's id is at most 4096 printable characters, and this is none"):
+        with pytest.raises(UsageError, match="a call id must be a string of at most 4096 printable characters"):
             executor.run("echo", {"word": "a"}, call_id=call_id)
         with pytest.raises(UsageError, match="a call's id"):
             executor.run_batch([ToolCall(name="echo", arguments={"word": "a"}, call_id=call_id)])

@@ -237,6 +237,6 @@ def test_a_value_that_is_wrong_anyway_is_not_doubted_as_well(tmp_path: Path) -> 
     text = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\nlabel: on\n"
     found = found_in(tmp_path, text + "annotations: {read_only: yes}\nbackend: {shell: {argv: [echo, hello]}}\n")
     assert found == [
-        '4:8 TC003 on is the text "on" here (YAML 1.2), and true to readers of YAML 1.1',
+        '4:8 TC003 on is the text "on" in YAML 1.2, but true in YAML 1.1',
         "5:26 TC108 'read_only' must be true or false, but is the text 'yes'",
     ]

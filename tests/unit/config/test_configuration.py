@@ -117,7 +117,7 @@ def test_a_home_that_is_closed_to_us_holds_nothing_of_ours(home: dict[str, str],
 def test_a_file_that_others_can_write_is_not_believed(home: dict[str, str], mode: int) -> None:
     path = write(home, "engine: oci\n")
     path.chmod(mode)
-    with pytest.raises(UsageError, match="can be written by others, so it may not be yours; run: chown"):
+    with pytest.raises(UsageError, match="can be written by other users, so they may have changed it; run: chown"):
         load_configuration(home)
 
 
@@ -128,7 +128,8 @@ def test_nor_is_one_in_a_folder_where_others_can_put_another(home: dict[str, str
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
     assert str(caught.value) == (
-        f"{folder} can be written by others, so it may not be yours; run: chown $USER {folder} && chmod 700 {folder}"
+        f"{folder} can be written by other users, so they may have changed it; "
+        f"run: chown $USER {folder} && chmod 700 {folder}"
     )
 
 
@@ -140,7 +141,7 @@ def test_a_link_is_followed_and_one_that_leads_nowhere_is_told(home: dict[str, s
     (tmp_path / "mine.yaml").unlink()
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
-    assert str(caught.value) == f"{path} leads nowhere (No such file or directory); mend the link, or remove it"
+    assert str(caught.value) == f"{path} cannot be opened (No such file or directory); fix the link, or remove it"
 
 
 def test_a_pipe_is_not_waited_for(home: dict[str, str]) -> None:
@@ -148,13 +149,13 @@ def test_a_pipe_is_not_waited_for(home: dict[str, str]) -> None:
     os.mkfifo(path, 0o600)
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
-    assert str(caught.value) == f"{path} is not a file; put your configuration into a file of that name"
+    assert str(caught.value) == f"{path} is not a regular file; put your configuration into one"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a file away")
 def test_nor_is_one_that_belongs_to_somebody_else(home: dict[str, str]) -> None:
     os.chown(write(home, "engine: oci\n"), 1234, 1234)
-    with pytest.raises(UsageError, match="can be written by others"):
+    with pytest.raises(UsageError, match="can be written by other users"):
         load_configuration(home)
 
 
@@ -166,7 +167,7 @@ def test_a_repository_cannot_bring_one(home: dict[str, str], tmp_path: Path, mon
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
     assert str(caught.value) == (
-        f"{path} lies in the repository {tmp_path}; your own configuration must lie outside of it: "
+        f"{path} is in the repository {tmp_path}, but your own configuration must be outside of it: "
         "set XDG_CONFIG_HOME to another folder, or leave it unset"
     )
     monkeypatch.chdir("/")

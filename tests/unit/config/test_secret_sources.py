@@ -55,10 +55,10 @@ def test_all_that_are_missing_are_named_at_once() -> None:
     with pytest.raises(UsageError) as caught:
         SecretStore({}, {}).reveal(["B", "A"])
     assert str(caught.value) == (
-        "the secret 'A' has no value; set the variable TOOLC_SECRET_A, or say in your own configuration "
-        "(~/.config/toolc/config.yaml) where it is: secrets: {A: {file: ~/.secrets/a}}\n"
-        "the secret 'B' has no value; set the variable TOOLC_SECRET_B, or say in your own configuration "
-        "(~/.config/toolc/config.yaml) where it is: secrets: {B: {file: ~/.secrets/b}}"
+        "the secret 'A' has no value; set the variable TOOLC_SECRET_A, or configure its source in "
+        "~/.config/toolc/config.yaml: secrets: {A: {file: ~/.secrets/a}}\n"
+        "the secret 'B' has no value; set the variable TOOLC_SECRET_B, or configure its source in "
+        "~/.config/toolc/config.yaml: secrets: {B: {file: ~/.secrets/b}}"
     )
 
 
@@ -66,7 +66,9 @@ def test_tests_get_what_they_are_given() -> None:
     store = SecretStore({}, {"TOOLC_SECRET_A": VALUE}, from_environment=False)
     with pytest.raises(UsageError) as caught:
         store.reveal(["A"])
-    assert str(caught.value) == ("the secret 'A' has no value; tests get none unless they are given: --secrets FILE")
+    assert str(caught.value) == (
+        "the secret 'A' has no value; tests only have the secrets of the file in --secrets FILE"
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,28 +76,28 @@ def test_tests_get_what_they_are_given() -> None:
     [
         ("", "is empty"),
         (" " * 10, "is empty"),
-        (" 1234567\t\n", "has fewer than 8 characters, too few to be kept out of what a tool says"),
-        ("1234567", "has fewer than 8 characters, too few to be kept out of what a tool says"),
-        ("1234567\0", "holds a NUL or what is not Unicode text"),
-        ("1234567\udc80", "holds a NUL or what is not Unicode text"),
+        (" 1234567\t\n", "has fewer than 8 characters, too few to redact it from the output of tools"),
+        ("1234567", "has fewer than 8 characters, too few to redact it from the output of tools"),
+        ("1234567\0", "contains a NUL character or invalid Unicode"),
+        ("1234567\udc80", "contains a NUL character or invalid Unicode"),
         ("x" * 65537, "is longer than 64 KiB"),
     ],
 )
 def test_a_value_that_is_unfit_is_refused_and_never_shown(value: str, reason: str) -> None:
-    assert problem(LiteralSource(value)) == f"the value of the secret 'A' {reason}; give it another one"
+    assert problem(LiteralSource(value)) == f"the value of the secret 'A' {reason}; use another value"
 
 
 def test_what_is_wrong_with_a_source(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff" * 20)
     (tmp_path / "binary").chmod(0o400)
     program = (sys.executable, "-c", "import sys; print('hidden value'); sys.exit(3)")
-    assert problem(EnvSource("X")) == "the secret 'A' is to be the variable X, which is not set; set it"
+    assert problem(EnvSource("X")) == "the secret 'A' is configured as the variable X, which is not set; set it"
     assert (
         problem(FileSource(f"{tmp_path}/no")) == f"the secret 'A': cannot read {tmp_path}/no: No such file or directory"
     )
     assert problem(FileSource(str(tmp_path))) == f"the secret 'A': cannot read {tmp_path}: Is a directory"
     assert problem(FileSource(f"{tmp_path}/binary")) == (
-        f"the secret 'A': the file {tmp_path}/binary is not text in UTF-8; store its Base64 instead"
+        f"the secret 'A': the file {tmp_path}/binary is not UTF-8 text; store its Base64 instead"
     )
     assert problem(CommandSource(("/no/such/program",))) == (
         "the secret 'A': cannot run '/no/such/program': No such file or directory"
@@ -110,7 +112,7 @@ def test_a_file_that_others_may_use_is_refused(tmp_path: Path, mode: int) -> Non
     file.write_text(VALUE)
     file.chmod(mode)
     assert problem(FileSource(str(file))) == (
-        f"the secret 'A': others may use the file {file} (mode {mode:04o}); make it yours alone: chmod 600 {file}"
+        f"the secret 'A': other users can access the file {file} (mode {mode:04o}); make it private: chmod 600 {file}"
     )
 
 
@@ -158,7 +160,7 @@ def test_a_path_that_can_be_no_path_is_a_problem_too() -> None:
 def test_a_command_that_writes_without_end_is_ended() -> None:
     code = "import sys\nwhile True: sys.stdout.write('x' * 4096)"
     assert problem(CommandSource((sys.executable, "-c", code))) == (
-        "the value of the secret 'A' is longer than 64 KiB; give it another one"
+        "the value of the secret 'A' is longer than 64 KiB; use another value"
     )
 
 
@@ -166,7 +168,7 @@ def test_a_command_that_writes_without_end_is_ended() -> None:
 def test_a_command_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr(secret_sources, "COMMAND_SECONDS", 0.5)
     waiting = problem(CommandSource((sys.executable, "-c", f"{code}; import time; time.sleep(60)")))
-    assert waiting.startswith(f"the secret 'A': {sys.executable!r} took over 0.5 seconds; run it yourself")
+    assert waiting.startswith(f"the secret 'A': {sys.executable!r} took more than 0.5 seconds; run it yourself")
 
 
 def test_no_shell_reads_a_command(tmp_path: Path) -> None:
@@ -211,8 +213,8 @@ def test_the_configuration_says_where_values_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("secrets: {A: hunter2hunter2}", ":1:14: secrets.A says where the value is, and is not the value itself"),
-        ("secrets: {A: {file: b}}", ":1:14: secrets.A.file is not a whole path; begin it with / or ~"),
+        ("secrets: {A: hunter2hunter2}", ":1:14: secrets.A must be the source of the value, not the value itself"),
+        ("secrets: {A: {file: b}}", ":1:14: secrets.A.file is not an absolute path; start it with / or ~"),
         ("secrets: {A: {}}", ":1:14: "),
         ("secrets: {A: {env: X, file: /b}}", ":1:"),
         ("secrets: {A: {vault: X}}", ":1:"),
@@ -246,8 +248,8 @@ def test_a_file_of_secrets(tmp_path: Path, name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("A: 1234567890", ":1:4: the value of 'A' is no text; write it in quotes"),
-        ("A: [correct horse]", ":1:4: A says where the value is, and is not the value itself"),
+        ("A: 1234567890", ":1:4: the value of 'A' is not a string; write it in quotes"),
+        ("A: [correct horse]", ":1:4: A must be the source of the value, not the value itself"),
         ("A: 'correct horse", ":1:4: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
         ("- correct horse", ":1:1: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
         ("A=correct horse", ":1:1: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
@@ -262,5 +264,5 @@ def test_a_file_of_secrets_that_is_none_is_not_quoted(tmp_path: Path, text: str,
 
 
 def test_a_file_of_secrets_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no file .*; --secrets takes one of lines like NAME: value"):
+    with pytest.raises(UsageError, match=r"/no does not exist; --secrets needs a file with lines like NAME: value"):
         load_secrets(tmp_path / "no")

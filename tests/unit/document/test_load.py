@@ -63,17 +63,17 @@ def test_control_characters_are_refused_each_at_its_place(tmp_path: Path) -> Non
     assert read(tmp_path, b"toolc: 1\nname: a\0b\x1b\nlabel: x\ry\n") == (
         None,
         (
-            "specs/a.yaml:2:8: error TC009: U+0000 cannot stand in a spec\n"
+            "specs/a.yaml:2:8: error TC009: U+0000 is not allowed in a spec\n"
             "  2 | name: a<U+0000>b<U+001B>\n"
             "    |        ^^^^^^^^\n"
             "    = help: delete it, or write it as an escape in double quotes\n"
             "\n"
-            "specs/a.yaml:2:10: error TC009: U+001B cannot stand in a spec\n"
+            "specs/a.yaml:2:10: error TC009: U+001B is not allowed in a spec\n"
             "  2 | name: a<U+0000>b<U+001B>\n"
             "    |                 ^^^^^^^^\n"
             "    = help: delete it, or write it as an escape in double quotes\n"
             "\n"
-            "specs/a.yaml:3:9: error TC009: a carriage return without a line feed cannot stand in a spec\n"
+            "specs/a.yaml:3:9: error TC009: a carriage return without a line feed is not allowed in a spec\n"
             "  3 | label: x<U+000D>y\n"
             "    |         ^^^^^^^^\n"
             "    = help: delete it, or write it as an escape in double quotes\n"

@@ -138,7 +138,7 @@ def test_string_instead_of_list_is_rejected(option: str, given: object) -> None:
     with pytest.raises(UsageError) as raised:
         define("a", "A.", **traits).handler(lambda: 1)
     assert str(raised.value) == (
-        f"tool 'a': {option} are a list of texts, and not {given!r}; write e.g. {option}=['words']"
+        f"tool 'a': {option} must be a list of strings; got {given!r}; write e.g. {option}=['words']"
     )
 
 
@@ -146,11 +146,11 @@ def test_wrong_types_are_usage_errors() -> None:
     nothing: Any = []
     with pytest.raises(UsageError, match=r"tool 'bad': parameters must be a JSON Schema of type object, not \[\];"):
         define("bad", "B.", parameters=nothing)
-    with pytest.raises(UsageError, match=r"^a tool's name is a text, and not \[\]"):
+    with pytest.raises(UsageError, match=r"^a tool's name must be a string; got \[\]"):
         define(nothing, "B.").handler(lambda: 1)
     with pytest.raises(UsageError, match="tool 'bad' has no description"):
         define("bad", nothing)
-    with pytest.raises(UsageError, match=r"^tool 'bad': each step is a return value of step\(...\), and not \[\]"):
+    with pytest.raises(UsageError, match=r"^tool 'bad': each step must be a return value of step\(...\); got \[\]"):
         define("bad", "B.").composite("sequential", nothing)
 
 
@@ -187,7 +187,7 @@ UNKNOWN: Any = {"retries": 3}
             lambda: define("x", "X.", parameters={"type": "string"}),
             "its parameters must be a schema of type object with properties",
         ),
-        (lambda: define("x", "X.", timeout=0).handler(lambda: None), "tool 'x': a timeout of 0 seconds is none"),
+        (lambda: define("x", "X.", timeout=0).handler(lambda: None), "tool 'x': a timeout must be a number of seconds"),
         (
             lambda: define("x", "X.", **UNKNOWN).handler(lambda: None),
             "tool 'x': there is no option 'retries'; the options are: name, description, label",

@@ -1,4 +1,4 @@
-"""What a caller gave, held against what is wanted: the exact words, and what passes."""
+"""Tests for ``argument_checks``: the message for each wrong value, and the values that pass."""
 
 from __future__ import annotations
 
@@ -16,70 +16,78 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.registry_file import canonical, parse
 
 
-async def ask() -> None:
+async def coroutine_function() -> None:
     pass
+
+
+ENDLESS: list[object] = []
+ENDLESS.append(ENDLESS)
 
 
 @pytest.mark.parametrize(
     ("check", "message"),
     [
-        (lambda: argument_checks.text("the name", 5), "the name is a text, and not 5"),
+        (lambda: argument_checks.text("the name", 5), "the name must be a string; got 5"),
         (
             lambda: argument_checks.text("the name", "a\ud800"),
-            "the name has half of a surrogate pair in it, which no JSON holds: 'a\\ud800'",
+            "the name contains half of a surrogate pair, which JSON does not allow: 'a\\ud800'",
         ),
-        (lambda: argument_checks.boolean("confirm", 1), "confirm is True or False, and not 1"),
+        (lambda: argument_checks.boolean("confirm", 1), "confirm must be True or False; got 1"),
         (
             lambda: argument_checks.string_list("tool 'x': tags", "abc"),
-            "tool 'x': tags are a list of texts, and not 'abc'; write e.g. tags=['words']",
+            "tool 'x': tags must be a list of strings; got 'abc'; write e.g. tags=['words']",
         ),
-        (lambda: argument_checks.sequence("calls", 5, "ToolCall"), "calls is a list of ToolCall, and not 5"),
-        (lambda: argument_checks.json_object("it", []), "it is a dict, and not []"),
-        (lambda: argument_checks.json_value("it", {"a": [b"x"]}), "it['a'][0] is no JSON: b'x'"),
-        (lambda: argument_checks.json_value("it", {"a": math.nan}), "it['a'] is no JSON: nan"),
-        (lambda: argument_checks.json_value("it", {1: 2}), "a key of it is a text, and not 1"),
-        (lambda: argument_checks.seconds("it", 0), "it of 0 seconds is none; give one above 0 and below 9e12"),
-        (lambda: argument_checks.seconds("it", "x"), "it of 'x' seconds is none; give one above 0 and below 9e12"),
+        (lambda: argument_checks.sequence("calls", 5, "ToolCall"), "calls must be a list of ToolCall; got 5"),
+        (lambda: argument_checks.json_object("it", []), "it must be a dict; got []"),
+        (lambda: argument_checks.json_value("it", {"a": [b"x"]}), "it['a'][0] is not a JSON value: b'x'"),
+        (lambda: argument_checks.json_value("it", {"a": math.nan}), "it['a'] is not a JSON value: nan"),
+        (lambda: argument_checks.json_value("it", {1: 2}), "a key of it must be a string; got 1"),
+        (
+            lambda: argument_checks.json_value("it", ENDLESS),
+            f"it{'[0]' * 101} is nested deeper than 100 levels, or contains itself",
+        ),
+        (lambda: argument_checks.seconds("it", 0), "it must be a number of seconds above 0 and below 9e12; got 0"),
+        (lambda: argument_checks.seconds("it", "x"), "it must be a number of seconds above 0 and below 9e12; got 'x'"),
         (
             lambda: argument_checks.seconds("it", 1e99),
-            "it of 1e+99 seconds is none; give one above 0 and below 9e12"),
-        (lambda: argument_checks.number("it", math.nan), "it is a number, and not nan"),
-        (lambda: argument_checks.path("out", b"x"), "out is a path, and not b'x'; give a text or a Path"),
-        (lambda: argument_checks.path("out", "a\0"), "out is no path, for it has a NUL in it: 'a\\x00'"),
-        (lambda: argument_checks.function("it", 5), "it is a function, and not 5"),
-        (lambda: argument_checks.one_of("mode", [], ["a", "b"]), "there is no mode []; there are: a, b"),
-        (lambda: argument_checks.optional("it", 5, Path, "a Path"), "it is a Path, and not 5"),
+            "it must be a number of seconds above 0 and below 9e12; got 1e+99",
+        ),
+        (lambda: argument_checks.number("it", math.nan), "it must be a number; got nan"),
         (
-            lambda: argument_checks.hook("steer", ask),
+            lambda: argument_checks.path("out", b"x"),
+            "out must be a path: a string or a Path, without a NUL character; got b'x'",
+        ),
+        (
+            lambda: argument_checks.path("out", "a\0"),
+            "out must be a path: a string or a Path, without a NUL character; got 'a\\x00'",
+        ),
+        (lambda: argument_checks.function("it", 5), "it must be a function; got 5"),
+        (lambda: argument_checks.one_of("mode", [], ["a", "b"]), "there is no mode []; there are: a, b"),
+        (lambda: argument_checks.optional("it", 5, Path, "a Path"), "it must be a Path; got 5"),
+        (
+            lambda: argument_checks.hook("steer", coroutine_function),
             (
-                "steer is asked on the thread of a call, so it cannot be a coroutine function; a plain one can "
-                "wait for it: asyncio.run_coroutine_threadsafe(ask(...), loop).result()"
+                "steer cannot be a coroutine function, because toolc does not await it; a function can wait for a "
+                "coroutine: asyncio.run_coroutine_threadsafe(decide(...), loop).result()"
             ),
         ),
         (
-            lambda: argument_checks.listener("on_event", ask),
+            lambda: argument_checks.listener("on_event", coroutine_function),
             (
-                "on_event is told of each event as it comes, so it cannot be a coroutine function; to await "
-                "something for each, iterate over astream(...) or astream_batch(...)"
+                "on_event cannot be a coroutine function, because toolc does not await it; to await something for "
+                "each event, iterate over astream(...) or astream_batch(...)"
             ),
         ),
         (
             lambda: argument_checks.call_id("a\n"),
-            "a call's id is at most 4096 printable characters, and this is none: 'a\\n'",
+            "a call id must be a string of at most 4096 printable characters; got 'a\\n'",
         ),
     ],
-)  # fmt: skip
-def test_what_is_none_is_told(check: Callable[[], object], message: str) -> None:
+)
+def test_wrong_values_are_rejected_with_a_message(check: Callable[[], object], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         check()
     assert str(caught.value) == message
-
-
-def test_what_holds_itself_is_told() -> None:
-    endless: list[object] = []
-    endless.append(endless)
-    with pytest.raises(UsageError, match="is nested deeper than 100 levels, or holds itself"):
-        argument_checks.json_value("it", endless)
 
 
 JSON = st.recursive(
@@ -91,12 +99,12 @@ JSON = st.recursive(
 
 @pytest.mark.slow
 @given(JSON)
-def test_whatever_is_json_passes(value: JsonValue) -> None:
+def test_json_values_pass(value: JsonValue) -> None:
     assert argument_checks.json_value("it", value) is value
     assert canonical(parse(canonical(value))) == canonical(value)
 
 
-def test_what_is_wanted_comes_back() -> None:
+def test_valid_values_are_returned() -> None:
     assert argument_checks.text("a", "b") == "b"
     assert argument_checks.string_list("a", ["b"]) == ("b",)
     assert argument_checks.path("a", "b") == argument_checks.path("a", Path("b")) == Path("b")

@@ -78,7 +78,7 @@ def test_a_hint_names_no_other_host(text: str, hint: str) -> None:
 def test_what_is_no_address_is_shown_and_does_nothing_to_a_terminal() -> None:
     with pytest.raises(HostError) as caught:
         canonical_host("[\x1b[31m\u202e]")
-    assert str(caught.value) == r"'[\x1b[31m\u202e]' is no IPv6 address"
+    assert str(caught.value) == r"'[\x1b[31m\u202e]' is not an IPv6 address"
 
 
 @pytest.mark.parametrize(

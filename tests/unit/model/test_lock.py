@@ -68,19 +68,19 @@ def test_what_is_written_is_what_is_read() -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ((), "toolc.lock:1: this is no lock file"),
-        ((LINE,), "toolc.lock:1: this is no lock file"),
-        (("# toolc.lock 2: later",), "toolc.lock:1: the lock has format 2, and this toolc reads format 1"),
-        ((HEADER, "<<<<<<< HEAD", LINE), "toolc.lock:2: a conflict of a merge stands here"),
-        ((HEADER, LINE, "=======", LINE), "toolc.lock:3: a conflict of a merge stands here"),
-        ((HEADER, LINE, LINE), "toolc.lock:3: the tool look stands here twice"),
-        ((HEADER, f"look surface={A}"), "toolc.lock:2: a line is a tool's name, its surface, its effect"),
-        ((HEADER, f"1look surface={A} effect={B}"), "toolc.lock:2: a line is a tool's name"),
-        ((HEADER, f"{LINE} image={A} image={B}"), "toolc.lock:2: a line is a tool's name"),
-        ((HEADER, f"{LINE} colour=red"), "toolc.lock:2: 'colour=red' means nothing here"),
-        ((HEADER, f"{LINE} image=latest"), "toolc.lock:2: 'image=latest' means nothing here"),
-        ((HEADER, f"{LINE} package=six@{A}"), "means nothing here"),
-        ((HEADER, f"{LINE} package=--index-url==1@{A}"), "means nothing here"),
+        ((), "toolc.lock:1: this is not a lock file"),
+        ((LINE,), "toolc.lock:1: this is not a lock file"),
+        (("# toolc.lock 2: later",), "toolc.lock:1: the file has format 2, but this toolc reads format 1"),
+        ((HEADER, "<<<<<<< HEAD", LINE), "toolc.lock:2: this is a merge conflict"),
+        ((HEADER, LINE, "=======", LINE), "toolc.lock:3: this is a merge conflict"),
+        ((HEADER, LINE, LINE), "toolc.lock:3: the tool look is listed twice"),
+        ((HEADER, f"look surface={A}"), "toolc.lock:2: a line has the name of a tool, its surface, its effect"),
+        ((HEADER, f"1look surface={A} effect={B}"), "toolc.lock:2: a line has the name of a tool"),
+        ((HEADER, f"{LINE} image={A} image={B}"), "toolc.lock:2: a line has the name of a tool"),
+        ((HEADER, f"{LINE} colour=red"), "toolc.lock:2: 'colour=red' is not valid here"),
+        ((HEADER, f"{LINE} image=latest"), "toolc.lock:2: 'image=latest' is not valid here"),
+        ((HEADER, f"{LINE} package=six@{A}"), "is not valid here"),
+        ((HEADER, f"{LINE} package=--index-url==1@{A}"), "is not valid here"),
     ],
 )
 def test_a_lock_that_is_damaged_says_where(lines: tuple[str, ...], words: str) -> None:
@@ -102,13 +102,11 @@ def test_all_that_moved_is_told(tmp_path: Path) -> None:
     changed = SPEC.replace("argv: [echo, one]", "argv: [cat, one]").replace("name: two", "name: zwei")
     lines = [*changed_tools(lock, tools(tmp_path, changed))]
     assert len(lines) == 3
-    assert (
-        "the tool one is not the one that toolc.lock approves: what a call of it does (effect) is sha256:" in lines[0]
-    )
+    assert "not the one that toolc.lock approves: its effect (what a call does) has the digest sha256:" in lines[0]
     assert lines[1].startswith(
-        "toolc.lock does not approve the tool zwei; it is what was approved as two; review what changed"
+        "toolc.lock does not approve the tool zwei; it has the same effect as the approved tool two; review"
     )
-    assert lines[2] == "toolc.lock approves the tool two, which is not there; if it is to go, run: toolc lock"
+    assert lines[2] == "toolc.lock approves the tool two, which does not exist; if it was removed, run: toolc lock"
 
 
 def test_another_tool_of_the_same_plugin_is_not_one_that_was_renamed(tmp_path: Path) -> None:
@@ -124,7 +122,9 @@ def test_other_words_for_the_model_are_no_longer_approved(tmp_path: Path) -> Non
     (line,) = changed_tools(
         approving(tmp_path), tools(tmp_path, SPEC.replace("A tool that exists", "A new tool that exists"))
     )
-    assert "the tool one is not the one that toolc.lock approves: what a model sees of it (surface)" in line
+    assert (
+        "the tool one is not the one that toolc.lock approves: its surface (what a model sees) has the digest" in line
+    )
 
 
 def test_an_image_and_packages_must_be_approved_too(tmp_path: Path) -> None:

@@ -36,11 +36,11 @@ def test_data_that_is_no_json_is_left_for_the_call_to_refuse() -> None:
     for _ in range(100_000):
         nested = [nested]
     for data in (object(), nested):
-        assert ToolResult.success(data).text == f"a {type(data).__name__} that is no JSON"  # type: ignore[arg-type]
+        assert ToolResult.success(data).text == f"a {type(data).__name__} that is not JSON"  # type: ignore[arg-type]
 
 
 def test_a_kind_that_there_is_not_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^'lost' is no kind of error; use one of: invalid_args, not_found, "):
+    with pytest.raises(UsageError, match=r"^'lost' is not a kind of error; use one of: invalid_args, not_found, "):
         ToolResult.failure("no such city", kind="lost")  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ def test_rendered_text_is_never_read_as_a_template_again() -> None:
 def test_keys_reach_into_objects_and_never_attributes() -> None:
     assert evaluate(Placeholder("a", ("b", "c")), {"a": {"b": {"c": 7}}}) == 7
     with pytest.raises(
-        TemplateError, match=r"argument 'a' has no key '__class__' \(wanted for '\{\{ a.__class__ \}\}'\)"
+        TemplateError, match=r"argument 'a' has no key '__class__' \(needed for '\{\{ a.__class__ \}\}'\)"
     ):
         evaluate(Placeholder("a", ("__class__",)), {"a": {}})
 
@@ -38,7 +38,7 @@ def test_filters(filters: tuple[Filter, ...], value: str, expected: str) -> None
 
 
 def test_a_filter_that_cannot_take_a_value_says_so() -> None:
-    with pytest.raises(TemplateError, match="the filter 'join' wants an array, not 3"):
+    with pytest.raises(TemplateError, match="the filter 'join' needs an array, not 3"):
         evaluate(Placeholder("a", (), (Filter("join"),)), {"a": 3})
 
 

@@ -61,7 +61,7 @@ def test_a_finding_stands_at_the_entry_or_at_the_step_that_brings_it() -> None:
 def test_what_is_not_said_is_found_at_the_key_it_would_stand_under() -> None:
     write(toolc="policy: {run_as: nonroot, limits: {pids: 19}, require: [owner]}\n", specs__one=ONE)
     assert found() == [
-        "specs/one.yaml:2:7 TC904 'one': toolc.yaml requires 'owner', and this tool does not say it",
+        "specs/one.yaml:2:7 TC904 'one': toolc.yaml requires 'owner', which this tool does not declare",
         "specs/one.yaml:5:1 TC901 'one': pids: 128 is more than toolc.yaml allows",
         "specs/one.yaml:5:1 TC908 'one': a call may run as root, which toolc.yaml does not allow",
     ]

@@ -15,7 +15,7 @@ from toolc.policy.rules import enforce_policies, violations
 HEAD = "description: A tool that exists for the tests of policies and for nothing else.\n"
 SHELL = "backend: {shell: {argv: [echo, hello]}}\n"
 IMAGE = "images: a call runs in the image '{}', which P does not allow; P allows {}"
-UNSAID = "require: P requires '{0}', and this tool does not say it; add {0}"
+UNSAID = "require: P requires '{0}', which this tool does not declare; add {0}"
 HTTP = "backend: {http: {url: 'https://api.example.com/now'}}\n"
 
 
@@ -120,7 +120,7 @@ def told(folder: Path, policy: str, *tools: str) -> list[str]:
         (
             "{lifetime: [call]}",
             "sandbox: {lifetime: session}\n",
-            "lifetime: calls have a sandbox for each session, which P does not allow; P allows call",
+            "lifetime: calls have one sandbox per session, which P does not allow; P allows call",
             "",
         ),
         (
@@ -166,8 +166,8 @@ def test_what_is_refused_is_said_with_every_reason(tmp_path: Path) -> None:
     with pytest.raises(PolicyError) as raised:
         enforce_policies(next(iter(registry)), registry, [read_policy(central)])
     assert str(raised.value) == (
-        "the tool one is not called, since a policy does not allow it:\n"
-        f"  {central} requires 'label', and this tool does not say it; add label\n"
+        "the tool one was not called, because a policy does not allow it:\n"
+        f"  {central} requires 'label', which this tool does not declare; add label\n"
         f"  a call may run as root, which {central} does not allow; {central} allows only run_as: nonroot"
     )
 
@@ -193,10 +193,10 @@ def test_a_pattern_crosses_folders_only_by_two_stars(pattern: str, path: str, *,
 
 def test_an_approval_is_about_rules_or_grades_paths_and_tags() -> None:
     anything = Approval(by=("@a",))
-    assert anything.asks("RSK01", "low", "x.yaml", ())
+    assert anything.applies_to("RSK01", "low", "x.yaml", ())
     narrow = Approval(by=("@a",), risks=("RSK01", "critical"), paths=("prod/**",), tags=("pay",))
-    assert narrow.asks("RSK01", "low", "prod/x.yaml", ("pay", "b"))
-    assert narrow.asks("RSK02", "critical", "prod/x.yaml", ("pay",))
-    assert not narrow.asks("RSK02", "high", "prod/x.yaml", ("pay",))
-    assert not narrow.asks("RSK01", "low", "test/x.yaml", ("pay",))
-    assert not narrow.asks("RSK01", "low", "prod/x.yaml", ())
+    assert narrow.applies_to("RSK01", "low", "prod/x.yaml", ("pay", "b"))
+    assert narrow.applies_to("RSK02", "critical", "prod/x.yaml", ("pay",))
+    assert not narrow.applies_to("RSK02", "high", "prod/x.yaml", ("pay",))
+    assert not narrow.applies_to("RSK01", "low", "test/x.yaml", ("pay",))
+    assert not narrow.applies_to("RSK01", "low", "prod/x.yaml", ())

@@ -124,7 +124,7 @@ def _elsewhere(text: str, value: Value) -> str:
     try:
         old = loader.construct_object(yaml.ScalarNode(tag, text))
     except ValueError:
-        return "a broken date"
+        return "an invalid date"
     finally:
         loader.dispose()
     return "" if type(old) is type(value) and old == value else describe_value(old)
@@ -146,7 +146,7 @@ class _Extent(NamedTuple):
     height: int
 
 
-_LEAST: Final = _Extent(1, 1)
+_SCALAR_EXTENT: Final = _Extent(1, 1)
 
 
 @dataclass(slots=True)
@@ -183,7 +183,7 @@ class Builder:
     def _again(self, node: yaml.Node, depth: int) -> Node:
         """Return the collection of an alias. If it contains itself or is too deep: a null scalar, and a finding."""
         known = self.built.get(id(node))
-        extent = _LEAST if known is None else self._extent(known)
+        extent = _SCALAR_EXTENT if known is None else self._extent(known)
         if known is None and id(node) in self.built:
             code, message = codes.ALIAS, "this contains an alias to itself"
         elif depth + extent.height - 1 > MAX_DEPTH:
@@ -193,7 +193,7 @@ class Builder:
             return known
         else:
             code = codes.ALIAS
-            message = f"the file's aliases expand to more than {MAX_ALIASED} values, this among them"
+            message = f"the file's aliases expand to more than {MAX_ALIASED} values, including this one"
         span = self._span(node)
         self.diagnostics.add(code, message, span)
         return Scalar(None, span)
@@ -201,7 +201,7 @@ class Builder:
     def _extent(self, node: Node) -> _Extent:
         """Return the size and height of a node. Only aliases need this, and shared nodes are measured once."""
         if isinstance(node, Scalar):
-            return _LEAST
+            return _SCALAR_EXTENT
         if id(node) not in self.extents:
             parts = node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries]
             inner = [self._extent(part) for part in parts]
@@ -258,7 +258,7 @@ class Builder:
                 codes.ALIAS,
                 "merge keys are not part of YAML 1.2",
                 value_span(self._place(node)),
-                "put what several tools share under 'defaults:', or write it out",
+                "put keys that several tools share under 'defaults:', or repeat them",
             )
             return None
         self._check_tag(node, "str")
@@ -271,9 +271,9 @@ class Builder:
             return value
         span = value_span(self._place(node)) if node.value else self._span(node)
         kind = "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"
-        shown = f"the key {node.value}" if node.value else "an empty key"
+        key = f"the key {node.value}" if node.value else "an empty key"
         self.diagnostics.add(
-            codes.NON_STRING_KEY, f"{shown} is {kind}, and keys are text", span, f'write "{node.value}"',
+            codes.NON_STRING_KEY, f"{key} is {kind}, but keys must be strings", span, f'write "{node.value}"',
             quote_plain(self.source, span),
         )  # fmt: skip
         return None
@@ -307,7 +307,7 @@ class Builder:
             hint += f"; write {elsewhere} if you mean that"
         self.diagnostics.add(
             codes.YAML_DISAGREEMENT,
-            f"{text} is {describe_value(value)} here (YAML 1.2), and {elsewhere} to readers of YAML 1.1",
+            f"{text} is {describe_value(value)} in YAML 1.2, but {elsewhere} in YAML 1.1",
             span,
             hint,
             # Only the author knows whether a number was meant as text.
@@ -324,7 +324,7 @@ class Builder:
             self._refuse_tag(node)
         elif type(value) is not wanted:
             self.diagnostics.add(
-                codes.BAD_VALUE, f"'{node.value}' is not a valid {_short(node.tag)}", self._span(node), "drop the tag"
+                codes.BAD_VALUE, f"'{node.value}' is not a valid {_short(node.tag)}", self._span(node), "remove the tag"
             )
         elif refused := unsupported_value(value, node.value):
             self.diagnostics.add(refused.code, refused.message, self._span(node), refused.hint)
@@ -339,7 +339,7 @@ class Builder:
             codes.CUSTOM_TAG,
             f"the tag {_short(node.tag)} has no meaning in a spec",
             self._span(node),
-            "drop it, or put the value in quotes if it is text that starts with '!'",
+            "remove it, or put the value in quotes if it is text that starts with '!'",
         )
 
     def _reported_placeholder(self, node: MappingNode) -> bool:

@@ -166,7 +166,7 @@ _FORBIDDEN: Final = re.compile("[\x80-\x9f\u2028\u2029\ufffe\uffff]")
 def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
     """Return the root of ``source``; None if it is empty or not valid YAML. Findings go to ``diagnostics``.
 
-    With errors the tree is as complete as possible, so that the caller can tell what kind of file it is.
+    With errors the tree is as complete as possible, so that the caller can recognize the kind of file.
     """
     if _forbidden(source, diagnostics):
         return None
@@ -178,7 +178,7 @@ def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
     if len(roots) > 1:
         diagnostics.add(
             codes.SEVERAL_DOCUMENTS,
-            "a second YAML document starts here; a spec file is one",
+            "a second YAML document starts here, but a spec file has only one",
             roots[1].span,
             "put the tools of one file into a list under 'tools:', or use one file each",
         )
@@ -210,7 +210,7 @@ def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
             diagnostics.add(codes.TOO_BIG, str(error), source.span(error.offset, error.offset + 1))
             return []
         except yaml.YAMLError as error:
-            from toolc.document.yaml.errors import placeholder_at_fault, syntax_problem  # start-up time
+            from toolc.document.yaml.errors import placeholder_at_fault, syntax_problem  # lazy: takes 4 ms
 
             fault = placeholder_at_fault(error, text)
             if fault is None:

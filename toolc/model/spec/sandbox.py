@@ -11,22 +11,9 @@ from toolc.model.spec.code_backends import File
 from toolc.model.template import Template
 
 __all__ = [
-    "MIB",
-    "Build",
-    "Commit",
-    "Destination",
-    "EnvVar",
-    "Expose",
-    "Lifetime",
-    "Limits",
-    "MinIsolation",
-    "NetworkSpec",
-    "SandboxSpec",
-    "SecretEnvVar",
-    "SecretSpec",
-    "TransactionSpec",
-    "WorkspaceMode",
-]
+    "MIB", "Build", "Commit", "Destination", "EnvVar", "Expose", "Lifetime", "Limits", "MinIsolation", "NetworkSpec",
+    "SandboxSpec", "SecretEnvVar", "SecretSpec", "TransactionSpec", "WorkspaceMode",
+]  # fmt: skip
 
 MIB: Final = 1024 * 1024
 WorkspaceMode: TypeAlias = Literal["none", "ro", "rw", "transaction"]

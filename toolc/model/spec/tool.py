@@ -21,21 +21,9 @@ if TYPE_CHECKING:
     from toolc.model.spec.http_backend import HttpBackend
 
 __all__ = [
-    "EFFECT",
-    "FORMAT",
-    "SURFACE",
-    "Annotations",
-    "Backend",
-    "Expect",
-    "ExpectedChanges",
-    "ExpectedNetwork",
-    "ProviderChoice",
-    "ResultFormat",
-    "ResultSpec",
-    "Retry",
-    "Test",
-    "ToolSpec",
-]
+    "EFFECT", "FORMAT", "SURFACE", "Annotations", "Backend", "Expect", "ExpectedChanges", "ExpectedNetwork",
+    "ProviderChoice", "ResultFormat", "ResultSpec", "Retry", "Test", "ToolSpec",
+]  # fmt: skip
 
 
 FORMAT: Final = 1

@@ -45,7 +45,7 @@ backend:
 ```
 
 ```text
-tool.yaml:7:14: error TC007: the key 2 is a number, and keys are text
+tool.yaml:7:14: error TC007: the key 2 is a number, but keys must be strings
   7 |     errors: {2: invalid_args}
     |              ^
     = help: write "2" [fixable with --unsafe-fixes]

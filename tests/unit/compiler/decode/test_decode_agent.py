@@ -123,7 +123,7 @@ def test_what_other_frameworks_call_it(key: str, hint: str, tmp_path: Path) -> N
 
 def test_a_key_of_the_agent_that_stands_in_the_tool(tmp_path: Path) -> None:
     (found,) = compile_text(tmp_path, agent(LEAST, "model: gpt-x\n")).diagnostics.sorted()
-    assert (found.code.number, found.hint) == ("TC101", "in a tool, 'model' stands under backend.agent")
+    assert (found.code.number, found.hint) == ("TC101", "in a tool, 'model' belongs under backend.agent")
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_the_code_is_never_run(tmp_path: Path) -> None:
     [
         (
             "{file: hello.py, code: x}",
-            "backend.python has both 'file' and 'code'; it takes exactly one of 'file', 'code'",
+            "backend.python has both 'file' and 'code'; it must have exactly one of 'file', 'code'",
         ),
         ("{function: f}", "backend.python has none of 'file', 'code'"),
         ("{file: hello.py, requirements: [x]}", "'requirements'[0] is not a package of one version: 'x'"),

@@ -29,9 +29,9 @@ def test_a_whole_number_is_no_decimal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "span", "hint"),
     [
-        ("!!float '1.1'", "4:18", "drop the tag !!float"),
-        ("!!float 1.1", "4:18", 'drop the tag !!float and write "1.1"'),
-        ("!!int &a 3", "4:19", 'drop the tag !!int and write "3"'),
+        ("!!float '1.1'", "4:18", "remove the tag !!float"),
+        ("!!float 1.1", "4:18", 'remove the tag !!float and write "1.1"'),
+        ("!!int &a 3", "4:19", 'remove the tag !!int and write "3"'),
     ],
 )
 def test_quotes_alone_do_not_help_where_a_tag_makes_a_number(

@@ -115,12 +115,12 @@ def test_scalars_mean_what_the_core_schema_says(text: str, meaning: object) -> N
         ("1_000", 'the text "1_000"', "the number 1000"),
         ("1e3", "the number 1000.0", 'the text "1e3"'),
         ("2026-11-21", 'the text "2026-11-21"', "the date 2026-11-21"),
-        ("2026-13-45", 'the text "2026-13-45"', "a broken date"),
+        ("2026-13-45", 'the text "2026-13-45"', "an invalid date"),
     ],
 )
 def test_what_yaml_1_1_reads_otherwise_is_a_warning(text: str, here: str, there: str) -> None:
     assert findings(f"k: {text}") == [
-        f"1:4-{4 + len(text)} TC003 {text} is {here} here (YAML 1.2), and {there} to readers of YAML 1.1"
+        f"1:4-{4 + len(text)} TC003 {text} is {here} in YAML 1.2, but {there} in YAML 1.1"
     ]
 
 
@@ -135,9 +135,7 @@ def test_what_yaml_1_1_reads_otherwise_as_a_key_is_a_warning(key: str, there: st
     root, found = parse(f"{key}: a")
     assert root is not None
     assert to_json(root) == {key: "a"}
-    assert found == [
-        f'1:1-{1 + len(key)} TC003 {key} is the text "{key}" here (YAML 1.2), and {there} to readers of YAML 1.1'
-    ]
+    assert found == [f'1:1-{1 + len(key)} TC003 {key} is the text "{key}" in YAML 1.2, but {there} in YAML 1.1']
 
 
 def test_coordinates_and_counts_are_names_to_every_reader() -> None:
@@ -153,11 +151,13 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
     [
         pytest.param("a: 1\nb: 2\na: 3\n", ["3:1-2 TC002 the key 'a' is already on line 1"], id="duplicate"),
         pytest.param("{a: 1, 'a': 2}", ["1:8-11 TC002 the key 'a' is already on line 1"], id="duplicate in braces"),
-        pytest.param("1: a", ["1:1-2 TC007 the key 1 is a number, and keys are text"], id="number key"),
-        pytest.param("true: a", ["1:1-5 TC007 the key true is a boolean, and keys are text"], id="boolean key"),
-        pytest.param("~: a", ["1:1-2 TC007 the key ~ is null, and keys are text"], id="null key"),
+        pytest.param("1: a", ["1:1-2 TC007 the key 1 is a number, but keys must be strings"], id="number key"),
+        pytest.param("true: a", ["1:1-5 TC007 the key true is a boolean, but keys must be strings"], id="boolean key"),
+        pytest.param("~: a", ["1:1-2 TC007 the key ~ is null, but keys must be strings"], id="null key"),
         pytest.param("? [a]\n: b", ["1:3-6 TC007 a key must be text, not a list or a map"], id="list key"),
-        pytest.param("&b 12: x", ["1:4-6 TC007 the key 12 is a number, and keys are text"], id="anchored number"),
+        pytest.param(
+            "&b 12: x", ["1:4-6 TC007 the key 12 is a number, but keys must be strings"], id="anchored number"
+        ),
         pytest.param("a: x\n&b a: z", ["2:4-5 TC002 the key 'a' is already on line 1"], id="anchored second key"),
         pytest.param("&b {c: d}: e", ["1:4-10 TC007 a key must be text, not a list or a map"], id="anchored map"),
         pytest.param("a: &b {}\n<<: *b", ["2:1-3 TC005 merge keys are not part of YAML 1.2"], id="merge"),
@@ -174,13 +174,13 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
         pytest.param(
             "a: !b!c 1", ["1:4-8 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"], id="tag handle"
         ),
-        pytest.param("a: .inf", ["1:4-8 TC010 .inf is not a number that JSON has"], id="infinity"),
-        pytest.param("a: -.INF", ["1:4-9 TC010 -.INF is not a number that JSON has"], id="minus infinity"),
-        pytest.param("a: .nan", ["1:4-8 TC010 .nan is not a number that JSON has"], id="not a number"),
-        pytest.param("a: 1.0e+999", ["1:4-12 TC010 1.0e+999 is not a number that JSON has"], id="overflow"),
+        pytest.param("a: .inf", ["1:4-8 TC010 .inf is not a number in JSON"], id="infinity"),
+        pytest.param("a: -.INF", ["1:4-9 TC010 -.INF is not a number in JSON"], id="minus infinity"),
+        pytest.param("a: .nan", ["1:4-8 TC010 .nan is not a number in JSON"], id="not a number"),
+        pytest.param("a: 1.0e+999", ["1:4-12 TC010 1.0e+999 is not a number in JSON"], id="overflow"),
         pytest.param(
             "a: 9007199254740992",
-            ["1:4-20 TC011 9007199254740992 is beyond ±9007199254740991, which JSON readers do not hold exactly"],
+            ["1:4-20 TC011 9007199254740992 is beyond ±9007199254740991, the limit for exact integers in JSON"],
             id="big integer",
         ),
         pytest.param(
@@ -188,12 +188,16 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
             ["1:7-14 TC110 {{ x }} must be in quotes: without them its braces open a map"],
             id="placeholder with an anchor",
         ),
-        pytest.param("a: &b .nan", ["1:7-11 TC010 .nan is not a number that JSON has"], id="with an anchor"),
+        pytest.param("a: &b .nan", ["1:7-11 TC010 .nan is not a number in JSON"], id="with an anchor"),
         pytest.param(
-            "a: 1\n---\nb: 2\n", ["3:1-5 TC008 a second YAML document starts here; a spec file is one"], id="documents"
+            "a: 1\n---\nb: 2\n",
+            ["3:1-5 TC008 a second YAML document starts here, but a spec file has only one"],
+            id="documents",
         ),
         pytest.param(
-            "a: b\n---", ["2:4-4 TC008 a second YAML document starts here; a spec file is one"], id="empty document"
+            "a: b\n---",
+            ["2:4-4 TC008 a second YAML document starts here, but a spec file has only one"],
+            id="empty document",
         ),
         pytest.param(
             "a: !%x 1",
@@ -343,12 +347,12 @@ def test_aliases_that_multiply_are_refused_at_once() -> None:
     found = findings(bomb)
     assert time.process_time() - started < 5
     assert {each.split()[1] for each in found} == {"TC005"}
-    assert "the file's aliases expand to more than 10000 values, this among them" in found[0]
+    assert "the file's aliases expand to more than 10000 values, including this one" in found[0]
 
 
 def test_many_small_aliases_are_too_many_as_well() -> None:
     many = f"a: &a [x]\nb: [{', '.join(['*a'] * 5001)}]\n"
-    assert findings(many) == ["1:4-10 TC005 the file's aliases expand to more than 10000 values, this among them"]
+    assert findings(many) == ["1:4-10 TC005 the file's aliases expand to more than 10000 values, including this one"]
     assert findings(many.replace("*a, ", "", 1)) == []
 
 

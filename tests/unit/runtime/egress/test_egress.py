@@ -516,7 +516,7 @@ def test_a_secret_in_a_host_is_redacted() -> None:
         for host in (f"{secret}.evil.test", f"{secret[:48]}.{secret[48:]}", f"x@{secret}", f"[{secret}]"):
             guest.closed(guest.open(host, 443))
         (first, cut, user, brackets) = guest.attempts
-    assert first.reason == "'[secret KEY].evil.test' is no host"
+    assert first.reason == "'[secret KEY].evil.test' is not a host"
     assert first.remedy == ""
     assert "A1b2" not in f"{first}{user}{brackets}"
     # A program that splits a secret does so deliberately: see the decision on redaction.

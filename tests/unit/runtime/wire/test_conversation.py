@@ -182,7 +182,7 @@ REFUSED = {
     "yielded text, of a program": encode(DATA, YIELDED, b"x"),
     "nothing, as output": encode(DATA, STDOUT),
     "an empty window": encode(WINDOW, STDIN, b"0"),
-    "an end that is no JSON": encode(EXIT, 0, b"x"),
+    "an end that is not JSON": encode(EXIT, 0, b"x"),
     "an ending it cannot know": exit_frame(ending="cancelled"),
     "a verdict of the host's": exit_frame(ending="out_of_memory"),
     "an ending that is no word": exit_frame(ending=["exited"]),
@@ -201,7 +201,7 @@ def test_what_a_guest_may_not_send_is_refused(data: bytes) -> None:
 
 
 REFUSED_PROGRESS = {
-    "progress that is no JSON": encode(PROGRESS, 0, b"{"),
+    "progress that is not JSON": encode(PROGRESS, 0, b"{"),
     "progress nested without end": encode(PROGRESS, 0, b"[" * 60_000),
     "progress that is a list": encode(PROGRESS, 0, b"[]"),
     "progress without words": encode(PROGRESS, 0, b'{"percent": 1}'),

@@ -87,7 +87,7 @@ def test_commit_modes(workspace: Path, commit: Commit, outcome: Outcome, committ
 
 def test_the_result_says_that_changes_were_discarded(workspace: Path) -> None:
     assert call(doing(edit), tool(commit="ask"), workspace).text == (
-        "done\n\nthe workspace is unchanged: the spec says commit: ask, and nobody could be asked"
+        "done\n\nthe workspace is unchanged: the spec has 'commit: ask', and there was no one to ask"
     )
     assert call(doing(edit), tool(commit="never"), workspace).text == "done\n"
 
