@@ -183,7 +183,7 @@ def test_a_registry_that_was_changed_after_the_build_is_refused(
 def test_a_registry_larger_than_any_is_not_read_to_its_end(tmp_path: Path) -> None:
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate((256 << 20) + 1)
-    with pytest.raises(UsageError, match="is larger than 256 MiB, the most that toolc reads"):
+    with pytest.raises(UsageError, match="is larger than 256 MiB, the maximum"):
         Registry.load(tmp_path / "large.json")
 
 
@@ -222,12 +222,12 @@ def test_a_registry_with_a_tool_twice_is_refused(specs: Path, tmp_path: Path) ->
     value = json.loads(path.read_bytes())
     value["tools"].append(value["tools"][0])
     path.write_text(json.dumps(value), encoding="utf-8")
-    with pytest.raises(RegistryError, match="not sorted by name, each once"):
+    with pytest.raises(RegistryError, match="not sorted by name without duplicates"):
         Registry.load(path)
 
 
 def test_a_registry_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no registry '.*nope\.json'; create one with: toolc build"):
+    with pytest.raises(UsageError, match=r"there is no registry '.*nope\.json'; create it with: toolc build"):
         Registry.load(tmp_path / "nope.json")
 
 

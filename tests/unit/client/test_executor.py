@@ -391,7 +391,7 @@ class TestHooks:
         async def hook(_: object) -> Allow:
             return Allow()
 
-        told = r"cannot be a coroutine function; .*: asyncio\.run_coroutine_threadsafe\(ask\("
+        told = r"cannot be a coroutine function, .*: asyncio\.run_coroutine_threadsafe\(decide\("
         with pytest.raises(UsageError, match=f"confirm .*{told}"):
             Executor(registry, engine=words.engine, confirm=hook)  # type: ignore[arg-type]
         with pytest.raises(UsageError, match=f"confirm .*{told}"):
@@ -439,7 +439,7 @@ class TestDenied:
     def test_tags_that_are_no_list_of_texts_are_refused_as_they_would_deny_nothing(
         self, executor: Executor, tags: Any
     ) -> None:
-        message = f"tags must be a list of strings; got {tags!r}; write e.g. tags=['danger']"
+        message = f"tags are a list of texts, and not {tags!r}; write e.g. tags=['danger']"
         for change in (executor.deny, executor.allow):
             with pytest.raises(UsageError) as raised:
                 change("echo", tags=tags)
@@ -469,5 +469,5 @@ class TestIds:
     def test_one_that_no_environment_could_hold_is_refused(self, executor: Executor, call_id: str) -> None:
         with pytest.raises(UsageError, match="a call id must be a string of at most 4096 printable characters"):
             executor.run("echo", {"word": "a"}, call_id=call_id)
-        with pytest.raises(UsageError, match="a call's id"):
+        with pytest.raises(UsageError, match="a call id"):
             executor.run_batch([ToolCall(name="echo", arguments={"word": "a"}, call_id=call_id)])

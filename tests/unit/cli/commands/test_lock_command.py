@@ -45,7 +45,7 @@ def test_what_is_locked_can_be_called_until_it_changes(specs: Path, monkeypatch:
     for words in (("run", "hello.yaml"), ("serve", "."), ("run", "hello.yaml", "--json")):
         status, text, said = toolc(*words, "--locked")
         assert (status, text) == (2, "")
-        assert "the tool hello is not the one that ../toolc.lock approves: effect (what a call does)" in said
+        assert "the tool hello is not the one that ../toolc.lock approves: its effect (what a call does)" in said
     monkeypatch.chdir(specs.parent)
     status, text, _ = toolc("lock", "specs", "--check")
     assert status == 1
@@ -54,7 +54,7 @@ def test_what_is_locked_can_be_called_until_it_changes(specs: Path, monkeypatch:
 
 @pytest.mark.slow
 def test_without_a_lock_nothing_is_approved(specs: Path) -> None:
-    words = "toolc: there is no toolc.lock, so no tool is approved; create it with: toolc lock\n"
+    words = "toolc: toolc.lock does not exist, so no tool is approved; create it with: toolc lock\n"
     assert toolc("run", "specs/hello.yaml", "--locked") == (2, "", words)
     assert toolc("lock", "specs", "--check") == (2, "", words)
     assert toolc("run", "specs/hello.yaml", "--lock", "other")[0] == 2
