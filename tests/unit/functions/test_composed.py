@@ -372,7 +372,7 @@ def test_call_cycles_and_deep_calls_are_rejected() -> None:
         (lambda: one().composite("sequential", step("a", "b", {"x": object()})), r"steps\[0\].args.x is not a JSON"),
         (lambda: one().composite("sequential", step("a", "b", NOT_JSON)), "a key of .*args must be a string; got 1"),
         (lambda: step("a", "b", timeout=NO_NUMBER), "step: a timeout must be a number of seconds .*; got 'x'"),
-        (lambda: define("x", "d", timeout=-1).composite("sequential"), "timeout must be a number of seconds .*; got -1"),
+        (lambda: define("x", "d", timeout=-1).composite("sequential"), "must be a number of seconds .*; got -1"),
         (lambda: define("x", "d", **NO_OPTION).composite("sequential"), "there is no option 'colour'"),
     ],
 )  # fmt: skip

@@ -133,7 +133,7 @@ def test_a_script_has_an_interpreter_and_no_templates(tmp_path: Path) -> None:
         ("{script: ' '}", "'script' must not be empty"),
         ("{argv: []}", "'argv' must name a program"),
         ("{argv: [{when: a, argv: [b]}]}", "the first item is the program, which is never left out"),
-        ('{argv: ["a\\0"]}', "'argv'[0] must not contain a NUL character"),
+        ('{argv: ["a\\0"]}', "'argv'[0] must not hold a NUL character"),
         ("{argv: [a, {argv: [b]}]}", "'argv'[1], a group, has no 'when'"),
         ("{argv: [a], errors: {'0': file}}", "'0' is not an exit status of a failure"),
         ("{argv: [a], errors: {'256': file}}", "'256' is not an exit status of a failure"),
@@ -181,4 +181,4 @@ def test_of_very_many_unknown_keys_of_one_map_the_rest_is_one_finding(tmp_path: 
     found = found_in(tmp_path, text + "".join(f"x{number}: 1\n" for number in range(1200)))
     assert len(found) == 1001
     line = text.count("\n") + 1001
-    assert found[1000] == f"{line}:1 TC101 the tool has 200 more unknown keys, starting with 'x1000' on"
+    assert found[1000] == f"{line}:1 TC101 the tool has 200 more unknown keys, starting with 'x1000'"

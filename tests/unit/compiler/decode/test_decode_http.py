@@ -240,7 +240,7 @@ def test_what_no_call_could_do_is_refused(tmp_path: Path, body: str, more: str, 
         ("{json: {}}", "pointer: a", "a JSON Pointer"),
         ("{json: {}}", "pointer: /a~2", "a JSON Pointer"),
         ("{json: {}}", "pointer: ''", "a JSON Pointer"),
-        ("{json: {}}", "pointer: /a, parameter: b", "'cursor' has both 'pointer' and 'parameter'; it takes"),
+        ("{json: {}}", "pointer: /a, parameter: b", "'cursor' has both 'pointer' and 'parameter'; it must have"),
         ("{json: {}}", "", "'cursor' has none of 'parameter', 'pointer'"),
     ],
 )
