@@ -197,7 +197,7 @@ def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) ->
         (["tools.yaml#helo"], "there is no tool 'helo'; did you mean 'hello'?\n"),
         (["hello"], ("there is no file or folder 'hello'; for a tool of a registry add: "
                      "--registry build/registry.json\n")),
-        (["hello", "--registry", "nope.json"], "there is no registry 'nope.json'; create one with: toolc build\n"),
+        (["hello", "--registry", "nope.json"], "there is no registry 'nope.json'; create it with: toolc build\n"),
         (["tools.yaml#hello", "--arg", "name"], "--arg 'name' is not an assignment; write --arg NAME=VALUE\n"),
         (["tools.yaml#hello", "--timeout", "1:30"], (
             "Invalid value for '--timeout': '1:30' is not a duration; "
