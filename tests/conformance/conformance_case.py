@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, TypeAlias
 
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -22,7 +22,7 @@ class Difference:
     expect: Expected
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Case:
     """One behaviour. ``name`` says it as a sentence; ``differs`` has the configurations where it is another.
 
@@ -36,6 +36,7 @@ class Case:
     name: str
     backend: JsonObject
     expect: Expected
+    _: KW_ONLY
     sandbox: Mapping[str, JsonValue] = field(default_factory=dict)
     result: Mapping[str, JsonValue] = field(default_factory=dict)
     args: Mapping[str, JsonValue] = field(default_factory=dict)

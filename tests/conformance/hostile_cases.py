@@ -19,24 +19,22 @@ _INODES: Final = "gVisor does not limit the number of files in /tmp, only their 
 
 CASES: Final = (
     Case(
-        name="a fork bomb ends at its deadline",
-        backend=python(
-            "import os\ndef run():\n    while True:\n        try: os.fork()\n        except OSError: pass\n"
-        ),
+        "a fork bomb ends at its deadline",
+        python("import os\ndef run():\n    while True:\n        try: os.fork()\n        except OSError: pass\n"),
+        _TIMEOUT,
         sandbox={"limits": {"timeout": "2s", "pids": 64}},
-        expect=_TIMEOUT,
         differs={"docker+gvisor": Difference(_COUNTS, _ENDED)},
     ),
     Case(
-        name="a fork bomb in a shell ends with its script",
-        backend=shell("bomb() { bomb | bomb & }; bomb 2>/dev/null; echo lit; sleep 1"),
+        "a fork bomb in a shell ends with its script",
+        shell("bomb() { bomb | bomb & }; bomb 2>/dev/null; echo lit; sleep 1"),
+        {"outcome": "exited"},
         sandbox={"limits": {"timeout": "100s", "pids": 64}},
         varies=("streamed", "stderr", "text", "message", "error", "exit_status"),
-        expect={"outcome": "exited"},
     ),
     Case(
-        name="double forks in sessions of their own that fork again end with the tool",
-        backend=python(
+        "double forks in separate sessions end with the tool",
+        python(
             "import os, signal, time\n"
             "def run():\n"
             "    if os.fork() == 0:\n"
@@ -48,17 +46,17 @@ CASES: Final = (
             "    time.sleep(0.3)\n"
             "    return 'done'\n"
         ),
-        expect=says("done"),
+        says("done"),
     ),
     Case(
-        name="a tool that ignores every signal ends at its deadline",
-        backend=shell("trap '' 1 2 3 13 14 15 20 21 22; while :; do sleep 1; done"),
+        "a tool that ignores every signal ends at its deadline",
+        shell("trap '' 1 2 3 13 14 15 20 21 22; while :; do sleep 1; done"),
+        _TIMEOUT,
         sandbox=_SOON,
-        expect=_TIMEOUT,
     ),
     Case(
-        name="process 1 takes no signal that would end or stop it",
-        backend=python(
+        "process 1 ignores signals that would end or stop it",
+        python(
             "import os, time\n"
             "def run():\n"
             "    for number in set(range(1, 65)) - {32, 33}:\n"
@@ -68,11 +66,11 @@ CASES: Final = (
             "    time.sleep(0.2)\n"
             "    return 'alive'\n"
         ),
-        expect=says("alive"),
+        says("alive"),
     ),
     Case(
-        name="process 1 takes no signal by a way around either",
-        backend=python(
+        "process 1 ignores signals sent by other system calls",
+        python(
             "import ctypes, fcntl, os, signal, socket, struct, time\n"
             "CALLS = {'x86_64': (200, 234, 129, 297, 434, 424), 'aarch64': (130, 131, 138, 240, 434, 424)}\n"
             "tkill, tgkill, queue, queue_thread, pidfd, send = CALLS[os.uname().machine]\n"
@@ -93,11 +91,11 @@ CASES: Final = (
             "    time.sleep(0.2)\n"
             "    return 'alive'\n"
         ),
-        expect=says("alive"),
+        says("alive"),
     ),
     Case(
-        name="a storm of signals does not keep process 1 from its work",
-        backend=python(
+        "a flood of signals does not block process 1",
+        python(
             "import os, signal\n"
             "def run():\n"
             "    for _ in range(4):\n"
@@ -107,24 +105,24 @@ CASES: Final = (
             "                except PermissionError: pass\n"
             "    return 'answered'\n"
         ),
-        expect=says("answered"),
+        says("answered"),
     ),
     Case(
-        name="a tool may kill everything but itself and process 1",
-        backend=python(
+        "a tool may kill everything except itself and process 1",
+        python(
             "import os\ndef run():\n    try: os.kill(-1, 9)\n    except ProcessLookupError: pass\n    return 'alone'"
         ),
-        expect=says("alone"),
+        says("alone"),
     ),
     Case(
-        name="a tool that stops everything ends at its deadline",
-        backend=python("import os\ndef run():\n    os.fork()\n    while True: os.kill(-1, 19)"),
+        "a tool that stops everything ends at its deadline",
+        python("import os\ndef run():\n    os.fork()\n    while True: os.kill(-1, 19)"),
+        _TIMEOUT,
         sandbox=_SOON,
-        expect=_TIMEOUT,
     ),
     Case(
-        name="no limit of process 1 can be changed",
-        backend=python(
+        "no limit of process 1 can be changed",
+        python(
             "import os, resource, time\n"
             "def run():\n"
             "    found = set()\n"
@@ -134,11 +132,11 @@ CASES: Final = (
             "    time.sleep(0.2)\n"
             "    return sorted(found)\n"
         ),
-        expect={**OK, "structured": ["refused"]},
+        {**OK, "structured": ["refused"]},
     ),
     Case(
-        name="the least of schedulers for process 1 does not keep a call from its end",
-        backend=python(
+        "a low priority of process 1 does not delay the deadline",
+        python(
             "import os\n"
             "def run():\n"
             "    for attempt in (\n"
@@ -152,17 +150,17 @@ CASES: Final = (
             "            while True: pass\n"
             "    while True: pass\n"
         ),
+        _TIMEOUT,
         sandbox=_SOON,
-        expect=_TIMEOUT,
     ),
     Case(
-        name="frames of the protocol on stdout are only text",
-        backend=shell(f"printf '{_FRAME}'; printf '{_FRAME}' >&2"),
-        expect={**OK, "text": "\0\0\0\x02\x08\0\0\0\0{}", "stderr": "\0\0\0\x02\x08\0\0\0\0{}"},
+        "frames of the protocol on stdout are text",
+        shell(f"printf '{_FRAME}'; printf '{_FRAME}' >&2"),
+        {**OK, "text": "\0\0\0\x02\x08\0\0\0\0{}", "stderr": "\0\0\0\x02\x08\0\0\0\0{}"},
     ),
     Case(
-        name="frames written to every descriptor change nothing but the tool's own answer",
-        backend=python(
+        "frames written to every descriptor damage only the tool's own result",
+        python(
             "import os\n"
             "FRAME = bytes.fromhex('000000020800000000') + b'{}'\n"
             "def run():\n"
@@ -171,11 +169,11 @@ CASES: Final = (
             "        except OSError: pass\n"
             "    return 'forged'\n"
         ),
-        expect=fails("execution", re.compile(r"the function's answer cannot be read: .*")),
+        fails("execution", re.compile(r"the function's answer cannot be read: .*")),
     ),
     Case(
-        name="notes that say the call never began are not believed",
-        backend=python(
+        "forged control messages are ignored",
+        python(
             "import json, os\n"
             "def run():\n"
             "    for note in ({'failed': 'x'}, {'not_started': 'y'}, {'started': 0}, ['z'], {'percent': 'w'}):\n"
@@ -184,83 +182,83 @@ CASES: Final = (
             "            except OSError: pass\n"
             "    return 'forged'\n"
         ),
-        expect=fails("execution", re.compile(r"the function's answer cannot be read: .*")),
+        fails("execution", re.compile(r"the function's answer cannot be read: .*")),
     ),
     Case(
-        name="a flood of progress is thinned out",
-        backend=python(
+        "a flood of progress reports is rate-limited",
+        python(
             "def run(ctx):\n    for count in range(30_000): ctx.progress(count % 100, 'x' * 900)\n    return 'done'"
         ),
+        {**OK, "text": "done"},
         varies=("progress", "streamed"),
-        expect={**OK, "text": "done"},
     ),
     Case(
-        name="a tool that closes every descriptor has no answer",
-        backend=python("import os\ndef run():\n    os.closerange(0, 4096)\n    return 'unheard'"),
-        expect={"error": "execution", "outcome": "exited"},
+        "a tool that closes every descriptor has no result",
+        python("import os\ndef run():\n    os.closerange(0, 4096)\n    return 'unheard'"),
+        {"error": "execution", "outcome": "exited"},
     ),
     Case(
-        name="limits that a tool sets for itself harm only itself",
-        backend=shell("ulimit -n 3; ulimit -f 0; ulimit -v 100000; ulimit -t 1; while :; do :; done"),
+        "limits that a tool sets for itself harm only itself",
+        shell("ulimit -n 3; ulimit -f 0; ulimit -v 100000; ulimit -t 1; while :; do :; done"),
+        fails("exit_status", "the command was killed by SIGKILL"),
         sandbox=limits(timeout="100s"),
-        expect=fails("exit_status", "the command was killed by SIGKILL"),
     ),
     Case(
-        name="a regular expression that never ends is ended",
-        backend=python("import re\ndef run():\n    re.match('(a+)+$', 'a' * 64 + '!')"),
+        "an endless regular expression is ended",
+        python("import re\ndef run():\n    re.match('(a+)+$', 'a' * 64 + '!')"),
+        _TIMEOUT,
         sandbox=_SOON,
-        expect=_TIMEOUT,
     ),
     Case(
-        name="an interpreter that is never let go is ended",
-        backend=python("def run():\n    return sum(range(10 ** 15))"),
+        "an endless call into C code is ended",
+        python("def run():\n    return sum(range(10 ** 15))"),
+        _TIMEOUT,
         sandbox=_SOON,
-        expect=_TIMEOUT,
     ),
     Case(
-        name="a gigabyte on both streams at once is read to its end",
-        backend=shell("head -c 500000000 /dev/zero >&2 & head -c 500000000 /dev/zero; wait"),
-        sandbox={"limits": {"timeout": "300s", "output": "1KiB"}},
-        expect={
+        "a gigabyte on both streams is read to its end",
+        shell("head -c 500000000 /dev/zero >&2 & head -c 500000000 /dev/zero; wait"),
+        {
             **OK,
             "text": "\0" * 512 + "\n[499998976 bytes cut]\n" + "\0" * 512,
             "stderr": "\0" * 512 + "\n[499998976 bytes cut]\n" + "\0" * 512,
         },
+        sandbox={"limits": {"timeout": "300s", "output": "1KiB"}},
     ),
     Case(
-        name="a flood that never ends is ended at its deadline",
-        backend=shell("yes >&2 & exec yes"),
+        "endless output is ended at the deadline",
+        shell("yes >&2 & exec yes"),
+        _TIMEOUT,
         sandbox=_SOON,
         varies=("text", "streamed"),
-        expect=_TIMEOUT,
     ),
     Case(
-        name="a million files in /tmp find no room",
-        backend=python(
+        "a million files in /tmp exceed its limit",
+        python(
             "import errno, os\n"
             "def run():\n"
             "    try:\n"
             "        for number in range(1_000_000): os.mknod('/tmp/%d' % number)\n"
             "    except OSError as error: return [errno.errorcode[error.errno], number < 20_000]\n"
         ),
-        expect={**OK, "structured": ["ENOSPC", True]},
+        {**OK, "structured": ["ENOSPC", True]},
         differs={"docker+gvisor": Difference(_INODES, {"outcome": "out_of_memory", "error": "out_of_memory"})},
     ),
     Case(
-        name="memory that belongs to no process counts too",
-        backend=python(
+        "memory outside any process counts too",
+        python(
             "import os\n"
             "def run():\n"
             "    fd = os.memfd_create('x')\n"
             "    for _ in range(400): os.write(fd, bytes(1 << 20))\n"
             "    return 'kept'\n"
         ),
+        {"outcome": "out_of_memory", "error": "out_of_memory"},
         sandbox={"limits": {"memory": "64MiB", "tmp": "16MiB"}},
-        expect={"outcome": "out_of_memory", "error": "out_of_memory"},
     ),
     Case(
-        name="shared memory of System V counts too",
-        backend=python(
+        "shared memory of System V counts too",
+        python(
             "import ctypes\n"
             "def run():\n"
             "    libc = ctypes.CDLL(None); libc.shmat.restype = ctypes.c_void_p\n"
@@ -268,51 +266,51 @@ CASES: Final = (
             "    ctypes.memset(libc.shmat(shared, None, 0), 1, 256 << 20)\n"
             "    return 'kept'\n"
         ),
+        {"outcome": "out_of_memory", "error": "out_of_memory"},
         sandbox={"limits": {"memory": "64MiB", "tmp": "16MiB"}},
-        expect={"outcome": "out_of_memory", "error": "out_of_memory"},
     ),
     Case(
-        name="hundreds of orphans are buried",
-        backend=shell("i=0; while [ $i -lt 300 ]; do (true &); i=$((i+1)); done; echo done"),
-        expect=says("done\n"),
+        "hundreds of orphans are reaped",
+        shell("i=0; while [ $i -lt 300 ]; do (true &); i=$((i+1)); done; echo done"),
+        says("done\n"),
     ),
     Case(
-        name="spinning children do not delay the end",
-        backend=shell("for i in 1 2 3 4 5 6 7 8 9 10; do (while :; do :; done) & done; echo done"),
-        expect=says("done\n"),
+        "spinning children do not delay the end",
+        shell("for i in 1 2 3 4 5 6 7 8 9 10; do (while :; do :; done) & done; echo done"),
+        says("done\n"),
     ),
     Case(
-        name="a crash leaves no core",
-        backend=shell("(ulimit -c unlimited) 2>/dev/null || true; sh -c 'kill -SEGV $$' || ls -A"),
+        "a crash leaves no core",
+        shell("(ulimit -c unlimited) 2>/dev/null || true; sh -c 'kill -SEGV $$' || ls -A"),
+        {**OK, "text": "", "files": {}},
         sandbox={"workspace": "rw"},
-        expect={**OK, "text": "", "files": {}},
     ),
     Case(
-        name="removing everything removes nothing",
-        backend=shell(
+        "system files cannot be removed",
+        shell(
             "rm -rf --no-preserve-root /usr /etc /var /home 2>/dev/null || true; "
             "test -x /usr/bin/env && test -r /etc/passwd && echo both are there"
         ),
-        expect=says("both are there\n"),
+        says("both are there\n"),
     ),
     Case(
-        name="an answer nested a hundred thousand deep is an error",
-        backend=python("def run():\n    deep = []\n    for _ in range(100_000): deep = [deep]\n    return deep"),
-        expect=fails("serialization", "the result is nested too deeply for JSON"),
+        "a result nested 100,000 levels deep is an error",
+        python("def run():\n    deep = []\n    for _ in range(100_000): deep = [deep]\n    return deep"),
+        fails("serialization", "the result is nested too deeply for JSON"),
     ),
     Case(
-        name="a program that swallows its own environment and arguments is run and forgotten",
-        backend=python(
+        "a program with too large an environment and arguments is not started",
+        python(
             "import errno, os\n"
             "def run():\n"
             "    try: os.execve('/bin/true', ['x' * 100_000] * 30, {'A': 'y' * 100_000})\n"
             "    except OSError as error: return error.errno in (errno.E2BIG, errno.ENAMETOOLONG)\n"
         ),
-        expect={**OK, "structured": True},
+        {**OK, "structured": True},
     ),
     Case(
-        name="a process that outlives its parent in a hidden way ends too",
-        backend=python(
+        "a daemonized process under another name ends too",
+        python(
             "import ctypes, os\n"
             "def run():\n"
             "    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\n"
@@ -324,7 +322,7 @@ CASES: Final = (
             "        os._exit(0)\n"
             "    return 'done'\n"
         ),
-        expect=says("done"),
+        says("done"),
     ),
-    Case(name="a call after all of these works", backend=shell("echo still here"), expect=says("still here\n")),
+    Case("a call after all of these succeeds", shell("echo still here"), says("still here\n")),
 )

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 _BYTES: Final = "a file of many megabytes and any bytes can be written and read back"
-_WRITTEN: Final = "a file that a tool writes is its owner's, with the usual mode"
-_OVER: Final = "files can be written over, emptied and read where they are empty"
-_NAMES: Final = "names of any bytes can be read and made"
+_WRITTEN: Final = "a file that a tool writes belongs to its owner, with the default mode"
+_OVER: Final = "files can be overwritten, emptied and read when empty"
+_NAMES: Final = "file names may contain any bytes"
 _NO_FILE: Final = "a folder is not a file, and neither is a missing path"
 _REFUSED: Final = "a file that its owner may not read or write is refused"
-_PATHS: Final = "paths may be relative, absolute and in folders that are made on the way"
+_PATHS: Final = "paths may be relative, absolute and in new folders"
 
 SAME_AS: Final = {
     "test_read_and_write_file_text": _WRITTEN,
@@ -27,7 +27,7 @@ SAME_AS: Final = {
     "test_read_file_not_allowed": _REFUSED,
     "test_read_file_is_directory": _NO_FILE,
     "test_read_file_nonsense_name": _NO_FILE,
-    "test_read_file_limit": "of longer output the head and the tail are kept",
+    "test_read_file_limit": "longer output keeps its start and end",
     "test_write_text_file_zero_length": _OVER,
     "test_write_text_file_space": _NAMES,
     "test_write_text_file_is_directory": _NO_FILE,
@@ -39,22 +39,22 @@ SAME_AS: Final = {
     "test_write_binary_file_without_permissions": _REFUSED,
     "test_write_binary_file_exists": _OVER,
     "test_exec_output": "a program's stdout is the text of its success",
-    "test_exec_stderr": "stderr of a success is a detail and not for the model",
-    "test_exec_output_utf": "text in UTF-8 comes as it is",
+    "test_exec_stderr": "stderr of a success is in the details, not in the text",
+    "test_exec_output_utf": "UTF-8 text is unchanged",
     "test_exec_stderr_utf": "stderr that is not UTF-8 is replaced too",
     "test_exec_returncode": "an exit status that is not 0 is an error with both streams",
     "test_exec_timeout": "a call that takes too long is ended and its output is kept",
-    "test_exec_timeout_not_raised_on_fast_signal_death": "SIGTERM ends the tool as it ends any program",
+    "test_exec_timeout_not_raised_on_fast_signal_death": "SIGTERM ends the tool",
     "test_exec_timeout_kills_process": "a tool that ignores every signal ends at its deadline",
     "test_exec_timeout_kills_child_processes": "a fork bomb ends at its deadline",
     "test_exec_permission_error": "a text file is not a program",
-    "test_exec_env_vars": "an environment has the base, the call's id and the variables of the spec",
+    "test_exec_env_vars": "the environment has the base variables, the call id and the variables of the spec",
     "test_exec_input_text": "stdin contains what the spec sets",
-    "test_exec_input_shell_special": "an argument is one argument whatever it holds",
-    "test_exec_input_binary": "what goes in comes out while it is still coming in",
+    "test_exec_input_shell_special": "an argument is passed unchanged whatever it contains",
+    "test_exec_input_binary": "output is read while stdin is still being written",
     "test_exec_input_large": "stdin may be many megabytes",
     "test_exec_large_command": "an argument may have 131071 bytes",
-    "test_exec_as_user": "a tool with a workspace is its owner",
+    "test_exec_as_user": "a tool with a workspace runs as its owner",
     "test_exec_as_nonexistent_user": "a tool cannot become another user",
     "test_cwd_unspecified": "a tool without a workspace starts in /tmp",
     "test_cwd_custom": "a tool with a workspace starts in it",

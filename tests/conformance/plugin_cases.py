@@ -59,7 +59,7 @@ ANSWERED: Final[Expected] = {"outcome": "answered", "error": None}
 
 CASES: Final = (
     _case(
-        "a plugin is called with the arguments and answers with text",
+        "a plugin receives the arguments and responds with text",
         "text('hello ' + params['name'] + ', this is ' + call_id)",
         {**ANSWERED, "text": "hello wörld, this is c1"},
         args={"name": "wörld"},
@@ -71,7 +71,7 @@ CASES: Final = (
         {**ANSWERED, "text": "", "images": ["image/png 48f237fb4ca6"]},
     ),
     _case(
-        "a plugin's own error is one that the model reads",
+        "an error of a plugin is shown to the model",
         "text('Error: no such city', error=True)",
         fails("execution", "Error: no such city", outcome="answered"),
     ),
@@ -90,23 +90,23 @@ CASES: Final = (
         fails("execution", "the plugin's process was killed by SIGKILL before it answered"),
     ),
     _case(
-        "a plugin that logs to stdout broke its protocol",
+        "a plugin that logs to stdout breaks its protocol",
         "print('Loading model...', flush=True)\ntext('done')",
         fails("serialization", re.compile(r"the plugin broke its protocol: this line is not JSON .*'Loading model.*")),
     ),
     _case(
-        "a plugin's line of 100 MB is read no further than its limit",
+        "a plugin's line of 100 MB is read only up to the limit",
         "for _ in range(100): sys.stdout.write('x' * 1000000)\nprint(flush=True)",
         fails("output_limit", re.compile(r"the plugin's response is longer than [0-9]+ bytes, .*")),
     ),
     _case(
-        "a plugin that hangs is stopped at its deadline with all that it has started",
+        "a plugin that hangs is stopped at its deadline with all its processes",
         "os.spawnlp(os.P_NOWAIT, 'sleep', 'sleep', '1000')\ntime.sleep(1000)",
         fails("timeout", "the call was not done after 1 s and was stopped; ask for less work at once"),
         sandbox=limits(timeout="1s"),
     ),
     _case(
-        "another plugin than was reviewed is not called",
+        "a plugin that differs from the reviewed one is not called",
         "text('never')",
         fails("denied", re.compile(r"the plugin is not the one that was reviewed, and was not called: .*")),
         described_otherwise=True,

@@ -61,9 +61,9 @@ _WIRE: Final = (
 
 CASES: Final = (
     Case(
-        name="the wire to the host is not a tool's to write on",
-        backend=python(_WIRE),
-        expect={"outcome": "exited", "structured": ["refused"]},
+        "a tool cannot write on the wire to the host",
+        python(_WIRE),
+        {"outcome": "exited", "structured": ["refused"]},
         differs={
             "docker+gvisor": Difference(
                 "gVisor does not hide the descriptors of process 1: what is written there breaks the call, no more",
@@ -72,23 +72,23 @@ CASES: Final = (
         },
     ),
     Case(
-        name="user nobody is refused every attempt on the kernel and the host",
-        backend=python(TOOL),
+        "every attempt of user nobody on the kernel and the host is refused",
+        python(TOOL),
+        _refused_but("").expect,
         sandbox=limits(timeout="250s", output="1MiB"),
         varies=("stdout",),
-        expect=_refused_but("").expect,
         differs={
             "docker+gvisor": _refused_but(_GVISOR, *_GVISORS),
             "oci user": _refused_but(_ROOTLESS, *_OWN_PROCESS_1),
         },
     ),
     Case(
-        name="who works on files of root's is refused every attempt too",
-        backend=python(TOOL),
+        "every attempt of a tool that works on root's files is refused",
+        python(TOOL),
+        _refused_but("").expect,
         sandbox={"workspace": "ro", **limits(timeout="250s", output="1MiB")},
         owner=0,
         varies=("stdout", "user"),
-        expect=_refused_but("").expect,
         differs={
             "docker": _refused_but(
                 _ROOTS, *_OWN_PROCESS_1, "home-folders", "password-hashes", "a mount that allows set-user-id or devices"

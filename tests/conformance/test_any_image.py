@@ -42,8 +42,8 @@ IMAGES: Final = (
             "a folder is not a program": "/usr",
             "a text file is not a program": "/etc/passwd",
             "text in the locale's encoding is UTF-8": "the program locale",
-            "a file that may not be written is denied or an error of the file": "/usr",
-            "no signal is blocked or ignored but the one for files too large": "a shell that leaves SIGQUIT alone",
+            "a file that cannot be written is an error of kind denied or file": "/usr",
+            "no signal except SIGXFSZ is blocked or ignored": "a shell that leaves SIGQUIT alone",
         },
     ),
     AnyImage(
@@ -51,7 +51,7 @@ IMAGES: Final = (
         layer=one_program,
         cases=function_cases.CASES,
         lacks={
-            "a file that may not be written is denied or an error of the file": "/usr",
+            "a file that cannot be written is an error of kind denied or file": "/usr",
             "a function can start programs": "/bin/sh",
         },
     ),

@@ -25,33 +25,33 @@ def _in_rootless(expect: Expected) -> dict[str, Difference]:
 
 CASES: Final = (
     Case(
-        name="a tool without a workspace runs as user nobody",
-        backend=shell("id -u; id -g; id -G"),
-        expect={**says("65534\n65534\n65534\n"), "user": "65534:65534"},
+        "a tool without a workspace runs as user nobody",
+        shell("id -u; id -g; id -G"),
+        {**says("65534\n65534\n65534\n"), "user": "65534:65534"},
         differs=_in_rootless({**OK, "text": re.compile(r"0\n0\n0\b.*\n"), "user": "0:0"}),
     ),
     Case(
-        name="a tool with a workspace is its owner",
-        backend=shell("id -u; id -g; find . -maxdepth 1 -printf '%U:%G\\n'"),
+        "a tool with a workspace runs as its owner",
+        shell("id -u; id -g; find . -maxdepth 1 -printf '%U:%G\\n'"),
+        {**says("1234\n1234\n1234:1234\n1234:1234\n1234:1234\n"), "user": "1234:1234"},
         sandbox=_RO,
         files=_FILES,
-        expect={**says("1234\n1234\n1234:1234\n1234:1234\n1234:1234\n"), "user": "1234:1234"},
         differs=_in_rootless({**says("0\n0\n0:0\n0:0\n0:0\n"), "user": "0:0"}),
     ),
     Case(
-        name="programs know a tool's user as tool",
-        backend=python("import getpass, os\ndef run():\n    return [getpass.getuser(), os.path.expanduser('~')]"),
+        "the user name of a tool is tool",
+        python("import getpass, os\ndef run():\n    return [getpass.getuser(), os.path.expanduser('~')]"),
+        {**OK, "structured": ["tool", "/tmp"]},
         sandbox=_RO,
         files=_FILES,
-        expect={**OK, "structured": ["tool", "/tmp"]},
     ),
     Case(
-        name="the owner of a workspace has a line in passwd(5)",
-        backend=shell("id -un || echo no line"),
+        "the owner of a workspace has a line in passwd(5)",
+        shell("id -un || echo no line"),
+        says("tool\n"),
         sandbox=_RO,
         files=_FILES,
         varies=("stderr", "streamed"),
-        expect=says("tool\n"),
         differs={
             "docker": Difference(_PASSWD, says("1234\nno line\n")),
             "docker+gvisor": Difference(_PASSWD, says("1234\nno line\n")),
@@ -59,9 +59,9 @@ CASES: Final = (
         },
     ),
     Case(
-        name="a tool has no capability and can gain none",
-        backend=command("grep", "-E", "^(Cap|NoNewPrivs|Seccomp:)", "/proc/self/status"),
-        expect={
+        "a tool has no capabilities and cannot gain any",
+        command("grep", "-E", "^(Cap|NoNewPrivs|Seccomp:)", "/proc/self/status"),
+        {
             **OK,
             "text": "".join(f"Cap{each}:\t0000000000000000\n" for each in ("Inh", "Prm", "Eff", "Bnd", "Amb"))
             + "NoNewPrivs:\t1\nSeccomp:\t2\n",
@@ -78,8 +78,8 @@ CASES: Final = (
         },
     ),
     Case(
-        name="a tool cannot become another user",
-        backend=python(
+        "a tool cannot become another user",
+        python(
             "import os\n"
             "def run():\n"
             "    found = []\n"
@@ -88,14 +88,12 @@ CASES: Final = (
             "        except OSError: found.append('refused')\n"
             "    return found"
         ),
-        expect={**OK, "structured": ["refused"] * 3},
+        {**OK, "structured": ["refused"] * 3},
     ),
     Case(
-        name="a read-only workspace can be read and not written",
-        backend=shell("cat a.txt folder/b.txt; echo x 2>&1 >a.txt; rm -f a.txt; touch new"),
-        sandbox=_RO,
-        files=_FILES,
-        expect={
+        "a read-only workspace can be read and not written",
+        shell("cat a.txt folder/b.txt; echo x 2>&1 >a.txt; rm -f a.txt; touch new"),
+        {
             "error": "exit_status",
             "text": re.compile(r"(?s)alpha\nbeta\n.*Read-only file system.*"),
             "files": {
@@ -104,15 +102,13 @@ CASES: Final = (
                 "folder/b.txt": ["file", "644", "own", "beta\n"],
             },
         },
+        sandbox=_RO,
+        files=_FILES,
     ),
     Case(
-        name="a file that a tool writes is its owner's, with the usual mode",
-        backend=shell(
-            "echo new >new.txt; mkdir made; echo x >>a.txt; rm folder/b.txt; printf run >made/x; chmod 755 made/x"
-        ),
-        sandbox=_RW,
-        files=_FILES,
-        expect={
+        "a file that a tool writes belongs to its owner, with the default mode",
+        shell("echo new >new.txt; mkdir made; echo x >>a.txt; rm folder/b.txt; printf run >made/x; chmod 755 made/x"),
+        {
             **OK,
             "files": {
                 "a.txt": ["file", "644", "own", "alpha\nx\n"],
@@ -122,16 +118,16 @@ CASES: Final = (
                 "new.txt": ["file", "644", "own", "new\n"],
             },
         },
+        sandbox=_RW,
+        files=_FILES,
     ),
     Case(
-        name="names of any bytes can be read and made",
-        backend=shell(
+        "file names may contain any bytes",
+        shell(
             "cat 'a b\nc' 'comma,colon:\"quote\"'; "
             "printf x >\"$(printf 'byte\\377')\"; printf y >'-n'; printf z >'grün'"
         ),
-        sandbox=_RW,
-        files={"a b\nc": b"1", 'comma,colon:"quote"': b"2"},
-        expect={
+        {
             **says("12"),
             "files": {
                 "-n": ["file", "644", "own", "y"],
@@ -141,41 +137,43 @@ CASES: Final = (
                 "grün": ["file", "644", "own", "z"],
             },
         },
+        sandbox=_RW,
+        files={"a b\nc": b"1", 'comma,colon:"quote"': b"2"},
     ),
     Case(
-        name="a file cannot be given to another user",
-        backend=shell("chown 12 a.txt || chgrp 12 a.txt || echo neither"),
+        "a file cannot be given to another user",
+        shell("chown 12 a.txt || chgrp 12 a.txt || echo neither"),
+        {**OK, "text": "neither\n", "files": {"a.txt": ["file", "644", "own", ""]}},
         sandbox=_RW,
         files={"a.txt": b""},
         varies=("stderr", "streamed"),
-        expect={**OK, "text": "neither\n", "files": {"a.txt": ["file", "644", "own", ""]}},
     ),
     Case(
-        name="no set-user-id or set-group-id bit can be set",
-        backend=shell("cp /bin/true x; chmod 4755 x || chmod 2755 x || chmod 6000 x || echo none"),
+        "no set-user-id or set-group-id bit can be set",
+        shell("cp /bin/true x; chmod 4755 x || chmod 2755 x || chmod 6000 x || echo none"),
+        {**OK, "text": "none\n", "files": {"x": ["file", "755", "own", ""]}},
         sandbox=_RW,
-        expect={**OK, "text": "none\n", "files": {"x": ["file", "755", "own", ""]}},
     ),
     Case(
-        name="no device can be made in a workspace",
-        backend=shell("mknod null c 1 3 || mknod disk b 8 0 || echo none"),
+        "no device can be made in a workspace",
+        shell("mknod null c 1 3 || mknod disk b 8 0 || echo none"),
+        {**OK, "text": "none\n", "files": {}},
         sandbox=_RW,
-        expect={**OK, "text": "none\n", "files": {}},
     ),
     Case(
-        name="a link out of the workspace leads nowhere on the host",
-        backend=shell("cat secret /workspace/up 2>/dev/null || echo nothing; ln -s /etc/hostname planted"),
-        sandbox=_RW,
-        files={"plain": b""},
-        expect={
+        "a link out of the workspace does not reach the host",
+        shell("cat secret /workspace/up 2>/dev/null || echo nothing; ln -s /etc/hostname planted"),
+        {
             **OK,
             "text": "nothing\n",
             "files": {"plain": ["file", "644", "own", ""], "planted": ["link", "777", "own", ""]},
         },
+        sandbox=_RW,
+        files={"plain": b""},
     ),
     Case(
-        name="sockets and pipes in a workspace work and are only files afterwards",
-        backend=python(
+        "sockets and pipes in a workspace work and are only files afterwards",
+        python(
             "import os, socket, threading\n"
             "def run():\n"
             "    server = socket.socket(socket.AF_UNIX); server.bind('s'); server.listen()\n"
@@ -184,8 +182,8 @@ CASES: Final = (
             "    threading.Thread(target=lambda: open('p', 'w').write('through')).start()\n"
             "    return open('p').read()"
         ),
+        {**OK, "text": "through", "files": {"p": ["other", "644", "own", ""], "s": ["other", "755", "own", ""]}},
         sandbox=_RW,
-        expect={**OK, "text": "through", "files": {"p": ["other", "644", "own", ""], "s": ["other", "755", "own", ""]}},
         differs={
             "docker+gvisor": Difference(
                 "gVisor keeps sockets and pipes to itself: the workspace never has them",
@@ -194,8 +192,8 @@ CASES: Final = (
         },
     ),
     Case(
-        name="files can be renamed, linked and locked in a workspace",
-        backend=python(
+        "files can be renamed, linked and locked in a workspace",
+        python(
             "import fcntl, os\n"
             "def run():\n"
             "    os.link('a.txt', 'hard'); os.rename('folder', 'renamed'); os.symlink('a.txt', 'soft')\n"
@@ -203,37 +201,33 @@ CASES: Final = (
             "        fcntl.flock(file, fcntl.LOCK_EX); fcntl.lockf(file, fcntl.LOCK_EX)\n"
             "    return [os.stat('hard').st_nlink, os.readlink('soft'), os.listdir('renamed')]"
         ),
+        {**OK, "structured": [2, "a.txt", ["b.txt"]]},
         sandbox=_RW,
         files=_FILES,
-        expect={**OK, "structured": [2, "a.txt", ["b.txt"]]},
     ),
     Case(
-        name="the root is read-only but for folders of the sandbox's own",
-        backend=shell(
+        "the root is read-only except for /tmp and /dev/shm",
+        shell(
             "for d in / /etc /usr /usr/bin /var /home /opt /srv /run /dev /proc /proc/sys; do "
             'touch $d/x 2>/dev/null && echo "$d"; done; touch /tmp/x /dev/shm/x && echo both'
         ),
-        expect=says("both\n"),
+        says("both\n"),
     ),
     Case(
-        name="no home directory is in the sandbox",
-        backend=shell("cd /home; ls -A; test -d /Users && cd /Users && ls -A; echo none"),
-        expect=says("none\n"),
+        "no home directory is in the sandbox",
+        shell("cd /home; ls -A; test -d /Users && cd /Users && ls -A; echo none"),
+        says("none\n"),
     ),
+    Case("programs in /tmp can be run", shell("cp /bin/echo /tmp/e; /tmp/e it runs"), says("it runs\n")),
     Case(
-        name="programs in /tmp can be run",
-        backend=shell("cp /bin/echo /tmp/e; /tmp/e it runs"),
-        expect=says("it runs\n"),
-    ),
-    Case(
-        name="a tool sees only its own processes",
-        backend=shell('for p in /proc/[0-9]*; do echo "${p##*/}"; done | wc -l'),
-        expect={**OK, "text": re.compile(r"[2-6]\n")},
+        "a tool sees only its own processes",
+        shell('for p in /proc/[0-9]*; do echo "${p##*/}"; done | wc -l'),
+        {**OK, "text": re.compile(r"[2-6]\n")},
         varies=("text", "streamed"),
     ),
     Case(
-        name="there is no network but loopback",
-        backend=python(
+        "the only network is loopback",
+        python(
             "import errno, socket\n"
             "def run():\n"
             "    found = []\n"
@@ -246,42 +240,42 @@ CASES: Final = (
             "    except socket.gaierror: found.append('no such name')\n"
             "    return found"
         ),
-        expect={**OK, "structured": ["UNREACH", "UNREACH", "UNREACH", "no such name"]},
+        {**OK, "structured": ["UNREACH", "UNREACH", "UNREACH", "no such name"]},
     ),
     Case(
-        name="a call to the network from a function is a network error",
-        backend=python("import urllib.request\ndef run():\n    urllib.request.urlopen('http://192.0.2.1/')"),
+        "a call to the network from a function is a network error",
+        python("import urllib.request\ndef run():\n    urllib.request.urlopen('http://192.0.2.1/')"),
+        {"error": "network"},
         varies=("message", "text"),
-        expect={"error": "network"},
     ),
     Case(
-        name="two calls share no file and no process",
-        backend=shell("cd /tmp; test ! -e mark && test ! -e /dev/shm/mark && touch mark /dev/shm/mark; ls"),
-        expect=says("mark\n"),
+        "two calls share no file and no process",
+        shell("cd /tmp; test ! -e mark && test ! -e /dev/shm/mark && touch mark /dev/shm/mark; ls"),
+        says("mark\n"),
     ),
     Case(
-        name="many files and deep folders can be made in a workspace",
-        backend=shell(
+        "many files and deep folders can be made in a workspace",
+        shell(
             "mkdir -p d/d/d/d/d/d/d/d; i=0; while [ $i -lt 300 ]; do : >d/$i; i=$((i+1)); done; "
             "(cd d; ls) | wc -l; rm -r d"
         ),
+        {**OK, "text": "301\n", "files": {}},
         sandbox=_RW,
-        expect={**OK, "text": "301\n", "files": {}},
     ),
     Case(
-        name="a pseudo terminal can be opened",
-        backend=python(
+        "a pseudo terminal can be opened",
+        python(
             "import os\n"
             "def run():\n"
             "    ours, theirs = os.openpty()\n"
             "    os.write(theirs, b'typed')\n"
             "    return [os.isatty(theirs), os.read(ours, 100).decode()]"
         ),
-        expect={**OK, "structured": [True, "typed"]},
+        {**OK, "structured": [True, "typed"]},
     ),
     Case(
-        name="a file of many megabytes and any bytes can be written and read back",
-        backend=python(
+        "a file of many megabytes and any bytes can be written and read back",
+        python(
             "import hashlib\n"
             "def run():\n"
             "    data = bytes(range(256)) * 40_000\n"
@@ -289,20 +283,20 @@ CASES: Final = (
             "    same = open('large', 'rb').read() == data\n"
             "    return [same, hashlib.sha256(data).hexdigest()[:12]]"
         ),
+        {**OK, "structured": [True, "19d6d9faf9ce"]},
         sandbox=_RW,
         varies=("files",),
-        expect={**OK, "structured": [True, "19d6d9faf9ce"]},
     ),
     Case(
-        name="files can be written over, emptied and read where they are empty",
-        backend=shell("printf longer >a.txt; printf new >a.txt; : >empty; cat a.txt empty; wc -c <empty"),
+        "files can be overwritten, emptied and read when empty",
+        shell("printf longer >a.txt; printf new >a.txt; : >empty; cat a.txt empty; wc -c <empty"),
+        says("new0\n"),
         sandbox=_RW,
         files=_FILES,
-        expect=says("new0\n"),
     ),
     Case(
-        name="a folder is not a file, and neither is a missing path",
-        backend=python(
+        "a folder is not a file, and neither is a missing path",
+        python(
             "def run():\n"
             "    found = []\n"
             "    for path in ('folder', 'missing', 'no\\x01such', 'x' * 300):\n"
@@ -310,13 +304,13 @@ CASES: Final = (
             "        except OSError as error: found.append(type(error).__name__)\n"
             "    return found"
         ),
+        {**OK, "structured": ["IsADirectoryError", "FileNotFoundError", "FileNotFoundError", "OSError"]},
         sandbox=_RW,
         files=_FILES,
-        expect={**OK, "structured": ["IsADirectoryError", "FileNotFoundError", "FileNotFoundError", "OSError"]},
     ),
     Case(
-        name="a file that its owner may not read or write is refused",
-        backend=python(
+        "a file that its owner may not read or write is refused",
+        python(
             "import os\n"
             "def run():\n"
             "    open('closed', 'w').close(); os.chmod('closed', 0)\n"
@@ -326,13 +320,13 @@ CASES: Final = (
             "        except PermissionError: found.append('refused')\n"
             "    return found"
         ),
+        {**OK, "structured": ["refused", "refused"]},
         sandbox=_RW,
-        expect={**OK, "structured": ["refused", "refused"]},
     ),
     Case(
-        name="paths may be relative, absolute and in folders that are made on the way",
-        backend=shell("mkdir -p x/y; echo 1 >x/y/z; cat ./x/y/z /workspace/x/y/z; cd x && cat y/z"),
+        "paths may be relative, absolute and in new folders",
+        shell("mkdir -p x/y; echo 1 >x/y/z; cat ./x/y/z /workspace/x/y/z; cd x && cat y/z"),
+        says("1\n1\n1\n"),
         sandbox=_RW,
-        expect=says("1\n1\n1\n"),
     ),
 )

@@ -22,7 +22,7 @@ NAMES = (
     "an exit status that is not 0 is an error with both streams",
     "bytes that are not UTF-8 are replaced and the rest is kept",
     "a function that takes too long is ended",
-    "data that a function returns is structured and as text too",
+    "returned data is structured and also text",
     "an exception whose text cannot be read is still an error",
 )
 
