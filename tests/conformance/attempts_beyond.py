@@ -1,7 +1,7 @@
-"""Attempts beyond those that travel with toolc: what escape kits and other sandboxes' tests try, one line each.
+"""Attempts in addition to those of toolc: from escape kits and the tests of other sandboxes, one line each.
 
-Each is Python for the namespace of ``toolc/data/probes/attempts.py``, which it extends: an expression, or
-statements, that raise ``OSError`` where they are refused. Sources, beside our own: CDK (evaluate, exploit), deepce,
+Each is a Python expression in the namespace of ``toolc/data/probes/attempts.py`` that raises ``OSError`` if it is
+refused. Sources, in addition to our own: CDK (evaluate, exploit), deepce,
 linPEAS (container part), amicontained's list of system calls, and the tests of gVisor, bubblewrap and nsjail.
 """
 
@@ -37,7 +37,7 @@ NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
     "uselib": (134, -1), "ustat": (136, -1), "create_module": (174, -1), "get_kernel_syms": (177, -1),
     "query_module": (178, -1), "vserver": (236, -1),
 }  # fmt: skip
-"""System calls by their numbers on x86-64 and AArch64; -1 where there is none."""
+"""The numbers of system calls on x86-64 and AArch64; -1 if there is none."""
 
 _NAMESPACES: Final = {
     f"a new {name} namespace": f"call('unshare', {flag:#x})"
@@ -316,21 +316,21 @@ _FILES: Final = {
 }  # fmt: skip
 
 CHAPTERS: Final[Mapping[str, Mapping[str, str]]] = {
-    "Namespaces and mounts, and what the kernel does": _NAMESPACES | _CALLS,
+    "Namespaces, mounts and kernel features": _NAMESPACES | _CALLS,
     "Sockets and networks": _SOCKETS,
-    "Files that are written to": _WRITES,
-    "Files and folders that are read": _READS,
+    "Writing files": _WRITES,
+    "Reading files and folders": _READS,
     "Devices": _DEVICES,
-    "Marks on files, ways out, and what a sandbox tells": _FILES,
+    "File attributes, escapes and information leaks": _FILES,
 }
 
 BEYOND: Final = {name: code for chapter in CHAPTERS.values() for name, code in chapter.items()}
-"""What is attempted, and how, by its name."""
+"""The code of each attempt by name."""
 
 HOST: Final[attempts.Host] = {"secret": "", "word": "", "socket": "", "port": 0}
 
 NAMES: Final = (*attempts.attempts(HOST), *BEYOND)
-"""All attempts: those that travel with toolc, and these."""
+"""The names of all attempts: those of toolc, and these."""
 
 _HELP: Final = Path(attempts_help.__file__).read_text(encoding="utf-8").partition("# Inside the sandbox")[2]
 
@@ -341,4 +341,4 @@ TOOL: Final = "\n".join(
         f"def run(): return all_attempts({BEYOND!r}, {NUMBERS!r}, {LISTENER!r})",
     )
 )
-"""A Python tool's code: ``run`` makes every attempt and says what came of each, ``refused`` or ``done``."""
+"""The code of a Python tool: ``run`` makes every attempt and returns ``refused`` or ``done`` for each."""

@@ -1,7 +1,7 @@
-"""What the attempts of ``attempts_beyond`` are made with, beside ``toolc/data/probes/attempts.py``.
+"""Helpers of the attempts in ``attempts_beyond``, which extend ``toolc/data/probes/attempts.py``.
 
-What follows the imports runs inside the sandbox, as one file with that one: standard library only,
-Python 3.9 and later.
+The code after the imports runs inside the sandbox, in one file with that module: it uses only the standard library
+and Python 3.9.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import partial
 
 from toolc.data.probes.attempts import CALLS, LIBC, Host, attempt, attempts, prove, refused
 
-# Inside the sandbox from here on, where the names above are there already.
+# Inside the sandbox from here on, where the names above exist already.
 BUFFER = ctypes.create_string_buffer(8)
 IOVEC = struct.pack("QQ", ctypes.addressof(BUFFER), 8)
 
@@ -48,7 +48,7 @@ def mapped(address: int, size: int, flags: int) -> bool:
 
 
 def int80() -> int:
-    """The system call of 32-bit programs: getpid, by its number there."""
+    """Call getpid as a 32-bit program."""
     if os.uname().machine != "x86_64":
         refused()
     code = mmap.mmap(-1, 4096, prot=7)
@@ -66,7 +66,7 @@ def last(path: str) -> str:
 
 
 def lines_but(path: str, *usual: str) -> object:
-    """The lines of a file that begin otherwise."""
+    """Return the lines of a file that do not start with one of ``usual``."""
     return prove([line for line in text(path).splitlines() if line and not line.startswith(usual)])
 
 
@@ -108,7 +108,7 @@ def abstract_sockets() -> object:
 
 
 def foreign_descriptors() -> object:
-    """Open files that are none of the sandbox's: folders, and what stands outside of its root."""
+    """Find open files that do not belong to the sandbox: folders, and files outside its root."""
     found = []
     for name in os.listdir("/proc/self/fd"):
         try:
@@ -141,7 +141,7 @@ def writable(*tops: str) -> object:
 
 
 def loose_mounts() -> object:
-    """Mounts that allow set-user-id or devices. The root and single files and devices are bound one by one."""
+    """Find mounts that allow set-user-id or devices, except the root and single files and devices."""
     found = []
     for line in text("/proc/self/mountinfo").splitlines():
         point, options = line.split()[4:6]
@@ -152,7 +152,7 @@ def loose_mounts() -> object:
 
 
 def queues() -> object:
-    """More POSIX message queues than one user may have."""
+    """Create more POSIX message queues than one user may have."""
     attributes = struct.pack("8q", 0, 10, 8192, 0, 0, 0, 0, 0)
     made = 0
     while made <= QUEUES and LIBC.mq_open(b"/toolc-%d" % made, os.O_CREAT | os.O_RDWR, 0o600, attributes) >= 0:
@@ -161,13 +161,13 @@ def queues() -> object:
 
 
 def all_attempts(beyond: dict[str, str], numbers: dict[str, tuple[int, int]], listener: str) -> dict[str, str]:
-    """What came of every attempt, by its name: those that travel with toolc, and ``beyond`` them."""
+    """Return the result of every attempt by name: those of toolc, and those in ``beyond``."""
     machine = {"x86_64": 0, "aarch64": 1}.get(os.uname().machine)
     if machine is not None:
         CALLS.update({name: each[machine] for name, each in numbers.items() if each[machine] >= 0})
     host: Host = {"secret": "/toolc-secret", "word": "toolc-word=", "socket": listener, "port": 9}
     tried = attempts(host) | {name: partial(eval, code, globals()) for name, code in beyond.items()}
-    said = {name: attempt(function) for name, function in tried.items()}
-    # What was done is for whoever reads the test's output.
-    print({name: each for name, each in said.items() if each != "refused"})
-    return {name: each.partition(":")[0] for name, each in said.items()}
+    results = {name: attempt(function) for name, function in tried.items()}
+    # For readers of the output of the test.
+    print({name: each for name, each in results.items() if each != "refused"})
+    return {name: each.partition(":")[0] for name, each in results.items()}

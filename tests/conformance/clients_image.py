@@ -1,4 +1,4 @@
-"""The image that holds the clients of ``test_egress_clients``: built once for each daemon, and kept."""
+"""The image with the programs of ``test_egress_clients``, built once per daemon."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent / "clients"
 
 @cache
 def clients_image(configuration: str) -> str | None:
-    """Its tag; None where a sandbox has the programs of the machine itself. The daemon has the base image."""
+    """Return its tag, or None if sandboxes have the programs of the host. The daemon must have the base image."""
     if configuration.startswith("oci"):
         return None
     client = connect(gvisor_socket() if configuration == "docker+gvisor" else find_socket(os.environ)).client

@@ -1,4 +1,4 @@
-"""Runs cases in one configuration, several at a time, and says what came of each as a comparable envelope."""
+"""Run cases in one configuration concurrently, and return their results as comparable envelopes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.oci.sandbox import OciSandbox
 
 CALLERS: Final = 3
-"""How many calls at once: a call is half waiting, and each must be undisturbed by its neighbours."""
+"""The number of concurrent calls: calls mostly wait, and must not affect each other."""
 
 KINDS: Final = {stat.S_IFLNK: "link", stat.S_IFREG: "file", stat.S_IFDIR: "folder"}
 USAGE: Final = ("duration_ms", "cpu_ms", "peak_memory_bytes")
 
 
 class WatchedEngine:
-    """An engine that remembers by what name the kernel knows the sandbox that this thread started last."""
+    """An engine that records the control group of the last sandbox of each thread."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -56,13 +56,13 @@ class WatchedEngine:
         return sandbox
 
     def survivors(self) -> list[str]:
-        """The processes of this thread's last sandbox that are still there."""
-        last = getattr(self._local, "last", None)  # a thread that has started none yet
+        """Return the running processes of this thread's last sandbox."""
+        last = getattr(self._local, "last", None)  # None if the thread has not started one
         return processes_in(last) if last else []
 
 
 def control_group(sandbox: EngineSandbox) -> str:
-    """The last part of the name of a sandbox's control groups."""
+    """Return the last part of the path of a sandbox's control groups."""
     if isinstance(sandbox, DockerSandbox):
         return sandbox.container
     assert isinstance(sandbox, OciSandbox)
@@ -70,7 +70,7 @@ def control_group(sandbox: EngineSandbox) -> str:
 
 
 def processes_in(group: str) -> list[str]:
-    """The names of all processes that are in a control group with such a name."""
+    """Return the names of all processes in a control group with this name."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -82,7 +82,7 @@ def processes_in(group: str) -> list[str]:
 
 
 def run_batch(engine: Engine, cases: Iterable[Case], sandbox: JsonObject) -> dict[str, JsonObject]:
-    """The envelope of each case by its name. ``sandbox`` is added to each tool's own."""
+    """Return the envelope of each case by name. ``sandbox`` is added to the sandbox of each tool."""
     cases = list(cases)
     watched = WatchedEngine(engine)
     registry = _compiled(cases, sandbox)
@@ -129,7 +129,7 @@ def _run_once(registry: Registry, engine: WatchedEngine, case: Case, timeout: fl
             result = executor.run(case.tool, {**case.args}, call_id="c1", on_event=on_event, cancellation=cancellation)
         except InfrastructureError as error:
             return {"infrastructure": str(error), "survivors": [*engine.survivors()]}
-        except Exception:  # noqa: BLE001  one case's end is not the others'
+        except Exception:  # noqa: BLE001  an error of one case must not end the others
             return {"raised": traceback.format_exc(), "survivors": [*engine.survivors()]}
         return envelope(result) | {
             "progress": updates,
@@ -140,7 +140,7 @@ def _run_once(registry: Registry, engine: WatchedEngine, case: Case, timeout: fl
 
 
 def envelope(result: ToolResult) -> JsonObject:
-    """A result without what differs from call to call: figures become whether they are there and make sense."""
+    """Return a result without values that differ between calls; usage figures are replaced by their names."""
     whole = result_to_json(result)
     details = result.details
     known: list[JsonValue] = [name for name in USAGE if _is_figure(details.get(name))]
@@ -177,7 +177,7 @@ def _digest(text: str) -> str:
 
 @contextmanager
 def _cancelled_after(seconds: float | None) -> Iterator[Cancellation]:
-    """A cancellation that comes after so many seconds, or never."""
+    """Yield a cancellation that is triggered after this many seconds, or never."""
     with Cancellation() as cancellation:
         if seconds is None:
             yield cancellation
@@ -192,7 +192,7 @@ def _cancelled_after(seconds: float | None) -> Iterator[Cancellation]:
 
 @contextmanager
 def _workspace(case: Case) -> Iterator[Path | None]:
-    """A folder of an ordinary user's with the case's files, where its tool wants one."""
+    """Yield a folder of an ordinary user with the files of the case, or None if its tool has no workspace."""
     if case.sandbox.get("workspace", "none") == "none":
         yield None
         return
@@ -211,7 +211,7 @@ def _workspace(case: Case) -> Iterator[Path | None]:
 
 
 def files(folder: Path, owner: int) -> JsonObject:
-    """What is in a workspace: kind, mode, whether it is its owner's, and the text of a small file, by name."""
+    """Return the files of a workspace by name: kind, mode, owner, and the text of a small file."""
     found: JsonObject = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()

@@ -1,4 +1,4 @@
-"""What a conformance case is: one behaviour, as a tool, a call of it, and the envelope that must come of it."""
+"""A conformance case: one behaviour, as a tool, a call of it, and the expected envelope."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Final, TypeAlias
 from toolc.model.json_schema import JsonObject, JsonValue
 
 Expected: TypeAlias = "Mapping[str, JsonValue | re.Pattern[str]]"
-"""Keys of an envelope (see ``conformance_batch.envelope``) and their values; a pattern must match all of a text."""
+"""Keys of an envelope (see ``conformance_batch.envelope``) and their values. A pattern must match the whole text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What an engine does otherwise: the reason, for ``docs/reference/engine-behaviour.md``, and the envelope."""
+    """A difference of an engine: the reason, for ``docs/reference/engine-behaviour.md``, and the expected envelope."""
 
     why: str
     expect: Expected
@@ -24,13 +24,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One behaviour. ``name`` says it as a sentence; ``differs`` has the configurations where it is another.
+    """One behaviour. ``name`` describes it; ``differs`` has the configurations that behave differently.
 
-    ``files`` are the workspace's before the call. ``cancel_after`` is when the caller gives up, in seconds;
-    ``cancel_at`` is the output at which they do. ``hurry`` is all the time that the call is given, in seconds;
-    where a machine that stalls leaves no time to say anything, it is given more.
-    ``owner`` is whose workspace it is, where the caller is root; else it is the caller's.
-    ``varies`` are the keys of the envelope that differ from call to call, on one engine too.
+    ``files`` are in the workspace before the call, which belongs to ``owner`` if the caller is root. The call is
+    cancelled after ``cancel_after`` seconds, or when its output contains ``cancel_at``. ``hurry`` is the timeout in
+    seconds; if there is no output because the machine is slow, the call is repeated with a longer one. ``varies``
+    are the keys of the envelope that differ between calls on the same engine.
     """
 
     name: str
@@ -50,20 +49,29 @@ class Case:
 
     @property
     def tool(self) -> str:
-        """The tool's name: the behaviour in the letters that a name may have."""
+        """The name of the tool: the behaviour, in valid characters."""
         return re.sub(r"\W+", "_", self.name)[:63].strip("_")
 
+    @property
+    def description(self) -> str:
+        """The description of the tool."""
+        return f"Show that {self.name}. Use it in the conformance suite and nowhere else."
+
+    @property
+    def parameters(self) -> JsonObject:
+        """The schema of the parameters, without ``required``."""
+        types = {name: _TYPES[type(value)] for name, value in self.args.items()}
+        properties: JsonObject = {name: {"type": kind, "description": f"The {name}."} for name, kind in types.items()}
+        return {"type": "object", "properties": properties}
+
     def spec(self, sandbox: JsonObject) -> str:
-        """The tool's spec as a file, with ``sandbox`` added to its own."""
+        """Return the spec of the tool, with ``sandbox`` added to its own."""
         return json.dumps(
             {
                 "toolc": 1,
                 "name": self.tool,
-                "description": f"Show that {self.name}. Use it in the conformance suite and nowhere else.",
-                "parameters": {
-                    name: {"type": _TYPES[type(value)], "description": "As the case has it."}
-                    for name, value in self.args.items()
-                },
+                "description": self.description,
+                "parameters": self.parameters["properties"],
                 "backend": self.backend,
                 "result": {**self.result},
                 "sandbox": {**self.sandbox, **sandbox},
@@ -72,7 +80,7 @@ class Case:
         )
 
     def expected(self, configuration: str) -> Expected:
-        """What the envelope must hold there."""
+        """Return the expected envelope in this configuration."""
         difference = self.differs.get(configuration)
         return difference.expect if difference else self.expect
 
@@ -81,22 +89,22 @@ _TYPES: Final[Mapping[type, str]] = {str: "string", int: "integer", bool: "boole
 
 
 def shell(script: str, **more: JsonValue) -> JsonObject:
-    """A backend that runs ``script``."""
+    """Return a backend that runs ``script``."""
     return {"shell": {"script": script, **more}}
 
 
 def command(*argv: str, **more: JsonValue) -> JsonObject:
-    """A backend that runs a program."""
+    """Return a backend that runs a program."""
     return {"shell": {"argv": [*argv], **more}}
 
 
 def python(code: str) -> JsonObject:
-    """A backend that calls the function ``run`` of ``code``."""
+    """Return a backend that calls the function ``run`` of ``code``."""
     return {"python": {"code": code, "function": "run"}}
 
 
 def limits(**values: JsonValue) -> JsonObject:
-    """A ``sandbox`` with these limits."""
+    """Return a ``sandbox`` with these limits."""
     return {"limits": values}
 
 
@@ -104,35 +112,35 @@ OK: Final[Expected] = {"outcome": "exited", "error": None}
 
 
 def says(text: str) -> Expected:
-    """A success with this text."""
+    """Return the envelope of a success with this text."""
     return {**OK, "text": text}
 
 
 def fails(kind: str, message: str | re.Pattern[str], **more: JsonValue | re.Pattern[str]) -> Expected:
-    """A failure of this kind with this message."""
+    """Return the envelope of a failure of this kind with this message."""
     return {"error": kind, "message": message, **more}
 
 
 def mismatches(found: JsonObject, expected: Expected) -> list[str]:
-    """What in ``found`` is not as ``expected``, a line each."""
+    """Return a line for each difference of ``found`` from ``expected``."""
     wrong = []
     for key, wanted in expected.items():
         value = found.get(key)
         if isinstance(wanted, re.Pattern):
             if not (isinstance(value, str) and wanted.fullmatch(value)):
-                wrong.append(f"{key}: expected a match of {wanted.pattern!r}, found {_shown(value)}")
+                wrong.append(f"{key}: expected a match of {wanted.pattern!r}, found {_short(value)}")
         elif isinstance(wanted, dict) and isinstance(value, dict):
-            # One line for each key that is not as it should be: these may be hundreds.
+            # One line per key, because there may be hundreds.
             keys = [each for each in {**wanted, **value} if value.get(each) != wanted.get(each)]
             wrong += [
-                f"{key}[{each!r}]: expected {_shown(wanted.get(each))}, found {_shown(value.get(each))}"
+                f"{key}[{each!r}]: expected {_short(wanted.get(each))}, found {_short(value.get(each))}"
                 for each in keys
             ]
         elif value != wanted:
-            wrong.append(f"{key}: expected {_shown(wanted)}, found {_shown(value)}")
+            wrong.append(f"{key}: expected {_short(wanted)}, found {_short(value)}")
     return wrong
 
 
-def _shown(value: JsonValue) -> str:
+def _short(value: JsonValue) -> str:
     text = repr(value)
     return text if len(text) < 2000 else f"{text[:1000]} ... {text[-1000:]}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Final
 
 import pytest
 from clients_image import clients_image
 from configurations import CONFIGURATIONS, Configuration
+from conformance_case import Case
 from local_servers import Servers
 
 from toolc.client.executor import Executor
@@ -54,19 +54,18 @@ def available(name: str) -> Configuration:
 
 
 def run(
-    configuration: Configuration, backend: JsonObject, sandbox: JsonObject, folder: Path, *, cancel_at: str = ""
+    configuration: Configuration,
+    backend: JsonObject,
+    sandbox: JsonObject,
+    folder: Path,
+    *,
+    args: JsonObject | None = None,
+    cancel_at: str = "",
 ) -> JsonObject:
     """Return the result of a call of this backend, cancelled when its output contains ``cancel_at``."""
-    spec: JsonObject = {
-        "toolc": 1,
-        "name": "client",
-        "description": "Connect to a server. Use it only in the conformance suite, as an example.",
-        "parameters": {},
-        "backend": backend,
-        "sandbox": {**sandbox, **configuration.sandbox},
-    }
+    case = Case("a client connects", backend, {}, sandbox=sandbox, args=args or {})
     path = folder / "spec.yaml"
-    path.write_text(json.dumps(spec), encoding="utf-8")
+    path.write_text(case.spec(configuration.sandbox), encoding="utf-8")
     registry = Registry.load(path)
 
     def work(engine: Engine) -> JsonValue:
@@ -74,10 +73,10 @@ def run(
         with Cancellation() as cancellation:
 
             def on_event(event: Event) -> None:
-                if cancel_at and isinstance(event, ToolUpdate) and cancel_at in event.text:
+                if cancel_at and isinstance(event, ToolUpdate) and cancel_at in (event.text or event.message):
                     cancellation.cancel()
 
-            return result_to_json(executor.run("client", {}, on_event=on_event, cancellation=cancellation))
+            return result_to_json(executor.run(case.tool, {**case.args}, on_event=on_event, cancellation=cancellation))
 
     found = configuration.run(work)
     assert isinstance(found, dict)

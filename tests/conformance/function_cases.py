@@ -1,4 +1,4 @@
-"""Python tools: what a function returns, raises and prints, and what it finds around it."""
+"""Python tools: return values, exceptions and output of functions, and their environment."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CASES: Final = (
         {"error": "file", "message": re.compile(r"OSError: .*Read-only file system: '/usr/x'")},
         differs={
             "docker+gvisor": Difference(
-                "gVisor looks at a folder's permissions before its mount's",
+                "gVisor checks the permissions of a folder before those of its mount",
                 {"error": "denied", "message": "PermissionError: [Errno 13] Permission denied: '/usr/x'"},
             )
         },

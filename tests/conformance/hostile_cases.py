@@ -1,4 +1,4 @@
-"""Tools that attack what runs them. Each ends, is told for what it is, leaves nothing, and harms no other call."""
+"""Hostile tools: each ends with the right error, leaves no process, and does not affect other calls."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from conformance_case import OK, Case, Difference, fails, limits, python, says, 
 _TIMEOUT: Final = {"outcome": "timed_out", "error": "timeout"}
 _SOON: Final = limits(timeout="1500ms")
 _FRAME: Final = r"\000\000\000\002\010\000\000\000\000{}"
-"""An EXIT frame as it would stand on the wire."""
+"""An EXIT frame of the wire protocol."""
 
 _ENDED: Final = {"outcome": re.compile("out_of_memory|timed_out"), "error": re.compile("out_of_memory|timeout")}
-_COUNTS: Final = "gVisor counts processes itself, so what ends a fork bomb is often its memory"
+_COUNTS: Final = "gVisor counts processes itself, so a fork bomb often ends because of its memory"
 _INODES: Final = "gVisor does not limit the number of files in /tmp, only their memory"
 
 
@@ -76,9 +76,9 @@ CASES: Final = (
             "tkill, tgkill, queue, queue_thread, pidfd, send = CALLS[os.uname().machine]\n"
             "call = ctypes.CDLL(None).syscall\n"
             "def run():\n"
-            "    said = struct.pack('iii', 9, 0, -1) + bytes(116)\n"
-            "    call(tkill, 1, 9), call(tgkill, 1, 1, 9), call(queue, 1, 9, said)\n"
-            "    call(queue_thread, 1, 1, 9, said)\n"
+            "    info = struct.pack('iii', 9, 0, -1) + bytes(116)\n"
+            "    call(tkill, 1, 9), call(tgkill, 1, 1, 9), call(queue, 1, 9, info)\n"
+            "    call(queue_thread, 1, 1, 9, info)\n"
             "    call(tkill, ctypes.c_long((1 << 32) + 1), 9)\n"
             "    call(send, call(pidfd, 1, 0), 9, None, 0)\n"
             "    one, other = socket.socketpair()\n"

@@ -1,6 +1,6 @@
-"""The portable conformance suite of inspect_ai (its ``self_check``): which case of ours says the same as each test.
+"""The case that corresponds to each test of inspect_ai's portable conformance suite (``self_check``).
 
-Its sandboxes have files that the host reads and writes; ours have a workspace, and a tool that does.
+There, the host reads and writes files of the sandbox; here, a tool reads and writes its workspace.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a program is run: its arguments, environment, folder, descriptors, signals and exit status."""
+"""Running a program: its arguments, environment, folder, descriptors, signals and exit status."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ CASES: Final = (
     Case("SIGTERM ends the tool", shell("kill -TERM $$"), fails("exit_status", "the command was killed by SIGTERM")),
     Case(
         name="no signal except SIGXFSZ is blocked or ignored",
-        # Less 32 and 33, which are the C library's own: make leaves them ignored in what it starts.
+        # Without 32 and 33, which the C library uses: make starts programs with these ignored.
         backend=shell(
             "while read -r name mask; do case $name in SigBlk:|SigIgn:) "
             'printf "%s %x\\n" "$name" $((0x$mask & ~0x180000000));; esac; done < /proc/self/status'
@@ -226,8 +226,8 @@ CASES: Final = (
         says("/tmp\ndirectory\n"),
         differs={
             "docker+gvisor": Difference(
-                "gVisor of 2022 does not know AT_NO_AUTOMOUNT, with which ls and stat of coreutils 9 ask for a "
-                "path: they say that it is an invalid argument; ls without a path, find and test do without",
+                "gVisor of 2022 does not support AT_NO_AUTOMOUNT, which ls and stat of coreutils 9 use for a path: "
+                "they fail with 'Invalid argument'; ls without a path, find and test work",
                 {"error": "exit_status", "text": re.compile("(?s).*ls: cannot access '/tmp': Invalid argument.*")},
             )
         },

@@ -1,4 +1,4 @@
-"""The limits: each ends what goes beyond it, says which it was, and leaves what stays within it alone."""
+"""Limits: a call that exceeds one ends with its error, and other calls are not affected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOO_MUCH: Final = re.compile(r"the call needed more than its 96 MiB of memory a
 _SMALL: Final = {"memory": "96MiB", "tmp": "64MiB", "timeout": "100s"}
 _MEMORY: Final[Expected] = {"outcome": "out_of_memory", "error": "out_of_memory", "message": _TOO_MUCH}
 
-_LATE: Final = re.compile(r"the call was not done after (0\.5|50) s and was stopped; ask for less work at once")
+_TIMED_OUT: Final = re.compile(r"the call was not done after (0\.5|50) s and was stopped; ask for less work at once")
 
 _HOG: Final = "hog = []\nwhile True: hog.append(bytearray(b'x' * (1 << 20)))"
 
@@ -19,7 +19,12 @@ CASES: Final = (
     Case(
         "a call that takes too long is ended and its output is kept",
         shell("echo so far; sleep 1000"),
-        fails("timeout", _LATE, outcome="timed_out", text=re.compile(rf"{_LATE.pattern}\n\[stdout so far\]\nso far")),
+        fails(
+            "timeout",
+            _TIMED_OUT,
+            outcome="timed_out",
+            text=re.compile(rf"{_TIMED_OUT.pattern}\n\[stdout so far\]\nso far"),
+        ),
         sandbox=limits(timeout="100s"),
         hurry=0.5,
         varies=("text", "message"),
@@ -63,7 +68,7 @@ CASES: Final = (
             "def run():\n"
             "    many = [subprocess.Popen([sys.executable, '-c', CHILD], stdin=-1) for _ in range(16)]\n"
             "    while all(each.poll() is None for each in many): time.sleep(0.05)\n"
-            "    return 'one is gone'\n"
+            "    return 'one has exited'\n"
         ),
         _MEMORY,
         sandbox=limits(**_SMALL),
@@ -196,7 +201,7 @@ CASES: Final = (
         sandbox=limits(cpus=0.25),
         differs={
             "docker+gvisor": Difference(
-                "gVisor counts what a process waits for its share as time it used", {"outcome": "exited"}
+                "gVisor counts the time that a process waits for its share as used", {"outcome": "exited"}
             )
         },
     ),
@@ -218,7 +223,7 @@ CASES: Final = (
         sandbox=limits(cpus=0.25),
         differs={
             "docker+gvisor": Difference(
-                "gVisor counts what a process waits for its share as time it used", {"outcome": "exited"}
+                "gVisor counts the time that a process waits for its share as used", {"outcome": "exited"}
             )
         },
     ),

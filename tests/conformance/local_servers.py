@@ -1,4 +1,4 @@
-"""Servers on this machine for tools to reach, with names that lead to them and certificates of their own."""
+"""Local servers that tools connect to, with names that resolve to them and their own certificates."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, Final
 
 NAMES: Final = ("api.toolc.test", "git.toolc.test", "index.toolc.test", "db.toolc.test", "ssh.toolc.test")
-"""Names that lead to this machine, as does everything below ``wild.toolc.test``."""
+"""Names that resolve to this machine, like all names below ``wild.toolc.test``."""
 
 WILD: Final = "*.wild.toolc.test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """Ports of 127.0.0.1, and the certificate that those with TLS have, which is its own authority."""
+    """Ports of 127.0.0.1, and the self-signed certificate of those with TLS."""
 
     http: int
     https: int
@@ -36,7 +36,7 @@ class Servers:
 class _Files(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  as the base class has it
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name in the base class
         pass
 
 
@@ -46,23 +46,23 @@ class _Server(http.server.ThreadingHTTPServer):
     context: ssl.SSLContext | None = None
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """On the connection's own thread: one that is cut off during TLS is nothing to the others."""
+        """Perform the TLS handshake on the thread of the connection, so that errors do not affect others."""
         if self.context is None:
             super().finish_request(request, client_address)
             return
-        # Python loses the socket of one that is gone before TLS begins.
+        # Python leaks the socket of a client that disconnects before the handshake.
         if not request.recv(1, socket.MSG_PEEK):
             return
         with self.context.wrap_socket(request, server_side=True) as connection:
             super().finish_request(connection, client_address)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that goes away is no news."""
+        """Ignore clients that disconnect."""
 
 
 @contextmanager
 def servers(folder: Path) -> Iterator[Servers]:
-    """All servers, with their files in ``folder``."""
+    """Start all servers, with their files in ``folder``."""
     certificate, key = folder / "cert.pem", folder / "key.pem"
     alternatives = ",".join(f"DNS:{name}" for name in (*NAMES, WILD, "localhost")) + ",IP:127.0.0.1"
     subprocess.run(
@@ -104,7 +104,7 @@ def _http(files: Path, context: ssl.SSLContext | None) -> Iterator[int]:
 
 @contextmanager
 def tcp(serve: Callable[[socket.socket], object], address: str = "127.0.0.1") -> Iterator[int]:
-    """A server whose every connection is served by ``serve`` on a thread of its own, and then closed."""
+    """Yield the port of a server that calls ``serve`` with each connection on a separate thread."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.create_server((address, 0), family=family, backlog=512)
 
@@ -131,7 +131,7 @@ def tcp(serve: Callable[[socket.socket], object], address: str = "127.0.0.1") ->
 
 
 def _fill(files: Path) -> None:
-    """A greeting, a Git repository to be cloned over plain files, and a package index with one package."""
+    """Write a greeting, a Git repository for dumb HTTP, and a package index with one package."""
     files.mkdir()
     (files / "hello").write_text("hello from the server\n", encoding="utf-8")
     work = files.parent / "work"
@@ -166,16 +166,16 @@ def _wheel() -> bytes:
 
 
 def _banner(connection: socket.socket) -> None:
-    """What an SSH server says before anybody else has spoken (RFC 4253, 4.2)."""
+    """Send the banner of an SSH server, which sends first (RFC 4253, 4.2)."""
     connection.sendall(b"SSH-2.0-toolc_test\r\n")
     connection.recv(1)
 
 
 def _postgres(connection: socket.socket) -> None:
-    """Enough of PostgreSQL's protocol (version 3) to refuse TLS, let anybody in, and answer a query."""
+    """Speak enough of PostgreSQL's protocol (version 3) to refuse TLS, accept any user, and answer a query."""
     stream = connection.makefile("rwb")
 
-    def say(kind: bytes, body: bytes) -> None:
+    def send(kind: bytes, body: bytes) -> None:
         stream.write(kind + (len(body) + 4).to_bytes(4, "big") + body)
 
     while True:
@@ -186,16 +186,16 @@ def _postgres(connection: socket.socket) -> None:
             stream.flush()
             continue
         break
-    say(b"R", bytes(4))
-    say(b"S", b"server_version\x0015.0\0")
-    say(b"Z", b"I")
+    send(b"R", bytes(4))
+    send(b"S", b"server_version\x0015.0\0")
+    send(b"Z", b"I")
     stream.flush()
     while (kind := stream.read(1)) == b"Q":
         stream.read(int.from_bytes(stream.read(4), "big") - 4)
-        say(b"T", b"\0\1greeting\0" + bytes(6) + (25).to_bytes(4, "big") + b"\xff\xff" + b"\xff" * 4 + b"\0\0")
+        send(b"T", b"\0\1greeting\0" + bytes(6) + (25).to_bytes(4, "big") + b"\xff\xff" + b"\xff" * 4 + b"\0\0")
         row = b"hello from the database"
-        say(b"D", b"\0\1" + len(row).to_bytes(4, "big") + row)
-        say(b"C", b"SELECT 1\0")
-        say(b"Z", b"I")
+        send(b"D", b"\0\1" + len(row).to_bytes(4, "big") + row)
+        send(b"C", b"SELECT 1\0")
+        send(b"Z", b"I")
         stream.flush()
     assert kind in {b"X", b""}

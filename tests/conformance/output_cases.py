@@ -1,4 +1,4 @@
-"""What comes out: text in any encoding, bytes, JSON, pictures, too much of it, and streams held or closed."""
+"""Output: text in any encoding, bytes, JSON, images, limits, and streams kept open or closed."""
 
 from __future__ import annotations
 

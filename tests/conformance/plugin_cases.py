@@ -1,9 +1,10 @@
-"""Plugins, each asked once: how they answer, fail, and break their protocol."""
+"""Plugins, each called once: their responses, failures and protocol errors."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from conformance_case import Case, Expected, fails, limits
@@ -12,16 +13,16 @@ from toolc.model.json_schema import JsonObject, JsonValue
 
 _PLUGIN: Final = """\
 import base64, json, os, signal, sys, time
-def say(value):
+def send(value):
     print(json.dumps(value), flush=True)
 def text(words, error=False):
-    say({"content": [{"type": "text", "text": words}], "error": error})
+    send({"content": [{"type": "text", "text": words}], "error": error})
 def called(params, call_id):
 BODY
 for line in sys.stdin:
     request = json.loads(line)
     if request["type"] == "describe":
-        say(DESCRIPTION)
+        send(DESCRIPTION)
     else:
         called(request["params"], request["call_id"])
 """
@@ -34,25 +35,17 @@ def _case(
     *,
     sandbox: Mapping[str, JsonValue] | None = None,
     args: Mapping[str, JsonValue] | None = None,
-    described_otherwise: bool = False,
+    other_description: bool = False,
 ) -> Case:
-    case = Case(name=name, backend={}, expect=expect, sandbox=sandbox or {}, args=args or {})
+    case = Case(name, {}, expect, sandbox=sandbox or {}, args=args or {})
     description: JsonObject = {
         "name": case.tool,
-        "description": f"Show that {name}. Use it in the conformance suite and nowhere else.",
-        "parameters": {
-            "type": "object",
-            "properties": {each: {"type": "string", "description": "As the case has it."} for each in case.args},
-            "required": [*case.args],
-        },
+        "description": "Do something else." if other_description else case.description,
+        "parameters": {**case.parameters, "required": [*case.args]},
     }
-    if described_otherwise:
-        description["description"] = "Do something else."
     code = _PLUGIN.replace("BODY", "".join(f"    {line}\n" for line in body.splitlines()))
     command: JsonValue = ["python3", "-c", code.replace("DESCRIPTION", repr(description))]
-    return Case(
-        name=name, backend={"plugin": {"command": command}}, expect=expect, sandbox=sandbox or {}, args=args or {}
-    )
+    return replace(case, backend={"plugin": {"command": command}})
 
 
 ANSWERED: Final[Expected] = {"outcome": "answered", "error": None}
@@ -67,7 +60,7 @@ CASES: Final = (
     _case(
         "an image of a plugin is an image",
         "data = base64.b64encode(b'\\x89PNG\\r\\n\\x1a\\n' + bytes(10)).decode()\n"
-        "say({'content': [{'type': 'image', 'mimeType': 'image/png', 'data': data}]})",
+        "send({'content': [{'type': 'image', 'mimeType': 'image/png', 'data': data}]})",
         {**ANSWERED, "text": "", "images": ["image/png 48f237fb4ca6"]},
     ),
     _case(
@@ -109,6 +102,6 @@ CASES: Final = (
         "a plugin that differs from the reviewed one is not called",
         "text('never')",
         fails("denied", re.compile(r"the plugin is not the one that was reviewed, and was not called: .*")),
-        described_otherwise=True,
+        other_description=True,
     ),
 )

@@ -1,6 +1,6 @@
-"""What a tool must not be able to do to the kernel and the host: one attempt each, in a process of its own.
+"""Attempts on the kernel and the host, which must be refused. Each attempt has a separate process.
 
-All attempts of a configuration are made in one call, once as nobody and once in a workspace of root's.
+One call makes all attempts: once as user nobody, once in a workspace of root.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _OWN_PROCESS_1: Final = (
     "writing to /proc/1/oom_score_adj", "writing to /proc/1/sched",
 )  # fmt: skip
 _ROOTLESS: Final = (
-    "an ordinary user's tool is user 0 of its user namespace, as process 1 is: it sees how many files that has "
-    "open, and can make it the first to go when memory runs out"
+    "an ordinary user's tool is user 0 of its user namespace, and so is process 1: the tool sees how many files it "
+    "has open, and can change its OOM score"
 )
 _GVISOR: Final = (
-    "gVisor's own kernel answers, not the host's: it hides less of process 1, and devices, priorities, scores, "
-    "queues, large pages and marks of packets that a tool makes there belong to the sandbox"
+    "gVisor's kernel handles the system calls, not the host's: it hides less of process 1, and devices, priorities, "
+    "OOM scores, message queues, huge pages and packet marks of a tool exist only in the sandbox"
 )
 _GVISORS: Final = (
     "a better priority", "a block device", "a character device", "a mark for packets",
@@ -42,8 +42,8 @@ _GVISORS: Final = (
 )  # fmt: skip
 _ROOTS: Final = (
     "the owner of root's workspace is root without capabilities: it sees how many files process 1 has open, can "
-    "make it the first to go when memory runs out, and reads what the image lets only root read; the workspace "
-    "is mounted as it is on the host"
+    "change its OOM score, and can read files of the image that only root can read; the workspace has the mount "
+    "options of the host"
 )
 
 _WIRE: Final = (
@@ -66,7 +66,7 @@ CASES: Final = (
         {"outcome": "exited", "structured": ["refused"]},
         differs={
             "docker+gvisor": Difference(
-                "gVisor does not hide the descriptors of process 1: what is written there breaks the call, no more",
+                "gVisor does not hide the descriptors of process 1: writing to them only breaks the call",
                 {"infrastructure": re.compile(r"(?s)the sandbox broke the wire protocol: .*")},
             )
         },

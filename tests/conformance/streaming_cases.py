@@ -1,4 +1,4 @@
-"""What is told while a call runs: output, progress, and what a function yields."""
+"""Events during a call: output, progress reports, and the values that a function yields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any image works: the same cases in an image of busybox alone, and in one that holds a single static program."""
+"""The cases in an image with only busybox, and in one with a single static program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [needs_busybox, pytest.mark.timeout(600)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyImage:
-    """An image, the cases that run in it, and those among them that need what it has not: by name, with what."""
+    """An image, the cases that run in it, and the missing parts that some cases need, by name."""
 
     name: str
     layer: Callable[[], bytes]
@@ -60,7 +60,7 @@ IMAGES: Final = (
 
 @pytest.fixture(params=IMAGES, ids=["busybox", "one static program"])
 def image(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyImage]:
-    """An image, in the daemon and unpacked."""
+    """Yield an image that is loaded into the daemon and unpacked."""
     found: AnyImage = request.param
     file = archive(tmp_path / "image.tar", found.name, found.layer())
     images.import_archive(found.name, file)
@@ -69,7 +69,7 @@ def image(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyImage]:
 
 
 @pytest.mark.parametrize("configuration", ["docker", "oci root"])
-def test_every_case_is_as_expected_but_for_what_the_image_lacks(configuration: str, image: AnyImage) -> None:
+def test_cases_are_as_expected(configuration: str, image: AnyImage) -> None:
     chosen = CONFIGURATIONS[configuration]
     if reason := chosen.lacks():
         pytest.skip(reason)
@@ -83,4 +83,4 @@ def test_every_case_is_as_expected_but_for_what_the_image_lacks(configuration: s
             wrong[case.name] = lines
     unexpected = {name: lines for name, lines in wrong.items() if name not in image.lacks}
     assert not unexpected
-    assert set(wrong) == set(image.lacks), "what works after all is to be named no longer"
+    assert set(wrong) == set(image.lacks), "remove the cases that work from ``lacks``"

@@ -1,4 +1,4 @@
-"""The CIS Docker Benchmark 1.6.0, section 5 (container runtime), by what the daemon says of a call that runs."""
+"""The CIS Docker Benchmark 1.6.0, section 5 (container runtime), checked on the containers of running calls."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from toolc.sandbox.host.owner import Owner
 LIMITS: Final = Profile().limits
 
 Container = dict[str, Any]
-"""What ``docker inspect`` says; Any, for it is the daemon's JSON."""
+"""The output of ``docker inspect``, which is JSON of the daemon."""
 
 CHECKS: dict[str, Callable[[Container], bool]] = {
-    "5.2 AppArmor is not switched off": lambda c: c["AppArmorProfile"] != "unconfined",
-    "5.3 SELinux is not switched off": lambda c: "label=disable" not in c["HostConfig"]["SecurityOpt"],
+    "5.2 AppArmor is not disabled": lambda c: c["AppArmorProfile"] != "unconfined",
+    "5.3 SELinux is not disabled": lambda c: "label=disable" not in c["HostConfig"]["SecurityOpt"],
     "5.4 capabilities are restricted": lambda c: (
         c["HostConfig"]["CapDrop"] == ["ALL"] and not c["HostConfig"]["CapAdd"]
     ),
@@ -63,7 +63,7 @@ CHECKS: dict[str, Callable[[Container], bool]] = {
         0 < c["HostConfig"]["PidsLimit"] <= LIMITS.pids * GVISOR_THREADS + GVISOR_OWN
     ),
     "5.30 the default bridge is not used": lambda c: set(c["NetworkSettings"]["Networks"]) <= {"none"},
-    "5.31 the host's user namespace is not asked for": lambda c: c["HostConfig"]["UsernsMode"] == "",
+    "5.31 the host's user namespace is not used": lambda c: c["HostConfig"]["UsernsMode"] == "",
     "5.32 the daemon's socket is not mounted": lambda c: "docker.sock" not in str(c["Mounts"]),
 }
 
@@ -72,7 +72,7 @@ NOT_OURS = {
     "5.14": "no port is mapped, so there is no interface to bind it to",
     "5.23": "nothing is ever run by docker exec",
     "5.24": "nothing is ever run by docker exec",
-    "5.27": "a container lives as long as one call, over whose stream its guest is heard",
+    "5.27": "a container runs only for one call, whose stream shows that its guest works",
 }
 
 
@@ -83,7 +83,7 @@ CALLS: dict[str, tuple[str, dict[str, str]]] = {
     "a transaction": ("docker", {"workspace": "transaction"}),
     "gVisor": ("docker+gvisor", {"min_isolation": "gvisor", "workspace": "rw"}),
 }
-"""Calls by what is special about their containers: the configuration, and the tool's ``sandbox``."""
+"""Calls with different containers: the configuration, and the ``sandbox`` of the tool."""
 
 WAITS = """
 import time
@@ -95,7 +95,7 @@ def run(ctx):
 
 @pytest.fixture(scope="module", params=CALLS)
 def container(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
-    """What the daemon says of the container of a call, while its tool runs."""
+    """Yield the daemon's description of the container of a running call."""
     configuration, sandbox = CALLS[request.param]
     if reason := CONFIGURATIONS[configuration].lacks():
         pytest.skip(reason)
@@ -107,7 +107,7 @@ def container(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 def _inspected(engine: DockerEngine, sandbox: dict[str, str], folder: Path) -> Container:
-    case = Case(name="wait", backend=python(WAITS), expect={}, sandbox=sandbox)
+    case = Case("wait", python(WAITS), {}, sandbox=sandbox)
     (folder / "specs").mkdir()
     (folder / "specs" / "wait.yaml").write_text(case.spec({}), encoding="utf-8")
     workspace = folder / "workspace"
@@ -133,10 +133,10 @@ def _inspected(engine: DockerEngine, sandbox: dict[str, str], folder: Path) -> C
 
 
 @pytest.mark.parametrize("item", CHECKS)
-def test_our_containers_keep(container: Container, item: str) -> None:
+def test_container_passes(container: Container, item: str) -> None:
     assert CHECKS[item](container), container["HostConfig"]
 
 
-def test_every_item_is_checked_or_has_its_reason() -> None:
+def test_every_item_is_checked_or_excluded() -> None:
     numbers = {item.partition(" ")[0] for item in CHECKS} | set(NOT_OURS)
     assert numbers == {f"5.{number}" for number in range(1, 33)}

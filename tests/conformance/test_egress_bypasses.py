@@ -1,9 +1,8 @@
-"""The ways around an allow-list once more, from inside of real sandboxes: by the proxy, and without it."""
+"""Attempts to bypass an allow-list from inside sandboxes, through the proxy and without it."""
 
 from __future__ import annotations
 
 import http.server
-import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,18 +12,14 @@ from typing import Final
 
 import pytest
 from bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, SPELLINGS
-from configurations import CONFIGURATIONS
+from egress_calls import available, everywhere, network, run
 
-from toolc.client.executor import Executor
-from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration as UserConfiguration
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject
 from toolc.runtime.egress import polling
 from toolc.runtime.egress.polling import ResolvedHost
-from toolc.sandbox.base import Engine
 
 INSIDE: Final = ".inside.toolc.test"
-"""Names below this lead, one each, to what no name may lead to."""
+"""Names below this resolve to addresses that no name may resolve to."""
 
 TOOL: Final = """\
 import os, socket, urllib.parse
@@ -42,8 +37,8 @@ def through_the_proxy(greeting):
 def directly(host, port):
     try:
         if host.partition("\\0")[0].encode("idna").lower() == b"api.example.com":
-            # Python itself makes the allowed name of it (and cuts at NUL), before anybody is asked.
-            return "the name that is allowed"
+            # Python normalises it to the allowed name (and cuts at NUL) before it is resolved.
+            return "the allowed name"
     except UnicodeError:
         pass
     try:
@@ -73,11 +68,11 @@ def attempt(hosts, inside, greetings):
 REACHING: Final = """\
 import os, socket, urllib.parse
 
-def heard(address, *says):
+def responses(address, *requests):
     with socket.create_connection(address, 10) as connection:
         answers = connection.makefile("rb")
-        for say in says:
-            connection.sendall(say.encode())
+        for request in requests:
+            connection.sendall(request.encode())
             status = answers.readline()
             fields = dict(line.split(b": ", 1) for line in iter(answers.readline, b"\\r\\n"))
         return (status + answers.read(int(fields[b"Content-Length"]))).decode()
@@ -90,12 +85,12 @@ def reach(hosts, port):
         there = f"{each}:{port}"
         get = f"GET / HTTP/1.1\\r\\nHost: {there}\\r\\n\\r\\n"
         found[each] = [
-            heard(proxy, f"CONNECT {there} HTTP/1.1\\r\\n\\r\\n", get),
-            heard(proxy, f"GET http://{there}/ HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n"),
+            responses(proxy, f"CONNECT {there} HTTP/1.1\\r\\n\\r\\n", get),
+            responses(proxy, f"GET http://{there}/ HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n"),
         ]
         if "example.org" not in each.lower():
-            # What is listed by its name needs no proxy.
-            found[each].append(heard((each.strip("[]"), port), get))
+            # A name in the list needs no proxy.
+            found[each].append(responses((each.strip("[]"), port), get))
     return found
 """
 
@@ -113,56 +108,33 @@ def names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "look_up", look_up)
 
 
-@pytest.mark.parametrize("name", list(CONFIGURATIONS))
-def test_no_attempt_gets_out_of_a_sandbox(name: str, tmp_path: Path) -> None:
-    configuration = CONFIGURATIONS[name]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
-    spec: JsonObject = {
-        "toolc": 1,
-        "name": "attempt",
-        "description": "Try to get out of the sandbox. Use it in the conformance suite and nowhere else.",
-        "parameters": {
-            "hosts": {"type": "array", "description": "Hosts and ports"},
-            "inside": {"type": "array", "description": "Names"},
-            "greetings": {"type": "array", "description": "What is said to the proxy"},
-        },
-        "backend": {"python": {"code": TOOL}},
-        "sandbox": {"network": {"allow": [*ALLOW, f"*{INSIDE}:443"]}, **configuration.sandbox},
+@everywhere
+def test_no_attempt_reaches_another_destination(name: str, tmp_path: Path) -> None:
+    args: JsonObject = {
+        "hosts": [[host, port] for host, port, _ in HOSTS],
+        "inside": [f"{number}{INSIDE}" for number in range(len(ADDRESSES))],
+        "greetings": [greeting for greeting, _ in GREETINGS],
     }
-    path = tmp_path / "spec.yaml"
-    path.write_text(json.dumps(spec), encoding="utf-8")
-    registry = Registry.load(path)
-    hosts: list[JsonValue] = [[host, port] for host, port, _ in HOSTS]
-    inside: list[JsonValue] = [f"{number}{INSIDE}" for number in range(len(ADDRESSES))]
-    greetings: list[JsonValue] = [greeting for greeting, _ in GREETINGS]
-
-    def work(engine: Engine) -> JsonValue:
-        executor = Executor(registry, engine=engine, configuration=UserConfiguration())
-        result = executor.run("attempt", {"hosts": hosts, "inside": inside, "greetings": greetings})
-        assert not result.is_error, result
-        return [result.structured[0] if result.structured else None, result.details["network"]]
-
-    answer = configuration.run(work)
-    assert isinstance(answer, list)
-    found, listed = answer
+    sandbox: JsonObject = {"network": {"allow": [*ALLOW, f"*{INSIDE}:443"]}}
+    result = run(available(name), {"python": {"code": TOOL, "function": "attempt"}}, sandbox, tmp_path, args=args)
+    assert not result["is_error"], result
+    found = result["structured"]
     assert isinstance(found, dict)
-    assert isinstance(listed, list)
     assert len(found) == len({(host, port) for host, port, _ in HOSTS}) + len(ADDRESSES) + len(GREETINGS)
-    got_out = {
-        attempt: said
-        for attempt, said in found.items()
-        if isinstance(said, list) and any(" 2" in str(each)[:12] or each == "connected" for each in said)
+    reached = {
+        attempt: responses
+        for attempt, responses in found.items()
+        if isinstance(responses, list) and any(" 2" in str(each)[:12] or each == "connected" for each in responses)
     }
-    assert got_out == {}
-    assert not [each for each in listed if isinstance(each, dict) and each["allowed"]]
+    assert reached == {}
+    assert not [each for each in network(result) if each["allowed"]]
 
 
-class _TellsHost(http.server.BaseHTTPRequestHandler):
+class _HostHandler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer with the host that was asked for, or with all of them."""
+        """Respond with the values of the header Host."""
         body = ", ".join(self.headers.get_all("Host", [])).encode()
         self.send_response_only(200)
         self.send_header("Content-Length", str(len(body)))
@@ -175,52 +147,31 @@ class _BothFamilies(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def server_bind(self) -> None:
-        """Take IPv4 too."""
+        """Accept IPv4 connections too."""
         self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
 
 
 @contextmanager
-def telling_server() -> Iterator[int]:
-    """The port of a server that tells what host it was asked for."""
-    with _BothFamilies(("::", 0), _TellsHost) as server:
+def host_server() -> Iterator[int]:
+    """Yield the port of a server that responds with the requested host."""
+    with _BothFamilies(("::", 0), _HostHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_port
         server.shutdown()
 
 
-@pytest.mark.parametrize("name", list(CONFIGURATIONS))
-def test_what_is_allowed_is_reached_however_it_is_written(
+@everywhere
+def test_allowed_destinations_are_reached_in_any_spelling(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.1",)))
-    configuration = CONFIGURATIONS[name]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
-    with telling_server() as port:
+    with host_server() as port:
         allowed = ("api.example.com", "*.example.org", "127.0.0.1", "[::1]")
-        spec: JsonObject = {
-            "toolc": 1,
-            "name": "reach",
-            "description": "Reach a server in several ways. Use it in the conformance suite and nowhere else.",
-            "parameters": {
-                "hosts": {"type": "array", "description": "Hosts"},
-                "port": {"type": "integer", "description": "Their port"},
-            },
-            "backend": {"python": {"code": REACHING}},
-            "sandbox": {"network": {"allow": [f"{host}:{port}" for host in allowed]}, **configuration.sandbox},
-        }
-        path = tmp_path / "spec.yaml"
-        path.write_text(json.dumps(spec), encoding="utf-8")
-        registry = Registry.load(path)
-
-        def work(engine: Engine) -> JsonValue:
-            executor = Executor(registry, engine=engine, configuration=UserConfiguration())
-            result = executor.run("reach", {"hosts": [host for host, _ in SPELLINGS], "port": port})
-            return result.structured[0] if result.structured else result.text
-
-        answer = configuration.run(work)
-    assert answer == {
+        sandbox: JsonObject = {"network": {"allow": [f"{host}:{port}" for host in allowed]}}
+        args: JsonObject = {"hosts": [host for host, _ in SPELLINGS], "port": port}
+        result = run(available(name), {"python": {"code": REACHING, "function": "reach"}}, sandbox, tmp_path, args=args)
+    assert result["structured"] == {
         host: [f"HTTP/1.1 200 OK\r\n{host}:{port}"] * (2 if "example.org" in host.lower() else 3)
         for host, _ in SPELLINGS
     }

@@ -1,38 +1,30 @@
-"""A cancellation amid a download: it is heard at once, however much is on its way."""
+"""A cancellation during a download takes effect immediately."""
 
 from __future__ import annotations
 
-import json
 import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
-from configurations import CONFIGURATIONS
+from egress_calls import available, everywhere, network, run
 
-from toolc.client.executor import Executor
-from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration
-from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
-from toolc.runtime.cancellation import Cancellation
-from toolc.sandbox.base import Engine
 
 GIGABYTE = 1024 * 1024 * 1024
 
 DOWNLOAD = """
 import socket
 def tool(port, ctx):
-    received, told = 0, False
+    received, reported = 0, False
     with socket.create_connection(("127.0.0.1", port)) as connection:
         room = bytearray(1 << 18)
         while size := connection.recv_into(room):
             received += size
-            if received > 4_000_000 and not told:
-                told = True
-                ctx.progress(0.4, "well under way")
+            if received > 4_000_000 and not reported:
+                reported = True
+                ctx.progress(0.4, "downloading")
     return received
 """
 
@@ -52,7 +44,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 @contextmanager
 def gigabyte() -> Iterator[_Server]:
-    """A server that sends so much to whoever comes, and counts what it could send."""
+    """Yield a server that sends a gigabyte to each client and counts the sent bytes."""
     with _Server(("127.0.0.1", 0), _Gigabyte) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -63,48 +55,16 @@ def gigabyte() -> Iterator[_Server]:
             thread.join()
 
 
-def cancelled(engine: Engine, registry: Registry, port: int) -> JsonObject:
-    """What comes of a download that is cancelled once its tool has said that it is under way."""
-    with Cancellation() as cancellation:
-
-        def on_event(event: Event) -> None:
-            if isinstance(event, ToolUpdate) and event.message:
-                cancellation.cancel()
-
-        executor = Executor(registry, engine=engine, configuration=Configuration())
-        result = executor.run("download", {"port": port}, on_event=on_event, cancellation=cancellation)
-    attempts = result.details["network"]
-    assert isinstance(attempts, list)
-    attempt = attempts[0]
-    assert isinstance(attempt, dict)
-    return {"outcome": result.details["outcome"], "bytes_in": attempt["bytes_in"]}
-
-
-@pytest.mark.parametrize("configuration", CONFIGURATIONS)
-def test_a_cancellation_amid_a_gigabyte_is_heard(configuration: str, tmp_path: Path) -> None:
-    chosen = CONFIGURATIONS[configuration]
-    if reason := chosen.lacks():
-        pytest.skip(reason)
+@everywhere
+def test_cancellation_during_a_download(name: str, tmp_path: Path) -> None:
     with gigabyte() as server:
         port = server.server_address[1]
-        spec: JsonObject = {
-            "toolc": 1,
-            "name": "download",
-            "description": "Download more than anybody waits for, to see that it can be cancelled.",
-            "parameters": {"port": {"type": "integer", "description": "The server's port."}},
-            "backend": {"python": {"function": "tool", "code": DOWNLOAD}},
-            "sandbox": {
-                "network": {"allow": [f"127.0.0.1:{port}"]},
-                "limits": {"timeout": "100s"},
-                "min_isolation": chosen.min_isolation,
-            },
-        }
-        path = tmp_path / "download.yaml"
-        path.write_text(json.dumps(spec), encoding="utf-8")
-        registry = Registry.load(path)
-        found = chosen.run(lambda engine: cancelled(engine, registry, port))
-        assert isinstance(found, dict)
-        assert found["outcome"] == "cancelled"
-        # What was on its way was all that came: the rest was neither waited for nor read.
-        assert isinstance(found["bytes_in"], int)
-        assert 4_000_000 < found["bytes_in"] <= server.sent < GIGABYTE // 4
+        sandbox: JsonObject = {"network": {"allow": [f"127.0.0.1:{port}"]}, "limits": {"timeout": "100s"}}
+        backend: JsonObject = {"python": {"function": "tool", "code": DOWNLOAD}}
+        result = run(available(name), backend, sandbox, tmp_path, args={"port": port}, cancel_at="downloading")
+        details, (attempt,) = result["details"], network(result)
+        assert isinstance(details, dict)
+        assert details["outcome"] == "cancelled"
+        # The rest was neither waited for nor read.
+        assert isinstance(attempt["bytes_in"], int)
+        assert 4_000_000 < attempt["bytes_in"] <= server.sent < GIGABYTE // 4

@@ -1,4 +1,4 @@
-"""``docs/reference/engine-behaviour.md``: what was declared for the conformance suite, as a table for people."""
+"""``docs/reference/engine-behaviour.md`` is generated from the cases of the conformance suite."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ cgroup v1, Docker 20.10, runc 1.1.5 and gVisor 20221219; other versions may diff
 """
 
 
-def test_the_page_says_what_is_tested(golden: bool) -> None:
+def test_page_is_up_to_date(golden: bool) -> None:
     page = render()
     if golden:
         PAGE.write_text(page, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == page, "run: pytest tests/conformance --golden"
 
 
-def test_there_are_enough_behaviours_and_each_has_a_name_of_its_own() -> None:
+def test_behaviours_have_unique_names() -> None:
     assert len(BY_NAME) == sum(len(cases) for cases in CHAPTERS.values()) >= 80
     assert len({case.tool for case in BY_NAME.values()}) == len(BY_NAME)
 
 
-def test_differences_are_of_configurations_that_exist() -> None:
+def test_differences_are_of_existing_configurations() -> None:
     assert {each for case in BY_NAME.values() for each in case.differs} <= set(CONFIGURATIONS)
 
 
-def test_every_behaviour_of_inspect_ai_is_one_of_ours() -> None:
+def test_every_test_of_inspect_ai_has_a_case() -> None:
     assert len(SAME_AS) == 44
     assert set(SAME_AS.values()) <= set(BY_NAME)
 
@@ -80,11 +80,11 @@ ALIKE: Final = (
     "a device of its own for", "a netlink socket for", "a connection to", "a socket for", "a socket of the family",
     "listing", "mount of", "opening", "reading", "the socket", "writing to",
 )  # fmt: skip
-"""Words with which many attempts begin: those are one line of the page."""
+"""Prefixes of attempts that share a line of the page."""
 
 
 def _attempted() -> str:
-    """What is attempted beyond the probes, a chapter at a time and a line for each kind."""
+    """Return the attempts in addition to the probes, per chapter, with one line per kind."""
     about = (
         "The cases of the chapter above attempt the following, in addition to the probes of\n"
         "[`toolc doctor --probe`](../guides/checking-a-host.md). Each runs in a separate process.\n"

@@ -1,7 +1,4 @@
-"""A process 1 that is not ours: what it says is not believed, the deadline is kept, and it ends with its stream.
-
-Nor is another call kept waiting by it.
-"""
+"""Forged guests: invalid messages end the call, deadlines are enforced, and other calls are not delayed."""
 
 from __future__ import annotations
 
@@ -45,9 +42,12 @@ EXITED = b'{"ending": "exited", "status": 0, "reason": ""}'
 """
 
 FORGERS = {
-    "nothing but noise": ("send(bytes(range(256)) * 100); time.sleep(60)", "broke the wire protocol"),
-    "a verdict before its call": ("send(frame(EXIT, 0, EXITED)); time.sleep(60)", "broke the wire protocol"),
-    "a call of its own": ("send(frame(*HELLO), frame(CALL, 0, b'{}')); time.sleep(60)", "broke the wire protocol"),
+    "random bytes": ("send(bytes(range(256)) * 100); time.sleep(60)", "broke the wire protocol"),
+    "a result before the call": ("send(frame(EXIT, 0, EXITED)); time.sleep(60)", "broke the wire protocol"),
+    "a call sent by the guest": (
+        "send(frame(*HELLO), frame(CALL, 0, b'{}')); time.sleep(60)",
+        "broke the wire protocol",
+    ),
     "a frame of four gigabytes": ("send(frame(*HELLO), b'\\xff' * 9); time.sleep(60)", "broke the wire protocol"),
     "more than its window": (
         "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)\nwhile True: send(frame(DATA, 1, bytes(65536)))",
@@ -57,7 +57,7 @@ FORGERS = {
         "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)\nwhile True: send(frame(PART, 0, b'x' * 65536))",
         "broke the wire protocol",
     ),
-    "progress without an end": (
+    "endless progress": (
         """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)
 while True: send(frame(PROGRESS, 0, b'{"percent": 1, "message": ""}'))""",
         "broke the wire protocol",
@@ -76,24 +76,24 @@ while True: time.sleep(60)""",
         "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3); send(frame(DATA, 99, b'x')); time.sleep(60)",
         "it sent a frame for connection 99, which does not exist",
     ),
-    "connections that it never closes": (
+    "too many open connections": (
         """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)
 for number in range(16, 1000): send(frame(OPEN, number, b'{"host": "127.0.0.1", "port": 1}'))
 time.sleep(60)""",
         "it opened more than 256 concurrent connections",
     ),
-    "connections without end, whose answers it does not hear": (
+    "endless connections whose responses are not read": (
         """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3); number = 16
 while True:
     send(frame(OPEN, number, b'{"host": "127.0.0.1", "port": 1}'), frame(CLOSE, number, b'{}')); number += 1""",
         None,
     ),
-    "its own end": ("send(frame(*HELLO)); os.read(0, 1)", "the sandbox ended before its call did"),
+    "an early exit": ("send(frame(*HELLO)); os.read(0, 1)", "the sandbox ended before its call did"),
 }
-"""What the forger does, and what our failure says; None where the deadline or its verdict ends the call."""
+"""The program of each guest, and the expected failure; None if the deadline or the forged result ends the call."""
 
 ENDING = {"a forged success": "exited"}
-"""How a call ends whose forger's verdict counts; the deadline ends the others."""
+"""The ending of calls with a forged result; the deadline ends the others without a failure."""
 
 
 FLOODS = {
@@ -103,7 +103,7 @@ for number in range(16, 1000): send(frame(OPEN, number, b'{"host": "127.0.0.1", 
 time.sleep(60)""",
     "forged ids": "while True: send(*(frame(DATA, number, b'x') for number in range(16, 2000)))",
 }
-"""What ends the flooder's own call."""
+"""Floods that end the call of the flooding guest."""
 
 ENDLESS = """
 import threading
@@ -114,7 +114,7 @@ number = 16
 while True:
     send(frame(OPEN, number, b'{"host": "not.listed", "port": 1}'), frame(CLOSE, number, b'{}')); number += 1
 """
-"""What breaks no rule, and goes on until its call is cancelled: connections that are all refused."""
+"""A flood of refused connections, which violates no rule and continues until its call is cancelled."""
 
 EXCHANGES = 20
 
@@ -130,32 +130,32 @@ def tool(port):
 
 
 def play_all(engine: Engine, min_isolation: MinIsolation) -> JsonObject:
-    """What comes of each forger, by its name."""
+    """Return the result of each guest by name."""
     with ThreadPoolExecutor(4) as pool:
-        played = pool.map(lambda forger: play(engine, forger, min_isolation), FORGERS)
+        played = pool.map(lambda name: play(engine, name, min_isolation), FORGERS)
         return {**dict(zip(FORGERS, played, strict=True))}
 
 
-def play(engine: Engine, forger: str, min_isolation: MinIsolation) -> JsonObject:
-    """One call over such a guest: how it ended, and what is left of it."""
+def play(engine: Engine, name: str, min_isolation: MinIsolation) -> JsonObject:
+    """Return how a call with this guest ended, and the remaining processes."""
     profile = Profile(min_isolation=min_isolation)
     allow = (Destination(kind="exact", host="127.0.0.1", port=9),)
     plan = Plan(profile=profile, invocation=Exec(argv=("true",)), call_id="c1", allow=allow)
-    program, failure = FORGERS[forger]
-    timeout_ms = 60_000 if failure or forger in ENDING else 500
+    program, failure = FORGERS[name]
+    timeout_ms = 60_000 if failure or name in ENDING else 500
     sandbox: EngineSandbox = engine.start(profile, ["-I", "-S", "-c", PRELUDE + program])
     try:
         outcome = converse(sandbox, plan, timeout_ms=timeout_ms, cancellation=None, on_progress=lambda *_: None)
-        ending, told = str(outcome.ending), ""
+        ending, failure_text = str(outcome.ending), ""
     except SandboxDiedError as error:
-        ending, told = "", str(error)
+        ending, failure_text = "", str(error)
     finally:
         sandbox.close()
-    return {"ending": ending, "failure": told, "survivors": [*processes_in(control_group(sandbox))]}
+    return {"ending": ending, "failure": failure_text, "survivors": [*processes_in(control_group(sandbox))]}
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
-def test_a_forged_guest_decides_nothing_but_its_own_verdict(configuration: str) -> None:
+def test_forged_guest_only_affects_its_own_call(configuration: str) -> None:
     chosen = CONFIGURATIONS[configuration]
     if reason := chosen.lacks():
         pytest.skip(reason)
@@ -172,33 +172,33 @@ def test_a_forged_guest_decides_nothing_but_its_own_verdict(configuration: str) 
 
 
 def flooded(engine: Engine, min_isolation: MinIsolation, port: int, stalled: int) -> JsonObject:
-    """What comes of a modest call while others flood the wire from their sandboxes, and what comes of these.
+    """Return the results of a normal call and of calls whose guests flood the wire concurrently.
 
-    ``stalled`` is the port of a server that lets nobody in.
+    ``stalled`` is the port of a server that accepts no connection.
     """
     done, begun = threading.Event(), threading.Event()
 
-    def again_and_again(name: str) -> set[str]:
-        said: set[str] = set()
-        while not (done.is_set() and said):
-            said.add(flood(engine, min_isolation, stalled, FLOODS[name].replace("PORT", str(stalled))))
-        return said
+    def repeat(name: str) -> set[str]:
+        results: set[str] = set()
+        while not (done.is_set() and results):
+            results.add(flood(engine, min_isolation, stalled, FLOODS[name].replace("PORT", str(stalled))))
+        return results
 
     with ThreadPoolExecutor(4) as pool, Cancellation() as cancellation:
         endless = pool.submit(
             flood, engine, min_isolation, stalled, ENDLESS, cancellation, Egress(on_attempt=lambda _: begun.set())
         )
-        cut_off = {name: pool.submit(again_and_again, name) for name in FLOODS}
+        cut_off = {name: pool.submit(repeat, name) for name in FLOODS}
         assert begun.wait(60)
         modest = Executor(registry(min_isolation, port), engine=engine, configuration=Configuration()).run(
             "modest", {"port": port}
         )
-        still_going_on = not endless.done()
+        is_running = not endless.done()
         done.set()
         cancellation.cancel()
         return {
             "modest": modest.text,
-            "endless flood": [still_going_on, endless.result()],
+            "endless flood": [is_running, endless.result()],
             **{name: [*each.result()] for name, each in cut_off.items()},
         }
 
@@ -211,11 +211,11 @@ def flood(
     cancellation: Cancellation | None = None,
     egress: Egress | None = None,
 ) -> str:
-    """One call over such a guest: how it ended, or what our failure says."""
+    """Return how a call with this guest ended, or the message of the failure."""
     profile = Profile(min_isolation=min_isolation)
     allow = (Destination(kind="exact", host="127.0.0.1", port=port),)
     plan = Plan(profile=profile, invocation=Exec(argv=("true",)), call_id="the-flood", allow=allow)
-    started = "send(frame(*HELLO)); heard = b''\nwhile b'the-flood' not in heard: heard += os.read(0, 1 << 20)\n"
+    started = "send(frame(*HELLO)); data = b''\nwhile b'the-flood' not in data: data += os.read(0, 1 << 20)\n"
     with closing(engine.start(profile, ["-I", "-S", "-c", PRELUDE + started + program])) as sandbox:
         try:
             return converse(
@@ -237,7 +237,7 @@ class _Four(socketserver.BaseRequestHandler):
 
 @contextmanager
 def echo() -> Iterator[int]:
-    """The port of a server that says again what it is told."""
+    """Yield the port of a server that sends back four bytes."""
     with _Echo(("127.0.0.1", 0), _Four) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -249,11 +249,11 @@ def echo() -> Iterator[int]:
 
 
 def registry(min_isolation: MinIsolation, port: int) -> Registry:
-    """One tool that exchanges a few words with a server, again and again."""
+    """Return a registry with one tool that repeatedly exchanges data with a server."""
     spec: JsonObject = {
         "toolc": 1,
         "name": "modest",
-        "description": "Say something to a server, to see that others do not keep it waiting.",
+        "description": "Exchange data with a server, to test that other calls do not delay it.",
         "parameters": {"port": {"type": "integer", "description": "The server's port."}},
         "backend": {"python": {"function": "tool", "code": MODEST}},
         "sandbox": {"network": {"allow": [f"127.0.0.1:{port}"]}, "min_isolation": min_isolation},
@@ -265,7 +265,7 @@ def registry(min_isolation: MinIsolation, port: int) -> Registry:
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
-def test_a_flood_is_cut_off_and_keeps_no_other_call_waiting(configuration: str) -> None:
+def test_flood_does_not_delay_other_calls(configuration: str) -> None:
     chosen = CONFIGURATIONS[configuration]
     if reason := chosen.lacks():
         pytest.skip(reason)

@@ -1,4 +1,4 @@
-"""Who a tool is, what it sees of files, and what it can do to the workspace."""
+"""Users and files: the identity of a tool, the files it sees, and changes to the workspace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILES: Final = {"a.txt": b"alpha\n", "folder/b.txt": b"beta\n"}
 _GVISOR_STATUS: Final = "gVisor does not show all of /proc/self/status"
 _ROOTLESS: Final = "an ordinary user is user 0 of a separate user namespace and holds no capability"
 _PASSWD: Final = (
-    "passwd(5) is the image's own, and has no line for the owner of a workspace: whoami and ssh want one; "
+    "passwd(5) of the image has no entry for the owner of a workspace, which whoami and ssh need; "
     "USER, LOGNAME and HOME are set"
 )
 
@@ -186,7 +186,7 @@ CASES: Final = (
         sandbox=_RW,
         differs={
             "docker+gvisor": Difference(
-                "gVisor keeps sockets and pipes to itself: the workspace never has them",
+                "gVisor keeps sockets and pipes in its memory: they are not in the workspace on the host",
                 {**OK, "text": "through", "files": {}},
             )
         },

@@ -1,4 +1,4 @@
-"""``python as_user.py GROUP... -- PROGRAM ARGUMENT...``: run it as an ordinary user, in these control groups."""
+"""``python as_user.py GROUP... -- PROGRAM ARGUMENT...``: run a program as an ordinary user in these control groups."""
 
 from __future__ import annotations
 

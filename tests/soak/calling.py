@@ -1,40 +1,40 @@
-"""Makes many calls at once, and looks that they hold nothing more when they are over and leave nothing."""
+"""Make many concurrent calls, and check that they leak no resources."""
 
 from __future__ import annotations
 
 import json
 import time
 
-from killing import HERE, PATIENCE_SECONDS, setup
+from killing import CLEANUP_SECONDS, HERE, setup
 from many_calls import MAY_GROW
 from remains import Before, Owned, adopting, seconds_until_clean
 
 
 def seconds_for(name: str, calls: int, threads: int, program: str = "many_calls.py") -> float:
-    """How long ``program`` takes to make first ``threads`` calls and then ``calls``, so many at once.
+    """Return the seconds that ``program`` takes for ``threads`` and then ``calls`` calls, on ``threads`` threads.
 
-    Raises ``AssertionError`` that says what was wrong, held or left.
+    Raise ``AssertionError`` if a result is wrong or a resource is leaked.
     """
-    with setup(name) as place, adopting():
-        daemon = place.daemon()
+    with setup(name) as owner, adopting():
+        daemon = owner.daemon()
         before = Before.look(daemon)
         began = time.monotonic()
-        words = (*place.engine_words(), str(calls), str(threads), str(place.workspace / "hello.yaml"))
-        with place.start(str(HERE / program), *words) as process:
-            told, _ = process.communicate()
+        arguments = (*owner.engine_arguments(), str(calls), str(threads), str(owner.workspace / "hello.yaml"))
+        with owner.start(str(HERE / program), *arguments) as process:
+            output, _ = process.communicate()
         seconds = time.monotonic() - began
-        assert process.returncode == 0, f"it ended with {process.returncode}\n{told}"
-        found = json.loads(told)
-        _judge(found)
-        owned = Owned(label=found["label"], top=place.top, daemon=daemon, before=before)
-        seconds_until_clean(owned, PATIENCE_SECONDS)
+        assert process.returncode == 0, f"exit status {process.returncode}\n{output}"
+        found = json.loads(output)
+        _check(found)
+        owned = Owned(label=found["label"], top=owner.top, daemon=daemon, before=before)
+        seconds_until_clean(owned, CLEANUP_SECONDS)
         return seconds
 
 
-def _judge(found: dict[str, dict[str, int]]) -> None:
+def _check(found: dict[str, dict[str, int]]) -> None:
     before, during, after = found["before"], found["during"], found["after"]
     assert found["right"], found
     assert all(during[name] <= before[name] + most for name, most in MAY_GROW.items()), found
-    # The janitor is the only child, and its pipe the only descriptor beside the standard ones and the list's own.
+    # The only child is the janitor. The descriptors are the standard ones, its pipe and that of the listing.
     assert (after["threads"], after["children"]) == (1, 1), found
     assert after["descriptors"] <= 6, found

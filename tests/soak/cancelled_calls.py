@@ -1,6 +1,6 @@
-"""``python cancelled_calls.py ENGINE ISOLATION CALLS THREADS FILE``: batches that are cancelled at random.
+"""``python cancelled_calls.py ENGINE ISOLATION CALLS THREADS FILE``: cancel batches of calls at random.
 
-Half of them by a token, half by a task of ``asyncio``. Prints what ``many_calls.py`` prints.
+Half of them are cancelled by a token, half by a task of ``asyncio``. The output is that of ``many_calls.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import random
 import sys
 from pathlib import Path
 
-from many_calls import SPEC, growth, settled
+from many_calls import SPEC, final_resources, growth
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -22,16 +22,16 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.host.owner import Owner
 
 BATCH = 100
-"""The most calls of a batch."""
+"""The maximum number of calls of a batch."""
 
 
 def right(result: ToolResult) -> bool:
-    """Whether a call was made, or cancelled."""
+    """Return whether a call succeeded or was cancelled."""
     return result.text == "hello\n" or (result.error is not None and result.error.kind == "cancelled")
 
 
 def by_token(executor: Executor, calls: list[ToolCall], size: int, after: int) -> bool:
-    """A batch whose token is cancelled with event number ``after``; whether every result is right."""
+    """Cancel the token of a batch at event number ``after``; return whether every result is right."""
     with Cancellation() as token:
         events: list[Event] = []
 
@@ -45,7 +45,7 @@ def by_token(executor: Executor, calls: list[ToolCall], size: int, after: int) -
 
 
 def by_task(executor: Executor, calls: list[ToolCall], size: int, seconds: float) -> bool:
-    """A batch whose task is cancelled after so long; whether it was over then, or ended so."""
+    """Cancel the task of a batch after ``seconds``; return whether it was cancelled or every result is right."""
 
     async def main() -> bool:
         try:
@@ -78,8 +78,8 @@ def main() -> None:
                 found.append(by_task(executor, batch[half:], threads, chance.uniform(0.05, 2)))
 
         grown = growth(batches)
-    told = {"label": Owner.current().label(), "right": all(found), "calls": count}
-    print(json.dumps(told | grown | {"after": settled()}))
+    output = {"label": Owner.current().label(), "right": all(found), "calls": count}
+    print(json.dumps(output | grown | {"after": final_resources()}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where a Docker daemon keeps what it makes for a container, and what it has mounted for none."""
+"""The folders and mounts that a Docker daemon creates for containers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from toolc.sandbox.docker.api_client import ApiError, Client
 
 SECONDS = 60.0
-"""How long the daemon may take over each question."""
+"""The timeout of each request to the daemon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonPlaces:
-    """A daemon, and its folders on this machine."""
+    """A daemon and its folders on this machine."""
 
     client: Client
     exec_root: Path
@@ -26,7 +26,7 @@ class DaemonPlaces:
 
     @staticmethod
     def of(client: Client) -> DaemonPlaces:
-        """Found by the process that listens at its socket, and by what it says itself."""
+        """Find the folders from the command line of the daemon and its own information."""
         info = client.call("GET", "/info", timeout=SECONDS)
         data = info.get("DockerRootDir") if isinstance(info, dict) else None
         return DaemonPlaces(
@@ -34,12 +34,12 @@ class DaemonPlaces:
         )
 
     def folders(self) -> tuple[Path, ...]:
-        """Those with an entry for each container: not its layers, which bear another name and are many."""
+        """Return the folders with one entry per container, without layers, which have other names."""
         layers = self.data_root.glob("image/*/layerdb/mounts")
         return (self.exec_root, self.data_root / "containers", *layers)
 
     def mounts(self) -> frozenset[str]:
-        """The network namespaces and the root folders that it keeps mounted, one each for a container that runs."""
+        """Return the mounted network namespaces and root folders, one of each per running container."""
         lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
         points = {line.split(" ")[4] for line in lines}
         namespaces, layers = (os.path.realpath(top) for top in (self.exec_root / "netns", self.data_root))
@@ -47,7 +47,7 @@ class DaemonPlaces:
         return frozenset(point for point in points if re.fullmatch(ours, point))
 
     def held(self) -> frozenset[str]:
-        """Those of them that a container has, whoever's it is."""
+        """Return the mounts that belong to any container."""
         listed = self.client.call("GET", "/containers/json?all=1", timeout=SECONDS)
         entries = listed if isinstance(listed, list) else []
         return frozenset(point for entry in entries for point in self._mounts_of(entry))
@@ -63,7 +63,7 @@ class DaemonPlaces:
         yield os.path.realpath(_text(found, "GraphDriver", "Data", "MergedDir"))
 
     def connected(self) -> frozenset[str]:
-        """The containers that its network ``none`` counts as connected."""
+        """Return the containers connected to the network ``none``."""
         network = self.client.call("GET", "/networks/none", timeout=SECONDS)
         containers = network.get("Containers") if isinstance(network, dict) else None
         return frozenset(containers) if isinstance(containers, dict) else frozenset()
@@ -76,7 +76,7 @@ def _text(value: object, *keys: str) -> str:
 
 
 def _exec_root(socket_path: str) -> Path:
-    """What the process at the other end was told (dockerd(8)); its default where that cannot be seen."""
+    """Return the option ``--exec-root`` of the daemon (dockerd(8)), or its default if it is not visible."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(socket_path)
         answer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
@@ -85,5 +85,5 @@ def _exec_root(socket_path: str) -> Path:
         command = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
     except OSError:
         command = ""
-    told = re.search(r"(?:^|\0)--exec-root[=\0]([^\0]+)", command)
-    return Path(told[1] if told else "/var/run/docker")
+    match = re.search(r"(?:^|\0)--exec-root[=\0]([^\0]+)", command)
+    return Path(match[1] if match else "/var/run/docker")

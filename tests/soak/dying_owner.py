@@ -1,9 +1,8 @@
 """``python dying_owner.py ENGINE ISOLATION STEP VICTIMS WORKSPACE``: six callers; one kills at a step of its call.
 
-VICTIMS is ``owner``, or ``both``: the janitor too, and first. Prints the owner's label, then the id of each
-container as it is made. Each step is a place in the code, not a moment: the functions that make it are wrapped
-here, so that nothing in toolc is there for a test. ``STEPS`` has the names; an unknown one is never reached, and
-the callers go on until somebody ends them.
+VICTIMS is ``owner``, or ``both`` to kill the janitor first. Prints the owner's label, then the id of each created
+container. Each step is a place in the code: the functions are wrapped here, so that toolc has no code for this
+test. ``STEPS`` has the names; an unknown step is never reached, and the callers continue until they are killed.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ STEPS: Final = (
 
 CALLERS: Final = 6
 WARM_UP: Final = 3
-"""The step is survived this often, so that the other callers are somewhere in theirs."""
+"""The number of times that the step is reached before the kill, so that other callers are at other steps."""
 
 SCRIPT: Final = "date +%N > a; mkdir -p deep; cp a deep/b; echo begun; setsid sleep 0.1; cat a"
 
 
 def kill_janitor(owner: int) -> None:
-    """End the janitor of the process ``owner``, if it has one."""
+    """Kill the janitor of the process ``owner``, if there is one."""
     for pid in children(owner):
         with contextlib.suppress(OSError):
             if b"janitor_process.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -52,7 +51,7 @@ def kill_janitor(owner: int) -> None:
 
 
 class Death:
-    """Comes when a step was reached often enough."""
+    """Kills the process when a step was reached often enough."""
 
     def __init__(self, step: str, victims: str) -> None:
         self._step = step
@@ -91,7 +90,7 @@ class Death:
 
 
 class Watched:
-    """A sandbox that tells what has passed over its stream."""
+    """A sandbox that reports the steps of its stream."""
 
     def __init__(self, sandbox: Any, death: Death, source_bytes: int) -> None:
         self._sandbox, self._death, self._left = sandbox, death, source_bytes
@@ -131,7 +130,7 @@ def prepare_docker(death: Death) -> Any:
         return original(connection, method, target, *rest)
 
     def head(original: Callable[..., Any], connection: Any) -> Any:
-        # The request is on its way, the answer has not been read.
+        # The request was sent, and the response was not read.
         if sent.what.endswith("/containers/create"):
             death.at("create in flight")
         elif sent.what.startswith("DELETE"):

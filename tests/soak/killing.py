@@ -1,4 +1,4 @@
-"""Kills owners, and measures how long it takes until nothing of theirs is left."""
+"""Kill owners of sandboxes, and measure the time until everything they created is removed."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from toolc.sandbox.docker.api_client import find_socket
 from toolc.sandbox.docker.daemon import connect
 
 HERE: Final = Path(__file__).parent
-PATIENCE_SECONDS: Final = 90.0
-"""A janitor gives up after ten; a loaded machine is slow."""
+CLEANUP_SECONDS: Final = 90.0
+"""The maximum time until everything is removed. A janitor stops after ten seconds; a loaded machine is slow."""
 
 REACH_SECONDS: Final = 90.0
-"""How long six callers may take to reach a step a few times."""
+"""The maximum time until six callers have reached a step a few times."""
 
 Death = Literal["owner", "both, then a call", "both, then gc"]
-"""Who is killed: the owner, or its janitor too, and what then has to make it good."""
+"""The killed processes: the owner, or also its janitor; and what cleans up afterwards."""
 
 DEATHS: Final[tuple[Death, ...]] = ("owner", "both, then a call", "both, then gc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """One of ``CONFIGURATIONS``, and the folders, groups and daemon that it has for one owner."""
+    """One of ``CONFIGURATIONS``, and the folders, control groups and daemon of one owner."""
 
     name: str
     top: Path
@@ -51,24 +51,24 @@ class Setup:
     socket: str
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        """Start a program of this folder, or with ``-m`` a module, as the configuration's user."""
+        """Start a program of this folder, or a module with ``-m``, as the user of the configuration."""
         return subprocess.Popen(
             [*self._prefix(), sys.executable, *words], stdout=subprocess.PIPE, text=True, env=self._environment()
         )
 
-    def engine_words(self) -> tuple[str, str]:
-        """The engine, and the isolation to demand of it."""
+    def engine_arguments(self) -> tuple[str, str]:
+        """Return the engine and the required isolation."""
         configuration = CONFIGURATIONS[self.name]
         return configuration.name.partition("+")[0].partition(" ")[0], configuration.min_isolation
 
     @property
     def workspace(self) -> Path:
-        """What the calls work on."""
+        """The workspace of the calls."""
         return self.top / "workspace"
 
     def daemon(self) -> DaemonPlaces | None:
-        """The daemon that is asked for sandboxes, if any is."""
-        if self.engine_words()[0] != "docker":
+        """Return the Docker daemon, or None for other engines."""
+        if self.engine_arguments()[0] != "docker":
             return None
         return DaemonPlaces.of(connect(self.socket).client)
 
@@ -87,7 +87,7 @@ class Setup:
 
 @contextmanager
 def setup(name: str) -> Iterator[Setup]:
-    """Folders of its own, gone afterwards."""
+    """Create temporary folders and control groups for one owner."""
     uid = CONFIGURATIONS[name].uid
     with contextlib.ExitStack() as held:
         given = tempfile.TemporaryDirectory(prefix="toolc-soak-", ignore_cleanup_errors=True)
@@ -100,33 +100,33 @@ def setup(name: str) -> Iterator[Setup]:
         for path in (top / "workspace", top / "workspace" / "a"):
             os.chown(path, USER, USER)
         groups = held.enter_context(delegated(uid)) if uid else ()
-        # The configurations of oci need none: then nobody listens there, and nobody is asked.
+        # The oci configurations need no daemon: nothing listens on their socket.
         socket = _socket(name) if name.startswith("docker") else str(top / "no-docker.sock")
         yield Setup(name=name, top=top, groups=groups, socket=socket)
 
 
 def seconds_after_death(name: str, step: str, death: Death, *, kill_after: float | None = None) -> float:
-    """Let an owner die at a step, or after some seconds; how long until nothing was left of it.
+    """Kill an owner at a step or after some seconds; return the seconds until everything it created was removed.
 
-    With the janitor dead as well, it is counted from the start of what makes it good.
-    Raises ``AssertionError`` that says what was left, or what else went wrong.
+    If the janitor is killed too, the time starts with the process that cleans up. Raise ``AssertionError`` if
+    anything remains or fails.
     """
-    with setup(name) as place, adopting():
-        daemon = place.daemon()
+    with setup(name) as owner, adopting():
+        daemon = owner.daemon()
         before = Before.look(daemon)
-        label, containers = _dead_owner(place, step, death, kill_after)
-        owned = Owned(label=label, containers=containers, top=place.top, daemon=daemon, before=before)
-        seconds = seconds_until_clean(owned, PATIENCE_SECONDS) if death == "owner" else _made_good(place, owned, death)
-        found = sorted(str(path.relative_to(place.workspace)) for path in place.workspace.rglob("*"))
+        label, containers = _dead_owner(owner, step, death, kill_after)
+        owned = Owned(label=label, containers=containers, top=owner.top, daemon=daemon, before=before)
+        seconds = seconds_until_clean(owned, CLEANUP_SECONDS) if death == "owner" else _cleaned_up(owner, owned, death)
+        found = sorted(str(path.relative_to(owner.workspace)) for path in owner.workspace.rglob("*"))
         assert found in (["a"], ["a", "deep"], ["a", "deep", "deep/b"]), found
         return seconds
 
 
-def _dead_owner(place: Setup, step: str, death: Death, kill_after: float | None) -> tuple[str, tuple[str, ...]]:
-    """Its label, and its containers as far as it told them."""
+def _dead_owner(owner: Setup, step: str, death: Death, kill_after: float | None) -> tuple[str, tuple[str, ...]]:
+    """Run an owner until it is killed; return its label and the containers that it printed."""
     victims = "owner" if death == "owner" else "both"
-    words = (*place.engine_words(), step, victims, str(place.workspace))
-    with place.start(str(HERE / "dying_owner.py"), *words) as process:
+    arguments = (*owner.engine_arguments(), step, victims, str(owner.workspace))
+    with owner.start(str(HERE / "dying_owner.py"), *arguments) as process:
         assert process.stdout is not None
 
         def end() -> None:
@@ -137,26 +137,25 @@ def _dead_owner(place: Setup, step: str, death: Death, kill_after: float | None)
         label = process.stdout.readline().strip()
         timer = threading.Timer(REACH_SECONDS if kill_after is None else kill_after, end)
         timer.start()
-        # It ends with the process, and only then.
+        # The output ends when the process does.
         containers = tuple(process.stdout.read().split())
         reached = timer.is_alive()
         timer.cancel()
         status = process.wait()
-    assert status == -signal.SIGKILL, f"the owner ended by itself, with {status}"
-    assert reached or kill_after is not None, f"{place.name}: {step} was not reached"
+    assert status == -signal.SIGKILL, f"the owner exited without being killed, with status {status}"
+    assert reached or kill_after is not None, f"{owner.name}: the step {step!r} was not reached"
     return label, containers
 
 
-def _made_good(place: Setup, owned: Owned, death: Death) -> float:
-    if death == "both, then gc":
-        words = ["-m", "toolc", "gc"]
-    else:
-        words = [str(HERE / "next_owner.py"), *place.engine_words(), str(place.workspace)]
+def _cleaned_up(owner: Setup, owned: Owned, death: Death) -> float:
+    arguments = ["-m", "toolc", "gc"]
+    if death != "both, then gc":
+        arguments = [str(HERE / "next_owner.py"), *owner.engine_arguments(), str(owner.workspace)]
     began = time.monotonic()
-    with place.start(*words) as process:
-        told, _ = process.communicate(timeout=REACH_SECONDS)
-    assert process.returncode == 0, f"{death}: it ended with {process.returncode}\n{told}"
-    seconds_until_clean(owned, PATIENCE_SECONDS)
+    with owner.start(*arguments) as process:
+        output, _ = process.communicate(timeout=REACH_SECONDS)
+    assert process.returncode == 0, f"{death}: exit status {process.returncode}\n{output}"
+    seconds_until_clean(owned, CLEANUP_SECONDS)
     return time.monotonic() - began
 
 
@@ -165,5 +164,5 @@ def _socket(name: str) -> str:
 
 
 def lacks(name: str) -> str:
-    """Why these tests cannot be run with this configuration; empty if they can."""
+    """Return why the configuration is not available; empty if it is."""
     return CONFIGURATIONS[name].lacks() or ""

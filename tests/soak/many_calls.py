@@ -1,6 +1,6 @@
-"""``python many_calls.py ENGINE ISOLATION CALLS THREADS FILE``: THREADS calls at once, then CALLS.
+"""``python many_calls.py ENGINE ISOLATION CALLS THREADS FILE``: make THREADS concurrent calls, then CALLS.
 
-Prints as JSON what is held, and the owner's label.
+Print the used resources and the owner's label as JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from toolc.sandbox.host.owner import Owner
 SPEC = """\
 toolc: 1
 name: hello
-description: Says hello to whoever asks. Use it where nothing else is wanted but many calls at once.
+description: Say hello. Use it only to test many concurrent calls.
 backend:
   shell:
     argv: [echo, hello]
@@ -33,14 +33,14 @@ sandbox:
 """
 
 MAY_GROW: Final = {"descriptors": 0, "threads": 0, "memory_kib": 4096}
-"""By how much what is held may grow with the calls: allocators keep some memory."""
+"""The allowed growth of each resource: allocators keep some memory."""
 
-MOST_ROUNDS: Final = 5
-"""So often what is held may seem to grow."""
+MAX_ROUNDS: Final = 5
+"""The maximum number of rounds until resources stop growing."""
 
 
-def held() -> dict[str, int]:
-    """What a leak would make grow: descriptors, threads, children, and memory in KiB."""
+def resources() -> dict[str, int]:
+    """Return the used descriptors, threads, children, and memory in KiB."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
     return {
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
@@ -51,25 +51,24 @@ def held() -> dict[str, int]:
 
 
 def growth(work: Callable[[], object]) -> dict[str, dict[str, int]]:
-    """What is held ``before`` some work and after it, ``during`` the executor's life.
+    """Return the used resources ``before`` and after ``work``, which runs ``during`` the life of the executor.
 
-    As long as that grows the work is done again: what leaks grows with each round, and an allocator keeps what many
-    threads happened to hold at once.
+    If they grow, the work is repeated: a leak grows with each round, but memory kept by the allocator does not.
     """
-    before, during = held(), held()
-    for _ in range(MOST_ROUNDS):
+    before, during = resources(), resources()
+    for _ in range(MAX_ROUNDS):
         before = during
         work()
-        during = held()
+        during = resources()
         if all(during[name] <= before[name] + most for name, most in MAY_GROW.items()):
             break
     return {"before": before, "during": during}
 
 
-def settled() -> dict[str, int]:
-    """What is held once everything is closed, and the last threads have ended."""
+def final_resources() -> dict[str, int]:
+    """Return the used resources after everything is closed and the last threads have ended."""
     until = time.monotonic() + 60
-    while (found := held()) and found["threads"] > 1 and time.monotonic() < until:
+    while (found := resources()) and found["threads"] > 1 and time.monotonic() < until:
         time.sleep(0.02)
     return found
 
@@ -86,17 +85,17 @@ def main() -> None:
     meeting = threading.Barrier(threads)
 
     def first(number: int) -> bool:
-        # Each thread makes one: what it takes for itself is taken then.
+        # Each thread makes one call, which allocates its own resources.
         meeting.wait()
         return one(number)
 
     with Executor(Registry.load(spec), engine=engine) as executor, ThreadPoolExecutor(threads) as pool:
         right = list(pool.map(first, range(threads)))
-        # After two rounds an allocator mostly has all it will ever want.
+        # After two rounds an allocator usually needs no more memory.
         right += list(pool.map(one, range(2 * calls)))
         grown = growth(lambda: right.extend(pool.map(one, range(calls))))
     found = {"label": Owner.current().label(), "right": all(right), "calls": len(right)}
-    print(json.dumps(found | grown | {"after": settled()}))
+    print(json.dumps(found | grown | {"after": final_resources()}))
 
 
 if __name__ == "__main__":

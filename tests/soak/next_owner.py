@@ -1,4 +1,4 @@
-"""``python next_owner.py ENGINE ISOLATION WORKSPACE``: one call, as the next process of a user makes it."""
+"""``python next_owner.py ENGINE ISOLATION WORKSPACE``: make one call, like the next process of a user."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What may be left of an owner after its death: all that bears its label, or the id of one of its containers.
+"""Find what a killed owner left: everything with its label, or with the id of one of its containers.
 
-And, by descent, every process that it or any child of it has started: those become children of the process
-that looks (see ``adopting``).
+Processes that it or its children started are found because they become children of this process (see ``adopting``).
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from daemon_places import SECONDS, DaemonPlaces
 from toolc.sandbox.docker.daemon import OWNER_LABEL
 
 TOPS: Final = tuple(Path(name) for name in ("/run/toolc", "/sys/fs/cgroup", "/run/runsc", "/run/runc", "/run/user"))
-"""Where runtime folders, control groups and the runtimes' own state are."""
+"""The folders of runtimes, control groups and the state of runtimes."""
 
 GIVEN: Final = ("tmp", "state", "store", "cache")
-"""The folders for the variables that say where to keep things."""
+"""The folders in environment variables such as ``XDG_STATE_HOME``."""
 
-KEPT: Final = ("tmp/toolc-1234", "state/toolc", "state/toolc/scratch")
-"""What every process of a user may leave: the empty folders in which each owner makes one of its own."""
+ALLOWED: Final = ("tmp/toolc-1234", "state/toolc", "state/toolc/scratch")
+"""The empty folders that every process may leave: owners create their own folders inside."""
 
 PAUSE_SECONDS: Final = 0.02
 
@@ -37,21 +36,21 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """What was there before the owner was: none of it can be the owner's."""
+    """The state before the owner started, which cannot belong to it."""
 
     children: frozenset[int]
     mounts: frozenset[str]
 
     @staticmethod
     def look(daemon: DaemonPlaces | None) -> Before:
-        """Look now."""
+        """Return the current state."""
         mounts = daemon.mounts() if daemon else frozenset()
         return Before(children=frozenset(children(os.getpid())), mounts=mounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
-    """One process that made sandboxes. ``top`` has the folders that were given to it alone, if any were."""
+    """A process that created sandboxes. ``top`` contains the folders that only it used, if any."""
 
     label: str
     before: Before
@@ -60,7 +59,7 @@ class Owned:
     top: Path | None = None
 
     def remains(self) -> list[str]:
-        """A line for each thing that is still there."""
+        """Return a line for each remaining item."""
         found = [*self._descendants(), *self._processes(), *self._named(), *self._given(), *self._mounts()]
         return [*found, *self._daemons(), *self._unheld()]
 
@@ -76,10 +75,10 @@ class Owned:
         words = [word.encode() for word in self._words()]
         for process in Path("/proc").glob("[0-9]*"):
             try:
-                told = (process / "cmdline").read_bytes(), (process / "cgroup").read_bytes()
+                texts = (process / "cmdline").read_bytes(), (process / "cgroup").read_bytes()
             except OSError:
                 continue
-            if any(word in text for word in words for text in told):
+            if any(word in text for word in words for text in texts):
                 yield f"process {process.name}: {_command(int(process.name))}"
 
     def _named(self) -> Iterator[str]:
@@ -95,7 +94,7 @@ class Owned:
         for given in GIVEN:
             for folder, names, files in os.walk(self.top / given):
                 paths = (Path(folder, name).relative_to(self.top) for name in (*names, *files))
-                yield from (f"given folder: {path}" for path in paths if str(path) not in KEPT)
+                yield from (f"given folder: {path}" for path in paths if str(path) not in ALLOWED)
 
     def _mounts(self) -> Iterator[str]:
         for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
@@ -119,27 +118,27 @@ class Owned:
             yield f"endpoint of {container[:12]}"
 
     def _unheld(self) -> Iterator[str]:
-        """What the daemon has mounted, network namespaces among it, that no container has."""
+        """Yield mounts of the daemon, including network namespaces, that belong to no container."""
         if self.daemon is None or not (newer := self.daemon.mounts() - self.before.mounts):
             return
         held = self.daemon.held()
-        # One whose container went while these were listed is gone as well by now, or when we look again.
+        # A mount whose container was removed during the listing no longer exists.
         for point in sorted((newer - held) & self.daemon.mounts()):
             yield f"mount without a container {point}"
 
 
-def seconds_until_clean(owned: Owned, patience: float) -> float:
-    """How long it took until nothing was left. Raises ``AssertionError`` that says what still is."""
+def seconds_until_clean(owned: Owned, timeout: float) -> float:
+    """Return the seconds until nothing remains. Raise ``AssertionError`` with the remaining items after ``timeout``."""
     began = time.monotonic()
     while found := owned.remains():
-        assert time.monotonic() - began < patience, "\n".join(found)
+        assert time.monotonic() - began < timeout, "\n".join(found)
         time.sleep(PAUSE_SECONDS)
     return time.monotonic() - began
 
 
 @contextlib.contextmanager
 def adopting() -> Iterator[None]:
-    """Whatever loses its parent below this process becomes this one's child (``PR_SET_CHILD_SUBREAPER``)."""
+    """Make orphaned descendants children of this process (``PR_SET_CHILD_SUBREAPER``)."""
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
@@ -149,7 +148,7 @@ def adopting() -> Iterator[None]:
 
 
 def children(pid: int) -> list[int]:
-    """The processes whose parent is ``pid`` now."""
+    """Return the child processes of ``pid``."""
     found: list[int] = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
@@ -168,4 +167,4 @@ def _command(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200]
     except OSError:
-        return "gone"
+        return "exited"

@@ -1,8 +1,8 @@
-"""``make soak``: a thousand calls at once, every step fifty times, then kills at random for an hour.
+"""``make soak``: a thousand concurrent calls, fifty kills at every step, then kills at random for an hour.
 
-``python soak.py --times 50 --minutes 60 --log FILE``. Says what it found after each step, and at the end prints
-a table of how long it took until nothing was left. Whatever was left is said and counted, and it goes on; then
-it ends with 1. Begun again with the same FILE, it goes on where it was.
+``python soak.py --times 50 --minutes 60 --log FILE`` prints the results after each step, and finally a table of the
+times until everything was removed. It continues after problems, but then exits with status 1. With the same FILE it
+resumes an interrupted run.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ RANDOM: Final = "at random"
 MANY: Final = "1000 calls"
 CANCELLED: Final = "1000 calls in cancelled batches"
 LONGEST_SECONDS: Final = 6.0
-"""The longest life of an owner that is killed at random."""
+"""The maximum life of an owner that is killed at random."""
 
-SPOKEN_EVERY: Final = 20
-"""After so many kills at random there is a line."""
+REPORT_EVERY: Final = 20
+"""The number of random kills between two reports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soak:
-    """One run of all of it, over the configurations that this host has."""
+    """One run over the available configurations."""
 
     records: Records
     names: Sequence[str]
 
     def many_calls(self) -> None:
-        """A thousand calls at once, twice, and a thousand in batches that are cancelled at random."""
+        """Make a thousand concurrent calls twice, and a thousand in batches that are cancelled at random."""
         for name in self.names:
             for row, work in (
                 ((name, MANY, ""), partial(seconds_for, name, 1000, 1000)),
@@ -54,19 +54,19 @@ class Soak:
             ):
                 if not self.records.of(row):
                     self._do(row, work)
-                    self._say(row)
+                    self._report(row)
 
     def walk(self, times: int, death: Death) -> None:
-        """Every step so many times."""
+        """Kill at every step this many times."""
         for name in self.names:
             for step in STEPS:
                 row = (name, step, death)
                 for _ in range(times - len(self.records.of(row))):
                     self._do(row, partial(seconds_after_death, name, step, death))
-                self._say(row)
+                self._report(row)
 
     def at_random(self, minutes: float, seed: int) -> None:
-        """Any configuration, any death, at any moment, until it has been done for so long."""
+        """Kill at random moments in random configurations for some minutes."""
         rows = [(name, death) for name in self.names for death in DEATHS]
         done = [record for name, death in rows for record in self.records.of((name, RANDOM, death))]
         spent = sum(record.took for record in done)
@@ -76,10 +76,10 @@ class Soak:
             life = moments.uniform(0.05, LONGEST_SECONDS)
             measure = partial(seconds_after_death, name, RANDOM, death, kill_after=life)
             spent += self._do((name, RANDOM, death), measure).took
-            if next(numbers) % SPOKEN_EVERY == 0:
+            if next(numbers) % REPORT_EVERY == 0:
                 say(f"{spent / 60:.1f} of {minutes:.0f} minutes at random")
                 for each, dead in rows:
-                    self._say((each, RANDOM, dead))
+                    self._report((each, RANDOM, dead))
 
     def _do(self, row: Row, measure: Callable[[], float]) -> Record:
         name, step, death = row
@@ -94,29 +94,33 @@ class Soak:
         self.records.add(record)
         return record
 
-    def _say(self, row: Row) -> None:
+    def _report(self, row: Row) -> None:
         if records := self.records.of(row):
             say(line(records))
 
 
 def say(text: str) -> None:
-    """A line with the time of day, at once."""
+    """Print a line with the time of day."""
     print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
 def main() -> None:
-    """Read the options, and do all of it."""
+    """Parse the options and run everything."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=50, help="kills of the owner at each step")
-    parser.add_argument("--janitor-times", type=int, default=10, help="kills of both at each step, for each remedy")
-    parser.add_argument("--minutes", type=float, default=60.0, help="how long to kill at random afterwards")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments")
-    parser.add_argument("--log", type=Path, help="where to keep what was found, and go on from")
-    parser.add_argument("--only", action="append", choices=list(CONFIGURATIONS), help="this configuration")
+    parser.add_argument(
+        "--janitor-times", type=int, default=10, help="kills of owner and janitor at each step, for each cleanup"
+    )
+    parser.add_argument("--minutes", type=float, default=60.0, help="the minutes of random kills afterwards")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the random moments")
+    parser.add_argument("--log", type=Path, help="the file for results, from which to resume")
+    parser.add_argument(
+        "--only", action="append", choices=list(CONFIGURATIONS), help="only this configuration; may be repeated"
+    )
     options = parser.parse_args()
     log = options.log or Path(tempfile.mkdtemp(prefix="toolc-soak-log-")) / "log"
-    say(f"what is found is kept in {log}")
-    names = [name for name in options.only or CONFIGURATIONS if not told(name)]
+    say(f"results are stored in {log}")
+    names = [name for name in options.only or CONFIGURATIONS if not is_missing(name)]
     soak = Soak(records=Records(log), names=names)
     try:
         soak.many_calls()
@@ -126,14 +130,15 @@ def main() -> None:
     finally:
         print(soak.records.table(), flush=True)
     if wrong := soak.records.wrong():
-        sys.exit(f"{len(wrong)} times something was left behind, or went wrong: see above, or in {log}")
+        sys.exit(f"{len(wrong)} problems: see above, or in {log}")
 
 
-def told(name: str) -> str:
-    """Why this configuration is left out, said as well."""
-    if reason := lacks(name):
-        say(f"left out: {reason}")
-    return reason
+def is_missing(name: str) -> bool:
+    """Report a configuration that is not available."""
+    reason = lacks(name)
+    if reason:
+        say(f"skipped: {reason}")
+    return bool(reason)
 
 
 if __name__ == "__main__":

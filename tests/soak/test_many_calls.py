@@ -1,4 +1,4 @@
-"""Many calls at once hold nothing more when they are over; ``make soak`` makes a thousand at once."""
+"""Many concurrent calls leak no resources. ``make soak`` makes a thousand."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from killing import lacks
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_nothing_grows_with_the_calls(name: str) -> None:
+def test_concurrent_calls_leak_nothing(name: str) -> None:
     if reason := lacks(name):
         pytest.skip(reason)
     assert seconds_for(name, 24, 12) > 0
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_nothing_is_left_of_batches_that_were_cancelled(name: str) -> None:
+def test_cancelled_batches_leak_nothing(name: str) -> None:
     if reason := lacks(name):
         pytest.skip(reason)
     assert seconds_for(name, 24, 6, "cancelled_calls.py") > 0

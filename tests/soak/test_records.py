@@ -1,4 +1,4 @@
-"""A soak that was ended goes on where it was, and its table loses nothing."""
+"""An interrupted soak resumes with all its records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def record(step: str, seconds: float, wrong: str = "") -> Record:
     return Record(configuration="docker", step=step, death="owner", seconds=seconds, took=9, wrong=wrong)
 
 
-def test_what_was_found_is_found_again_without_a_line_that_was_cut_short(tmp_path: Path) -> None:
+def test_records_are_read_again_without_an_incomplete_line(tmp_path: Path) -> None:
     first = Records(tmp_path / "log")
     made = [record("created", 0.5), record("created", 0, "process 7\nfolder x"), record("started", 2)]
     for each in made:
