@@ -302,7 +302,7 @@ def test_errors_have_lines() -> None:
             "but is the number 1"
         ),
         "3:44 TC406 there is no parameter 'wrd'",
-        "4:13 TC108 there is a step 'find' before",
+        "4:13 TC108 an earlier step has the id 'find'",
         "5:13 TC108 'continue_on_error' must be true or false, but is the text 'no'",
         "5:13 TC201 'id' cannot be '1st'",
     ]
@@ -330,10 +330,10 @@ def test_called_tools_are_checked_when_it_is_added() -> None:
     assert errors_of(make) == [
         "3:13 TC105 there is no tool 'fnd' in this registry",
         "4:41 TC412 find.path is a string, and '{{ n }}' is a whole number",
-        "4:41 TC412 'find' needs 'path', and the parameter 'n' may be absent",
+        "4:41 TC412 'find' requires 'path', but the parameter 'n' may be absent",
         "4:13 TC412 find.word: 3 is not a string",
         "5:13 TC412 'count' has no parameter 'txt'",
-        "5:13 TC412 'count' needs 'text', and this step does not pass it on",
+        "5:13 TC412 'count' requires 'text', which this step does not pass",
     ]
     assert registry.names == ("count", "find")
 

@@ -33,8 +33,8 @@ def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
             if callee is None:
                 yield _unknown(name, span, known)
             elif tool.spec.name in circular and callee.spec.name in circular[tool.spec.name]:
-                message = f"'{tool.spec.name}' would call itself by way of '{name}'"
-                yield Diagnostic(codes.RECURSIVE_CALL, message, span, "break the circle")
+                message = f"'{tool.spec.name}' calls itself through '{name}'"
+                yield Diagnostic(codes.RECURSIVE_CALL, message, span, "remove one of these calls")
 
 
 def tool_references(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
@@ -103,14 +103,14 @@ def _popped(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
 
 
 def _unknown(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diagnostic:
-    together = "name a tool of the specs that are compiled together; for one of another file name the folder"
+    together = "name a tool of the compiled specs; if it is in another file, compile the folder"
     hint = suggestion(name, known) or _brought(name) or together
     return Diagnostic(codes.DANGLING, f"there is no tool '{name[:80]}'", span, hint)
 
 
 def _brought(name: str) -> str:
     """Return a hint to add the built-in tool with this name; empty if there is no such tool."""
-    return f"it comes with toolc: write builtin: [{name}] into toolc.yaml" if name in builtin_names() else ""
+    return f"it is a built-in tool: add builtin: [{name}] to toolc.yaml" if name in builtin_names() else ""
 
 
 @tool_set_check("TC107")
@@ -124,6 +124,6 @@ def check_call_depth(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
         # Cycles have no depth and are reported by another check.
         deep = 0 if find_cycle(tool.spec, known) else call_depth(tool.spec, known)
         if deep > MAX_DEPTH:
-            message = f"calls stand {deep} deep in each other here, and {MAX_DEPTH} is the most"
-            hint = "let it call what does the work more directly"
+            message = f"calls are nested {deep} levels deep here; the maximum is {MAX_DEPTH}"
+            hint = "call the tools that do the work more directly"
             yield Diagnostic(codes.CALL_DEPTH, message, tool.key_span("backend"), hint)

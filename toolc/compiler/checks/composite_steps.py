@@ -48,7 +48,7 @@ def _problem(route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: 
     """Return the message and the hint about an invalid chain of names, or None if it is valid."""
     root, name, what = (*route, "", "")[:3]
     if root not in {"args", "steps"}:
-        return f"a condition sees 'args' and 'steps', and no '{root}'", _root_hint(root, tool, ids)
+        return f"a condition can use 'args' and 'steps', not '{root}'", _root_hint(root, tool, ids)
     if root == "args":
         declared = tool.spec.parameters.properties
         if not name or name in declared:
@@ -58,9 +58,9 @@ def _problem(route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: 
     if name and "" in ids and name not in ids:
         return None  # it may refer to the step whose id could not be read
     if name and name in ids and name not in before:
-        return f"the step '{name}' has no result yet when this one starts", "ask for a step that comes before"
+        return f"the step '{name}' has no result yet when this one starts", "use an earlier step"
     if name and name not in before:
-        known = f"the steps before are {quote_names(before)}" if before else "no step comes before"
+        known = f"the earlier steps are {quote_names(before)}" if before else "there is no earlier step"
         return f"there is no step '{name}'", suggestion(name, before) or known
     if what and what not in OF_A_STEP:
         return f"a step has no '{what}'", suggestion(what, OF_A_STEP) or f"it has {quote_names(OF_A_STEP)}"

@@ -15,7 +15,7 @@ from toolc.model.diagnostics import Diagnostic
 SHORTEST: Final = 12
 LONGEST: Final = 1024
 
-_HINT: Final = "say what it does, when to use it and when not to; a model chooses by these words"
+_HINT: Final = "describe what it does, when to use it and when not to; a model selects tools by this text"
 
 
 @tool_check("TC204", needs={"description"})
@@ -31,10 +31,10 @@ def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
         where = tool.span("description") if tool.node.get("description") else tool.span("name")
         yield Diagnostic(codes.DESCRIPTION, "this tool has no description", where, _HINT)
     elif length < SHORTEST:
-        message = f"a description of {length} characters tells a model little"
+        message = f"a description of {length} characters is too short for a model"
         yield Diagnostic(codes.DESCRIPTION, message, tool.span("description"), _HINT)
     elif length > LONGEST:
-        message = f"a description of {length} characters is refused by some providers, which take {LONGEST}"
+        message = f"a description of {length} characters is too long for some providers, which accept {LONGEST}"
         yield Diagnostic(codes.LONG_DESCRIPTION, message, tool.span("description"), "shorten it")
 
 
@@ -54,8 +54,8 @@ def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnos
     for number, twin in find_near_duplicates(described, WORDINGS):
         tool, other = readable[number], readable[twin]
         name = other.spec.name
-        message = f"this description is nearly that of '{name}', the tool at {other.span('name')}"
-        hint = f"say what sets '{tool.spec.name}' apart from '{name}'"
+        message = f"this description is nearly the same as that of '{name}', the tool at {other.span('name')}"
+        hint = f"describe how '{tool.spec.name}' differs from '{name}'"
         yield Diagnostic(codes.SIMILAR_DESCRIPTION, message, tool.span("description"), hint)
 
 
@@ -68,5 +68,5 @@ def check_parameter_descriptions(tool: LocatedTool) -> Iterator[Diagnostic]:
     for entry, schema in parameters(tool):
         if not text_of(schema, "description").strip() and not has_keyword(schema, "$ref"):
             message = f"the parameter '{entry.key}' has no description"
-            hint = "say what it is, in which form or unit, with an example"
+            hint = "describe its meaning, format or unit, with an example"
             yield Diagnostic(codes.PARAMETER_DESCRIPTION, message, entry.key_span, hint)

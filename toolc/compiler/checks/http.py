@@ -24,7 +24,7 @@ def check_unencrypted_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
     for host, span in _plain(tool):
         if not (is_loopback(host) or host.endswith(".localhost")):
             yield Diagnostic(
-                codes.PLAIN_HTTP, f"what is sent to {host} over http can be read and changed on the way",
+                codes.PLAIN_HTTP, f"requests to {host} over http can be read and modified in transit",
                 place := tool.source.locate(span, "http://"), "write https://",
                 fix("write https://", replace(tool.source, place, "http://", "https://")),
             )  # fmt: skip
@@ -55,8 +55,8 @@ def check_double_encoding(tool: LocatedTool) -> Iterator[Diagnostic]:
         for part in template.parts:
             if isinstance(part, Placeholder) and any(each.name == "urlencode" for each in part.filters):
                 yield Diagnostic(
-                    codes.ENCODED_TWICE, f"'{part.name}' is encoded twice: a URL's values are encoded anyway",
-                    tool.source.locate(span, "urlencode"), "leave out the filter 'urlencode'",
+                    codes.ENCODED_TWICE, f"'{part.name}' is encoded twice: values in a URL are always encoded",
+                    tool.source.locate(span, "urlencode"), "remove the filter 'urlencode'",
                 )  # fmt: skip
 
 
@@ -74,6 +74,6 @@ def check_error_mapping(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if backend.tag == "http" and not backend.errors:
         yield Diagnostic(
-            codes.UNMAPPED_STATUS, "this tool does not say what its service's error statuses mean",
+            codes.UNMAPPED_STATUS, "this tool does not map the error statuses of its service to error kinds",
             tool.key_span("backend", "http"), 'add errors: [{status: "404", kind: not_found}]',
         )  # fmt: skip

@@ -48,7 +48,7 @@ def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
         found = _harmful(template, tool, escaped_by=None if is_sql else "json")
         if found is not None and (is_sql or _is_json(template)):
             what, hint = ("SQL statement", _SQL_HINT) if is_sql else ("JSON", _json_hint(found))
-            message = f"a value of '{found}' becomes a part of this {what}, and can change what it says"
+            message = f"a value of '{found}' is inserted into this {what} and can change its meaning"
             yield Diagnostic(codes.BUILT_TEXT, message, _place(tool, node, found), hint)
     yield from _in_script(tool)
 
@@ -94,7 +94,7 @@ def _in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
         known = tool.spec.parameters.properties
         if name in known and not _is_harmless(Placeholder(name), tool):
             written = match[0][match[0].rindex("$") :]
-            message = f"a value of '{name}' becomes a part of this SQL statement, and can change what it says"
+            message = f"a value of '{name}' is inserted into this SQL statement and can change its meaning"
             yield Diagnostic(codes.BUILT_TEXT, message, tool.source.locate(span, written), _SQL_HINT)
 
 

@@ -45,22 +45,24 @@ def check_annotations(tool: LocatedTool) -> Iterator[Diagnostic]:
     said = tool.spec.annotations
     verb = _verb(tool.spec.name)
     if said.read_only and said.destructive:
-        yield _contradiction(tool, "destructive", "this tool cannot only read and be destructive too")
+        yield _contradiction(tool, "destructive", "this tool is annotated as both read-only and destructive")
     elif said.read_only and (verb in _DESTROYS or (verb in _CHANGES and _can_change(tool))):
-        yield _contradiction(tool, "read_only", f"this tool says it only reads, and its name says '{verb}'")
+        yield _contradiction(tool, "read_only", f"this tool is annotated as read-only, but its name contains '{verb}'")
     elif said.destructive is False and verb in _DESTROYS:
-        yield _contradiction(tool, "destructive", f"this tool says it destroys nothing, and its name says '{verb}'")
+        yield _contradiction(tool, "destructive", f"this tool is annotated as harmless, but its name contains '{verb}'")
     elif said.destructive and verb in _READS:
-        yield _contradiction(tool, "destructive", f"this tool says it is destructive, and its name says '{verb}'")
+        yield _contradiction(
+            tool, "destructive", f"this tool is annotated as destructive, but its name contains '{verb}'"
+        )
     if said.read_only is None and said.destructive is None:
         yield Diagnostic(
-            codes.NO_ANNOTATION, "this tool does not say whether it only reads or may destroy something",
+            codes.NO_ANNOTATION, "this tool has neither the annotation read_only nor destructive",
             tool.span("name"), "add annotations: {read_only: true}, or {destructive: true} or false",
         )  # fmt: skip
 
 
 def _contradiction(tool: LocatedTool, key: str, message: str) -> Diagnostic:
-    hint = "clients ask their users, or do not, by this word: correct it, or rename the tool"
+    hint = "clients use it to decide whether to ask their users: correct it, or rename the tool"
     return Diagnostic(codes.CONTRADICTION, message, tool.span("annotations", key), hint)
 
 
@@ -88,8 +90,8 @@ def check_replacement(tool: LocatedTool) -> Iterator[Diagnostic]:
     text = tool.spec.deprecated
     if text is not None and not re.search(_SAYS, text, re.IGNORECASE):
         yield Diagnostic(
-            codes.NO_REPLACEMENT, "this does not say what to use instead", tool.span("deprecated"),
-            "a model reads it: write e.g. 'use find_text instead', or when it goes and that nothing replaces it",
+            codes.NO_REPLACEMENT, "this text does not name a replacement", tool.span("deprecated"),
+            "write e.g. 'use find_text instead', or the removal date and that there is no replacement",
         )  # fmt: skip
 
 
@@ -99,7 +101,7 @@ def check_tests(tool: LocatedTool) -> Iterator[Diagnostic]:
     if not tool.spec.tests and not tool.spec.examples:
         yield Diagnostic(
             codes.NO_TEST, "this tool has no test and no example", tool.span("name"),
-            "add 'tests', calls with what must come of them; 'toolc test' runs them in the sandbox",
+            "add 'tests', calls with their expected results; 'toolc test' runs them in the sandbox",
         )  # fmt: skip
 
 
@@ -108,4 +110,4 @@ def check_label(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report a tool without ``label``. Off by default: only users who confirm calls need it."""
     if tool.spec.label is None:
         message = f"'{tool.spec.name}' has no label"
-        yield Diagnostic(codes.LABEL, message, tool.span("name"), "add label: with a few words for people")
+        yield Diagnostic(codes.LABEL, message, tool.span("name"), "add label: with a short name for users")

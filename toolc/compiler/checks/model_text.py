@@ -54,9 +54,9 @@ def _hidden(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
             continue
         first = match[0][0]
         name = unicodedata.name(first, "an unassigned character").lower()
-        message = f"{each.what} has a character that cannot be seen: U+{ord(first):04X}, {name}"
+        message = f"{each.what} has an invisible character: U+{ord(first):04X}, {name}"
         span = each.span_of(tool.source, match[0])
-        yield Diagnostic(codes.HIDDEN_TEXT, message, span, "delete it, or type the text anew", _fix(tool, each))
+        yield Diagnostic(codes.HIDDEN_TEXT, message, span, "delete it, or retype the text", _fix(tool, each))
         return
 
 
@@ -68,7 +68,7 @@ def _fix(tool: LocatedTool, each: ModelText) -> Fix | None:
         for match in _HIDDEN.finditer(written)
         if not _is_ordinary(written, match)
     ]
-    return fix("delete what cannot be seen", *edits) if edits else None
+    return fix("delete the invisible characters", *edits) if edits else None
 
 
 def _is_ordinary(text: str, match: re.Match[str]) -> bool:
@@ -97,7 +97,7 @@ def _lookalike(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
             name = unicodedata.name(posing).lower()
             message = f"the word '{word[:60]}' in {each.what} mixes scripts: '{posing}' is {name}"
             span = each.span_of(tool.source, word)
-            yield Diagnostic(codes.LOOKALIKE, message, span, "type the word anew in one script")
+            yield Diagnostic(codes.LOOKALIKE, message, span, "retype the word in one script")
             return
 
 
@@ -128,7 +128,7 @@ def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
         found = _found(each)
         if found:
             part, message = found
-            hint = "take it out, and say what matters in plain words"
+            hint = "remove it, and describe what matters in plain text"
             yield Diagnostic(codes.MARKUP, f"{each.what} {message}", each.span_of(tool.source, part), hint)
 
 
@@ -146,11 +146,11 @@ def _found(each: ModelText) -> tuple[str, str] | None:
     if each.role != "prose":
         return None
     if ("<" in text or "[" in text) and (match := re.search(_TAG, text)) and not _is_placeholder(text, match):
-        return match[0], f"has a tag that can pass for a message of another role: '{match[0]}'"
+        return match[0], f"has a tag that a model can interpret as a message of another role: '{match[0]}'"
     if match := _COMMENT.search(text):
-        return match[0], "has a comment, which is hidden where it is rendered"
+        return match[0], "has a comment, which is invisible when rendered"
     if len(text) >= 80 and (match := _BLOB.search(text)) and _is_random(match[0]):
-        return match[0], f"has {len(match[0])} characters of encoded data, which nobody can review"
+        return match[0], f"has {len(match[0])} characters of encoded data, which cannot be reviewed"
     return None
 
 
@@ -228,10 +228,10 @@ def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
         match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_match(each.text) else None
         if match:
             words = " ".join(match[0].split())
-            message = f"{each.what} gives the model orders: '{words[:80]}'"
+            message = f"{each.what} instructs the model: '{words[:80]}'"
             yield Diagnostic(
                 codes.SUSPICIOUS_WORDS, message, each.span_of(tool.source, match[0]),
-                "say what the tool does; how a model behaves is for its own instructions",
+                "describe what the tool does; a model's behavior belongs in its own instructions",
             )  # fmt: skip
 
 
@@ -253,8 +253,8 @@ def check_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
         for match in _URL.finditer(each.text):
             host = match[1].lower().rstrip(".")
             if not _is_within(host, _FOR_EXAMPLES.union(tool.hosts)):
-                message = f"{each.what} names a URL of '{host}'"
-                hint = f"say in words what stands there, or let it be with lint: {{hosts: [{host}]}} in toolc.yaml"
+                message = f"{each.what} contains a URL of '{host}'"
+                hint = f"describe its content instead, or allow it with lint: {{hosts: [{host}]}} in toolc.yaml"
                 yield Diagnostic(codes.FOREIGN_URL, message, each.span_of(tool.source, match[0]), hint)
                 break
 

@@ -49,7 +49,7 @@ def _clashes(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
             continue
         same = first.text == name.text
         how = "has the name" if not first.is_alias else "has the alias"
-        message = f"the tool at {first.span} {how} '{first.text}' too" + ("" if same else ", in other letters")
+        message = f"the tool at {first.span} {how} '{first.text}' too" + ("" if same else ", in another letter case")
         what = "alias" if name.is_alias else "name"
         yield Diagnostic(
             codes.DUPLICATE_NAME, f"'{name.text}' is taken: {message}", name.span, f"choose another {what}"
@@ -74,8 +74,8 @@ def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     readable = sorted((tool for tool in tools if "name" not in tool.damaged), key=lambda tool: tool.path)
     for number, twin in find_near_duplicates([tool.spec.name for tool in readable], NAMES):
         tool, other = readable[number], readable[twin]
-        message = f"'{tool.spec.name}' is easily taken for '{other.spec.name}', the tool at {other.span('name')}"
-        hint = "choose names that differ in a word, e.g. list_users beside get_user"
+        message = f"'{tool.spec.name}' is easily confused with '{other.spec.name}', the tool at {other.span('name')}"
+        hint = "choose names that differ in a word, e.g. list_users and get_user"
         yield Diagnostic(codes.SIMILAR_NAME, message, tool.span("name"), hint)
 
 

@@ -46,21 +46,21 @@ def check_broad_destinations(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _finding(entry: Destination) -> tuple[str, str] | None:
     """Return the message and the hint about a destination, or None for an ordinary host."""
     if entry.kind == "wildcard":
-        message = f"'*.{entry.host}' allows every host below {entry.host}, those that do not exist yet too"
+        message = f"'*.{entry.host}' allows every host below {entry.host}, including future ones"
         return message, "list the hosts that the tool needs"
     if entry.host in _METADATA:
-        message = f"{entry.host} hands out the credentials of the machine that the tool runs on"
-        return message, "remove it; what the tool needs to know comes as a parameter or a secret"
+        message = f"{entry.host} returns the credentials of the machine that the tool runs on"
+        return message, "remove it; pass what the tool needs as a parameter or a secret"
     try:
         address = ipaddress.ip_address(entry.host)
     except ValueError:
         return None
     if address.is_loopback:
-        return f"{entry.host} is the machine that toolc runs on, and everything that listens there", "name a host"
+        return f"{entry.host} is the machine that toolc runs on, with every service that listens there", "name a host"
     if address.is_link_local:
-        return f"{entry.host} is an address of the local link, where machines configure themselves", "name a host"
-    whose = "of a private network" if address.is_private else "that may be somebody else's tomorrow"
-    return f"{entry.host} is an address {whose}", "name the host, whose certificate says who it is"
+        return f"{entry.host} is a link-local address, used for automatic configuration", "name a host"
+    whose = "of a private network" if address.is_private else "that may belong to another owner later"
+    return f"{entry.host} is an address {whose}", "name the host: its certificate identifies it"
 
 
 @tool_check("TC503", needs={"annotations", "backend", "sandbox"})
@@ -81,7 +81,7 @@ def check_unrestricted_network(tool: LocatedTool) -> Iterator[Diagnostic]:
         tool.spec.backend, ShellBackend | PythonBackend
     ):  # fmt: skip
         yield Diagnostic(
-            codes.NO_NETWORK, "this tool says it deals with the outside world, and it has no network",
+            codes.NO_NETWORK, "this tool is annotated with open_world: true, but it has no network",
             tool.span("annotations", "open_world"),
             "list the hosts it needs under sandbox: {network: {allow: [...]}}, or write open_world: false",
         )  # fmt: skip

@@ -45,7 +45,7 @@ def check_enums_in_prose(tool: LocatedTool) -> Iterator[Diagnostic]:
             node = schema.get("description")
             assert node is not None
             span = first_line(tool.source.locate(node.span, values))
-            message = f"'{entry.key}' is a closed set in words only: {values[:80]}"
+            message = f"the allowed values of '{entry.key}' are only in its description: {values[:80]}"
             yield Diagnostic(codes.PROSE_ENUM, message, span, "list the values under enum, e.g. enum: [a, b]")
 
 
@@ -106,7 +106,7 @@ def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
             is_script = isinstance(backend, ShellBackend) and isinstance(backend.command, Script)
             hint = f'use it as "$ARG_{name}"' if is_script else f"use it as {{{{ {name} }}}}"
             yield Diagnostic(
-                codes.UNUSED_PARAMETER, f"nothing uses the parameter '{name}'", span, f"{hint}, or remove it"
+                codes.UNUSED_PARAMETER, f"the parameter '{name}' is not used", span, f"{hint}, or remove it"
             )
 
 
@@ -147,8 +147,8 @@ def check_free_form_objects(tool: LocatedTool) -> Iterator[Diagnostic]:
             kind = inner.get("type")
             assert kind is not None
             what = f"'{entry.key}'" if inner is schema else f"each item of '{entry.key}'"
-            message = f"{what} is an object of which nothing is said"
-            hint = "name its keys under properties, or say what its values are with additionalProperties"
+            message = f"{what} is an object without declared properties"
+            hint = "declare its keys under properties, or its values with additionalProperties"
             yield Diagnostic(codes.FREE_FORM, message, kind.span, hint)
 
 
@@ -179,5 +179,5 @@ def check_unbounded_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
             lower = has_keyword(schema, "minimum", "exclusiveMinimum")
             missing = "" if upper and lower else "minimum" if upper else "maximum"
         if missing:
-            message = f"nothing bounds the parameter '{entry.key}'"
+            message = f"the parameter '{entry.key}' has no bound"
             yield Diagnostic(codes.UNBOUNDED, message, entry.key_span, f"add {missing}, or list the values under enum")

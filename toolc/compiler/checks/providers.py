@@ -34,7 +34,7 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     losses = LossLog(tool.spec.name)
     if strict_parameters(tool.spec, provider, losses) is None:
         why = losses.found[-1]
-        hint = "say it in another way, or leave strict out: the definition goes without it"
+        hint = "change the schema, or remove strict: the definition is not strict either way"
         yield Diagnostic(codes.STRICT, why.message, _place(tool, why.pointer), hint)
         return
     required = tool.spec.parameters.required
@@ -42,12 +42,12 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
         if entry.key not in required:
             yield Diagnostic(
                 codes.STRICT, f"'{entry.key}' is optional, and strict mode requires every parameter",
-                entry.key_span, f"require it, or leave strict out: '{entry.key}' becomes a value or null",
+                entry.key_span, f"require it, or remove strict: '{entry.key}' becomes a value or null",
             )  # fmt: skip
     for loss in losses.found:
         if loss.message.endswith(CLOSES):
             yield Diagnostic(
-                codes.STRICT, "this object is open, and strict mode wants every object closed",
+                codes.STRICT, "this object is open, but strict mode requires closed objects",
                 _first_key(tool, loss.pointer), "add additionalProperties: false",
             )  # fmt: skip
 
@@ -87,9 +87,9 @@ def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
     schema = tool.spec.parameters.value
     for key in sorted(REJECTED_AT_ROOT & schema.keys()) if not REJECTED_AT_ROOT.isdisjoint(schema) else ():
         yield Diagnostic(
-            codes.ROOT_CHOICE, f"providers refuse '{key}' at the root of the parameters; a model reads it as words",
+            codes.ROOT_CHOICE, f"providers reject '{key}' at the root of the parameters; a model gets it as text",
             tool.key_span("parameters", key),
-            "make two tools, or one parameter with an enum that says which of the others count",
+            "make two tools, or add a parameter with an enum that selects the other parameters",
         )  # fmt: skip
 
 
@@ -115,8 +115,8 @@ def check_gemini_keywords(tool: LocatedTool) -> Iterator[Diagnostic]:
         for entry in schema.entries:
             if entry.key in UNSUPPORTED_BY_GEMINI:
                 yield Diagnostic(
-                    codes.GEMINI_KEYWORD, f"Gemini does not take '{entry.key}': its models read it as words",
-                    entry.key_span, "nothing is lost when a call is validated; say the rule in the description too",
+                    codes.GEMINI_KEYWORD, f"Gemini does not support '{entry.key}': its models get it as text",
+                    entry.key_span, "calls are still validated against it; state the rule in the description too",
                 )  # fmt: skip
 
 
@@ -129,9 +129,9 @@ def check_lossy_schemas(tool: LocatedTool) -> Iterator[Diagnostic]:
     """
     for schema in all_subschemas(tool):
         if schema is not tool.node.get("parameters") and (entry := schema.entry("oneOf")):
-            message = "Gemini reads 'oneOf' as 'anyOf': a value that fits several of them passes there"
-            hint = "write anyOf where the choices exclude each other anyway"
+            message = "Gemini interprets 'oneOf' as 'anyOf': a value that matches several schemas is valid there"
+            hint = "write anyOf if the schemas exclude each other"
             yield Diagnostic(codes.LOSSY, message, entry.key_span, hint)
         if (entry := schema.entry("format")) and not (has_type(schema, "integer") or has_type(schema, "number")):
-            message = "Gemini takes 'format' of numbers only: its models read this one as words"
-            yield Diagnostic(codes.LOSSY, message, entry.key_span, "give an example of the form in the description")
+            message = "Gemini supports 'format' for numbers only: its models get this one as text"
+            yield Diagnostic(codes.LOSSY, message, entry.key_span, "give an example in the description")

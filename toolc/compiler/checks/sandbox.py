@@ -36,8 +36,8 @@ def check_missing_workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
     for entry, schema in parameters(tool):
         if entry.key in _FILES and not has_keyword(schema, "enum", "const"):
             yield Diagnostic(
-                codes.NO_WORKSPACE, f"'{entry.key}' names a file, and this tool can reach none: no workspace",
-                entry.key_span, "add sandbox: {workspace: ro}, or rename it if it is no file",
+                codes.NO_WORKSPACE, f"'{entry.key}' names a file, but this tool has no workspace and cannot read files",
+                entry.key_span, "add sandbox: {workspace: ro}, or rename it if it is not a file",
             )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def check_read_only_workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
     thrown_away = transaction is not None and transaction.commit == "never"
     if tool.spec.annotations.read_only and mode not in {"none", "ro"} and not thrown_away:
         yield Diagnostic(
-            codes.READ_ONLY_WRITES, f"this tool says it only reads, and it can write: its workspace is '{mode}'",
+            codes.READ_ONLY_WRITES, f"this tool is annotated as read-only, but its workspace is '{mode}'",
             tool.span("sandbox", "workspace"), "write workspace: ro, or read_only: false",
         )  # fmt: skip
 
@@ -73,7 +73,7 @@ def check_image_tag(tool: LocatedTool) -> Iterator[Diagnostic]:
     # A colon before the last slash separates the port of a registry.
     if image is not None and not {"@", ":"} & set(image.rpartition("/")[2]):
         yield Diagnostic(
-            codes.IMAGE_TAG, f"the image '{image}' has no tag, so it is whatever 'latest' is on the day",
+            codes.IMAGE_TAG, f"the image '{image}' has no tag, so it changes whenever 'latest' does",
             tool.span("sandbox", "image"), f"name a version or a digest, as in {image}:1.2 or {image}@sha256:…",
         )  # fmt: skip
 
@@ -84,7 +84,7 @@ def check_image_latest(tool: LocatedTool) -> Iterator[Diagnostic]:
     image = tool.spec.sandbox.image
     if image is not None and image.endswith(":latest"):
         yield Diagnostic(
-            codes.IMAGE_LATEST, f"the image '{image}' is another one with every release of its makers",
+            codes.IMAGE_LATEST, f"the image '{image}' changes with every release",
             tool.span("sandbox", "image"), "name the tag of a version",
         )  # fmt: skip
 
@@ -94,6 +94,6 @@ def check_root_user(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report a workspace without ``run_as: nonroot``, because root can own it. Off by default."""
     if tool.spec.sandbox.workspace != "none" and tool.spec.sandbox.run_as is None:
         yield Diagnostic(
-            codes.MAY_BE_ROOT, "this tool runs as root where root owns the workspace",
+            codes.MAY_BE_ROOT, "this tool runs as root if root owns the workspace",
             tool.span("sandbox", "workspace"), "add run_as: nonroot under 'sandbox'",
         )  # fmt: skip

@@ -34,7 +34,7 @@ _URL: Final = r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@{}]{1,100}:(?P<value>[^\s/
 _VARIABLE: Final = re.compile(r"(?:.*_)?(?:API_?KEY|PASSWD|PASSWORD|PRIVATE_KEY|SECRET|SECRET_KEY|TOKEN)")
 _VALUE: Final = re.compile(_LITERAL, re.IGNORECASE)
 
-_DECLARE: Final = "declare it under sandbox.secrets: its value comes from whoever runs the tool"
+_DECLARE: Final = "declare it under sandbox.secrets: the user who runs the tool provides its value"
 
 
 @tool_check("TC602", needs={"parameters"})
@@ -49,13 +49,13 @@ def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
         for node, text in strings(tool.node.get(key)):
             for match in _PLACEHOLDER.finditer(text) if "secrets" in text else ():
                 yield Diagnostic(
-                    codes.MISPLACED_SECRET, f"nothing replaces a secret under '{key}': this stays as it stands",
+                    codes.MISPLACED_SECRET, f"secrets under '{key}' are not replaced: this text stays as it is",
                     tool.source.locate(node.span, match[0]), "name secrets where they are used, in the backend",
                 )  # fmt: skip
     asks = not _ASKS.isdisjoint(map(str.lower, tool.spec.parameters.properties))
     for entry, _ in parameters(tool) if asks else ():
         if entry.key.lower() in _ASKS:
-            message = f"'{entry.key}' asks the model for a secret: it then stands in the conversation and in logs"
+            message = f"'{entry.key}' asks the model for a secret, which is then in the conversation and in logs"
             yield Diagnostic(codes.MISPLACED_SECRET, message, entry.key_span, _DECLARE)
     yield from _written_out(tool)
 
@@ -65,12 +65,12 @@ def _written_out(tool: LocatedTool) -> Iterator[Diagnostic]:
         for mark, pattern, where in (("--", _OPTION, "a command line"), ("://", _URL, "a URL")):
             for match in re.finditer(pattern, text) if mark in text else ():
                 span = tool.source.locate(node.span, match["value"])
-                yield Diagnostic(codes.MISPLACED_SECRET, f"a secret is written out in {where}", span, _DECLARE)
+                yield Diagnostic(codes.MISPLACED_SECRET, f"a secret is written literally in {where}", span, _DECLARE)
     env = tool.node_at("sandbox", "env")
     for entry in env.entries if isinstance(env, Mapping) else ():
         value = entry.value.value if isinstance(entry.value, Scalar) else None
         if isinstance(value, str) and _VARIABLE.fullmatch(entry.key.upper()) and _VALUE.fullmatch(value):
-            message = f"the value of '{entry.key}' is written out, and its name says that it is a secret"
+            message = f"the value of '{entry.key}' is a literal, but its name indicates a secret"
             yield Diagnostic(codes.MISPLACED_SECRET, message, entry.value.span, _DECLARE)
 
 
@@ -104,9 +104,9 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
     for name, secret in sorted(declared.items()):
         if secret.expose == "broker" and name not in used:
             yield Diagnostic(
-                codes.UNUSED_SECRET, f"the secret '{name}' is declared, and nothing names it",
+                codes.UNUSED_SECRET, f"the secret '{name}' is declared but not used",
                 tool.key_span("sandbox", "secrets", name),
-                f"write {{{{ secrets.{name} }}}} where it is needed, say expose: env, or remove it",
+                f"write {{{{ secrets.{name} }}}} where it is needed, set expose: env, or remove it",
             )  # fmt: skip
 
 
@@ -136,9 +136,9 @@ def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
         else:
             continue
         yield Diagnostic(
-            codes.ENV_EXPANSION, f"'{found}' stays as it stands: a variable under 'env' is a constant",
+            codes.ENV_EXPANSION, f"'{found}' is not expanded: a variable under 'env' is a constant",
             tool.source.locate(span, found),
-            "write the value itself; what is secret or differs from user to user belongs under sandbox.secrets",
+            "write the value itself; secrets and values that differ per user belong under sandbox.secrets",
         )  # fmt: skip
     if isinstance(tool.spec.backend, PluginBackend):
         yield from _in_command(tool, tool.spec.backend.command)
@@ -151,14 +151,14 @@ def _in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterator[Diagnos
         if match and not re.search(r"\s", word):
             yield Diagnostic(
                 codes.ENV_EXPANSION,
-                f"'{match[0]}' stays as it stands: nothing is filled into a word of 'command'",
+                f"'{match[0]}' is not expanded: the words of 'command' are constants",
                 tool.source.locate(tool.span("backend", "plugin", "command", index), match[0]),
-                "let the plugin read a variable of sandbox.env; what is secret or differs from user to user "
-                "belongs under sandbox.secrets, with expose: env",
+                "let the plugin read a variable of sandbox.env; secrets and values that differ per user "
+                "belong under sandbox.secrets, with expose: env",
             )
 
 
-_HINT: Final = "revoke it, for it is in the history too; declare it under sandbox.secrets and refer to its name"
+_HINT: Final = "revoke it, because it is also in the history; declare it under sandbox.secrets and refer to its name"
 
 
 def check_text_for_secrets(source: SourceText) -> Iterator[Diagnostic]:

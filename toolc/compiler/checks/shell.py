@@ -57,7 +57,7 @@ def check_single_command(tool: LocatedTool) -> Iterator[Diagnostic]:
         yield Diagnostic(
             codes.ONE_COMMAND, "this script is one command, which needs no shell",
             tool.source.locate(span, _lines(script.text)[0]),
-            f"write argv: [{', '.join(argv)}] (an argument that may start with '-' wants '--' before it)",
+            f"write argv: [{', '.join(argv)}] (an argument that may start with '-' needs '--' before it)",
             _argv_fix(tool, argv),
         )  # fmt: skip
 
@@ -143,7 +143,7 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
             span = tool.span(*route)
             yield Diagnostic(
                 codes.LEADING_DASH,
-                f"'{placeholder.name}' may be {dashed}, and a call with it is refused: it looks like an option",
+                f"'{placeholder.name}' may be {dashed}, but a call with it is rejected: it looks like an option",
                 span,
                 f"put '--' before it, or if the program needs no '--' write allow_dash: [{placeholder.name}]",
                 None if is_fixed else _dash_fix(tool, backend.command, template, span),

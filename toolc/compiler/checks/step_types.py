@@ -165,7 +165,7 @@ class StepArguments:
             yield from self._handed_on(missing, are_read=len(written) == len(self._step.args.entries))
             return
         for name in missing:
-            message = f"'{self._step.tool}' needs '{name}', and this step does not pass it on"
+            message = f"'{self._step.tool}' requires '{name}', which this step does not pass"
             hint = f"add it to the step's args, e.g. args: {{{name}: …}}"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
 
@@ -173,8 +173,8 @@ class StepArguments:
         """Report a pipeline step unless exactly one parameter, of a matching type, remains for the output."""
         tool = self._step.tool
         if len(missing) > 1:
-            message = f"a pipeline hands one value on, and '{tool}' needs {quote_names(missing)}"
-            hint = "give all but one of them in the step's args"
+            message = f"a pipeline passes on one value, but '{tool}' requires {quote_names(missing)}"
+            hint = "set all but one of them in the step's args"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
         elif (
             are_read
@@ -185,16 +185,16 @@ class StepArguments:
                 for part in template.parts
             )
         ):
-            message = f"nothing that the step before gives reaches '{tool}'"
-            hint = "leave out of args the parameter that it is to become, or use {{ steps.ID.outputs }}"
+            message = f"'{tool}' does not use the output of the previous step"
+            hint = "remove the parameter that receives it from args, or use {{ steps.ID.outputs }}"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
         for name in missing[:1]:
             wanted = Shape(self._parameters.properties.get(name, {}), self._parameters.value).types
             got = outputs(self.giving.get(self.backend.steps[self.index - 1].tool)).types
             # Any output can be passed as text, see ``handed_on``.
             if len(missing) == 1 and wanted != {"string"} and wanted.isdisjoint(got):
-                message = f"{tool}.{name} is {in_words(wanted)}, and the step before gives {in_words(got)}"
-                hint = "put a step between them that makes the one of the other"
+                message = f"{tool}.{name} is {in_words(wanted)}, but the previous step returns {in_words(got)}"
+                hint = "add a step between them that converts the value"
                 yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
 
     def _differs(
@@ -229,24 +229,24 @@ class StepArguments:
             got = self._known.shape(value).types
         except NoSuchKeyError as error:
             hint = suggestion(error.key, error.known) or (
-                f"the keys are {quote_names(sorted(error.known))}" if error.known else "it is no map"
+                f"the keys are {quote_names(sorted(error.known))}" if error.known else "it is not a map"
             )
-            message = f"there is no key '{error.key}' in what this names"
+            message = f"this value has no key '{error.key}'"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
             return
         if wanted.types.isdisjoint(got):
-            hint = "" if value.sole_placeholder else "a placeholder that stands alone, in quotes, keeps its type"
+            hint = "" if value.sole_placeholder else "a placeholder without other text, in quotes, keeps its type"
             yield self._mismatch(what, wanted, f"'{self._written(route)}' is {in_words(got)}", route, hint)
 
     def _perhaps_absent(self, name: str, value: JsonTemplate) -> Iterator[Diagnostic]:
         absent = self._known.may_be_absent(value) if isinstance(value, Template) else ""
         if absent:
-            message = f"'{self._step.tool}' needs '{name}', and the parameter '{absent}' may be absent"
+            message = f"'{self._step.tool}' requires '{name}', but the parameter '{absent}' may be absent"
             hint = f"make '{absent}' required, or give it a default"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(("args", name)), hint)
 
     def _mismatch(self, what: str, wanted: Shape, got: str, route: tuple[str | int, ...], hint: str = "") -> Diagnostic:
-        message = f"{what} is {in_words(wanted.types)}, and {got}"
+        message = f"{what} is {in_words(wanted.types)}, but {got}"
         return Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
 
     @property

@@ -41,7 +41,7 @@ def check_agreement(tool: LocatedTool, findings: Findings) -> None:
 
 def _retry(tool: LocatedTool) -> Iterator[Diagnostic]:
     if tool.spec.retry is not None and not tool.spec.annotations.idempotent:
-        message = "another attempt may do the work twice: nothing says that this tool is idempotent"
+        message = "another attempt may do the work twice: this tool is not declared idempotent"
         hint = "if calling it twice does no harm, write annotations: {idempotent: true}; else remove 'retry'"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("retry"), hint)
 
@@ -59,7 +59,7 @@ def _http_retry(tool: LocatedTool) -> Iterator[Diagnostic]:
     if idempotent is None:
         idempotent = backend.method in _IDEMPOTENT_METHODS
     if not idempotent:
-        message = f"another {backend.method} may do the work twice: nothing says that this tool is idempotent"
+        message = f"another {backend.method} may do the work twice: this tool is not declared idempotent"
         hint = "if sending it twice does no harm, write annotations: {idempotent: true}; else remove 'retry'"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("backend", "http", "retry"), hint)
 
@@ -69,13 +69,13 @@ def _url_from_argument(tool: LocatedTool) -> Iterator[Diagnostic]:
     if backend.tag != "http" or not isinstance(backend.url, Template):
         return
     if not tool.spec.sandbox.network.allow:
-        message = "callers choose the host, and 'network' allows none"
+        message = "callers choose the host, but 'network' allows none"
         span = tool.key_span("backend", "http", "url_from_argument")
         hint = 'list where they may go: sandbox: {network: {allow: ["*.example.com:443"]}}'
         yield Diagnostic(codes.MISSING_KEY, message, span, hint)
     if backend.auth is not None and backend.auth.tag == "oauth2":
-        message = "callers choose the host, and an access token, which has no 'hosts', would go to any of them"
-        hint = "write the host out, or send a secret of 'sandbox.secrets', which goes to its own hosts only"
+        message = "callers choose the host, so an access token, which has no 'hosts', could be sent to any host"
+        hint = "write a constant host, or send a secret of 'sandbox.secrets', which is sent to its own hosts only"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("backend", "http", "auth"), hint)
 
 
@@ -113,14 +113,14 @@ def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
     if tool.spec.sandbox.workspace != "none":
         return
     if tool.spec.result.files:
-        message = "these files stand in the workspace, and this tool has none"
+        message = "these files are in the workspace, but this tool has none"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "files"), "add sandbox: {workspace: rw}")
     backend = tool.spec.backend
     body = backend.body if backend.tag == "http" else None
     for part in body.parts if body is not None and body.tag == "multipart" else ():
         if part.is_file:
             span = tool.key_span("backend", "http", "body", "multipart", part.name, "file")
-            message = "this file stands in the workspace, and this tool has none"
+            message = "this file is in the workspace, but this tool has none"
             yield Diagnostic(codes.BAD_VALUE, message, span, "add sandbox: {workspace: ro}")
 
 
@@ -131,10 +131,10 @@ def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
         return
     span = tool.key_span("sandbox", "lifetime")
     if not isinstance(backend, ShellBackend | PythonBackend | PluginBackend):
-        message = f"'backend.{backend.tag}' has no process that could live from call to call"
+        message = f"'backend.{backend.tag}' has no process that could be kept between calls"
         yield Diagnostic(codes.BAD_VALUE, message, span, "remove 'lifetime: session'")
     elif sandbox.workspace == "transaction":
-        message = "a transaction begins and ends with a call, and the calls of a session share their sandbox"
+        message = "a transaction begins and ends with a call, but the calls of a session share a sandbox"
         yield Diagnostic(codes.BAD_VALUE, message, span, "write 'lifetime: call', or 'workspace: rw'")
 
 
@@ -143,8 +143,8 @@ def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
     kept = {secret.name for secret in tool.spec.sandbox.secrets if secret.expose == "broker"}
     for variable in tool.spec.sandbox.secret_env:
         for name in sorted(variable.value.secrets & kept):
-            message = f"the plugin would see '{name}', which nothing exposes to it"
-            hint = f"if it may see the value, write secrets: {{{name}: {{expose: env}}}}"
+            message = f"the plugin would receive '{name}', which is not exposed to it"
+            hint = f"if it may read the value, write secrets: {{{name}: {{expose: env}}}}"
             yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("sandbox", "env", variable.name), hint)
 
 
@@ -162,14 +162,14 @@ def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
         has_effect = is_agent and entry.key in _OF_AN_AGENT
         if entry.key in _OF_A_SANDBOX and not has_effect and not is_default:
             who = "a sub-agent" if is_agent else "a composite"
-            message = f"{who} has no sandbox of its own, so '{entry.key}' would have no effect"
-            hint = f"say it in the specs of the tools that {'it calls' if is_agent else 'its steps call'}"
+            message = f"{who} has no sandbox, so '{entry.key}' would have no effect"
+            hint = f"set it in the specs of the tools that {'it calls' if is_agent else 'its steps call'}"
             yield Diagnostic(codes.BAD_VALUE, message, entry.key_span, hint)
 
 
 def _agents_format(tool: LocatedTool) -> Iterator[Diagnostic]:
     if tool.spec.backend.tag == "agent" and tool.spec.result.format == "image":
-        message = "a sub-agent answers with text or with JSON"
+        message = "a sub-agent returns text or JSON"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write text, json or none")
 
 
@@ -208,24 +208,24 @@ def _headers(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
         span = tool.key_span("backend", "http", "headers", each.name)
         name = each.name.lower()
         if name == "content-type" and backend.body is not None and backend.body.tag == "multipart":
-            message = "this header would take the place of the one that says where the body's parts end"
-            yield Diagnostic(codes.BAD_VALUE, message, span, "leave it out")
+            message = "this header would replace the one that defines the boundary between the parts of the body"
+            yield Diagnostic(codes.BAD_VALUE, message, span, "remove it")
         if name == "accept-encoding" and not each.value.names:
             asked = re.findall(r"(?:^|,)\s*([^\s,;]+)", each.value.render({}).lower())
             if unknown := sorted(set(asked) - _CODINGS):
                 message = f"a response that is encoded as '{unknown[0]}' could not be read"
-                yield Diagnostic(codes.BAD_VALUE, message, span, "leave it out: gzip and deflate are asked for")
+                yield Diagnostic(codes.BAD_VALUE, message, span, "remove it: toolc requests gzip and deflate")
 
 
 def _body(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
     result = tool.spec.result
     pages = tool.key_span("backend", "http", "pagination") if backend.pagination else None
     if backend.method == "HEAD":
-        message = "the answer to a HEAD request has no body"
+        message = "the response to a HEAD request has no body"
         spans = [pages, tool.key_span("result", "schema") if tool.spec.result_schema is not None else None]
         yield from (Diagnostic(codes.BAD_VALUE, message, span, "write method: GET") for span in spans if span)
     elif pages and result.format in {"image", "none"}:
-        message = f"pages are put together as JSON, and '{result.format}' is none"
+        message = f"pages are combined as JSON, so the format cannot be '{result.format}'"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write format: json")
 
 
@@ -235,11 +235,11 @@ def _cursor(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
         return
     span = tool.span("backend", "http", "pagination", "cursor", "pointer")
     if backend.body is None or backend.body.tag != "json":
-        message = "this cursor stands in a body of JSON, and the request has none"
+        message = "this cursor is in a JSON body, but the request has none"
         yield Diagnostic(codes.BAD_VALUE, message, span, "write body: {json: ...}; parameter is for the query")
     elif not _has_place(backend.body.value, pointer_tokens(style.pointer), tool.spec.parameters):
         message = f"the body has no place for a cursor at {style.pointer}"
-        yield Diagnostic(codes.BAD_VALUE, message, span, "let each part but the last lead to an object or a list")
+        yield Diagnostic(codes.BAD_VALUE, message, span, "each part except the last must lead to an object or a list")
 
 
 def _has_place(template: JsonTemplate, way: list[str], parameters: Schema) -> bool:
@@ -283,5 +283,5 @@ def _plain_secrets(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnost
             continue
         names = sorted({name for template in templates_in(parts) for name in template.secrets})
         if names:
-            message = f"the secret '{names[0]}' goes over TLS only, and this is http"
+            message = f"the secret '{names[0]}' is sent over TLS only, but this URL is http"
             yield Diagnostic(codes.BAD_VALUE, message, tool.span("backend", "http", *place), "write https://")

@@ -28,11 +28,11 @@ def decode_backend(
     reader = Reader(found, "'backend'", findings)
     kinds = [entry for entry in found.entries if entry.key in KINDS]
     if len(kinds) > 1:
-        message = f"a tool has one backend, and this one has both '{kinds[0].key}' and '{kinds[1].key}'"
+        message = f"a tool has one backend, but this one has both '{kinds[0].key}' and '{kinds[1].key}'"
         findings.add(codes.ONE_BACKEND, message, kinds[1].key_span, "keep one, or make two tools")
     elif not kinds and not found.entries:
         hint = f"add one of {quote_names(KINDS)}"
-        message = "a tool has one backend, and this one has none"
+        message = "a tool has one backend, but this one has none"
         findings.add(codes.ONE_BACKEND, message, first_line(found.span), hint)
     reader.ignore(*KINDS)
     reader.close()
@@ -94,7 +94,7 @@ def decode_plugin(node: Node, what: str, findings: Findings, folder: SpecFolder)
 
 def _command(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
     if isinstance(node, Sequence) and not node.items:
-        mismatch(node, what, "a list with a program in it", findings)
+        mismatch(node, what, "a list that names a program", findings)
         return None
     return list_of(constant)(node, what, findings)
 
@@ -105,7 +105,7 @@ def _check_command(node: Node | None, files: frozenset[str], findings: Findings,
         word = item.value if isinstance(item, Scalar) else None
         path = word.removeprefix("./") if isinstance(word, str) else ""
         if path and path not in files and folder.has(path):
-            message = f"'{path}' stands beside the spec, and the plugin's process would not find it"
+            message = f"'{path}' is next to the spec, but the plugin's process would not find it"
             findings.add(codes.FILE, message, item.span, f"add files: [{path}]")
 
 

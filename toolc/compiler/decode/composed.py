@@ -91,7 +91,7 @@ def _api_key(node: Node, what: str, findings: Findings) -> Template | None:
 def _base_url(node: Node, what: str, findings: Findings) -> Url | None:
     url = read_constant_url(node, what, findings)
     if url is not None and url.query:
-        findings.add(codes.BAD_VALUE, f"{what} must not have a query", node.span, "leave out '?' and what follows")
+        findings.add(codes.BAD_VALUE, f"{what} must not have a query", node.span, "remove '?' and what follows")
         return None
     return url
 
@@ -120,7 +120,7 @@ def _steps(
     if found is None:
         return None
     if not 0 < len(found.items) <= _MOST_STEPS:
-        message = f"a composite has 1 to {_MOST_STEPS} steps, and this one has {len(found.items)}"
+        message = f"a composite has 1 to {_MOST_STEPS} steps, but this one has {len(found.items)}"
         findings.add(codes.BAD_VALUE, message, first_line(found.span))
         return None
     ids = _ids(found, findings)
@@ -142,8 +142,8 @@ def _ids(steps: Sequence, findings: Findings) -> list[str]:
         node = item.get("id") if isinstance(item, Mapping) else None
         name = node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
         if node is not None and name and name in ids:
-            message = f"there is a step '{name[:80]}' before"
-            findings.add(codes.BAD_VALUE, message, node.span, "give each step an id of its own")
+            message = f"an earlier step has the id '{name[:80]}'"
+            findings.add(codes.BAD_VALUE, message, node.span, "give each step a unique id")
         ids.append(name)
     return ids
 
@@ -178,5 +178,5 @@ def _id(node: Node, what: str, findings: Findings) -> str | None:
 def _check_conditions(steps: Sequence, findings: Findings) -> None:
     for item in steps.items[:-1]:
         if isinstance(item, Mapping) and item.entry("if") is None:
-            message = "of a 'conditional' the first step whose 'if' holds runs, and after this one no other can"
+            message = "a 'conditional' runs the first step whose 'if' is true, so no step after this one can run"
             findings.add(codes.MISSING_KEY, message, first_line(item.span), "add 'if', or make it the last step")

@@ -60,7 +60,7 @@ def _refuse_files(test: Mapping, findings: Findings) -> None:
     entries = [test.entry("files"), *after]
     for entry in entries:
         if entry is not None:
-            message = "these files stand in the workspace, and this tool has none"
+            message = "these files are in the workspace, but this tool has none"
             findings.add(codes.BAD_VALUE, message, entry.key_span, "add sandbox: {workspace: ro}")
 
 

@@ -137,9 +137,9 @@ def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tup
             findings.add(codes.BAD_VALUE, f"{entry.key[:80]!r} cannot be the name of a header", entry.key_span)
         elif name in _OURS:
             message = f"the header '{entry.key}' is set by toolc"
-            findings.add(codes.BAD_VALUE, message, entry.key_span, f"leave it out, as all of {quote_names(_OURS)}")
+            findings.add(codes.BAD_VALUE, message, entry.key_span, f"remove it, like all of {quote_names(_OURS)}")
         elif name in seen:
-            findings.add(codes.BAD_VALUE, f"the header '{entry.key}' stands here twice", entry.key_span, "keep one")
+            findings.add(codes.BAD_VALUE, f"the header '{entry.key}' is set twice", entry.key_span, "keep one")
         seen.add(name)
         _refuse_line_ends(entry.value, f"{what}.{entry.key}", findings)
     return fields
@@ -186,7 +186,7 @@ def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> 
 
 def _refuse_line_ends(node: Node, what: str, findings: Findings) -> None:
     if isinstance(node, Scalar) and isinstance(node.value, str) and re.search(r"[\r\n\0]", node.value):
-        message = f"{what} must not hold a line end: it would begin another header"
+        message = f"{what} must not contain a line break: it would start another header"
         findings.add(codes.BAD_VALUE, message, node.span, "write it on one line; in YAML '>-' or quotes do that")
 
 
@@ -216,7 +216,7 @@ def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> M
 def _media_type(node: Node, what: str, findings: Findings) -> str | None:
     found = text(node, what, findings)
     if found is not None and not _MEDIA_TYPE.fullmatch(found):
-        findings.add(codes.BAD_VALUE, f"{what} is no media type: {found[:80]!r}", node.span, "write e.g. image/png")
+        findings.add(codes.BAD_VALUE, f"{what} is not a media type: {found[:80]!r}", node.span, "write e.g. image/png")
         return None
     return found
 
@@ -263,7 +263,7 @@ def _url(reader: Reader, scope: Scope) -> Url | Template | None:
     if template is not None and not template.names:
         entry = reader.node.entry("url_from_argument")
         assert entry is not None
-        message = "'url' names no argument that could decide the host"
+        message = "'url' has no argument that could choose the host"
         reader.findings.add(codes.BAD_VALUE, message, entry.key_span, "remove 'url_from_argument'")
         return None
     return template
@@ -272,7 +272,7 @@ def _url(reader: Reader, scope: Scope) -> Url | Template | None:
 def _method(node: Node, what: str, findings: Findings) -> Method | None:
     value = node.value if isinstance(node, Scalar) else None
     if isinstance(value, str) and value.upper() in _METHODS and value not in _METHODS:
-        findings.add(codes.BAD_VALUE, f"{what} is written in capitals", node.span, f"write {value.upper()}")
+        findings.add(codes.BAD_VALUE, f"{what} must be in upper case", node.span, f"write {value.upper()}")
         return None
     return _METHOD(node, what, findings)
 

@@ -46,7 +46,7 @@ def read_pagination(node: Node, what: str, findings: Findings) -> Pagination | N
     )
     reader.close()
     if kind in {"offset", "page"} and not found.entry("items"):
-        message = f"pages by '{kind}' end where no items come, and nothing says which the items are"
+        message = f"pages by '{kind}' end when a page has no items, but 'items' is missing"
         findings.add(codes.MISSING_KEY, message, first_line(found.span), "add items, e.g. items: results")
     return pagination if style is not None else None
 
@@ -79,7 +79,7 @@ def _rule(node: Node, what: str, findings: Findings) -> HttpErrorRule | None:
     message = reader.optional("message", text)
     reader.close()
     if not found.entry("status") and not found.entry("when"):
-        problem = f"{what} has neither 'status' nor 'when', so that every response would be an error"
+        problem = f"{what} has neither 'status' nor 'when', so every response would be an error"
         findings.add(codes.MISSING_KEY, problem, first_line(found.span), "add one, or both")
     return HttpErrorRule(kind=kind, status=status, when=when, message=message) if kind is not None else None
 
@@ -121,7 +121,7 @@ def _link(node: Node, what: str, findings: Findings) -> LinkPages | None:
     if isinstance(node, Scalar) and isinstance(node.value, str):
         found = expression(node, what, findings)
         return LinkPages(next=found) if found is not None else None
-    mismatch(node, what, "true, or where the next page's URL stands in the body", findings)
+    mismatch(node, what, "true, or an expression for the next page's URL in the body", findings)
     return None
 
 

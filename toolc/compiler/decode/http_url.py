@@ -16,7 +16,7 @@ from toolc.model.template import Placeholder, Template
 _PARTS: Final = re.compile(r"(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
 _PORT: Final = re.compile(r"(?P<host>.*?)(?::(?P<port>[0-9]{0,5}))?", re.DOTALL)
 _SCHEMES: Final[dict[str, tuple[Scheme, int]]] = {"http": ("http", 80), "https": ("https", 443)}
-_FIXED_HINT: Final = "write the scheme and host out; where callers choose them, say url_from_argument: true"
+_FIXED_HINT: Final = "write a constant scheme and host; if callers choose them, set url_from_argument: true"
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 
@@ -45,7 +45,7 @@ def read_constant_url(node: Node, what: str, findings: Findings) -> Url | None:
     written = text(node, what, findings)
     if written is not None and "{{" in written:
         findings.add(
-            codes.TEMPLATE, f"{what} is a constant: no placeholder can stand here", findings.locate(node.span, "{{")
+            codes.TEMPLATE, f"{what} is a constant and cannot contain a placeholder", findings.locate(node.span, "{{")
         )
         return None
     return read_url(node, what, findings, Scope(parameters=None))
@@ -53,7 +53,7 @@ def read_constant_url(node: Node, what: str, findings: Findings) -> Url | None:
 
 def _refuse_start(node: Scalar, what: str, written: str, findings: Findings) -> None:
     if "{{" in written.split("://", 1)[-1].split("/", 1)[0]:
-        message = "an argument would decide which host this tool talks to"
+        message = "an argument would choose the host of this tool's requests"
         findings.add(codes.URL_TEMPLATE, message, findings.locate(node.span, "{{"), _FIXED_HINT)
         return
     message = f"{what} must be a whole URL with a scheme and a host"
@@ -68,7 +68,7 @@ def _place(node: Scalar, scheme: str, authority: str, findings: Findings) -> tup
         return None
     span = findings.locate(node.span, authority.strip() or "://")
     if "@" in authority:
-        message = "a user name or password cannot stand in a URL"
+        message = "a URL cannot contain a user name or password"
         findings.add(codes.BAD_VALUE, message, span, "use auth: {basic: {username: …, password: …}}")
         return None
     match = _PORT.fullmatch(authority)
@@ -80,7 +80,7 @@ def _place(node: Scalar, scheme: str, authority: str, findings: Findings) -> tup
         findings.add(codes.BAD_VALUE, f"the URL's host: {error}", span, error.hint)
         return None
     if not 0 < port < 65536:
-        findings.add(codes.BAD_VALUE, f"{port} is no port", span, "a port is a number from 1 to 65535")
+        findings.add(codes.BAD_VALUE, f"{port} is not a port", span, "a port is a number from 1 to 65535")
         return None
     return found[0], host, port
 
@@ -89,15 +89,15 @@ def _path(node: Scalar, rest: str, findings: Findings, scope: Scope) -> tuple[Te
     path, _, query = rest.partition("?") if not _question_inside(rest) else (rest, "", "")
     if "#" in _constants(rest):
         span = findings.locate(node.span, "#")
-        findings.add(codes.BAD_VALUE, "a fragment is not sent to a server", span, "leave out '#' and what follows")
+        findings.add(codes.BAD_VALUE, "a fragment is not sent to a server", span, "remove '#' and what follows")
         return None
     if "{{" in query:
         span = findings.locate(node.span, "{{", path.count("{{"))
-        message = "a placeholder in a URL stands in the path"
+        message = "a URL can contain placeholders only in its path"
         findings.add(codes.BAD_VALUE, message, span, "use query: {NAME: …}, which encodes the value")
         return None
     if _UNSAFE.search(_constants(rest)):
-        message = "a URL cannot hold spaces, control characters or '\\'"
+        message = "a URL cannot contain spaces, control characters or '\\'"
         findings.add(codes.BAD_VALUE, message, node.span, "percent-encode them, as in %20")
         return None
     # Parsed as part of the whole text, so that findings have the position of the placeholder.

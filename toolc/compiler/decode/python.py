@@ -95,7 +95,7 @@ def requirements(node: Node, what: str, findings: Findings) -> tuple[str, ...] |
             continue
         name = re.split(r"[\[=]", pinned, maxsplit=1)[0]
         if name in kept:
-            findings.add(codes.BAD_VALUE, f"the package '{name}' stands here twice", item.span, "keep one of them")
+            findings.add(codes.BAD_VALUE, f"the package '{name}' is listed twice", item.span, "keep one of them")
         kept[name] = pinned, item
     _all_or_none(kept, findings)
     return tuple(sorted(pinned for pinned, _ in kept.values()))
@@ -107,7 +107,7 @@ def _all_or_none(kept: dict[str, tuple[str, Node]], findings: Findings) -> None:
     if len(without) == len(kept):
         return
     for name, item in without.items():
-        message = f"the package '{name}' has no --hash, and others have"
+        message = f"the package '{name}' has no --hash, but others have one"
         findings.add(codes.BAD_VALUE, message, item.span, "give a hash to each package, or to none")
 
 
@@ -119,12 +119,12 @@ def _requirement(node: Node, what: str, findings: Findings) -> str | None:
     package, *hashes = re.split(r"\s+(?=--hash)", value.strip())
     match = _REQUIREMENT.fullmatch(package)
     if match is None or not _VERSION.fullmatch(match["version"]):
-        message = f"{what} is not a package of one version: {value[:80]!r}"
+        message = f"{what} is not a package with an exact version: {value[:80]!r}"
         findings.add(codes.BAD_VALUE, message, node.span, _hint(value))
         return None
     digests = sorted({each.lower() for each in hashes})
     if wrong := next((each for each in digests if not _HASH.fullmatch(each)), None):
-        message = f"{what} has a hash that is none of SHA-256: {wrong[:80]!r}"
+        message = f"{what} has a hash that is not SHA-256: {wrong[:80]!r}"
         findings.add(codes.BAD_VALUE, message, node.span, "write --hash=sha256: and 64 hexadecimal digits")
         return None
     written = (each.strip() for each in (match["extras"] or "[]")[1:-1].split(","))
@@ -242,15 +242,15 @@ def _gather(
     files = {file.path: file for group in more for file in group}
     span = first_line((node.get("files") or node).span)
     if files.get(entry.path, entry) != entry:
-        message = f"{folder.shown_path(entry.path)} would stand where the inline code stands"
-        findings.add(codes.BAD_VALUE, message, span, "rename that file, or leave it out of 'files'")
+        message = f"{folder.shown_path(entry.path)} has the path of the inline code"
+        findings.add(codes.BAD_VALUE, message, span, "rename that file, or remove it from 'files'")
     files[entry.path] = entry
     weight = sum(len(file.text.encode() if file.text is not None else file.base64 or "") for file in files.values())
     if len(files) > MAX_FILES or weight > MAX_TOTAL_BYTES:
         message = f"a tool may have {MAX_FILES} files and {MAX_TOTAL_BYTES // MIB} MiB, but this one has more"
         findings.add(codes.FILE, message, span)
     for first, second in case_conflicts(sorted(files)):
-        findings.add(codes.LETTER_CASE, f"{second} is {first} where letter case does not count", span, "rename one")
+        findings.add(codes.LETTER_CASE, f"{second} and {first} differ only in letter case", span, "rename one")
     return tuple(sorted(files.values(), key=lambda file: file.path))
 
 

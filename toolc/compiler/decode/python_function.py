@@ -97,7 +97,7 @@ def check_function(
     if function is None:
         if {name, "*"}.isdisjoint(_bound_names(tree)):
             defined = [each for each in functions if not each.startswith("_")]
-            known = f"it defines {quote_names(sorted(defined))}" if defined else "it defines no function at all"
+            known = f"it defines {quote_names(sorted(defined))}" if defined else "it defines no functions"
             hint = suggestion(name, functions) or f"{known}; choose with 'function: NAME'"
             findings.add(codes.FUNCTION, f"{source.name} defines no function '{name}'", span, hint)
         return
@@ -115,7 +115,7 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
     named = {each.arg: each for each in arguments.args + arguments.kwonlyargs}
     for each in arguments.posonlyargs:
         if each.arg not in with_default:
-            message = f"'{each.arg}' is positional-only, and arguments are passed by name"
+            message = f"'{each.arg}' is positional-only, but arguments are passed by name"
             findings.add(codes.SIGNATURE, message, source.span_of(each, len(each.arg)), "remove the '/'")
     for name in sorted(parameters.properties):
         if name not in named and arguments.kwarg is None:
@@ -129,10 +129,10 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
         place = source.span_of(argument, len(name))
         if name not in parameters.properties:
             hint = suggestion(name, parameters.properties) or "declare it under 'parameters', or give it a default here"
-            message = f"the function needs '{name}', and the tool has no such parameter"
+            message = f"the function requires '{name}', but the tool has no such parameter"
             findings.add(codes.SIGNATURE, message, place, hint)
         elif parameters.may_be_absent(name):
-            message = f"the parameter '{name}' may be absent, and the function has no default for it"
+            message = f"the parameter '{name}' may be absent, but the function has no default for it"
             findings.add(codes.SIGNATURE, message, place, f"write {name}=None")
 
 

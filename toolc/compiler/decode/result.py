@@ -141,7 +141,7 @@ def _file(node: Node, what: str, findings: Findings, *, scope: Scope) -> Templat
         return None
     pattern = "".join(part if isinstance(part, str) else "x" for part in template.parts)
     if not {"", ".", ".."}.isdisjoint(pattern.removeprefix("./").split("/")):
-        message = f"{what} is no path inside the workspace"
+        message = f"{what} is not a path inside the workspace"
         findings.add(codes.BAD_VALUE, message, node.span, "write it relative to the workspace, e.g. plots/*.png")
         return None
     return template

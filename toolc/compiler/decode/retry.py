@@ -39,6 +39,6 @@ def _kind(node: Node, what: str, findings: Findings) -> ErrorKind | None:
     kind: ErrorKind | None = error_kind(node, what, findings)
     if kind in _FINAL:
         message = f"another attempt would not change '{kind}'"
-        findings.add(codes.BAD_VALUE, message, node.span, "leave it out of 'kinds'")
+        findings.add(codes.BAD_VALUE, message, node.span, "remove it from 'kinds'")
         return None
     return kind

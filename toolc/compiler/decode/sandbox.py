@@ -85,7 +85,7 @@ def _constant(node: Node, what: str, findings: Findings) -> str | None:
     value = text(node, what, findings)
     if value is None or "{{" not in value:
         return value
-    message = "a variable of the environment is a constant: no placeholder can stand here"
+    message = "an environment variable is a constant and cannot contain a placeholder"
     hint = "pass parameters by 'argv' or 'stdin'; a script has them as ARG_<name>"
     if secrets := sorted(parse(value).template.secrets):
         hint = f"'secrets: {{{secrets[0]}: {{expose: env}}}}' sets the variable {secrets[0]} to its value"
@@ -104,7 +104,7 @@ def decode_image(node: Node, what: str, findings: Findings) -> str | None:
     name = text(node, what, findings)
     if name is not None and not _IMAGE.fullmatch(name):
         findings.add(
-            codes.BAD_VALUE, f"{what} is no image name: {name[:80]!r}", node.span, "write e.g. debian:bookworm"
+            codes.BAD_VALUE, f"{what} is not an image name: {name[:80]!r}", node.span, "write e.g. debian:bookworm"
         )
         return None
     return name
@@ -119,7 +119,7 @@ def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolde
         path = relative_path(name)
         files = tuple(folder.read(each) for each in folder.match(f"{path}/**/*"))
     except FileError as problem:
-        findings.add(codes.FILE, str(problem), node.span, "'build' names a folder beside the spec")
+        findings.add(codes.FILE, str(problem), node.span, "'build' names a folder next to the spec")
         return None
     if not any(file.path == f"{path}/{RECIPE}" for file in files):
         message = f"there is no {RECIPE} in {folder.shown_path(path)}"
@@ -127,7 +127,7 @@ def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolde
         return None
     if len(files) > MAX_FILES or sum(map(_weight, files)) > MAX_TOTAL_BYTES:
         message = f"{folder.shown_path(path)} has more than {MAX_FILES} files or {MAX_TOTAL_BYTES // MIB} MiB"
-        findings.add(codes.FILE, message, node.span, "take out what the image does not need")
+        findings.add(codes.FILE, message, node.span, "remove files that the image does not need")
         return None
     return Build(folder=path, files=files)
 
@@ -164,7 +164,7 @@ def decode_workspace(node: Node, what: str, findings: Findings) -> Workspace | N
     reader.close()
     for key in ("commit", "writes"):
         if mode not in {None, "transaction"} and (entry := node.entry(key)):
-            message = f"'{key}' is about a transaction, and the mode of this workspace is '{mode}'"
+            message = f"'{key}' applies to transactions, but the mode of this workspace is '{mode}'"
             findings.add(codes.BAD_VALUE, message, entry.key_span, f"write mode: transaction, or remove '{key}'")
     return None if mode is None else _workspace(mode, TransactionSpec(commit=commit, writes=writes))
 
@@ -228,7 +228,7 @@ def decode_sandbox(
     )
     reader.close()
     if found.entry("image") and (build := found.entry("build")):
-        message = "a sandbox has an 'image' or a 'build', and this one has both"
+        message = "a sandbox has an 'image' or a 'build', but this one has both"
         findings.add(codes.BAD_VALUE, message, build.key_span, "keep one")
     return sandbox
 
@@ -248,7 +248,7 @@ def _check_tmp(limits: Limits, node: Mapping, findings: Findings) -> None:
     assert entry is not None  # the standard limits are consistent
     tmp, memory = render_size(limits.tmp_bytes), render_size(limits.memory_bytes)
     message = f"'tmp' ({tmp}) must be at least {render_size(TMP_HEADROOM_BYTES)} less than 'memory' ({memory})"
-    hint = f"what is in /tmp counts as memory; write memory: {render_size(limits.tmp_bytes + TMP_HEADROOM_BYTES)}"
+    hint = f"files in /tmp count as memory; write memory: {render_size(limits.tmp_bytes + TMP_HEADROOM_BYTES)}"
     if limits.memory_bytes > TMP_HEADROOM_BYTES + 1023:
         hint += f" or more, or tmp: {render_size(limits.memory_bytes - TMP_HEADROOM_BYTES)} or less"
     findings.add(codes.LIMIT, message, entry.value.span, hint)

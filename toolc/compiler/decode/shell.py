@@ -71,7 +71,7 @@ def _decode_command(reader: Reader, folder: SpecFolder, scope: Scope) -> Argv | 
     interpreter = reader.optional("interpreter", list_of(constant))
     if kind == "argv" and (entry := reader.node.entry("interpreter")):
         reader.findings.add(
-            codes.BAD_VALUE, "'interpreter' runs a 'script' or 'file', and this command is an 'argv'",
+            codes.BAD_VALUE, "'interpreter' runs a 'script' or 'file', but this command is an 'argv'",
             entry.key_span, "name the program as the first item of 'argv'",
         )  # fmt: skip
     if kind == "argv":
@@ -86,7 +86,7 @@ def _decode_command(reader: Reader, folder: SpecFolder, scope: Scope) -> Argv | 
     if not interpreter:
         entry = reader.node.entry("interpreter")
         if entry and isinstance(entry.value, Sequence):
-            mismatch(entry.value, "'interpreter'", "a list with a program in it", reader.findings)
+            mismatch(entry.value, "'interpreter'", "a list that names a program", reader.findings)
         return None
     return Script(text=source, interpreter=interpreter)
 
@@ -99,7 +99,7 @@ def _argv(node: Node, what: str, findings: Findings, scope: Scope) -> Argv | Non
         findings.add(codes.BAD_VALUE, f"{what} must name a program", node.span)
         return None
     if isinstance(found.items[0], Mapping):
-        message = "the first item is the program, which is never left out"
+        message = "the first item is the program and cannot be conditional"
         findings.add(codes.BAD_VALUE, message, first_line(found.items[0].span))
     elements = [
         _group(item, f"{what}[{index}]", findings, scope)
@@ -131,7 +131,7 @@ def constant(node: Node, what: str, findings: Findings) -> str | None:
     """Decode a string that is not a template."""
     value = text(node, what, findings)
     if value is not None and "{{" in value:
-        message = f"{what} is a constant: no placeholder can stand here"
+        message = f"{what} is a constant and cannot contain a placeholder"
         findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"))
         return None
     return value

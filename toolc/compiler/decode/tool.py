@@ -132,7 +132,7 @@ def _text_or_none(node: Node, what: str, findings: Findings) -> str | None:
 def _name(node: Node, what: str, findings: Findings) -> str | None:
     name = string(node, what, findings)
     if name is not None and not _NAME.fullmatch(name):
-        findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}: some providers refuse it", node.span, _NAME_RULE)
+        findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}: some providers reject it", node.span, _NAME_RULE)
         return None
     return name
 
@@ -194,7 +194,7 @@ def _format(node: Node, what: str, findings: Findings) -> int | None:
     value = node.value if isinstance(node, Scalar) else None
     if value == FORMAT and isinstance(value, int) and not isinstance(value, bool):
         return FORMAT
-    message = f"{what} is the format's version, and this toolc reads version {FORMAT}"
+    message = f"{what} is the format version; this toolc supports version {FORMAT}"
     findings.add(codes.UNSUPPORTED, message, node.span, f"write toolc: {FORMAT}")
     return None
 

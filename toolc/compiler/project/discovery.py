@@ -165,8 +165,8 @@ class Projects:
         is_shared = _is_shared(folder)
         for path in paths:
             if is_shared and path.exists():
-                hint = "keep the project file and its specs in a folder of your own"
-                self._has_no_effect(path, "it is in a folder that everybody may write to", hint)
+                hint = "keep the project file and its specs in a folder that only you can write to"
+                self._has_no_effect(path, "it is in a folder that every user may write to", hint)
             elif path.is_symlink():
                 self._has_no_effect(path, "it is a link", "put the file itself here")
         return [path for path in paths if path.is_file() and not path.is_symlink() and not is_shared]
@@ -178,7 +178,7 @@ class Projects:
     def _read(self, folder: Path, present: list[Path]) -> Project:
         first, *others = present
         for other in others:
-            self._has_no_effect(other, f"{first.name} beside it is the project file", "keep one of the two")
+            self._has_no_effect(other, f"{first.name} next to it is the project file", "keep one of the two")
         document = load_project(first, _shown(first), self.diagnostics)
         if document is None:
             return Project(folder=folder, vars=ProjectVariables(are_known=False))

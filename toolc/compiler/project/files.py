@@ -116,7 +116,7 @@ class SpecFolder:
         try:
             found = sorted({path for path in self._walk("", parts) if (self.path / path).is_file()})
         except OSError as error:
-            raise FileError(f"{pattern!r} cannot be looked for: {error.strerror}") from error
+            raise FileError(f"{pattern!r} cannot be searched for: {error.strerror}") from error
         if not found:
             raise FileError(f"no file matches {pattern!r} in {self.shown or 'the current folder'}")
         if len(found) > MAX_FILES:
@@ -152,7 +152,7 @@ class SpecFolder:
         try:
             real = (self.path / path).resolve(strict=True)
             if not real.is_relative_to(self.path.resolve()):
-                raise FileError(f"{shown} leads outside the spec's folder", "put a copy beside the spec")
+                raise FileError(f"{shown} leads outside the spec's folder", "put a copy next to the spec")
             # Without O_NONBLOCK, opening a FIFO would wait for a writer.
             descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(descriptor, "rb") as file:
@@ -160,9 +160,9 @@ class SpecFolder:
                     raise FileError(f"{shown} is not a regular file")
                 data = file.read(MAX_FILE_BYTES + 1)
         except FileNotFoundError as error:
-            raise FileError(f"{shown} does not exist", "files are looked for from the spec's folder") from error
+            raise FileError(f"{shown} does not exist", "paths are relative to the spec's folder") from error
         except (OSError, RuntimeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "its links lead in a circle"
+            reason = error.strerror if isinstance(error, OSError) else "its symbolic links form a cycle"
             raise FileError(f"{shown} cannot be read: {reason}") from error
         if len(data) > MAX_FILE_BYTES:
             raise FileError(f"{shown} is larger than {MAX_FILE_BYTES // _MIB} MiB")
@@ -187,9 +187,9 @@ def relative_path(name: str) -> str:
     if path.is_absolute() or "\\" in name or (len(name) > 1 and name[1] == ":"):
         raise FileError(f"{name!r} is not a relative path", "name a file relative to the spec, with '/' in between")
     if ".." in path.parts:
-        raise FileError(f"{name!r} leads outside the spec's folder", "put the file beside the spec")
+        raise FileError(f"{name!r} leads outside the spec's folder", "put the file next to the spec")
     if not path.parts or "\0" in name or not name.isprintable():
-        raise FileError(f"{name!r} names no file that could travel with a tool", "rename it")
+        raise FileError(f"{name!r} is not a valid file name", "rename it")
     return str(path)
 
 
@@ -212,7 +212,7 @@ def case_conflicts(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
 def report_carriage_returns(text: str, shown: str, span: Span, findings: Findings) -> None:
     """Report that the file ``shown`` (its path in findings), named at ``span``, has Windows line endings."""
     if "\r\n" in text:
-        message = f"{shown} has Windows line ends, and they are a part of what runs"
+        message = f"{shown} has Windows line endings, which are part of the code that runs"
         hint = "save it with line feeds, and write '* text eol=lf' in .gitattributes"
         findings.add(codes.CARRIAGE_RETURN, message, span, hint)
 

@@ -38,7 +38,7 @@ def host(node: Node, what: str, findings: Findings) -> str | None:
         if match := _WITH_PORT.fullmatch(text):
             hint = f"a secret's hosts have no port: write {match['host']}"
         elif text.startswith("*"):
-            hint = "a secret goes to exact hosts only: list each of them"
+            hint = "a secret is sent to exact hosts only: list each of them"
         findings.add(codes.BAD_VALUE, f"{what}: {error}", node.span, hint)
         return None
 
@@ -54,7 +54,7 @@ _NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)
 def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | None:
     """Decode ``network``; an empty ``allow`` list allows nothing."""
     if not isinstance(node, Mapping):
-        hint = "write {allow: [api.example.com]}; leave 'network' out where the tool needs none"
+        hint = "write {allow: [api.example.com]}; remove 'network' if the tool needs none"
         mismatch(node, what, "a map", findings, hint)
         return None
     reader = Reader(node, "sandbox.network", findings)
@@ -85,7 +85,7 @@ def _secret(entry: MappingEntry, findings: Findings) -> SecretSpec | None:
         findings.add(codes.BAD_VALUE, message, entry.key_span, "use letters, digits and _, e.g. API_TOKEN")
         return None
     if not isinstance(entry.value, Mapping):
-        hint = "a spec names secrets and never holds them: write {hosts: [api.example.com]}"
+        hint = "a spec names secrets and never contains their values: write {hosts: [api.example.com]}"
         findings.add(codes.BAD_VALUE, f"{what} must be a map", entry.value.span, hint)
         return None
     reader = Reader(entry.value, what, findings)
@@ -96,6 +96,6 @@ def _secret(entry: MappingEntry, findings: Findings) -> SecretSpec | None:
         message = f"the broker has no host to which it may send '{entry.key}'"
         findings.add(
             codes.MISSING_KEY, message, first_line(entry.value.span),
-            "add hosts: [api.example.com], or where the tool itself needs the value, expose: env",
+            "add hosts: [api.example.com], or if the tool itself needs the value, expose: env",
         )  # fmt: skip
     return SecretSpec(name=entry.key, hosts=tuple(sorted(set(hosts))), expose=expose)

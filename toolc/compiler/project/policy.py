@@ -105,8 +105,8 @@ def _approval(node: Node, what: str, findings: Findings) -> Approval | None:
 def _names(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
     names = list_of(text)(node, what, findings)
     if names == ():
-        hint = "name a person or a team: '@example/security'"
-        findings.add(codes.BAD_VALUE, f"{what} names nobody", node.span, hint)
+        hint = "name a user or a team: '@example/security'"
+        findings.add(codes.BAD_VALUE, f"{what} must not be empty", node.span, hint)
     return names
 
 
@@ -114,7 +114,7 @@ def _risk(node: Node, what: str, findings: Findings) -> str | None:
     risk = text(node, what, findings)
     if risk is None or risk in GRADES or re.fullmatch(RISK, risk):
         return risk
-    message = f"'{risk[:80]}' is no rule of 'toolc diff' and no grade"
+    message = f"'{risk[:80]}' is neither a rule of 'toolc diff' nor a grade"
     findings.add(codes.BAD_VALUE, message, node.span, f"write a rule as RSK01, or one of: {', '.join(GRADES)}")
     return None
 

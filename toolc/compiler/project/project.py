@@ -103,7 +103,7 @@ def _report_reserved(reader: Reader) -> None:
     if entry := reader.node.entry("toolc"):
         reader.get("toolc")
         name = PurePosixPath(entry.key_span.path).name
-        hint = f"{name} is the project file's name; a spec needs another"
+        hint = f"{name} is the name of the project file; rename the spec"
         reader.findings.add(codes.UNKNOWN_KEY, "the project file has no key 'toolc'", entry.key_span, hint)
 
 
@@ -141,7 +141,7 @@ def _report_twice(members: tuple[Member, ...], findings: Findings) -> None:
     for member in members:
         if first.setdefault(member.name, member) is not member:
             line = first[member.name].span.start.line
-            message = f"this list names '{member.name}' on line {line} already"
+            message = f"this list already contains '{member.name}' on line {line}"
             findings.add(codes.BAD_VALUE, message, member.span, "remove one of the two")
 
 
@@ -169,7 +169,7 @@ def _host(node: Node, what: str, findings: Findings) -> str | None:
     host = text(node, what, findings)
     if host is None or re.search(HOST, host):
         return host
-    message = f"'{host[:100]}' is no host's name in small letters"
+    message = f"'{host[:100]}' is not a host name in lower case"
     findings.add(codes.BAD_VALUE, message, node.span, "write the name alone, e.g. docs.example.com")
     return None
 

@@ -108,12 +108,13 @@ def complaint(text: str, *, turns_off: bool) -> InvalidCode | None:
         from difflib import get_close_matches  # imported here to start faster: only needed for typing errors
 
         near = get_close_matches(wanted, hundred, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else "a code is like TC204, and TC2 is all that start so"
+        form = "a code has the form TC204; TC2 means all codes that start with it"
+        hint = f"did you mean '{near[0]}'?" if near else form
         return InvalidCode(f"there is no code '{text[:40]}'", hint, unknown=True)
     if turns_off and all(code.severity is Severity.ERROR for code in matched):
-        what = f"{text} is an error" if len(text) == len(matched[0].number) else f"all of {text} are errors"
-        return InvalidCode(f"{what} that keeps specs from being compiled, and cannot be ignored",
-                         "mend what it reports", unknown=False)  # fmt: skip
+        is_one = len(text) == len(matched[0].number)
+        what = f"{text} is an error that prevents" if is_one else f"all of {text} are errors that prevent"
+        return InvalidCode(f"{what} compilation and cannot be ignored", "fix what it reports", unknown=False)
     return None
 
 

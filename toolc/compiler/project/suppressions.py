@@ -28,7 +28,7 @@ __all__ = ["Suppression", "suppressions"]
 _START: Final = r"(?:^|(?<=\s))#\s*toolc:\s*ignore\b"
 _COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]*)\])?(?P<reason>(?:(?!{_START}).)*)")
 _CODE: Final = re.compile(r"[^\s,]+")
-_FORM: Final = "# toolc: ignore[CODE] why it is right here, with the code of the finding"
+_FORM: Final = "# toolc: ignore[CODE] reason, with the code of the finding"
 
 Stretch: TypeAlias = tuple[Position, Position]
 
@@ -144,7 +144,7 @@ def suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppression
             continue
         if not re.search(r"\w", match["reason"]):
             named = ", ".join(_CODE.findall(match["codes"]))[:60]
-            hint = f"write # toolc: ignore[{named}] why it is right here"
+            hint = f"write # toolc: ignore[{named}] reason"
             about.add(codes.NO_REASON, "this comment does not say why", whole, hint)
         for code in _CODE.finditer(match["codes"]):
             at = match.start("codes")
@@ -153,7 +153,7 @@ def suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppression
             if wrong:
                 about.add(codes.UNUSED_SUPPRESSION, wrong.message, span, wrong.hint)
             elif len(code[0]) < len("TC000"):
-                message = f"{code[0]} is several codes, and a comment names each"
+                message = f"{code[0]} is a prefix of several codes; list each of them"
                 about.add(codes.UNUSED_SUPPRESSION, message, span, f"write {_FORM}")
             else:
                 yield Suppression(code[0], span, lines, comment)

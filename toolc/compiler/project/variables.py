@@ -69,8 +69,8 @@ def _variable(entry: MappingEntry, findings: Findings) -> Variable:
         mismatch(node, f"vars.{entry.key}", "text, a number, true or false", findings)
         return stand_in
     if isinstance(node.value, str) and "{{" in node.value:
-        message = f"vars.{entry.key} is a constant: no placeholder can stand here"
-        findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), "write the text out")
+        message = f"vars.{entry.key} is a constant and cannot contain a placeholder"
+        findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), "write the text itself")
         return stand_in
     return Variable(node.value, node.span)
 
@@ -98,7 +98,7 @@ class _Replacer:
 
     def _entry(self, entry: MappingEntry, route: Route) -> MappingEntry:
         if "{{" in entry.key and (match := _REFERENCE.search(entry.key)):
-            message = "a variable cannot stand in a key"
+            message = "a key cannot contain a variable"
             self.findings.add(codes.TEMPLATE, message, self.findings.locate(entry.key_span, match[0]))
         value = self._node(entry.value, route)
         return entry if value is entry.value else MappingEntry(entry.key, entry.key_span, value)
@@ -135,8 +135,8 @@ class _Replacer:
             at = match.end()
         pieces = [piece for piece in (*pieces, text[at:]) if piece]
         if any(left[-1] == right[0] == "{" for left, right in pairwise(pieces)):
-            message = "the brace of a variable's value and the brace beside it would open a placeholder"
-            self.findings.add(codes.TEMPLATE, message, node.span, "write the text out, without a variable")
+            message = "the brace of a variable's value and the adjacent brace would start a placeholder"
+            self.findings.add(codes.TEMPLATE, message, node.span, "write the text itself, without a variable")
         return Scalar("".join(pieces), node.span, vars=spans)
 
     def _variable(self, match: re.Match[str], span: Span, *, is_reported: bool) -> Variable:
@@ -150,7 +150,7 @@ class _Replacer:
 
     def _report(self, name: str | None, written: str, place: Span) -> None:
         if name is None:
-            message = f"'{' '.join(written.split())[:60]}' is no reference to a variable"
+            message = f"'{' '.join(written.split())[:60]}' is not a valid reference to a variable"
             self.findings.add(codes.TEMPLATE, message, place, "write {{ vars.NAME }}, with no filter and no key")
         else:
             hint = suggestion(name, self.variables.by_name) or self._advice()
@@ -158,7 +158,7 @@ class _Replacer:
 
     def _advice(self) -> str:
         if not self.variables.where:
-            return "variables stand under 'vars:' in a project file, toolc.yaml, above the specs"
+            return "declare variables under 'vars:' in a project file, toolc.yaml, above the specs"
         if not self.variables.by_name:
             return f"declare it under 'vars:' in {self.variables.where}"
         return f"the variables of {self.variables.where} are {quote_names(sorted(self.variables.by_name))}"
@@ -183,7 +183,7 @@ def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
     kept: list[MappingEntry] = []
     for entry in defaults.entries:
         if entry.key in IDENTITY:
-            message = f"'{entry.key}' says which tool it is and cannot be defaulted"
+            message = f"'{entry.key}' identifies a tool and cannot have a default"
             findings.add(codes.BAD_VALUE, message, entry.key_span, f"write '{entry.key}' in each tool")
         else:
             kept.append(entry)

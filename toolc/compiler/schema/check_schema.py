@@ -49,7 +49,7 @@ def check_decimals(schema: Mapping, findings: Findings) -> None:
     for choice in _choices(schema):
         written = findings.text_at(choice.span)
         if wanted == "string":
-            message = f"{written} without quotes is a number, and this schema takes text"
+            message = f"{written} without quotes is a number, but this schema requires text"
         elif _ENDS_IN_ZERO.fullmatch(written):
             message = f"{written} without quotes is the number {choice.value:.15g}"
         else:
@@ -159,10 +159,10 @@ _OTHER: Final = (
 )  # fmt: skip
 _KEYWORDS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS | frozenset(_OTHER)
 _INSTEAD: Final = {
-    "additionalItems": "2020-12 calls the list 'prefixItems', and what comes after it 'items'",
-    "dependencies": "2020-12 calls them 'dependentRequired' where they are names, 'dependentSchemas' where schemas",
+    "additionalItems": "in 2020-12, the list is 'prefixItems', and 'items' is the schema of further items",
+    "dependencies": "in 2020-12, use 'dependentRequired' for names and 'dependentSchemas' for schemas",
     "nullable": 'write type: [string, "null"] with your own type',
-    "discriminator": "leave it out: 'oneOf' chooses by the 'const' that each of its schemas gives the property",
+    "discriminator": "remove it: 'oneOf' chooses by the 'const' that each of its schemas declares for the property",
     "example": "write examples: [...]",
     "divisibleBy": "write multipleOf",
     "$recursiveRef": "write {$ref: '#'}",
@@ -214,7 +214,7 @@ def _errors(root: JsonObject, value: JsonValue, at: JsonObject | None = None) ->
     except UnresolvableError:
         from jsonschema import ValidationError  # already imported
 
-        return [ValidationError("this value cannot be checked: references lead too deep")]
+        return [ValidationError("this value cannot be validated: references are nested too deeply")]
 
 
 def _report(node: Node, errors: list[ValidationError], what: str, code: Code, findings: Findings) -> None:
@@ -266,7 +266,7 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
             _report_type(each, findings)
     if isinstance(type_node, Scalar) and type_node.value == "array" and not _says_items(node):
         findings.add(
-            codes.ARRAY_ITEMS, "this array does not say what its items are", type_node.span,
+            codes.ARRAY_ITEMS, "this array does not declare its items", type_node.span,
             "add items, e.g. items: {type: string}",
         )  # fmt: skip
     pattern = node.entry("pattern")

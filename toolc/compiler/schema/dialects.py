@@ -75,8 +75,8 @@ def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") 
     for entry in schema.entries:
         why = _differs(entry, schema, draft)
         if why:
-            message = f"{why} in {draft}, which $schema names, and restricts values in 2020-12"
-            hint = f"if it is meant, leave $schema out: parameters are {CURRENT}; else remove '{entry.key}'"
+            message = f"{why} in {draft}, the dialect that $schema names, but restricts values in 2020-12"
+            hint = f"if it is intended, remove $schema: parameters are {CURRENT}; otherwise remove '{entry.key}'"
             findings.add(codes.SCHEMA_TYPE, message, first_line(entry.key_span), hint)
     for inner in inner_mappings(schema):
         check_dialects(inner, findings, draft)
@@ -95,8 +95,8 @@ def _named_draft(schema: Mapping, findings: Findings) -> str | None:
         return None  # the metaschema requires a string
     known = re.match(PATTERN, node.value)
     if not known:
-        message = "parameters are JSON Schema 2020-12, and this is another dialect"
-        hint = f"leave $schema out, or write {CURRENT}; {quote_names(_UNKNOWN)} are read where they mean the same"
+        message = "parameters are JSON Schema 2020-12, but this is another dialect"
+        hint = f"remove $schema, or write {CURRENT}; {quote_names(_UNKNOWN)} are accepted if they mean the same"
         findings.add(codes.SCHEMA_TYPE, message, node.span, hint)
         return None
     return known[1].removeprefix("draft/")
@@ -105,9 +105,9 @@ def _named_draft(schema: Mapping, findings: Findings) -> str | None:
 def _differs(entry: MappingEntry, schema: Mapping, draft: str) -> str:
     """Return how the meaning of an entry differs between ``draft`` and 2020-12; empty if it does not."""
     if entry.key in _UNKNOWN[draft]:
-        return f"'{entry.key}' says nothing"
+        return f"'{entry.key}' has no effect"
     if draft in _ALONE and entry.key not in _RESTRICT_NOTHING and schema.entry("$ref"):
-        return "" if entry.key.startswith("x-") else f"'{entry.key}' beside '$ref' says nothing"
+        return "" if entry.key.startswith("x-") else f"'{entry.key}' next to '$ref' has no effect"
     if draft == "2019-09" and entry.key == "contains" and schema.entry("unevaluatedItems"):
         return "'contains' evaluates no item"
     return ""
@@ -127,7 +127,7 @@ def _rewritten(schema: JsonObject, *, renames: bool) -> JsonObject:
 
 
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
-_REF_HINT: Final = "'#/$defs/name' leads to what stands under the schema's '$defs'"
+_REF_HINT: Final = "'#/$defs/name' refers to an entry of the schema's '$defs'"
 _REFERENCES: Final = ("$ref", "$dynamicRef")
 
 
@@ -136,7 +136,7 @@ def check_remote(node: Mapping, findings: Findings) -> None:
     for text, span in _references(node):
         if not text.startswith("#"):
             message = f"'{text[:100]}' points outside this schema; toolc fetches nothing"
-            hint = "copy what it means under '$defs' and write {$ref: '#/$defs/name'}"
+            hint = "copy its target to '$defs' and write {$ref: '#/$defs/name'}"
             findings.add(codes.REMOTE_REF, message, span, hint)
 
 
@@ -155,11 +155,11 @@ def check_references(nodes: Iterable[Mapping], root: JsonObject, findings: Findi
         try:
             leads_to[name] = frozenset(_references_in_place(resolver.lookup(name).contents))
         except (referencing.exceptions.Unresolvable, ValueError, LookupError):
-            findings.add(codes.DANGLING, f"'{name[:100]}' leads to nothing in this schema", span, _REF_HINT)
+            findings.add(codes.DANGLING, f"'{name[:100]}' does not exist in this schema", span, _REF_HINT)
     for name, span in found:
         if name in _reachable(name, leads_to):
-            message = f"'{name[:100]}' leads back to itself: no value could be checked against it"
-            findings.add(codes.REMOTE_REF, message, span, "break the circle")
+            message = f"'{name[:100]}' refers to itself: no value can be validated against it"
+            findings.add(codes.REMOTE_REF, message, span, "remove one of the references")
 
 
 def _references(node: Mapping) -> Iterator[tuple[str, Span]]:

@@ -34,12 +34,12 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
         return None
     if _lacks_type(found):
         place = found.entries[0].key_span
-        message = "these parameters are a whole JSON Schema that does not say 'type: object'"
-        findings.add(codes.BAD_VALUE, message, place, "write 'type: object' beside 'properties'")
+        message = "these parameters are a JSON Schema without 'type: object'"
+        findings.add(codes.BAD_VALUE, message, place, "write 'type: object' next to 'properties'")
         return None
     if (kind := found.get("type")) and _lacks_properties(found):
-        message = "these parameters are a whole JSON Schema that has no map 'properties'"
-        hint = "write 'properties' beside 'type: object', with the parameters in it: {} if there are none"
+        message = "these parameters are a JSON Schema without a map 'properties'"
+        hint = "add 'properties' with the parameters, or {} if there are none"
         findings.add(codes.BAD_VALUE, message, kind.span, hint)
         return None
     errors = findings.errors
@@ -137,7 +137,7 @@ def _check_names(root: Mapping, findings: Findings) -> None:
     assert isinstance(properties, Mapping)
     for entry in properties.entries:
         if entry.key in RESERVED:
-            message = f"'{entry.key}' cannot be a parameter's name: it has a meaning of its own"
+            message = f"'{entry.key}' cannot be a parameter's name: it is reserved"
             findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {quote_names(sorted(RESERVED))}")
         elif not _NAME.fullmatch(entry.key):
             findings.add(codes.NAME, f"'{entry.key[:100]}' cannot be a parameter's name", entry.key_span, _NAME_RULE)
@@ -156,8 +156,8 @@ def _check_required(root: Mapping, findings: Findings) -> None:
             hint = suggestion(name, [entry.key for entry in properties.entries]) or "declare it under 'properties'"
             findings.add(codes.REQUIRED_UNKNOWN, f"'{name}' is required but not declared", item.span, hint)
         elif isinstance(schema, Mapping) and (default := schema.entry("default")):
-            message = f"'{name}' is required and has a default: a model writes it, a call without it is filled in"
-            hint = f"remove the default, or the name '{name}' from what is required"
+            message = f"'{name}' is required but has a default: a model always passes it, other calls may omit it"
+            hint = f"remove the default, or remove '{name}' from 'required'"
             mended = fix("remove the default", remove_entry(findings.source, default))
             findings.add(codes.REQUIRED_DEFAULT, message, _place(default), hint, mended)
 

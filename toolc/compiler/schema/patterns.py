@@ -21,9 +21,9 @@ _TOKEN: Final = re.compile(
 )
 _ADVICE: Final = {
     "anchor": "use ^ and $",
-    "group": "use a plain group, which all languages read",
+    "group": "use a plain group, which all languages support",
     "flags": "write the letters of both cases, e.g. [Aa]",
-    "comment": "leave the comment out",
+    "comment": "remove the comment",
     "condition": "write both cases with |",
     "atomic": "use a plain group",
     "possessive": "use a plain quantifier",
@@ -40,10 +40,10 @@ def python_only(pattern: str) -> tuple[str, str] | None:
 
 
 _ELSEWHERE: Final = {
-    "\\p{": "Python, which compares values here, has no \\p{...}: list the characters, e.g. [A-Za-z]",
-    "\\P{": "Python, which compares values here, has no \\P{...}: list the characters, e.g. [^A-Za-z]",
-    "\\u{": "Python, which compares values here, has no \\u{...}: write the character itself",
-    "(?<": "Python, which compares values here, has no (?<name>...): use a plain group",
+    "\\p{": "Python, which validates values, does not support \\p{...}: list the characters, e.g. [A-Za-z]",
+    "\\P{": "Python, which validates values, does not support \\P{...}: list the characters, e.g. [^A-Za-z]",
+    "\\u{": "Python, which validates values, does not support \\u{...}: write the character itself",
+    "(?<": "Python, which validates values, does not support (?<name>...): use a plain group",
 }
 """Syntax that JavaScript has and Python lacks, with the equivalent in both."""
 
@@ -59,7 +59,7 @@ def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bo
         findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression: {error}", span, hint)
         return False
     if is_slow(pattern):
-        message = f"{what} can take forever: a loop in it can read one text in two ways"
+        message = f"{what} can take too long: a loop in it can match the same text in several ways"
         findings.add(codes.SLOW_PATTERN, message, span, _SLOW_HINT)
         return False
     return True
@@ -80,8 +80,8 @@ def check_schema_pattern(pattern: str, span: Span, findings: Findings, *, of_key
     if not check_pattern(pattern, "this pattern", span, findings):
         return
     if of_keys and is_slow_for_keys(pattern):
-        message = "this pattern of keys takes too long to compare with a long key"
+        message = "this pattern takes too long to match a long key"
         findings.add(codes.SLOW_PATTERN, message, span, "use fewer loops, or anchor it with ^ and $")
     elif found := python_only(pattern):
-        message = f"'{found[0]}' is Python's own: other languages refuse it or read it differently"
+        message = f"'{found[0]}' exists only in Python: other languages reject it or interpret it differently"
         findings.add(codes.PYTHON_PATTERN, message, findings.locate(span, found[0]), found[1])

@@ -75,7 +75,7 @@ def names(value: object) -> frozenset[str]:
 
 
 _LONGEST: Final = 1000
-_HINT: Final = "see jmespath.org; a constant stands in backquotes: ok == `false`"
+_HINT: Final = "see jmespath.org; a constant is written in backquotes: ok == `false`"
 
 
 def expression(node: Node, what: str, findings: Findings) -> str | None:

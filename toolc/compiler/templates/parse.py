@@ -190,35 +190,35 @@ def check_placeholder(placeholder: Placeholder, span: Span, findings: Findings, 
 
 def _check_secret(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
     if len(placeholder.keys) != 1 or placeholder.filters:
-        message = "a secret is named alone, without filters: only the broker ever sees its value"
+        message = "a secret cannot have filters or further keys: only the broker has its value"
         findings.add(codes.TEMPLATE, message, span, "write {{ secrets.NAME }}")
     elif not scope.takes_secrets:
         name = placeholder.keys[0]
         findings.add(
-            codes.SECRET_PLACE, f"the secret '{name}' cannot stand here", span,
-            "a secret can stand in an HTTP tool's headers, query, body and auth, a plugin's environment "
+            codes.SECRET_PLACE, f"the secret '{name}' is not allowed here", span,
+            "a secret is allowed in an HTTP tool's headers, query, body and auth, a plugin's environment "
             "and an agent's api_key",
         )  # fmt: skip
 
 
 def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
     if not placeholder.keys:
-        findings.add(codes.TEMPLATE, "a step's result is named by its id", span, "write {{ steps.ID.outputs }}")
+        findings.add(codes.TEMPLATE, "refer to a step's result by its id", span, "write {{ steps.ID.outputs }}")
         return
     name, *rest = placeholder.keys
     if name in scope.steps:
         if not rest or rest[0] not in OF_A_STEP:
-            message = f"a step has no '{rest[0]}'" if rest else "a step has several things to name"
+            message = f"a step has no '{rest[0]}'" if rest else "a step has several results"
             hint = suggestion(rest[0], OF_A_STEP) if rest else f"write {{{{ steps.{name}.outputs }}}}"
             findings.add(codes.TEMPLATE, message, span, hint or f"it has {quote_names(OF_A_STEP)}")
         return
     if name in scope.later_steps:
         message = f"the step '{name}' has no result yet when this one starts"
-        findings.add(codes.DANGLING, message, span, "use the result of a step that comes before, or move this step")
+        findings.add(codes.DANGLING, message, span, "use the result of an earlier step, or move this step")
         return
-    hint = suggestion(name, scope.steps) or "no step comes before; only a composite has steps"
+    hint = suggestion(name, scope.steps) or "there is no earlier step; only a composite has steps"
     if scope.steps and not suggestion(name, scope.steps):
-        hint = f"the steps before are {quote_names(sorted(scope.steps))}"
+        hint = f"the earlier steps are {quote_names(sorted(scope.steps))}"
     findings.add(codes.DANGLING, f"there is no step '{name}'", span, hint)
 
 
@@ -302,7 +302,7 @@ def _placeholder(found: nodes.Expr) -> Placeholder:
         found = found.node
     if not isinstance(found, nodes.Name):
         kind = _KINDS.get(type(found).__name__, "this expression")
-        raise _RefusedError(f"{kind} cannot stand in a placeholder", _GRAMMAR_HINT)
+        raise _RefusedError(f"{kind} is not allowed in a placeholder", _GRAMMAR_HINT)
     return Placeholder(found.name, tuple(reversed(keys)), tuple(reversed(filters)))
 
 
@@ -313,7 +313,7 @@ def _key(found: nodes.Getattr | nodes.Getitem) -> str:
         return found.attr
     if isinstance(found.arg, nodes.Const) and isinstance(found.arg.value, str):
         return found.arg.value
-    raise _RefusedError("only a key in quotes can stand in the brackets", "write {{ name['key'] }}")
+    raise _RefusedError("brackets can contain only a key in quotes", "write {{ name['key'] }}")
 
 
 def _filter(found: nodes.Filter) -> Filter:

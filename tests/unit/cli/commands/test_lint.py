@@ -64,10 +64,7 @@ def test_codes_are_selected_and_ignored(
         (["--select", "TC2044"], "--select: there is no code 'TC2044'; did you mean 'TC204'?"),
         (
             ["--ignore", "TC101"],
-            (
-                "--ignore: TC101 is an error that keeps specs from being compiled, and cannot be ignored; "
-                "mend what it reports"
-            ),
+            ("--ignore: TC101 is an error that prevents compilation and cannot be ignored; fix what it reports"),
         ),
     ],
 )

@@ -27,7 +27,7 @@ def tools(*descriptions: str) -> str:
 )
 def test_nearly_the_same(tmp_path: Path, other: str) -> None:
     assert findings(tmp_path, "TC209", tools(LONG, other)) == [
-        "tool.yaml:4:31 this description is nearly that of 'alpha', the tool at tool.yaml:3:12"
+        "tool.yaml:4:31 this description is nearly the same as that of 'alpha', the tool at tool.yaml:3:12"
     ]
 
 

@@ -30,7 +30,7 @@ def http(url: str, more: str = "") -> str:
 
 def test_the_url_of_a_request(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC408", http("http://api.example.com/a")) == [
-        "tool.yaml:6:10 what is sent to api.example.com over http can be read and changed on the way"
+        "tool.yaml:6:10 requests to api.example.com over http can be read and modified in transit"
     ]
 
 
@@ -53,7 +53,7 @@ def test_https_and_the_machine_itself(tmp_path: Path, url: str) -> None:
     [(http("https://api.example.com/", OAUTH), "id.example.com"), (HEAD + AGENT, "models.example.com")],
 )
 def test_other_urls_of_a_backend(tmp_path: Path, text: str, host: str) -> None:
-    assert messages(tmp_path, "TC408", text) == [f"what is sent to {host} over http can be read and changed on the way"]
+    assert messages(tmp_path, "TC408", text) == [f"requests to {host} over http can be read and modified in transit"]
 
 
 def templated_http(url: str, more: str = "") -> str:
@@ -63,13 +63,13 @@ def templated_http(url: str, more: str = "") -> str:
 @pytest.mark.parametrize("url", ["https://{{ x }}/a", "https://{{ x }}.example.com/", "https://a.example.com{{ x }}/"])
 def test_an_argument_cannot_decide_the_host(tmp_path: Path, url: str) -> None:
     assert messages(tmp_path, "TC405", templated_http(url)) == [
-        "an argument would decide which host this tool talks to"
+        "an argument would choose the host of this tool's requests"
     ]
 
 
 def test_a_value_in_the_path_is_encoded_once(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC405", templated_http("https://a.example.com/{{ x | urlencode }}")) == [
-        "tool.yaml:7:40 'x' is encoded twice: a URL's values are encoded anyway"
+        "tool.yaml:7:40 'x' is encoded twice: values in a URL are always encoded"
     ]
 
 
@@ -88,7 +88,7 @@ HTTP = f"{HEAD}backend:\n  http:\n    url: https://api.example.com/\n"
 
 def test_without_errors(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC410", HTTP) == [
-        "tool.yaml:5:3 this tool does not say what its service's error statuses mean"
+        "tool.yaml:5:3 this tool does not map the error statuses of its service to error kinds"
     ]
 
 

@@ -10,10 +10,10 @@ from checked import HEAD, findings, messages, numbers, shell
 PARAMETERS = "{x: {type: string}, n: {type: integer}, e: {enum: [a, b]}, o: {type: object}}"
 
 
-SQL = ["a value of 'x' becomes a part of this SQL statement, and can change what it says"]
+SQL = ["a value of 'x' is inserted into this SQL statement and can change its meaning"]
 
 
-JSON = ["a value of 'x' becomes a part of this JSON, and can change what it says"]
+JSON = ["a value of 'x' is inserted into this JSON and can change its meaning"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from checked import HEAD, findings, messages, shell
 
 from toolc.model import codes
 
-SILENT = ["this tool does not say whether it only reads or may destroy something"]
+SILENT = ["this tool has neither the annotation read_only nor destructive"]
 
 
 def spec(name: str, annotations: str, more: str = "") -> str:
@@ -20,12 +20,12 @@ def spec(name: str, annotations: str, more: str = "") -> str:
 @pytest.mark.parametrize(
     ("name", "annotations", "message"),
     [
-        ("hello", "{read_only: true, destructive: true}", "this tool cannot only read and be destructive too"),
-        ("delete_user", "{read_only: true}", "this tool says it only reads, and its name says 'delete'"),
-        ("deleteUser", "{read_only: true}", "this tool says it only reads, and its name says 'delete'"),
-        ("user-delete", "{read_only: true}", "this tool says it only reads, and its name says 'delete'"),
-        ("purge_cache", "{destructive: false}", "this tool says it destroys nothing, and its name says 'purge'"),
-        ("list_users", "{destructive: true}", "this tool says it is destructive, and its name says 'list'"),
+        ("hello", "{read_only: true, destructive: true}", "this tool is annotated as both read-only and destructive"),
+        ("delete_user", "{read_only: true}", "this tool is annotated as read-only, but its name contains 'delete'"),
+        ("deleteUser", "{read_only: true}", "this tool is annotated as read-only, but its name contains 'delete'"),
+        ("user-delete", "{read_only: true}", "this tool is annotated as read-only, but its name contains 'delete'"),
+        ("purge_cache", "{destructive: false}", "this tool is annotated as harmless, but its name contains 'purge'"),
+        ("list_users", "{destructive: true}", "this tool is annotated as destructive, but its name contains 'list'"),
     ],
 )
 def test_contradictions(tmp_path: Path, name: str, annotations: str, message: str) -> None:
@@ -51,7 +51,7 @@ def test_what_fits_together(tmp_path: Path, name: str, annotations: str) -> None
 def test_a_verb_that_changes_counts_where_there_is_something_to_change(tmp_path: Path) -> None:
     network = "sandbox: {network: {allow: ['a.example.com:443']}}\n"
     text = spec("send_report", "{read_only: true}", network)
-    assert messages(tmp_path, "TC805", text) == ["this tool says it only reads, and its name says 'send'"]
+    assert messages(tmp_path, "TC805", text) == ["this tool is annotated as read-only, but its name contains 'send'"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_only_contradictions_are_on() -> None:
 )
 def test_texts(tmp_path: Path, text: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC803", shell("{}", "{argv: [a]}", f"deprecated: {text}\n"))
-    assert found == (["tool.yaml:7:13 this does not say what to use instead"] if reported else [])
+    assert found == (["tool.yaml:7:13 this text does not name a replacement"] if reported else [])
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def tools(*names: str) -> str:
 def test_near_names(tmp_path: Path, one: str, two: str) -> None:
     found = [each for each in found_in(tmp_path, tools(one, two)) if "TC203" in each]
     where = f"{tmp_path / 'tool.yaml'}:3:12"
-    assert found == [f"4:12 TC203 '{two}' is easily taken for '{one}', the tool at {where}"]
+    assert found == [f"4:12 TC203 '{two}' is easily confused with '{one}', the tool at {where}"]
 
 
 @pytest.mark.parametrize(
@@ -80,5 +80,5 @@ def test_names_are_compared_over_all_files(tmp_path: Path, monkeypatch: pytest.M
 
     assert [f"{each.span} {each.message}" for each in compile_specs([Path()]).diagnostics.sorted()] == [
         "a.yaml:3:18 'hello' is taken: the tool at b.yaml:2:7 has the name 'hello' too",
-        "c.yaml:2:7 'HELLO' is taken: the tool at b.yaml:2:7 has the name 'hello' too, in other letters",
+        "c.yaml:2:7 'HELLO' is taken: the tool at b.yaml:2:7 has the name 'hello' too, in another letter case",
     ]

@@ -15,17 +15,17 @@ def spec(destination: str) -> str:
 @pytest.mark.parametrize(
     ("destination", "message"),
     [
-        ("*.example.com:443", "'*.example.com' allows every host below example.com, those that do not exist yet too"),
-        ("169.254.169.254:80", "169.254.169.254 hands out the credentials of the machine that the tool runs on"),
+        ("*.example.com:443", "'*.example.com' allows every host below example.com, including future ones"),
+        ("169.254.169.254:80", "169.254.169.254 returns the credentials of the machine that the tool runs on"),
         (
             "Metadata.Google.Internal.:80",
-            "metadata.google.internal hands out the credentials of the machine that the tool runs on",
+            "metadata.google.internal returns the credentials of the machine that the tool runs on",
         ),
-        ("[fd00:ec2::254]:80", "fd00:ec2::254 hands out the credentials of the machine that the tool runs on"),
-        ("127.0.0.1:5432", "127.0.0.1 is the machine that toolc runs on, and everything that listens there"),
-        ("169.254.1.1:80", "169.254.1.1 is an address of the local link, where machines configure themselves"),
+        ("[fd00:ec2::254]:80", "fd00:ec2::254 returns the credentials of the machine that the tool runs on"),
+        ("127.0.0.1:5432", "127.0.0.1 is the machine that toolc runs on, with every service that listens there"),
+        ("169.254.1.1:80", "169.254.1.1 is a link-local address, used for automatic configuration"),
         ("10.0.0.5:443", "10.0.0.5 is an address of a private network"),
-        ("8.8.8.8:53", "8.8.8.8 is an address that may be somebody else's tomorrow"),
+        ("8.8.8.8:53", "8.8.8.8 is an address that may belong to another owner later"),
     ],
 )
 def test_what_a_reviewer_cannot_judge(tmp_path: Path, destination: str, message: str) -> None:
@@ -52,7 +52,7 @@ def test_hosts_by_name(tmp_path: Path) -> None:
 def test_an_open_world_without_a_network(tmp_path: Path) -> None:
     more = "annotations: {open_world: true}\n"
     assert findings(tmp_path, "TC503", shell("{}", "{argv: [a]}", more)) == [
-        "tool.yaml:7:27 this tool says it deals with the outside world, and it has no network"
+        "tool.yaml:7:27 this tool is annotated with open_world: true, but it has no network"
     ]
 
 

@@ -41,7 +41,7 @@ def test_an_optional_parameter(tmp_path: Path) -> None:
 def test_an_open_object(tmp_path: Path) -> None:
     text = spec("{x: {type: object, properties: {y: {type: string}}}}", "{openai_responses: {strict: true}}")
     assert findings(tmp_path, "TC702", text) == [
-        "tool.yaml:4:18 this object is open, and strict mode wants every object closed"
+        "tool.yaml:4:18 this object is open, but strict mode requires closed objects"
     ]
 
 
@@ -84,7 +84,7 @@ def test_what_strict_mode_can_say(tmp_path: Path) -> None:
 def test_the_root(tmp_path: Path, keyword: str) -> None:
     parameters = f"{{type: object, properties: {{x: {{type: string}}}}, {keyword}: [{{required: [x]}}]}}"
     assert findings(tmp_path, "TC703", shell(parameters, ARGV)) == [
-        f"tool.yaml:4:61 providers refuse '{keyword}' at the root of the parameters; a model reads it as words"
+        f"tool.yaml:4:61 providers reject '{keyword}' at the root of the parameters; a model gets it as text"
     ]
 
 
@@ -101,9 +101,9 @@ def test_each_keyword_at_its_place(tmp_path: Path) -> None:
     parameters = "{x: {type: array, items: {type: string, pattern: '^a', minLength: 1}, uniqueItems: true}}"
     text = shell(parameters, '{argv: [a, --, "{{ x }}"]}')
     assert findings(tmp_path, "TC701", text) == [
-        "tool.yaml:4:53 Gemini does not take 'pattern': its models read it as words",
-        "tool.yaml:4:68 Gemini does not take 'minLength': its models read it as words",
-        "tool.yaml:4:83 Gemini does not take 'uniqueItems': its models read it as words",
+        "tool.yaml:4:53 Gemini does not support 'pattern': its models get it as text",
+        "tool.yaml:4:68 Gemini does not support 'minLength': its models get it as text",
+        "tool.yaml:4:83 Gemini does not support 'uniqueItems': its models get it as text",
     ]
 
 
@@ -130,8 +130,8 @@ LOSSY_ARGV = '{argv: [a, --, "{{ x }}"]}'
 def test_where_they_stand(tmp_path: Path) -> None:
     text = shell("{x: {oneOf: [{type: string, format: date}, {type: integer}]}}", LOSSY_ARGV)
     assert findings(tmp_path, "TC705", text) == [
-        "tool.yaml:4:18 Gemini reads 'oneOf' as 'anyOf': a value that fits several of them passes there",
-        "tool.yaml:4:41 Gemini takes 'format' of numbers only: its models read this one as words",
+        "tool.yaml:4:18 Gemini interprets 'oneOf' as 'anyOf': a value that matches several schemas is valid there",
+        "tool.yaml:4:41 Gemini supports 'format' for numbers only: its models get this one as text",
     ]
 
 

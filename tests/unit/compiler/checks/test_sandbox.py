@@ -15,7 +15,7 @@ PYTHON = "backend: {python: {code: 'def hello(path): return path'}}\n"
 def test_a_path_without_a_workspace(tmp_path: Path) -> None:
     text = shell("{path: {type: string}}", '{argv: [a, --, "{{ path }}"]}')
     assert findings(tmp_path, "TC404", text) == [
-        "tool.yaml:4:14 'path' names a file, and this tool can reach none: no workspace"
+        "tool.yaml:4:14 'path' names a file, but this tool has no workspace and cannot read files"
     ]
 
 
@@ -86,7 +86,7 @@ def test_workspaces(tmp_path: Path, annotations: str, workspace: str, *, reporte
 )
 def test_images(tmp_path: Path, image: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC501", shell("{}", "{argv: [a]}", f"sandbox: {{image: '{image}'}}\n"))
-    message = f"tool.yaml:7:18 the image '{image}' has no tag, so it is whatever 'latest' is on the day"
+    message = f"tool.yaml:7:18 the image '{image}' has no tag, so it changes whenever 'latest' does"
     assert found == ([message] if reported else [])
 
 
@@ -107,7 +107,7 @@ def test_no_image_is_the_release_s_own(tmp_path: Path) -> None:
 )
 def test_images_with_the_tag_latest(tmp_path: Path, image: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC502", shell("{}", "{argv: [a]}", f"sandbox: {{image: '{image}'}}\n"))
-    message = f"tool.yaml:7:18 the image '{image}' is another one with every release of its makers"
+    message = f"tool.yaml:7:18 the image '{image}' changes with every release"
     assert found == ([message] if reported else [])
 
 
@@ -122,7 +122,7 @@ def test_images_with_the_tag_latest(tmp_path: Path, image: str, *, reported: boo
 )
 def test_sandboxes(tmp_path: Path, sandbox: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC506", shell("{}", "{argv: [a]}", f"sandbox: {sandbox}\n"))
-    assert found == (["tool.yaml:7:22 this tool runs as root where root owns the workspace"] if reported else [])
+    assert found == (["tool.yaml:7:22 this tool runs as root if root owns the workspace"] if reported else [])
 
 
 def test_it_is_off() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from checked import HEAD, findings, messages, shell
 
-IN_ARGV = "a secret is written out in a command line"
+IN_ARGV = "a secret is written literally in a command line"
 
 
-IN_URL = "a secret is written out in a URL"
+IN_URL = "a secret is written literally in a URL"
 
 
 @pytest.mark.parametrize(
@@ -24,26 +24,26 @@ IN_URL = "a secret is written out in a URL"
 def test_a_name_that_nothing_replaces(tmp_path: Path, more: str) -> None:
     key = more.split(":", 1)[0]
     assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more)) == [
-        f"nothing replaces a secret under '{key}': this stays as it stands"
+        f"secrets under '{key}' are not replaced: this text stays as it is"
     ]
 
 
 def test_a_name_is_found_however_it_is_spelt(tmp_path: Path) -> None:
-    said = ["nothing replaces a secret under 'label': this stays as it stands"]
+    said = ["secrets under 'label' are not replaced: this text stays as it is"]
     for label in (r'"{{ \x73ecrets.KEY }}"', r'"{{ \u0073ecrets.KEY }}"', '"{{ sec\\\n  rets.KEY }}"'):
         assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", f"label: {label}\n")) == said
 
 
 def test_a_name_in_a_command_line_is_an_error_of_the_same_number(tmp_path: Path) -> None:
     text = shell("{}", '{argv: [a, "--key={{ secrets.KEY }}"]}', "sandbox: {secrets: {KEY: {expose: env}}}\n")
-    assert findings(tmp_path, "TC602", text) == ["tool.yaml:6:28 the secret 'KEY' cannot stand here"]
+    assert findings(tmp_path, "TC602", text) == ["tool.yaml:6:28 the secret 'KEY' is not allowed here"]
 
 
 @pytest.mark.parametrize("name", ["password", "api_key", "API_KEY", "client_secret"])
 def test_a_parameter_that_asks_for_a_secret(tmp_path: Path, name: str) -> None:
     text = shell(f"{{{name}: {{type: string}}}}", f'{{argv: [a, --, "{{{{ {name} }}}}"]}}')
     assert findings(tmp_path, "TC602", text) == [
-        f"tool.yaml:4:14 '{name}' asks the model for a secret: it then stands in the conversation and in logs"
+        f"tool.yaml:4:14 '{name}' asks the model for a secret, which is then in the conversation and in logs"
     ]
 
 
@@ -87,7 +87,7 @@ def test_a_secret_that_is_written_out(tmp_path: Path, command: str, expected: li
 def test_a_variable_that_says_it_is_one(tmp_path: Path, variable: str, value: str, *, reported: bool) -> None:
     more = f"sandbox:\n  env: {{{variable}: '{value}'}}\n"
     found = messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more))
-    message = f"the value of '{variable}' is written out, and its name says that it is a secret"
+    message = f"the value of '{variable}' is a literal, but its name indicates a secret"
     assert found == ([message] if reported else [])
 
 
@@ -99,7 +99,7 @@ def http(token: str, secrets: str) -> str:
 def test_a_name_without_a_declaration(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC603", http("Key {{ secrets.TOKN }}", "{TOKEN: {hosts: [a.example.com]}}")) == [
         "tool.yaml:7:25 the secret 'TOKN' is not declared under sandbox.secrets",
-        "tool.yaml:9:13 the secret 'TOKEN' is declared, and nothing names it",
+        "tool.yaml:9:13 the secret 'TOKEN' is declared but not used",
     ]
 
 
@@ -114,7 +114,7 @@ def test_a_secret_that_is_used(tmp_path: Path, token: str) -> None:
 def test_a_command_reads_what_it_is_given(tmp_path: Path, secret: str, *, reported: bool) -> None:
     text = shell("{}", "{argv: [a]}", f"sandbox: {{secrets: {{TOKEN: {secret}}}}}\n")
     found = findings(tmp_path, "TC603", text)
-    assert found == (["tool.yaml:7:21 the secret 'TOKEN' is declared, and nothing names it"] if reported else [])
+    assert found == (["tool.yaml:7:21 the secret 'TOKEN' is declared but not used"] if reported else [])
 
 
 def spec(value: str) -> str:
@@ -134,7 +134,7 @@ def spec(value: str) -> str:
 )
 def test_what_nothing_fills_in(tmp_path: Path, value: str, found: str, column: int) -> None:
     assert findings(tmp_path, "TC604", spec(value)) == [
-        f"tool.yaml:9:{column} '{found}' stays as it stands: a variable under 'env' is a constant"
+        f"tool.yaml:9:{column} '{found}' is not expanded: a variable under 'env' is a constant"
     ]
 
 
@@ -149,7 +149,7 @@ def test_constants(tmp_path: Path, value: str) -> None:
 def test_nothing_fills_in_a_plugins_command(tmp_path: Path, word: str, found: str, column: int) -> None:
     text = f"{HEAD}backend:\n  plugin: {{command: [notes, '{word}']}}\n"
     assert findings(tmp_path, "TC604", text) == [
-        f"tool.yaml:5:{column} '{found}' stays as it stands: nothing is filled into a word of 'command'"
+        f"tool.yaml:5:{column} '{found}' is not expanded: the words of 'command' are constants"
     ]
 
 

@@ -76,7 +76,7 @@ def test_the_finding_stands_on_the_command_and_says_what_to_write(tmp_path: Path
     )
     assert (found.span.start.line, found.span.start.column) == (9, 7)
     assert found.hint == (
-        'write argv: [wc, -l, "{{ x }}", "two words", "1.10"] (an argument that may start with \'-\' wants \'--\' '
+        'write argv: [wc, -l, "{{ x }}", "two words", "1.10"] (an argument that may start with \'-\' needs \'--\' '
         "before it)"
     )
 

@@ -26,7 +26,7 @@ def test_what_a_spec_does_not_say_has_its_default(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["2", "'1'", "1.0", "true", "null", "[1]", "0"])
 def test_another_format_version_is_refused(tmp_path: Path, version: str) -> None:
     assert found_in(tmp_path, HEAD.replace("toolc: 1", f"toolc: {version}") + "unknown: 1\n") == [
-        "1:8 TC104 'toolc' is the format's version, and this toolc reads version 1"
+        "1:8 TC104 'toolc' is the format version; this toolc supports version 1"
     ]
 
 
@@ -85,7 +85,7 @@ def test_identity_is_never_defaulted(tmp_path: Path) -> None:
     text = f"toolc: 1\ndefaults:\n  owner: me\n  sandbx: 1\ntools:\n- {tool}\n"
 
     assert found_in(tmp_path, text) == [
-        "3:3 TC108 'owner' says which tool it is and cannot be defaulted",
+        "3:3 TC108 'owner' identifies a tool and cannot have a default",
         "4:3 TC101 the tool has no key 'sandbx'",
         "6:10 TC204 this tool has no description",
     ]
@@ -126,13 +126,13 @@ def test_a_script_has_an_interpreter_and_no_templates(tmp_path: Path) -> None:
     [
         ("{argv: [a], script: b}", "backend.shell has both 'argv' and 'script'; it must have exactly one of"),
         ("{stdin: a}", "backend.shell has none of 'argv', 'script', 'file'"),
-        ("{argv: [a], interpreter: [b]}", "'interpreter' runs a 'script' or 'file', and this command is an 'argv'"),
-        ("{script: a, interpreter: []}", "'interpreter' must be a list with a program in it, but is a list"),
+        ("{argv: [a], interpreter: [b]}", "'interpreter' runs a 'script' or 'file', but this command is an 'argv'"),
+        ("{script: a, interpreter: []}", "'interpreter' must be a list that names a program, but is a list"),
         ("{script: a, interpreter: bash -e}", "'interpreter' must be a list, but is the text 'bash -e'"),
-        ("{script: a, interpreter: ['{{ x }}']}", "'interpreter'[0] is a constant: no placeholder can stand here"),
+        ("{script: a, interpreter: ['{{ x }}']}", "'interpreter'[0] is a constant and cannot contain a placeholder"),
         ("{script: ' '}", "'script' must not be empty"),
         ("{argv: []}", "'argv' must name a program"),
-        ("{argv: [{when: a, argv: [b]}]}", "the first item is the program, which is never left out"),
+        ("{argv: [{when: a, argv: [b]}]}", "the first item is the program and cannot be conditional"),
         ('{argv: ["a\\0"]}', "'argv'[0] must not hold a NUL character"),
         ("{argv: [a, {argv: [b]}]}", "'argv'[1], a group, has no 'when'"),
         ("{argv: [a], errors: {'0': file}}", "'0' is not an exit status of a failure"),
@@ -154,7 +154,7 @@ def test_each_placeholder_is_found_where_it_stands(tmp_path: Path) -> None:
         "8:7 TC406 there is no parameter 'x'",
         "8:15 TC406 there is no parameter 'x'",
         "9:9 TC406 there is no parameter 'x'",
-        "9:16 TC114 a number or other constant cannot stand in a placeholder",
+        "9:16 TC114 a number or other constant is not allowed in a placeholder",
     ]
 
 
@@ -169,8 +169,8 @@ def test_files_of_a_test_need_a_workspace(tmp_path: Path) -> None:
     text = f"{HEAD}{ECHO}tests:\n- files: {{a: b}}\n  expect: {{files: {{/a: b, ../b: c}}}}\n"
 
     assert found_in(tmp_path, text) == [
-        "6:3 TC108 these files stand in the workspace, and this tool has none",
-        "7:12 TC108 these files stand in the workspace, and this tool has none",
+        "6:3 TC108 these files are in the workspace, but this tool has none",
+        "7:12 TC108 these files are in the workspace, but this tool has none",
         "7:20 TC108 '/a' is not a relative path",
         "7:27 TC108 '../b' leads outside the workspace",
     ]

@@ -88,9 +88,9 @@ def test_whatever_it_says_is_in_the_effect_digest(key: str, tmp_path: Path) -> N
          "6:76 TC603 the secret 'KEY' is not declared under sandbox.secrets"),
         (f"{LEAST}, base_url: 'https://x.example.com/?a=1'", "6:76 TC108 'base_url' must not have a query"),
         (f"{LEAST}, base_url: 'https://{{{{ question }}}}/'",
-         "6:85 TC114 'base_url' is a constant: no placeholder can stand here"),
+         "6:85 TC114 'base_url' is a constant and cannot contain a placeholder"),
         (f"{LEAST}, tools: [greet]", "6:74 TC105 there is no tool 'greet'"),
-        (f"{LEAST}, tools: [hello]", "6:74 TC106 'hello' would call itself by way of 'hello'"),
+        (f"{LEAST}, tools: [hello]", "6:74 TC106 'hello' calls itself through 'hello'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_where_it_stands(keys: str, found: str, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_provider_that_there_is_not_hides_no_tool_that_there_is_not(tmp_path: 
     found = found_in(tmp_path, agent("provider: mistral, model: m, instructions: x, tools: [hello, greet]"))
     assert [each.partition(" must be")[0] for each in found] == [
         "6:21 TC108 'provider'",
-        "6:65 TC106 'hello' would call itself by way of 'hello'",
+        "6:65 TC106 'hello' calls itself through 'hello'",
         "6:72 TC105 there is no tool 'greet'",
     ]
 
@@ -129,9 +129,9 @@ def test_a_key_of_the_agent_that_stands_in_the_tool(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rest", "message"),
     [
-        ("sandbox: {workspace: ro}\n", "a sub-agent has no sandbox of its own, so 'workspace' would have no effect"),
-        ("sandbox: {image: a/b:1}\n", "a sub-agent has no sandbox of its own, so 'image' would have no effect"),
-        ("result: {format: image}\n", "a sub-agent answers with text or with JSON"),
+        ("sandbox: {workspace: ro}\n", "a sub-agent has no sandbox, so 'workspace' would have no effect"),
+        ("sandbox: {image: a/b:1}\n", "a sub-agent has no sandbox, so 'image' would have no effect"),
+        ("result: {format: image}\n", "a sub-agent returns text or JSON"),
     ],
 )
 def test_what_would_have_no_effect(rest: str, message: str, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ sandbox:
         (
             '{url: "http://a.example/", headers: {X: "{{ secrets.KEY }}"}}',
             "sandbox: {secrets: {KEY: {hosts: [a.example]}}}\n",
-            ["TC108 the secret 'KEY' goes over TLS only, and this is http", "TC408"],
+            ["TC108 the secret 'KEY' is sent over TLS only, but this URL is http", "TC408"],
         ),
         (
             '{url: "http://127.0.0.1:1/", headers: {X: "{{ secrets.KEY }}"}}',
@@ -188,7 +188,7 @@ sandbox:
         (
             '{method: POST, url: "https://a.example/", headers: {content-type: a/b}, body: {multipart: {a: b}}}',
             "",
-            ["says where the body's parts end"],
+            ["would replace the one that defines the boundary"],
         ),
         ('{method: POST, url: "https://a.example/", headers: {content-type: text/csv}, body: {text: a}}', "", []),
         ('{method: HEAD, url: "https://a.example/", pagination: {link: true}}', "", ["a HEAD request has no body"]),
@@ -197,12 +197,12 @@ sandbox:
             "result: {format: json, schema: {type: object, properties: {a: {type: string}}}}\n",
             ["a HEAD request has no body"],
         ),
-        ('{url: "https://a.example/", pagination: {link: true}}', "result: {format: image}\n", ["and 'image' is"]),
+        ('{url: "https://a.example/", pagination: {link: true}}', "result: {format: image}\n", ["cannot be 'image'"]),
         ('{url: "https://a.example/", pagination: {link: true}}', "result: {format: json}\n", []),
         (
             '{method: POST, url: "https://a.example/", body: {multipart: {f: {file: "{{ secrets.KEY }}"}}}}',
             "sandbox: {workspace: ro, secrets: {KEY: {hosts: [a.example]}}}\n",
-            ["the secret 'KEY' cannot stand here"],
+            ["the secret 'KEY' is not allowed here"],
         ),
     ],
 )
@@ -235,8 +235,8 @@ def test_what_no_call_could_do_is_refused(tmp_path: Path, body: str, more: str, 
         pytest.param(
             "{json: [1]}", f"pointer: /{'9' * 5000}", "the body has no place for a cursor", id="a long number"
         ),
-        ("{form: {a: x}}", "pointer: /a", "this cursor stands in a body of JSON, and the request has none"),
-        ("", "pointer: /a", "this cursor stands in a body of JSON, and the request has none"),
+        ("{form: {a: x}}", "pointer: /a", "this cursor is in a JSON body, but the request has none"),
+        ("", "pointer: /a", "this cursor is in a JSON body, but the request has none"),
         ("{json: {}}", "pointer: a", "a JSON Pointer"),
         ("{json: {}}", "pointer: /a~2", "a JSON Pointer"),
         ("{json: {}}", "pointer: ''", "a JSON Pointer"),
@@ -268,7 +268,10 @@ def test_a_link_is_the_headers_or_the_bodys(tmp_path: Path, link: str, style: Li
 
 @pytest.mark.parametrize(
     ("link", "message"),
-    [("false", "'link' must be true, or where the next page's URL stands in the body"), ("'a['", "is not JMESPath")],
+    [
+        ("false", "'link' must be true, or an expression for the next page's URL in the body"),
+        ("'a['", "is not JMESPath"),
+    ],
 )
 def test_a_link_that_leads_nowhere(tmp_path: Path, link: str, message: str) -> None:
     text = f"{HEAD}backend: {{http: {{url: 'https://a.example/', pagination: {{link: {link}}}}}}}\n"

@@ -45,19 +45,19 @@ PLUGIN = "backend: {plugin: {command: [python3, tool.py], files: [tool.py]}}\n"
     [
         (
             "backend: {plugin: {command: [python3, ./tool.py]}}\n",
-            "4:39 TC111 'tool.py' stands beside the spec, and the plugin's process would not find it",
+            "4:39 TC111 'tool.py' is next to the spec, but the plugin's process would not find it",
         ),
         (
             PLUGIN + "sandbox: {env: {A: '{{ secrets.KEY }}'}, secrets: {KEY: {hosts: [example.com]}}}\n",
-            "5:17 TC108 the plugin would see 'KEY', which nothing exposes to it",
+            "5:17 TC108 the plugin would receive 'KEY', which is not exposed to it",
         ),
         (
             PLUGIN + "sandbox: {workspace: transaction, lifetime: session}\n",
-            "5:35 TC108 a transaction begins and ends with a call, and the calls of a session share their sandbox",
+            "5:35 TC108 a transaction begins and ends with a call, but the calls of a session share a sandbox",
         ),
         (
             "backend: {http: {url: 'https://example.com/'}}\nsandbox: {lifetime: session}\n",
-            "5:11 TC108 'backend.http' has no process that could live from call to call",
+            "5:11 TC108 'backend.http' has no process that could be kept between calls",
         ),
     ],
 )
@@ -132,7 +132,7 @@ def test_an_allow_list_is_sorted_and_has_no_doubles(tmp_path: Path) -> None:
 def test_a_network_that_is_no_map_is_told_what_to_write(tmp_path: Path, written: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{network: {written}}}\n").diagnostics.sorted()
     assert found.message.startswith("'network' must be a map, but is ")
-    assert found.hint == "write {allow: [api.example.com]}; leave 'network' out where the tool needs none"
+    assert found.hint == "write {allow: [api.example.com]}; remove 'network' if the tool needs none"
 
 
 def test_the_files_of_a_build_are_a_part_of_the_tool(tmp_path: Path) -> None:
@@ -176,10 +176,10 @@ def test_packages_carry_the_hashes_that_they_may_have(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "found"),
     [
-        (["one==1 --hash=md5:00"], "'requirements'[0] has a hash that is none of SHA-256: '--hash=md5:00'"),
-        (["one==1 --hash=sha256:00"], "'requirements'[0] has a hash that is none of SHA-256: '--hash=sha256:00'"),
-        (["one==1 --hash=sha256:" + "00" * 32, "two==2"], "the package 'two' has no --hash, and others have"),
-        (["one==1 -e /tmp"], "'requirements'[0] is not a package of one version: 'one==1 -e /tmp'"),
+        (["one==1 --hash=md5:00"], "'requirements'[0] has a hash that is not SHA-256: '--hash=md5:00'"),
+        (["one==1 --hash=sha256:00"], "'requirements'[0] has a hash that is not SHA-256: '--hash=sha256:00'"),
+        (["one==1 --hash=sha256:" + "00" * 32, "two==2"], "the package 'two' has no --hash, but others have one"),
+        (["one==1 -e /tmp"], "'requirements'[0] is not a package with an exact version: 'one==1 -e /tmp'"),
     ],
 )
 def test_a_hash_that_would_protect_nothing_is_an_error(tmp_path: Path, lines: list[str], found: str) -> None:

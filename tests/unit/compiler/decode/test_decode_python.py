@@ -90,17 +90,17 @@ def test_functions_that_take_the_parameters(tmp_path: Path, code: str) -> None:
         ("def f():\n    def hello(who): ...", ["5:26 TC112 {py} defines no function 'hello'"]),
         ("x = '\xe9'; hello = 1\ndef hello(whom): ...", [
             "2:1 TC411 the function 'hello' does not take the parameter 'who'",
-            "2:11 TC411 the function needs 'whom', and the tool has no such parameter",
+            "2:11 TC411 the function requires 'whom', but the tool has no such parameter",
         ]),
         ("if 1:\n  def hello(ctx, é, who): ...", [
-            "2:18 TC411 the function needs 'é', and the tool has no such parameter",
+            "2:18 TC411 the function requires 'é', but the tool has no such parameter",
         ]),
         ("def hello(é=1, *, whom, **who): ...", [
-            "1:19 TC411 the function needs 'whom', and the tool has no such parameter",
+            "1:19 TC411 the function requires 'whom', but the tool has no such parameter",
         ]),
         ("def hello(who, /): ...", [
             "1:1 TC411 the function 'hello' does not take the parameter 'who'",
-            "1:11 TC411 'who' is positional-only, and arguments are passed by name",
+            "1:11 TC411 'who' is positional-only, but arguments are passed by name",
         ]),
         ("x = " + "(" * 5000, ["1:1 TC112 {py} is not valid Python"]),
         ("\0", ["TC112 {py} is not valid Python"]),
@@ -122,7 +122,7 @@ def test_a_parameter_that_may_be_absent_needs_a_default(tmp_path: Path) -> None:
     optional = FILE.replace("type: string", "type: string, optional: true")
     python(tmp_path, "def hello(who): ...")
     assert found_in(tmp_path, optional) == [
-        "1:11 TC411 the parameter 'who' may be absent, and the function has no default for it"
+        "1:11 TC411 the parameter 'who' may be absent, but the function has no default for it"
     ]
     python(tmp_path, "def hello(who=None): ...")
     assert found_in(tmp_path, optional) == []
@@ -143,11 +143,11 @@ def test_the_code_is_never_run(tmp_path: Path) -> None:
             "backend.python has both 'file' and 'code'; it must have exactly one of 'file', 'code'",
         ),
         ("{function: f}", "backend.python has none of 'file', 'code'"),
-        ("{file: hello.py, requirements: [x]}", "'requirements'[0] is not a package of one version: 'x'"),
+        ("{file: hello.py, requirements: [x]}", "'requirements'[0] is not a package with an exact version: 'x'"),
         ("{file: bad.py}", "bad.py is not UTF-8"),
         ("{file: hello.py, files: [bad.py]}", "bad.py is not UTF-8"),
         ("{file: hello.py, files: [worse.py]}", "worse.py is not valid Python"),
-        ("{code: 'def hello(who): 1', files: [hello.py]}", "hello.py would stand where the inline code stands"),
+        ("{code: 'def hello(who): 1', files: [hello.py]}", "hello.py has the path of the inline code"),
         ("{file: hello.py, function: greet}", "defines no function 'greet'"),
     ],
 )

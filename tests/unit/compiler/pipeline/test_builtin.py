@@ -76,7 +76,7 @@ def test_finding_explains_how_to_add_it(project: Path) -> None:
     assert found() == [
         (
             "specs/double.yaml:8:29 TC105 there is no tool 'calculator'; "
-            "it comes with toolc: write builtin: [calculator] into toolc.yaml"
+            "it is a built-in tool: add builtin: [calculator] to toolc.yaml"
         )
     ]
 
@@ -93,7 +93,7 @@ def test_project_settings_do_not_change_it(project: Path) -> None:
     ("listed", "finding"),
     [
         ("[calculater]", "1:11 TC105 there is no built-in tool 'calculater'; did you mean 'calculator'?"),
-        ("[bash, bash]", "1:17 TC108 this list names 'bash' on line 1 already; remove one of the two"),
+        ("[bash, bash]", "1:17 TC108 this list already contains 'bash' on line 1; remove one of the two"),
         ("bash", "1:10 TC108 'builtin' must be a list, but is the text 'bash'; write a list: [bash]"),
     ],
 )

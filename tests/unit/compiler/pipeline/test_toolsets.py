@@ -58,5 +58,5 @@ def test_repeated_name_is_an_error() -> None:
     write(toolc="toolsets: {all: [hello, hello], some: [hello]}\nexclude: [old, two]\n")
 
     assert lines(compile_specs([Path("one")])) == [
-        "toolc.yaml:1:25 error TC108 this list names 'hello' on line 1 already"
+        "toolc.yaml:1:25 error TC108 this list already contains 'hello' on line 1"
     ]

@@ -47,7 +47,7 @@ def test_what_lies_in_a_folder_that_everybody_may_write_to_is_nobodys_project_fi
     assert lines(compile_specs([Path("shared/mine")])) == [
         (
             "shared/toolc.yaml:1:1 warning TC104 shared/toolc.yaml has no effect: "
-            "it is in a folder that everybody may write to"
+            "it is in a folder that every user may write to"
         )
     ]
     for mode in (0o755, 0o777):  # 777 is every folder of a Windows drive in WSL
@@ -69,7 +69,7 @@ def test_each_spec_has_the_settings_of_its_own_project() -> None:
     short = TOOL.replace("Say hello to the whole world.", "Say hello.")
     write(one__toolc="lint: {ignore: [TC204]}\n", one__a=short, two__a=short.replace("name: hello", "name: bye"))
     assert lines(compile_specs([Path()])) == [
-        "two/a.yaml:3:14 warning TC204 a description of 10 characters tells a model little"
+        "two/a.yaml:3:14 warning TC204 a description of 10 characters is too short for a model"
     ]
 
 
@@ -78,7 +78,7 @@ def test_of_two_project_files_in_a_folder_one_has_no_effect() -> None:
     Path("toolc.toml").write_text('out = "x"\n', encoding="utf-8")
     compilation = compile_specs([Path("a.yaml")])
     assert lines(compilation) == [
-        "toolc.toml:1:1 warning TC104 toolc.toml has no effect: toolc.yaml beside it is the project file"
+        "toolc.toml:1:1 warning TC104 toolc.toml has no effect: toolc.yaml next to it is the project file"
     ]
     assert compilation.out is None
 

@@ -22,7 +22,7 @@ def test_code_beside_a_spec_has_line_feeds(tmp_path: Path, name: str, text: str,
     path = f"{tmp_path.as_posix()}/{name}"
     column = backend.index(name) + len("backend: ") + 1
     assert found_in(tmp_path, spec) == [
-        f"4:{column} TC009 {path} has Windows line ends, and they are a part of what runs"
+        f"4:{column} TC009 {path} has Windows line endings, which are part of the code that runs"
     ]
 
 

@@ -61,7 +61,7 @@ defaults:
 """
     assert report(compiled(project)) == (
         """\
-toolc.yaml:2:3: error TC108: 'owner' says which tool it is and cannot be defaulted
+toolc.yaml:2:3: error TC108: 'owner' identifies a tool and cannot have a default
   2 |   owner: me
     |   ^^^^^
     = help: write 'owner' in each tool
@@ -76,7 +76,7 @@ toolc.yaml:5:17: error TC108: env.HOME must be a string, but is the number 7
     |                 ^
     = help: put it in quotes: "7"
 
-toolc.yaml:5:26: error TC114: a variable of the environment is a constant: no placeholder can stand here
+toolc.yaml:5:26: error TC114: an environment variable is a constant and cannot contain a placeholder
   5 |     env: {HOME: 7, WHO: "{{ who }}"}
     |                          ^^
     = help: pass parameters by 'argv' or 'stdin'; a script has them as ARG_<name>
@@ -95,7 +95,7 @@ def test_code_in_the_defaults_is_pointed_at_in_the_project_file() -> None:
     project = "defaults:\n  backend:\n    python:\n      code: |\n        def hello(x):\n            return 1\n"
     tool = TOOL.replace("{shell: {argv: [echo, hello]}}", "{python: {function: hello}}")
     assert lines(compiled(project, tool)) == [
-        "toolc.yaml:5:19 error TC411 the function needs 'x', and the tool has no such parameter"
+        "toolc.yaml:5:19 error TC411 the function requires 'x', but the tool has no such parameter"
     ]
 
 

@@ -72,18 +72,13 @@ def test_the_longest_prefix_decides(
         ("TC", True, "", ""),
         ("TC406", True, "", ""),
         ("TC101", False, "", ""),
-        (
-            "TC101",
-            True,
-            "TC101 is an error that keeps specs from being compiled, and cannot be ignored",
-            "mend what it reports",
-        ),
+        ("TC101", True, "TC101 is an error that prevents compilation and cannot be ignored", "fix what it reports"),
         ("TC70", True, "", ""),
         ("tc204", False, "there is no code 'tc204'", "did you mean 'TC204'?"),
         ("tc4", False, "there is no code 'tc4'", "did you mean 'TC4'?"),
         ("TC2044", False, "there is no code 'TC2044'", "did you mean 'TC204'?"),
         ("TC9", False, "", ""),
-        ("", False, "there is no code ''", "a code is like TC204, and TC2 is all that start so"),
+        ("", False, "there is no code ''", "a code has the form TC204; TC2 means all codes that start with it"),
     ],
 )
 def test_codes_that_settings_cannot_name(text: str, turns_off: bool, message: str, hint: str) -> None:
@@ -92,7 +87,7 @@ def test_codes_that_settings_cannot_name(text: str, turns_off: bool, message: st
 
 
 SHORT = TOOL.replace("Say hello to the whole world.", "Say hello.")
-FOUND = "specs/hello.yaml:3:14 {} TC204 a description of 10 characters tells a model little"
+FOUND = "specs/hello.yaml:3:14 {} TC204 a description of 10 characters is too short for a model"
 
 
 @pytest.fixture
@@ -122,5 +117,5 @@ def test_findings_about_a_python_file_have_the_settings_of_its_project() -> None
     write(toolc="lint: {ignore: [TC4]}\n", specs__a=tool)
     Path("specs/a.py").write_text("def hello(x): ...\n", encoding="utf-8")
     assert lines(compile_specs([Path("specs")])) == [
-        "specs/a.py:1:11 error TC411 the function needs 'x', and the tool has no such parameter"
+        "specs/a.py:1:11 error TC411 the function requires 'x', but the tool has no such parameter"
     ]

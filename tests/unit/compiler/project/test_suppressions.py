@@ -11,7 +11,7 @@ from toolc.model.diagnostics import MAX_SAME_CODE
 
 HEAD = "toolc: 1\nname: hello\n"
 TAIL = "backend: {shell: {argv: [echo, hello]}}\n"
-SHORT = "TC204 a description of 10 characters tells a model little"
+SHORT = "TC204 a description of 10 characters is too short for a model"
 UNUSED = "TC807 there is no TC204 to ignore here"
 REASONLESS = "TC808 this comment does not say why"
 
@@ -77,7 +77,7 @@ def test_an_error_cannot_be_ignored(tmp_path: Path) -> None:
     text = HEAD + "description: Say hello to the whole world.\nextra: 1  # toolc: ignore[TC101] later\n" + TAIL
     assert found_in(tmp_path, text) == [
         "4:1 TC101 the tool has no key 'extra'",
-        "4:27 TC807 TC101 is an error that keeps specs from being compiled, and cannot be ignored",
+        "4:27 TC807 TC101 is an error that prevents compilation and cannot be ignored",
     ]
 
 

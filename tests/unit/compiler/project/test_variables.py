@@ -98,7 +98,7 @@ def test_without_a_project_file_the_hint_says_where_variables_stand(tmp_path: Pa
 
     tool = TOOL.replace("the whole", "{{ vars.x }}")
     assert report(compile_text(tmp_path, tool)).splitlines()[3] == (
-        "    = help: variables stand under 'vars:' in a project file, toolc.yaml, above the specs"
+        "    = help: declare variables under 'vars:' in a project file, toolc.yaml, above the specs"
     )
 
 

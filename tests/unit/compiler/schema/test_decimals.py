@@ -46,8 +46,8 @@ def test_quotes_alone_do_not_help_where_a_tag_makes_a_number(
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ("{type: string, enum: [3.9]}", "3.9 without quotes is a number, and this schema takes text"),
-        ("{type: string, const: 1.0}", "1.0 without quotes is a number, and this schema takes text"),
+        ("{type: string, enum: [3.9]}", "3.9 without quotes is a number, but this schema requires text"),
+        ("{type: string, const: 1.0}", "1.0 without quotes is a number, but this schema requires text"),
         ("{enum: [3.10]}", "3.10 without quotes is the number 3.1"),
         ("{enum: [2.0]}", "2.0 without quotes is the number 2"),
         ("{type: array, items: {enum: [3.10]}}", "3.10 without quotes is the number 3.1"),

@@ -72,15 +72,15 @@ def test_definitions_that_cannot_be_renamed_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("draft", "line", "told"),
     [
-        ("06", "properties: {a: {if: {minimum: 1}}}", "1:20 TC704 'if' says nothing in draft-06"),
-        ("07", "properties: {a: {dependentRequired: {}}}", "1:20 TC704 'dependentRequired' says nothing in draft-07"),
-        ("07", "properties: {a: {prefixItems: [{}]}}", "1:20 TC704 'prefixItems' says nothing in draft-07"),
+        ("06", "properties: {a: {if: {minimum: 1}}}", "1:20 TC704 'if' has no effect in draft-06"),
+        ("07", "properties: {a: {dependentRequired: {}}}", "1:20 TC704 'dependentRequired' has no effect in draft-07"),
+        ("07", "properties: {a: {prefixItems: [{}]}}", "1:20 TC704 'prefixItems' has no effect in draft-07"),
         (
             "07",
             "properties: {a: {type: string, $ref: '#/properties/b'}, b: {}}",
-            "1:20 TC704 'type' beside '$ref' says nothing in draft-07",
+            "1:20 TC704 'type' next to '$ref' has no effect in draft-07",
         ),
-        ("2019", "properties: {a: {prefixItems: [{}]}}", "1:20 TC704 'prefixItems' says nothing in 2019-09"),
+        ("2019", "properties: {a: {prefixItems: [{}]}}", "1:20 TC704 'prefixItems' has no effect in 2019-09"),
         (
             "2019",
             "properties: {a: {contains: {}, unevaluatedItems: false}}",
@@ -98,11 +98,11 @@ def test_what_2020_12_reads_otherwise_is_refused(tmp_path: Path, draft: str, lin
 
 def test_a_draft_that_is_not_known(tmp_path: Path) -> None:
     _, found = compiled(tmp_path, "http://json-schema.org/draft-04/schema#", "properties: {}")
-    assert found == ["0:12 TC704 parameters are JSON Schema 2020-12, and this is another dialect"]
+    assert found == ["0:12 TC704 parameters are JSON Schema 2020-12, but this is another dialect"]
 
 
 def test_a_schema_inside_may_name_its_own(tmp_path: Path) -> None:
     line = f"properties: {{a: {{$schema: '{DRAFTS['07']}', prefixItems: [{{}}]}}, b: {{prefixItems: [{{}}]}}}}"
     _, found = compiled(tmp_path, DRAFTS["2020"], line)
     assert len(found) == 1
-    assert "TC704 'prefixItems' says nothing in draft-07, which $schema names" in found[0]
+    assert "TC704 'prefixItems' has no effect in draft-07, the dialect that $schema names" in found[0]

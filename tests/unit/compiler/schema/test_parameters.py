@@ -54,7 +54,7 @@ def test_a_full_schema_is_closed_unless_it_says_otherwise(tmp_path: Path, closin
 @pytest.mark.parametrize(
     ("parameters", "found"),
     [
-        ("{type: object}", "TC108 these parameters are a whole JSON Schema that has no map 'properties'"),
+        ("{type: object}", "TC108 these parameters are a JSON Schema without a map 'properties'"),
         ("[a]", "TC108 'parameters' must be a map, but is a list"),
         ("{a: {optional: sometimes}}", "TC108 'optional' must be true or false, but is the text 'sometimes'"),
         ("{1a: {}}", "TC201 '1a' cannot be a parameter's name"),
@@ -68,8 +68,8 @@ def test_a_full_schema_is_closed_unless_it_says_otherwise(tmp_path: Path, closin
         ("{a: {$schema: 'http://json-schema.org/draft-04/schema#'}}", "TC704 parameters are JSON Schema 2020-12"),
         ("{a: {$id: 'b'}}", "TC316 a schema inside another cannot have an '$id'"),
         ("{a: {$ref: 'b'}}", "TC316 'b' points outside this schema; toolc fetches nothing"),
-        ("{a: {$ref: '#nowhere'}}", "TC105 '#nowhere' leads to nothing in this schema"),
-        ("{a: {$ref: '#/properties/a'}}", "TC316 '#/properties/a' leads back to itself"),
+        ("{a: {$ref: '#nowhere'}}", "TC105 '#nowhere' does not exist in this schema"),
+        ("{a: {$ref: '#/properties/a'}}", "TC316 '#/properties/a' refers to itself"),
         ("{a: {patternProperties: {'(': {}}}}", "TC310 this pattern is not a regular expression"),
         ("{a: {type: string, default: 3}}", "TC304 default: 3 is not a string"),
         ("{a: {default: null, type: string}}", "TC304 default: null is not a string"),
@@ -94,8 +94,8 @@ def test_wrong_parameters(tmp_path: Path, parameters: str, found: str) -> None:
 def test_a_whole_schema_without_properties_is_one_finding(tmp_path: Path, parameters: str) -> None:
     """Its keywords are no parameters: one of them as `{type: string}` would be bad advice."""
     (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n").diagnostics.sorted()
-    assert found.message == "these parameters are a whole JSON Schema that has no map 'properties'"
-    assert found.hint == "write 'properties' beside 'type: object', with the parameters in it: {} if there are none"
+    assert found.message == "these parameters are a JSON Schema without a map 'properties'"
+    assert found.hint == "add 'properties' with the parameters, or {} if there are none"
     assert parameters[found.span.start.column - len("parameters: {") :].startswith("object")
 
 
@@ -108,8 +108,8 @@ def test_a_whole_schema_without_properties_is_one_finding(tmp_path: Path, parame
 )
 def test_a_whole_schema_without_its_type_is_one_finding(tmp_path: Path, parameters: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n").diagnostics.sorted()
-    assert found.message == "these parameters are a whole JSON Schema that does not say 'type: object'"
-    assert found.hint == "write 'type: object' beside 'properties'"
+    assert found.message == "these parameters are a JSON Schema without 'type: object'"
+    assert found.hint == "write 'type: object' next to 'properties'"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_whole_schema_without_its_type_is_one_finding(tmp_path: Path, paramete
         ),
         (
             "{oneOf: [{type: object}], discriminator: {propertyName: kind}}",
-            "leave it out: 'oneOf' chooses by the 'const' that each of its schemas gives the property",
+            "remove it: 'oneOf' chooses by the 'const' that each of its schemas declares for the property",
         ),
     ],
 )

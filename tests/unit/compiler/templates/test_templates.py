@@ -56,8 +56,8 @@ def test_every_problem_is_found() -> None:
     parsed = parse("{{ a + 1 }}{{ b }}{{ c() }}{{")
 
     assert [problem.message for problem in parsed.problems] == [
-        "arithmetic cannot stand in a placeholder",
-        "a call cannot stand in a placeholder",
+        "arithmetic is not allowed in a placeholder",
+        "a call is not allowed in a placeholder",
         "'{{' has no '}}'",
     ]
     assert [piece.placeholder.name for piece in parsed.pieces] == ["b"]
