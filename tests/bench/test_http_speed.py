@@ -75,10 +75,10 @@ def warm_call(engine: Engine, tool: ToolSpec) -> float:
             idle.run_until(perf_counter() + IDLE_SECONDS, lambda: False)
         started = perf_counter()
         line.call()
-        assert line.run_until(perf_counter() + 20, lambda: conversation.verdict is not None)
+        assert line.run_until(perf_counter() + 20, lambda: conversation.exit_report is not None)
         taken = (perf_counter() - started) * 1000
-    assert conversation.verdict is not None
-    assert conversation.verdict.ending == "exited"
+    assert conversation.exit_report is not None
+    assert conversation.exit_report.ending == "exited"
     return taken
 
 

@@ -11,7 +11,9 @@ _TOO_MUCH: Final = re.compile(r"the call needed more than its 96 MiB of memory a
 _SMALL: Final = {"memory": "96MiB", "tmp": "64MiB", "timeout": "100s"}
 _MEMORY: Final[Expected] = {"outcome": "out_of_memory", "error": "out_of_memory", "message": _TOO_MUCH}
 
-_TIMED_OUT: Final = re.compile(r"the call was not done after (0\.5|50) s and was stopped; ask for less work at once")
+_TIMED_OUT: Final = re.compile(
+    r"the call did not finish within (0\.5|50) s and was stopped; request less work per call"
+)
 
 _HOG: Final = "hog = []\nwhile True: hog.append(bytearray(b'x' * (1 << 20)))"
 
@@ -32,7 +34,7 @@ CASES: Final = (
     Case(
         "a function that takes too long is ended",
         python("def run():\n    while True: pass"),
-        fails("timeout", "the call was not done after 0.5 s and was stopped; ask for less work at once"),
+        fails("timeout", "the call did not finish within 0.5 s and was stopped; request less work per call"),
         sandbox=limits(timeout="500ms"),
     ),
     Case(
@@ -44,7 +46,7 @@ CASES: Final = (
     Case(
         "a call that stops itself is ended too",
         shell("kill -STOP $$"),
-        fails("timeout", re.compile(r"the call was not done after 0\.5 s .*")),
+        fails("timeout", re.compile(r"the call did not finish within 0\.5 s .*")),
         sandbox=limits(timeout="500ms"),
     ),
     Case(
@@ -231,7 +233,7 @@ CASES: Final = (
     Case(
         "a cancelled call is ended immediately",
         shell("trap '' TERM INT; echo begun; sleep 1000"),
-        fails("cancelled", "the call was cancelled before it was done", outcome="cancelled"),
+        fails("cancelled", "the call was cancelled before it finished", outcome="cancelled"),
         cancel_at="begun",
     ),
     Case(

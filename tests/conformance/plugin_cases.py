@@ -95,13 +95,13 @@ CASES: Final = (
     _case(
         "a plugin that hangs is stopped at its deadline with all its processes",
         "os.spawnlp(os.P_NOWAIT, 'sleep', 'sleep', '1000')\ntime.sleep(1000)",
-        fails("timeout", "the call was not done after 1 s and was stopped; ask for less work at once"),
+        fails("timeout", "the call did not finish within 1 s and was stopped; request less work per call"),
         sandbox=limits(timeout="1s"),
     ),
     _case(
         "a plugin that differs from the reviewed one is not called",
         "text('never')",
-        fails("denied", re.compile(r"the plugin is not the one that was reviewed, and was not called: .*")),
+        fails("denied", re.compile(r"the plugin differs from the reviewed one and was not called: .*")),
         other_description=True,
     ),
 )

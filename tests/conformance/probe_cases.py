@@ -67,7 +67,7 @@ CASES: Final = (
         differs={
             "docker+gvisor": Difference(
                 "gVisor does not hide the descriptors of process 1: writing to them only breaks the call",
-                {"infrastructure": re.compile(r"(?s)the sandbox broke the wire protocol: .*")},
+                {"infrastructure": re.compile(r"(?s)the sandbox violated the wire protocol: .*")},
             )
         },
     ),

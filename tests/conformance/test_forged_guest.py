@@ -42,25 +42,25 @@ EXITED = b'{"ending": "exited", "status": 0, "reason": ""}'
 """
 
 FORGERS = {
-    "random bytes": ("send(bytes(range(256)) * 100); time.sleep(60)", "broke the wire protocol"),
-    "a result before the call": ("send(frame(EXIT, 0, EXITED)); time.sleep(60)", "broke the wire protocol"),
+    "random bytes": ("send(bytes(range(256)) * 100); time.sleep(60)", "violated the wire protocol"),
+    "a result before the call": ("send(frame(EXIT, 0, EXITED)); time.sleep(60)", "violated the wire protocol"),
     "a call sent by the guest": (
         "send(frame(*HELLO), frame(CALL, 0, b'{}')); time.sleep(60)",
-        "broke the wire protocol",
+        "violated the wire protocol",
     ),
-    "a frame of four gigabytes": ("send(frame(*HELLO), b'\\xff' * 9); time.sleep(60)", "broke the wire protocol"),
+    "a frame of four gigabytes": ("send(frame(*HELLO), b'\\xff' * 9); time.sleep(60)", "violated the wire protocol"),
     "more than its window": (
         "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)\nwhile True: send(frame(DATA, 1, bytes(65536)))",
-        "broke the wire protocol",
+        "violated the wire protocol",
     ),
     "endless pieces of a message": (
         "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)\nwhile True: send(frame(PART, 0, b'x' * 65536))",
-        "broke the wire protocol",
+        "violated the wire protocol",
     ),
     "endless progress": (
         """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)
 while True: send(frame(PROGRESS, 0, b'{"percent": 1, "message": ""}'))""",
-        "broke the wire protocol",
+        "violated the wire protocol",
     ),
     "silence": ("send(frame(*HELLO))\nwhile True: time.sleep(60)", None),
     "a forged success": (
@@ -271,7 +271,7 @@ def test_flood_does_not_delay_other_calls(configuration: str) -> None:
         pytest.skip(reason)
     with echo() as port, socket.create_server(("127.0.0.1", 0), backlog=1) as stalled:
         found = chosen.run(lambda engine: flooded(engine, chosen.min_isolation, port, stalled.getsockname()[1]))
-    broke = "the sandbox broke the wire protocol: it "
+    broke = "the sandbox violated the wire protocol: it "
     assert found == {
         "modest": "done",
         "endless flood": [True, "cancelled"],

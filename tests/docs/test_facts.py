@@ -27,12 +27,12 @@ from toolc.model.spec.tool import Expect
 from toolc.model.template import FILTERS
 from toolc.policy.policy import Policy
 from toolc.review.rules import rules
-from toolc.runtime.agents.agent import MAX_AT_ONCE, MAX_CALLS
+from toolc.runtime.agents import agent
 from toolc.runtime.agents.network import MAX_RESPONSE
 from toolc.runtime.agents.turns import ATTEMPTS, MAX_WAIT_SECONDS
-from toolc.runtime.composite.composite import MOST_AT_ONCE
+from toolc.runtime.composite.composite import MAX_PARALLEL
 from toolc.runtime.egress import broker
-from toolc.runtime.sandboxed.result_files import MOST_FILES
+from toolc.runtime.sandboxed.result_files import MAX_FILES
 from toolc.runtime.wire import call_loop
 from toolc.runtime.workspace.transaction import journal
 from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
@@ -226,22 +226,22 @@ def test_sub_agents() -> None:
     text = text_of("guides/sub-agents")
     numbers = {3: "three", 8: "eight"}
     assert f"tried {numbers[ATTEMPTS]} times" in text
-    assert f"at most {numbers[MAX_AT_ONCE]} at a time" in text
-    assert f"first {MAX_CALLS} calls" in text
+    assert f"at most {numbers[agent.MAX_PARALLEL]} at a time" in text
+    assert f"first {agent.MAX_CALLS} calls" in text
     assert f"more than {MAX_RESPONSE >> 20} MiB" in text
     assert MAX_WAIT_SECONDS == 60
 
 
 def test_composites() -> None:
     text = text_of("guides/composite-tools")
-    assert f"({MOST_AT_ONCE} at most" in text
+    assert f"({MAX_PARALLEL} at most" in text
     assert f"nested {MAX_DEPTH} deep at most" in text
 
 
 def test_workspaces() -> None:
     text = text_of("guides/workspaces")
     assert f"1 GiB and {MAX_ENTRIES:,} files" in text
-    assert f"there are {MOST_FILES} at most" in text
+    assert f"there are {MAX_FILES} at most" in text
     assert f"(default: {Limits().output_bytes // 1024} KiB)" in text
 
 

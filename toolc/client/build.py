@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolc.compiler.build_output import Built, render, write_output
+from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.model import argument_checks
 from toolc.model.errors import UsageError
 
@@ -22,19 +23,22 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     If there is any error, nothing is written and the content of ``out`` stays unchanged. Raise ``SpecError`` and
     ``UsageError``.
     """
-    from toolc.compiler.pipeline.compile import compile_specs  # only a build needs the compiler
-
-    several = (paths,) if isinstance(paths, str | Path) else argument_checks.sequence("paths", paths, "paths")
-    if not several:
+    given = (paths,) if isinstance(paths, str | Path) else argument_checks.sequence("paths", paths, "paths")
+    if not given:
         raise UsageError("there is nothing to build; name a spec file or a folder of specs")
-    where = argument_checks.path("out", out)
-    return write_build(compile_specs([argument_checks.path("paths", path) for path in several]), where)
+    out = argument_checks.path("out", out)
+    return write_build(compile_paths([argument_checks.path("paths", path) for path in given]), out)
+
+
+def compile_paths(paths: Sequence[Path]) -> Compilation:
+    """Compile spec files and folders."""
+    from toolc.compiler.pipeline.compile import compile_specs  # lazy: 40 ms, and a built registry needs no compiler
+
+    return compile_specs(paths)
 
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
     """Write the output of ``build`` for compiled specs. Raise ``SpecError`` and ``UsageError``."""
-    from toolc.compiler.pipeline.gc_pause import gc_paused  # only a build needs the compiler
-
     compilation.raise_errors()
     with gc_paused():
         names = [tool.name for tool in compilation.tools]

@@ -1,4 +1,4 @@
-"""Between a provider's conversation and toolc's calls: an agent's loop needs no shape of a message of its own.
+"""Translate between the messages of a provider's API and calls and results of toolc.
 
 ::
 
@@ -26,20 +26,19 @@ __all__ = ["tool_calls", "tool_messages"]
 
 
 def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
-    """The calls in a model's response, in its order; none where it has none.
+    """Return the calls in a model's response, in their order.
 
-    ``response`` is what the provider's SDK returned, or the same as JSON. Arguments that are no JSON stay a text,
-    and the call answers with what is wrong with them. Raises ``UsageError``.
+    ``response`` is the response object of the provider's SDK, or its JSON. Arguments that are not JSON stay a string,
+    and their call returns an error that describes the problem. Raises ``UsageError``.
     """
     return find_provider(provider).calls(_plain(response))
 
 
 def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> list[Any]:
-    """What to append to the conversation, after the response itself, to answer these calls of it.
+    """Return the messages to append to the conversation, after the response that contains these calls.
 
-    ``results`` stand in the order of ``calls``, as ``Executor.run_batch`` returns them. The list is of plain
-    dicts, as the SDK's ``messages``, ``input`` or ``contents`` takes them; for ``mcp`` each is a
-    ``CallToolResult``. Raises ``UsageError``.
+    ``results`` are in the order of ``calls``, as returned by ``Executor.run_batch``. The messages are dicts for the
+    SDK's ``messages``, ``input`` or ``contents``; for ``mcp`` each is a ``CallToolResult``. Raises ``UsageError``.
     """
     argument_checks.sequence("calls", calls, "ToolCall")
     argument_checks.sequence("results", results, "ToolResult")
@@ -47,12 +46,12 @@ def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[To
         argument_checks.of_type("each of calls", call, ToolCall, "a toolc.ToolCall")
         argument_checks.of_type("each of results", result, ToolResult, "a toolc.ToolResult")
     if len(calls) != len(results):
-        raise UsageError(f"there are {len(calls)} calls and {len(results)} results; each call needs its own")
+        raise UsageError(f"there are {len(calls)} calls and {len(results)} results; each call needs one result")
     return find_provider(provider).messages([CallMessage(*each) for each in zip(calls, results, strict=True)])
 
 
 def find_provider(name: str) -> Provider:
-    """The provider of this name. Raises ``UsageError`` that lists all."""
+    """Return the provider with this name. Raises ``UsageError``, which lists all providers."""
     return load_provider(argument_checks.one_of("provider", name, PROVIDER_NAMES))
 
 
@@ -60,5 +59,7 @@ def _plain(response: object) -> JsonObject:
     dump = getattr(response, "model_dump", None)
     value = dump(mode="json") if callable(dump) else response
     if not isinstance(value, Mapping):
-        raise UsageError(f"a {type(response).__name__} is no model's response; give what the SDK returned, or its JSON")
+        raise UsageError(
+            f"response must be the response object of the provider's SDK, or its JSON, not a {type(response).__name__}"
+        )
     return cast("JsonObject", value)

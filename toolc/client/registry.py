@@ -10,10 +10,14 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from toolc.client.build import split_target
+from toolc.client.build import compile_paths, split_target
 from toolc.client.executor import Executor
 from toolc.client.messages import find_provider
 from toolc.data.paths import packaged_path
+from toolc.functions.composed import check_calls
+from toolc.functions.define import Definition
+from toolc.functions.define import tool as define_tool
+from toolc.functions.tool import ComposedTool, FunctionTool
 from toolc.model import argument_checks, call_graph
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
@@ -26,7 +30,6 @@ from toolc.model.spec.tool import ToolSpec
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
-    from toolc.functions.tool import ComposedTool, FunctionTool
 
 __all__ = ["Registry"]
 
@@ -39,7 +42,7 @@ class ToolCollection:
     by_alias: Mapping[str, RegisteredTool] = field(default_factory=dict)
 
     def added(self, tools: Iterable[RegisteredTool]) -> ToolCollection:
-        """With these too. Raises ``UsageError`` where a name or an alias is taken."""
+        """Return this collection with ``tools`` added. Raises ``UsageError`` if a name or an alias is taken."""
         names, aliases = dict(self.by_name), dict(self.by_alias)
         for tool in tools:
             for name in (tool.spec.name, *tool.spec.aliases):
@@ -50,31 +53,31 @@ class ToolCollection:
         return ToolCollection({name: names[name] for name in sorted(names)}, aliases)
 
     def without(self, name: str) -> ToolCollection:
-        """Without the tool of this name or alias. Raises ``UsageError`` where there is none."""
-        gone = self.find(name)
+        """Return this collection without the tool with this name or alias. Raises ``UsageError``."""
+        removed = self.find(name)
         return ToolCollection(
-            {each: tool for each, tool in self.by_name.items() if tool is not gone},
-            {each: tool for each, tool in self.by_alias.items() if tool is not gone},
+            {each: tool for each, tool in self.by_name.items() if tool is not removed},
+            {each: tool for each, tool in self.by_alias.items() if tool is not removed},
         )
 
     def joined(self, others: ToolCollection) -> ToolCollection:
-        """With those of ``others`` whose names are not taken."""
+        """Return this collection with those of ``others`` whose names are not taken."""
         names = {**others.by_name, **self.by_name}
         aliases = {**others.by_alias, **self.by_alias}
         return ToolCollection({name: names[name] for name in sorted(names)}, aliases)
 
     def parts(self, callers: Iterable[RegisteredTool]) -> ToolCollection:
-        """Those among these that ``callers`` may call, directly or not."""
+        """Return the tools of this collection that ``callers`` may call, directly or indirectly."""
         specs = call_graph.tools_by_name(tool.spec for tool in self.by_name.values())
         found = {name for caller in callers for name in call_graph.reachable_tools(caller.spec, specs)}
         return ToolCollection().added(tool for name, tool in self.by_name.items() if name in found)
 
     def get(self, name: object) -> RegisteredTool | None:
-        """The tool of this name or alias, or None."""
+        """Return the tool with this name or alias, or None."""
         return self.by_name.get(str(name)) or self.by_alias.get(str(name))
 
     def find(self, name: str) -> RegisteredTool:
-        """The tool of this name or alias. Raises ``UsageError`` that names a close one, or all."""
+        """Return the tool with this name or alias. Raises ``UsageError``, which names a similar tool, or all."""
         found = self.get(name)
         if found is None:
             close = difflib.get_close_matches(str(name), self.by_name, n=1)
@@ -87,20 +90,20 @@ def _taken(name: str, tool: RegisteredTool, taken: RegisteredTool) -> str:
     what = "name" if name == tool.spec.name else f"alias {name!r}"
     return (
         f"the tool {tool.spec.name!r} cannot be added: its {what} is taken by the tool {taken.spec.name!r}; "
-        "remove that one first, or give this one another"
+        "remove that tool first, or rename this one"
     )
 
 
 Addable: TypeAlias = "RegisteredTool | FunctionTool | ComposedTool | Registry | Callable[..., object]"
-"""What ``Registry.add`` takes; a plain function is made a tool as ``@toolc.tool`` makes it."""
+"""The arguments of ``Registry.add``. A plain function becomes a tool as with ``@toolc.tool``."""
 
 
 class Registry:
     """Tools by name: compiled ones, and functions of this program. Any number of threads may use and change it.
 
-    It iterates over its tools' specs, sorted by name; ``name in registry`` and ``len(registry)`` work.
-    ``diagnostics`` holds what the compiler found if the registry was made from specs (warnings, for it has no
-    errors); it is empty otherwise. ``parts`` are tools that these call and that are called by nobody else.
+    Iterates over the specs of its tools, sorted by name; ``name in registry`` and ``len(registry)`` work.
+    ``diagnostics`` has the compiler's warnings if the registry was made from specs. ``parts`` are tools that only
+    these tools call.
     """
 
     def __init__(
@@ -110,7 +113,7 @@ class Registry:
         parts: ToolCollection | None = None,
     ) -> None:
         argument_checks.optional("file", file, RegistryFile, "a RegistryFile")
-        # Changed by being replaced as a whole, so that whoever reads needs no lock.
+        # Replaced, never modified, so reading needs no lock.
         self._tools = ToolCollection().added(file.tools if file else ())
         self.parts = parts or ToolCollection()
         self._toolsets = {name: tuple(members) for name, members in (file.toolsets if file else {}).items()}
@@ -119,33 +122,29 @@ class Registry:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a ``registry.json``, or compile a spec file or a folder of them; ``PATH#NAME`` takes one tool.
+        """Read a ``registry.json``, or compile a spec file or a folder of specs; ``PATH#NAME`` selects one tool.
 
-        Raises ``UsageError`` (nothing there, no such tool), ``SpecError`` (specs with errors) and
-        ``RegistryError`` (a registry that is damaged, or does not match its own digests).
+        Raises ``UsageError`` (no such file or tool), ``SpecError`` (errors in the specs) and ``RegistryError`` (a
+        registry that is damaged or does not match its digests).
         """
         source, name = split_target(str(argument_checks.path("path", path)))
-        if source.suffix == ".json":
-            registry = cls(read_registry(source))
-        else:
-            from toolc.compiler.pipeline.compile import compile_specs  # a built registry needs no compiler
-
-            registry = cls.compiled(compile_specs([source]))
+        is_built = source.suffix == ".json"
+        registry = cls(read_registry(source)) if is_built else cls.compiled(compile_paths([source]))
         return registry if name is None else registry.only(name)
 
     @classmethod
     def compiled(cls, compilation: Compilation) -> Self:
-        """What a compilation would build. Raises ``SpecError`` where it found errors."""
-        # Through its stored form, so that a spec that was never built runs as it would once built.
+        """Return the registry that a compilation would build. Raises ``SpecError`` if it has errors."""
+        # Use its stored form, so that a spec runs the same way before and after a build.
         stored = registry_from_json(parse(registry_bytes(compilation.registry())))
         return cls(stored, compilation.diagnostics)
 
     @classmethod
     def builtin(cls, preset: str = "all") -> Self:
-        """The tools that come with toolc, each in its sandbox as any.
+        """Return the tools included in toolc, which run in sandboxes like all tools.
 
-        ``preset`` is ``all``, ``none``, or a toolset of them: ``coding`` (commands, and files to read and write)
-        or ``readonly`` (files to read). Raises ``UsageError`` for another.
+        ``preset`` is ``all``, ``none``, or a toolset: ``coding`` (run commands, read and write files) or ``readonly``
+        (read files). Raises ``UsageError`` for any other name.
         """
         if preset == "none":
             return cls()
@@ -153,10 +152,10 @@ class Registry:
         return registry if preset == "all" else registry.toolset(preset)
 
     def add(self, *tools: Addable) -> None:
-        """Add tools, or all of a registry with its toolsets; either all are added or none.
+        """Add tools, or all tools of a registry with its toolsets. Adds all of them or none.
 
-        Raises ``UsageError`` where a name or an alias is taken, or a function cannot be a tool, and ``SpecError``
-        where a composite or a sub-agent of this program calls what is not there, or what does not fit.
+        Raises ``UsageError`` if a name or an alias is taken or a function cannot be a tool, and ``SpecError`` if a
+        composite or a sub-agent of this program calls a tool that is missing or does not fit.
         """
         added = [each for tool in tools for each in _registered(tool)]
         toolsets = [each.toolsets for each in tools if isinstance(each, Registry)]
@@ -171,7 +170,7 @@ class Registry:
                 self._toolsets = _joined(self._toolsets, each)
 
     def remove(self, name: str) -> None:
-        """Remove the tool of this name or alias; calls under way go on. Raises ``UsageError``."""
+        """Remove the tool with this name or alias. Running calls continue. Raises ``UsageError``."""
         with self._changing:
             self._tools = self._tools.without(name)
 
@@ -182,52 +181,52 @@ class Registry:
 
     @property
     def toolsets(self) -> dict[str, tuple[str, ...]]:
-        """What ``toolset`` knows, sorted: the toolsets of the specs' project files, and their tools' names."""
+        """The toolsets of the project files of the specs, sorted, with the names of their tools."""
         return dict(sorted(self._toolsets.items()))
 
     def get(self, name: str) -> ToolSpec | None:
-        """The tool of this name or alias, or None."""
+        """Return the tool with this name or alias, or None."""
         found = self._tools.get(name)
         return found.spec if found else None
 
     def registered(self, name: str) -> RegisteredTool:
-        """The tool of this name or alias with its digests. Raises ``UsageError`` that names close ones."""
+        """Return the tool with this name or alias, with its digests. Raises ``UsageError``."""
         return self._tools.find(name)
 
     def called(self, name: str) -> RegisteredTool:
-        """The tool that one of these tools calls by this name or alias, whether or not it is one of these.
+        """Return the tool that tools of this registry call by this name or alias. It may be one of ``parts``.
 
         Raises ``UsageError``.
         """
         return self.parts.get(name) or self._tools.find(name)
 
     def only(self, *names: str) -> Self:
-        """A registry of these tools, by name or alias, with what they call as ``parts``. Raises ``UsageError``."""
+        """Return a registry of the tools with these names or aliases; ``parts`` are the tools that they call.
+
+        Raises ``UsageError``.
+        """
         tools = self._tools
         chosen = {found.spec.name: found for found in map(tools.find, names)}
         parts = self.parts.joined(tools).parts(chosen.values())
         return type(self)(RegistryFile(tuple(chosen.values())), self.diagnostics, parts=parts)
 
     def toolset(self, name: str) -> Self:
-        """A registry of those tools here that a project file's ``toolsets`` names so. Raises ``UsageError``."""
+        """Return a registry of the tools of a toolset, which a project file defines. Raises ``UsageError``."""
         if not self._toolsets:
-            raise UsageError(f"there is no toolset {name!r:.60}; there are none: a project file names them")
+            raise UsageError(f"there is no toolset {name!r:.60}; define toolsets in a project file")
         argument_checks.one_of("toolset", name, self.toolsets)
         return self.only(*(member for member in self._toolsets[name] if member in self))
 
     def definitions(self, provider: str) -> list[JsonValue]:
-        """The value of that provider's SDK's ``tools`` argument. Raises ``UsageError`` for an unknown one."""
+        """Return the value of the ``tools`` argument of this provider's SDK. Raises ``UsageError``."""
         return deepcopy(find_provider(provider).lower(tuple(self)).tools)  # they share schemas with the tools
 
     def schema(self, name: str) -> JsonObject:
-        """The JSON Schema of a tool's parameters, the caller's own. Raises ``UsageError``."""
+        """Return a copy of the JSON Schema of a tool's parameters. Raises ``UsageError``."""
         return deepcopy(self.registered(name).spec.parameters.value)
 
     def execute(self, name: str, arguments: JsonObject) -> ToolResult:
-        """Call one tool, which has no workspace, and wait for its result; ``Executor`` can do more.
-
-        Raises what its ``run`` raises.
-        """
+        """Call a tool without a workspace and return its result. Raises what ``Executor.run`` raises."""
         with Executor(self) as executor:
             return executor.run(name, arguments)
 
@@ -241,8 +240,8 @@ class Registry:
         return len(self._tools.by_name)
 
     def __repr__(self) -> str:
-        shown = map(_shown, self._tools.by_name.values())
-        return f"<Registry: {', '.join(shown) or 'no tools'}>"
+        labels = map(_label, self._tools.by_name.values())
+        return f"<Registry: {', '.join(labels) or 'no tools'}>"
 
 
 def _registered(tool: Addable) -> Iterable[RegisteredTool]:
@@ -250,40 +249,29 @@ def _registered(tool: Addable) -> Iterable[RegisteredTool]:
         return (tool,)
     if isinstance(tool, Registry):
         return tuple(map(tool.registered, tool.names))
-    from toolc.functions.define import Definition  # start-up time: most registries have no functions
-    from toolc.functions.define import tool as tool_of
-    from toolc.functions.tool import ComposedTool, FunctionTool
-
     if isinstance(tool, ComposedTool):
         return (tool.registered(),)
     if isinstance(tool, Definition):
         raise UsageError(
-            f"the tool {tool.name!r} is not made yet; end its definition with .handler(...), .composite(...) or "
-            ".agent(...)"
+            f"the definition of {tool.name!r} is incomplete; end it with .handler(...), .composite(...) or .agent(...)"
         )
     if not callable(tool):
-        raise UsageError(f"a {type(tool).__name__} is no tool; add a function, a tool, or a registry")
-    return ((tool if isinstance(tool, FunctionTool) else tool_of(tool)).registered(),)
+        raise UsageError(f"a {type(tool).__name__} is not a tool; add a function, a tool, or a registry")
+    return ((tool if isinstance(tool, FunctionTool) else define_tool(tool)).registered(),)
 
 
 def _check_calls(added: Sequence[Addable], tools: ToolCollection) -> None:
-    """Raise ``SpecError`` where a composite or a sub-agent of this program cannot do its work with ``tools``."""
-    if all(isinstance(tool, RegisteredTool | Registry) for tool in added):
-        return
-    from toolc.functions.tool import ComposedTool  # start-up time: most registries have none
-
+    """Raise ``SpecError`` if a composite or a sub-agent of this program calls a missing or unsuitable tool."""
     if composed := [tool for tool in added if isinstance(tool, ComposedTool)]:
-        from toolc.functions.composed import check_calls  # which needs the compiler, and functions do not
-
         check_calls(composed, [tool.spec for tool in tools.by_name.values()])
 
 
 def _joined(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Toolsets of two registries: one that both have has the tools of both."""
+    """Return the toolsets of two registries. A toolset of both has the tools of both."""
     return {name: (*first.get(name, ()), *second.get(name, ())) for name in (*first, *second)}
 
 
-def _shown(tool: RegisteredTool) -> str:
+def _label(tool: RegisteredTool) -> str:
     if isinstance(tool.spec.backend, HostFunction):
         return f"{tool.spec.name} (in this process)"
     return f"{tool.spec.name} (of this program)" if tool.is_host_defined else tool.spec.name

@@ -62,12 +62,12 @@ def event_to_json(event: BatchEvent) -> JsonObject:
 
 def _update_to_json(update: ToolUpdate) -> JsonObject:
     """Return the JSON of an update; ``content`` is present only if there is more than text."""
-    told: JsonObject = {"stream": update.stream, "text": update.text}
+    value: JsonObject = {"stream": update.stream, "text": update.text}
     if update.stream is None:
-        told = {"percent": update.percent, "message": update.message}
+        value = {"percent": update.percent, "message": update.message}
     if update.blocks:
-        told["content"] = [_content_to_json(block) for block in update.content]
-    return told
+        value["content"] = [_content_to_json(block) for block in update.content]
+    return value
 
 
 def _content_to_json(block: Content) -> JsonObject:

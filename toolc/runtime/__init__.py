@@ -21,5 +21,5 @@ May import: ``toolc.sandbox``, ``toolc.backends``, ``toolc.providers``, ``toolc.
 in ``pyproject.toml``.
 
 Public names: ``call_details``, ``identity``, ``sandbox_details``, ``Timing`` (``call_durations``); ``no_caller``
-(``caller``); ``Cancellation`` (``cancellation``); ``as_promised``, ``bind``, ``BindError`` (``validation``).
+(``caller``); ``Cancellation`` (``cancellation``); ``bind``, ``BindError``, ``validate_result`` (``validation``).
 """

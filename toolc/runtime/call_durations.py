@@ -47,10 +47,10 @@ def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
 
 def sandbox_details(sandbox: EngineSandbox) -> JsonObject:
     """Return the user in the sandbox and the image it was made from, if any."""
-    told: JsonObject = {"user": sandbox.user}
+    details: JsonObject = {"user": sandbox.user}
     if sandbox.image is not None:
-        told["image"] = {"name": sandbox.image.name, "digest": sandbox.image.digest}
-    return told
+        details["image"] = {"name": sandbox.image.name, "digest": sandbox.image.digest}
+    return details
 
 
 def call_details(outcome: Outcome, *, is_error: bool) -> JsonObject:
@@ -59,7 +59,7 @@ def call_details(outcome: Outcome, *, is_error: bool) -> JsonObject:
     ``stderr`` is included on success only, because the content of a failure already has both streams.
     """
     streams = [outcome.stdout, outcome.stderr] + ([outcome.reply] if outcome.reply else [])
-    told: JsonObject = {
+    details: JsonObject = {
         "outcome": outcome.ending,
         "exit_status": outcome.status if outcome.ending == "exited" else None,
         "duration_ms": round(outcome.usage.duration_ms, 3),
@@ -68,9 +68,9 @@ def call_details(outcome: Outcome, *, is_error: bool) -> JsonObject:
         "truncated": any(stream.truncated for stream in streams),
     }
     if outcome.attempts:
-        told["network"] = [each.to_json() for each in outcome.attempts]
+        details["network"] = [each.to_json() for each in outcome.attempts]
     if outcome.unlisted_attempts:
-        told["network_not_listed"] = outcome.unlisted_attempts
+        details["network_not_listed"] = outcome.unlisted_attempts
     if not is_error:
-        told["stderr"] = outcome.stderr.text()
-    return told
+        details["stderr"] = outcome.stderr.text()
+    return details

@@ -93,6 +93,8 @@ def as_part(context: CallContext) -> Listener:
 
 def one_at_a_time(on_event: Listener) -> Listener:
     """Return ``on_event`` for calls on several threads: it receives one event at a time."""
+    if on_event is no_caller:
+        return no_caller
     lock = threading.Lock()
 
     def locked(event: Event) -> None:

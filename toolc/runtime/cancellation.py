@@ -39,7 +39,7 @@ class Cancellation:
         self._receiver, self._sender = socket.socketpair()
         self._sender.settimeout(0)
         self._children: dict[Cancellation, None] = {}
-        self._left: Callable[[], object] = lambda: None
+        self._remove_from_parent: Callable[[], object] = lambda: None
 
     @property
     def is_cancelled(self) -> bool:
@@ -63,7 +63,7 @@ class Cancellation:
         """
         child = Cancellation()
         self._children[child] = None
-        child._left = lambda: self._children.pop(child, None)
+        child._remove_from_parent = lambda: self._children.pop(child, None)
         if self._cancelled:
             child.cancel()
         return child
@@ -83,7 +83,7 @@ class Cancellation:
 
     def close(self) -> None:
         """Close the descriptors."""
-        self._left()
+        self._remove_from_parent()
         self._receiver.close()
         self._sender.close()
 
@@ -101,11 +101,11 @@ _LONGEST_SECONDS: Final = 3600.0
 
 
 class InterruptedWaitError(Exception):
-    """A wait ended because the call was cancelled or timed out; ``ending`` says which."""
+    """A wait ended because the call was cancelled or timed out; ``reason`` says which."""
 
-    def __init__(self, ending: Literal["cancelled", "timed_out"]) -> None:
-        super().__init__(ending)
-        self.ending = ending
+    def __init__(self, reason: Literal["cancelled", "timed_out"]) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ class Deadline:
         poll = select.poll()
         poll.register(self.cancellation.fileno(), select.POLLIN)
         poll.register(descriptor, events)
-        found = poll.poll(min(max(0.0, until - monotonic()), _LONGEST_SECONDS) * 1000)
+        ready = poll.poll(min(max(0.0, until - monotonic()), _LONGEST_SECONDS) * 1000)
         self.check()
-        return any(each == descriptor for each, _ in found)
+        return any(each == descriptor for each, _ in ready)
 
     def check(self) -> None:
         """Raise ``InterruptedWaitError`` if the call was cancelled or its deadline has passed."""
@@ -154,24 +154,24 @@ class FairLock:
         return len(self._queue)
 
     @contextmanager
-    def turn(self, seconds: float, cancellation: Cancellation | None) -> Iterator[bool]:
+    def acquire(self, seconds: float, cancellation: Cancellation | None) -> Iterator[bool]:
         """Wait for the lock and hold it during the ``with`` block.
 
         Yields False, without the lock, if ``seconds`` passed or the cancellation came first.
         """
-        waiter = _Ticket()
+        ticket = _Ticket()
         try:
             with self._lock:
-                self._queue.append(waiter)
+                self._queue.append(ticket)
                 is_first = len(self._queue) == 1
-            yield is_first or waiter.wait(seconds, cancellation)
+            yield is_first or ticket.wait(seconds, cancellation)
         finally:
             with self._lock:
-                had_turn = self._queue[0] is waiter
-                self._queue.remove(waiter)
-                if had_turn and self._queue:
+                had_lock = self._queue[0] is ticket
+                self._queue.remove(ticket)
+                if had_lock and self._queue:
                     self._queue[0].call()
-            waiter.close()
+            ticket.close()
 
 
 class _Ticket:

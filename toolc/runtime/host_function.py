@@ -41,14 +41,14 @@ from toolc.runtime.output.truncation import truncate_result
 from toolc.runtime.secrets.redaction import Redactor
 
 
-def shown(value: object) -> object:
+def to_guest_value(value: object) -> object:
     """Return ``value`` with toolc's content blocks in the form a guest writes.
 
     Converts single blocks, lists of blocks, and the content of ``ctx.result``.
     """
     match value:
         case Result():
-            return Result(shown(value.content), value.structured, value.details)
+            return Result(to_guest_value(value.content), value.structured, value.details)
         case list() | tuple():
             return [_block(each) for each in value]
         case _:
@@ -99,21 +99,21 @@ class HostUpdates(Updates):
 class FunctionContext(Context):
     """The ``ctx`` object of a host function."""
 
-    def __init__(self, call_id: str, updates: HostUpdates, is_over: Callable[[], bool]) -> None:
+    def __init__(self, call_id: str, updates: HostUpdates, has_ended: Callable[[], bool]) -> None:
         super().__init__(call_id, NO_PIPE, updates)
-        self._is_over = is_over
+        self._has_ended = has_ended
 
     @property
     def cancelled(self) -> bool:
-        """Whether the call was cancelled or its time is up, so its result is no longer used."""
-        return self._is_over()
+        """Whether the call was cancelled or timed out, so its result is no longer used."""
+        return self._has_ended()
 
     def progress(self, percent: float | None, message: str = "", content: object = None) -> None:
         """Report progress: 0 to 100 percent, or None if unknown, and a short message.
 
-        ``content`` is shown right away. It takes the same values as ``result``, or toolc's own blocks.
+        ``content`` is shown immediately. It has the same types as the argument of ``result``, or toolc's own blocks.
         """
-        blocks = [] if content is None else blocks_of(shown(content))
+        blocks = [] if content is None else blocks_of(to_guest_value(content))
         percent = None if percent is None else min(100.0, max(0.0, float(percent)))
         self._updates.blocks(blocks, percent, str(message)[:1000])
 
@@ -125,7 +125,7 @@ class FunctionContext(Context):
 GRACE_SECONDS: Final = 0.2
 """How many seconds a cancelled async function has to clean up before its caller continues."""
 
-_Said: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
+_Report: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
 """A progress report with content, or a piece of text that a generator yielded."""
 
 
@@ -145,18 +145,18 @@ class RunningFunction:
     def __init__(self, backend: HostFunction, call: BoundCall) -> None:
         self.value: object = None
         self.began = monotonic()
-        self._said: SimpleQueue[_Said | None] = SimpleQueue()
-        self._over = False
+        self._pending: SimpleQueue[_Report | None] = SimpleQueue()
+        self._ended = False
         self._cancel: Callable[[], object] | None = None
         self._receiver, self._sender = socket.socketpair()
         self._sender.settimeout(0)
-        self._updates = HostUpdates(self._say, self._report)
-        self._context = FunctionContext(call.call_id, self._updates, lambda: self._over)
+        self._updates = HostUpdates(self._put_text, self._report)
+        self._context = FunctionContext(call.call_id, self._updates, lambda: self._ended)
         # Limit reports before they are queued, because the listener may be slower than the function.
         limit = call.tool.sandbox.limits.output_bytes
         self._text = LiveText(limit)
-        self._reports = ProgressReporter(limit, Redactor(), lambda *said: self._put(said))
-        self._saying = Lock()
+        self._reports = ProgressReporter(limit, Redactor(), lambda *report: self._put(report))
+        self._lock = Lock()
         self._name, self._call_id = call.tool.name, call.call_id
         run = contextvars.copy_context().run
         self._thread = Thread(target=run, args=(self._run, backend, call), name=f"toolc {self._name}", daemon=True)
@@ -166,7 +166,7 @@ class RunningFunction:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over = True
+        self._ended = True
         if self._cancel:
             with suppress(RuntimeError):  # its loop has ended
                 self._cancel()
@@ -182,7 +182,7 @@ class RunningFunction:
     def wait(self, context: CallContext) -> bool:
         """Pass reports on while the function runs.
 
-        Return True if it finished, False if the call was cancelled or its time is up.
+        Return True if it finished, False if the call was cancelled or timed out.
         """
         poll = select.poll()
         for each in (context.cancellation, self._receiver):
@@ -191,30 +191,30 @@ class RunningFunction:
             ready = {descriptor for descriptor, _ in poll.poll(min(left, 3600) * 1000)}
             if self._receiver.fileno() in ready:
                 self._receiver.recv(4096)
-            while not self._said.empty() and monotonic() < context.deadline:
-                if (said := self._said.get_nowait()) is None:
+            while not self._pending.empty() and monotonic() < context.deadline:
+                if (report := self._pending.get_nowait()) is None:
                     return True
-                context.on_event(self._update(said))
+                context.on_event(self._update(report))
         return False
 
-    def _update(self, said: _Said) -> ToolUpdate:
-        if isinstance(said, str):
-            return ToolUpdate(name=self._name, call_id=self._call_id, stream="content", text=said)
-        return update_event(self._name, self._call_id, *said)
+    def _update(self, report: _Report) -> ToolUpdate:
+        if isinstance(report, str):
+            return ToolUpdate(name=self._name, call_id=self._call_id, stream="content", text=report)
+        return update_event(self._name, self._call_id, *report)
 
-    def _say(self, words: str) -> None:
+    def _put_text(self, text: str) -> None:
         # A function whose call has ended may continue to write.
-        with self._saying:
-            if not self._over and (text := self._text.add(words.encode("utf-8", "replace"))):
-                self._put(text)
+        with self._lock:
+            if not self._ended and (allowed := self._text.add(text.encode("utf-8", "replace"))):
+                self._put(allowed)
 
     def _report(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:
-        with self._saying:
-            if not self._over:
+        with self._lock:
+            if not self._ended:
                 self._reports.report(percent, message, content)
 
-    def _put(self, said: _Said | None) -> None:
-        self._said.put(said)
+    def _put(self, report: _Report | None) -> None:
+        self._pending.put(report)
         # A full socket wakes the reader anyway, and a closed one has no reader.
         with suppress(OSError):
             self._sender.send(b"\0")
@@ -227,24 +227,24 @@ class RunningFunction:
             }
             if backend.context:
                 arguments[backend.context] = self._context
-            self.value = self._completed(backend.function(**arguments))
-        except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
+            self.value = self._run_to_end(backend.function(**arguments))
+        except BaseException as error:  # noqa: BLE001  every exception of a tool is its result
             self.value = CapturedException(error)
-        with self._saying:
+        with self._lock:
             self._reports.finish()
         self._put(None)
 
-    def _completed(self, value: object) -> object:
+    def _run_to_end(self, value: object) -> object:
         """Await a coroutine, or run a generator until it ends or the call does."""
         yields = _Yields(self._context, self._updates)
         if isinstance(value, GeneratorType):
-            return self._generated(value, yields)
+            return self._run_generator(value, yields)
         if isinstance(value, AsyncGeneratorType):
-            value = _generated_async(value, yields)
-        return asyncio.run(self._awaited(value)) if inspect.isawaitable(value) else value
+            value = _run_async_generator(value, yields)
+        return asyncio.run(self._await(value)) if inspect.isawaitable(value) else value
 
-    def _generated(self, generator: GeneratorType[object, None, object], yields: GeneratorOutput) -> object:
-        while not self._over:
+    def _run_generator(self, generator: GeneratorType[object, None, object], yields: GeneratorOutput) -> object:
+        while not self._ended:
             try:
                 yields.add(next(generator))
             except StopIteration as stop:
@@ -252,15 +252,15 @@ class RunningFunction:
         generator.close()
         return None
 
-    async def _awaited(self, value: Awaitable[object]) -> object:
+    async def _await(self, value: Awaitable[object]) -> object:
         task, loop = asyncio.ensure_future(value), asyncio.get_running_loop()
         self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
-        if self._over:
+        if self._ended:
             task.cancel()
         return await task
 
 
-async def _generated_async(generator: AsyncGeneratorType[object, None], yields: GeneratorOutput) -> object:
+async def _run_async_generator(generator: AsyncGeneratorType[object, None], yields: GeneratorOutput) -> object:
     async for item in generator:
         yields.add(item)
     return yields.result()
@@ -274,7 +274,7 @@ class _Yields(GeneratorOutput):
             case Text():
                 super().add(item.text)
             case Image() | Audio() | Resource():
-                super().add(shown(item))
+                super().add(to_guest_value(item))
             case _:
                 super().add(item)
 
@@ -290,30 +290,30 @@ class HostFunctionBackend:
         """Return the function's result, or an error result. Raises only what a listener raises."""
         with RunningFunction(backend, call) as running:
             if running.wait(context):
-                result = _result(running.value, call)
+                result = _function_result(running.value, call)
                 result = truncate_result(result, call.tool.sandbox.limits.output_bytes)
                 return replace(result, details=result.details | {"engine": ENGINE})
         seconds = context.deadline - running.began
-        result = _left(seconds, is_cancelled=context.cancellation.is_cancelled)
+        result = _interrupted_result(seconds, is_cancelled=context.cancellation.is_cancelled)
         return replace(result, details={"engine": ENGINE, "still_running": running.is_alive})
 
 
-def _left(seconds: float, *, is_cancelled: bool) -> ToolResult:
+def _interrupted_result(seconds: float, *, is_cancelled: bool) -> ToolResult:
     """Return the result of a call that was cancelled or timed out."""
     if is_cancelled:
-        return ToolResult.failure("the call was cancelled before it was done", kind="cancelled")
-    message = f"the call was not done after {seconds:.3g} s, and nobody waits for it any more; ask for less at once"
+        return ToolResult.failure("the call was cancelled before it finished", kind="cancelled")
+    message = f"the call did not finish within {seconds:.3g} s and its result is discarded; request less work per call"
     return ToolResult.failure(message, kind="timeout")
 
 
-def _result(value: object, call: BoundCall) -> ToolResult:
+def _function_result(value: object, call: BoundCall) -> ToolResult:
     """Return the result for a returned value or an exception, as for a sandboxed Python tool."""
     raised = value.error if isinstance(value, CapturedException) else None
     try:
         if isinstance(value, ToolResult):
-            return _checked(value)
-        reply = answer.failure(raised) if raised else answer.success(_plain(shown(value)))
-    except Exception as error:  # noqa: BLE001  a value that draws itself may raise anything
+            return _require_content_blocks(value)
+        reply = answer.failure(raised) if raised else answer.success(_to_plain_data(to_guest_value(value)))
+    except Exception as error:  # noqa: BLE001  the methods of a value may raise anything
         reply, raised = answer.failure(error), error
     outcome = Outcome(ending="exited", reply=Capture(reply, total_bytes=len(reply)))
     backend = PythonBackend(entry="", function=call.tool.name, files=())
@@ -322,33 +322,33 @@ def _result(value: object, call: BoundCall) -> ToolResult:
         return result
     # Skip the first frame, which is toolc's own.
     trace = raised.__traceback__ and raised.__traceback__.tb_next
-    told = "".join(traceback.format_exception(type(raised), raised, trace))
-    return replace(result, details=result.details | {"traceback": told[-answer.MAX_TRACEBACK :]})
+    lines = "".join(traceback.format_exception(type(raised), raised, trace))
+    return replace(result, details=result.details | {"traceback": lines[-answer.MAX_TRACEBACK :]})
 
 
-def _checked(result: ToolResult) -> ToolResult:
+def _require_content_blocks(result: ToolResult) -> ToolResult:
     """Return a ``ToolResult`` made by the function. Raises ``ToolError`` if it cannot be serialized."""
     dump(result.data, "the data of the ToolResult")
     dump(result.details, "the details of the ToolResult")
     content: tuple[object, ...] = result.content
     for block in content:
         if not isinstance(block, Text | Image | Audio | Resource):
-            words = f"the content of the ToolResult holds a {type(block).__name__}; "
-            raise ToolError("serialization", words + "use Text, Image, Audio or Resource")
+            message = f"the content of the ToolResult contains a {type(block).__name__}"
+            raise ToolError("serialization", f"{message}; use Text, Image, Audio or Resource")
     return result
 
 
-def _plain(value: object) -> object:
+def _to_plain_data(value: object) -> object:
     """Return ``value`` with its enums and dataclasses as plain data.
 
     ``answer`` handles all other types.
     """
     if isinstance(value, Enum):
-        return _plain(value.value)
+        return _to_plain_data(value.value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: _to_plain_data(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_to_plain_data(each) for each in value]
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _to_plain_data(each) for key, each in value.items()}
     return value

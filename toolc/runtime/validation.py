@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 
-MAX_SHOWN: Final = 60
-"""How many characters of a value a message repeats."""
+MAX_QUOTED: Final = 60
+"""How many characters of a value a message quotes."""
 
 MAX_LISTED: Final = 20
 """How many allowed values a message lists."""
@@ -53,7 +53,7 @@ _TYPES: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class FailedKeyword:
     """One keyword of a schema that a value does not satisfy.
 
     ``value`` is the keyword's value in ``schema``. ``causes`` are the failures inside an ``anyOf`` or ``oneOf``.
@@ -65,24 +65,24 @@ class Failed:
     schema: JsonObject
     instance: JsonValue
     path: tuple[str | int, ...]
-    causes: tuple[Failed, ...]
+    causes: tuple[FailedKeyword, ...]
     message: str
 
 
-def failed(error: ValidationError) -> Failed:
+def failed_keyword(error: ValidationError) -> FailedKeyword:
     """Return a validator's error as plain data."""
-    return Failed(
+    return FailedKeyword(
         keyword=str(error.validator),
         value=cast("JsonValue", error.validator_value),
         schema=_object(cast("JsonValue", error.schema)),
         instance=cast("JsonValue", error.instance),
         path=tuple(error.absolute_path),
-        causes=tuple(map(failed, error.context or ())),
+        causes=tuple(map(failed_keyword, error.context or ())),
         message=error.message,
     )
 
 
-def problems_of(error: Failed) -> Iterator[str]:
+def problems_of(error: FailedKeyword) -> Iterator[str]:
     """Yield one line for each parameter that a failed keyword is about."""
     where = problem_path(error.path)
     got = describe(error.instance)
@@ -100,7 +100,7 @@ def problems_of(error: Failed) -> Iterator[str]:
         case keyword if keyword in _BOUNDS:
             yield f"{where}: expected {_BOUNDS[keyword](error.value)}, got {got}"
         case _:
-            yield f"{where}: {_shortened(error.message)}"
+            yield f"{where}: {_shorten(error.message)}"
 
 
 def problem_path(path: Iterable[str | int]) -> str:
@@ -116,55 +116,55 @@ def describe(value: JsonValue) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return f"the string {_shown(value)}"
+            return f"the string {_quote(value)}"
         case int() | float():
-            return f"the number {_shown(value)}"
+            return f"the number {_quote(value)}"
         case list():
             return f"an array of {len(value)}"
         case dict():
-            keys = ", ".join(key[:MAX_SHOWN] for key in islice(value, MAX_LISTED))
-            return f"an object with the keys {_shortened(keys)}" if value else "an empty object"
+            keys = ", ".join(key[:MAX_QUOTED] for key in islice(value, MAX_LISTED))
+            return f"an object with the keys {_shorten(keys)}" if value else "an empty object"
 
 
-def _missing(error: Failed) -> Iterator[str]:
+def _missing(error: FailedKeyword) -> Iterator[str]:
     properties = _object(error.schema.get("properties"))
     for name in map(str, _list(error.value)):
         if name not in _object(error.instance):
             schema = _object(properties.get(name))
             expected = _type_names(schema["type"]) if "type" in schema else "a value"
-            yield f"{problem_path((*error.path, name))}: required, and missing; expected {expected}"
+            yield f"{problem_path((*error.path, name))}: required but missing; expected {expected}"
 
 
-def _unknown(error: Failed) -> Iterator[str]:
+def _unknown(error: FailedKeyword) -> Iterator[str]:
     known = list(_object(error.schema.get("properties")))
     patterns = list(_object(error.schema.get("patternProperties")))
     listed = f"there are {', '.join(known[:MAX_LISTED])}" if known else "there are none"
     for name in _object(error.instance):
         if name in known or any(re.search(pattern, name) for pattern in patterns):
             continue
-        hint = f"did you mean {close!r}?" if (close := _close(name, known)) else listed
-        yield f"{problem_path((*error.path, _shortened(name)))}: no such parameter; {hint}"
+        hint = f"did you mean {close!r}?" if (close := _closest(name, known)) else listed
+        yield f"{problem_path((*error.path, _shorten(name)))}: no such parameter; {hint}"
 
 
-def _not_in_enum(error: Failed) -> str:
+def _not_in_enum(error: FailedKeyword) -> str:
     allowed = _list(error.value)
-    listed = ", ".join(map(_shown, allowed[:MAX_LISTED])) + (", ..." if len(allowed) > MAX_LISTED else "")
+    listed = ", ".join(map(_quote, allowed[:MAX_LISTED])) + (", ..." if len(allowed) > MAX_LISTED else "")
     words = [value for value in allowed if isinstance(value, str)]
-    close = _close(error.instance, words) if isinstance(error.instance, str) else ""
+    close = _closest(error.instance, words) if isinstance(error.instance, str) else ""
     hint = f"; did you mean {close!r}?" if close else ""
     return f"expected one of {listed}; got {describe(error.instance)}{hint}"
 
 
-def _no_branch(error: Failed) -> str:
+def _no_branch(error: FailedKeyword) -> str:
     branches, got = _list(error.value), describe(error.instance)
     if error.keyword == "oneOf" and not error.causes:
-        return f"fits more than one of {len(branches)} forms where it may fit one; got {got}"
+        return f"matches more than one of {len(branches)} forms and must match exactly one; got {got}"
     if all(cause.keyword == "type" and cause.path == error.path for cause in error.causes):
         expected = dict.fromkeys(_type_names(cause.value) for cause in error.causes)
         return f"expected {' or '.join(expected)}, got {got}"
     some = error.causes[:MAX_LISTED]
     reasons = dict.fromkeys(problem for cause in some for problem in islice(problems_of(cause), MAX_REASONS))
-    return f"fits none of {len(branches)} allowed forms; got {got} ({'; '.join(list(reasons)[:MAX_REASONS])})"
+    return f"matches none of {len(branches)} allowed forms; got {got} ({'; '.join(list(reasons)[:MAX_REASONS])})"
 
 
 def _type_names(value: JsonValue) -> str:
@@ -177,7 +177,7 @@ def _count(number: JsonValue, noun: str) -> str:
 
 
 _BOUNDS: Final[Mapping[str, Callable[[JsonValue], str]]] = {
-    "const": lambda value: f"exactly {_shown(value)}",
+    "const": lambda value: f"exactly {_quote(value)}",
     "minimum": lambda bound: f"at least {bound}",
     "maximum": lambda bound: f"at most {bound}",
     "exclusiveMinimum": lambda bound: f"more than {bound}",
@@ -185,29 +185,29 @@ _BOUNDS: Final[Mapping[str, Callable[[JsonValue], str]]] = {
     "multipleOf": lambda step: f"a multiple of {step}",
     "minLength": lambda bound: f"at least {_count(bound, 'character')}",
     "maxLength": lambda bound: f"at most {_count(bound, 'character')}",
-    "pattern": lambda pattern: f"text that matches the pattern {pattern}",
+    "pattern": lambda pattern: f"a string that matches the pattern {pattern}",
     "minItems": lambda bound: f"at least {_count(bound, 'item')}",
     "maxItems": lambda bound: f"at most {_count(bound, 'item')}",
-    "uniqueItems": lambda _: "items that all differ",
+    "uniqueItems": lambda _: "unique items",
 }
 """The expected value for keywords that apply to one value."""
 
 
-def _close(name: str, known: list[str]) -> str:
+def _closest(name: str, known: list[str]) -> str:
     """Return the most similar of ``known``, or an empty string if none is similar or ``name`` is too long."""
-    if len(name) > 2 * MAX_SHOWN:
+    if len(name) > 2 * MAX_QUOTED:
         return ""
     return next(iter(difflib.get_close_matches(name, known[:MAX_COMPARED], n=1)), "")
 
 
-def _shown(value: JsonValue) -> str:
+def _quote(value: JsonValue) -> str:
     if isinstance(value, str):
-        return _shortened(repr(value[: MAX_SHOWN + 1]))
-    return _shortened(json.dumps(value, ensure_ascii=False))
+        return _shorten(repr(value[: MAX_QUOTED + 1]))
+    return _shorten(json.dumps(value, ensure_ascii=False))
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 3] + "..."
 
 
 def _object(value: JsonValue) -> JsonObject:
@@ -223,6 +223,8 @@ MAX_DEPTH: Final = 64
 
 MAX_BITS: Final = 1023
 """How many bits an integer may have: those of the largest floating-point number, which JSON readers use."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 MAX_PROBLEMS: Final = 50
 """How many problems one message lists: more than a model can fix in one step."""
@@ -247,23 +249,30 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
     if problems:
         raise BindError(tool.name, problems)
     if not isinstance(arguments, dict):
-        raise BindError(tool.name, (f"arguments: expected an object, got {_no_object(arguments)}",))
+        raise BindError(tool.name, (f"arguments: expected an object, got {_describe_non_object(arguments)}",))
+    schema = tool.parameters.value
     try:
-        filled = copy.deepcopy(_decoded(tool, arguments))
-        _fill_defaults(tool.parameters.value, filled)
-        problems = tuple(dict.fromkeys(islice(_invalid(tool, filled), MAX_PROBLEMS)))
-        bound = filled if problems else with_integers(tool.parameters.value, filled)
+        # Under a strict mode, nulls represent omitted values.
+        is_strict = any(choice.strict for choice in tool.providers)
+        bound = copy.deepcopy(without_nulls(schema, arguments) if is_strict else arguments)
+        _fill_defaults(schema, bound)
+        if not plainly_satisfies(bound, schema):
+            failed = map(failed_keyword, validation_errors(schema, bound))
+            in_order = sorted(failed, key=lambda each: (problem_path(each.path), each.keyword))
+            lines = (line for each in in_order for line in problems_of(each))
+            problems = tuple(dict.fromkeys(islice(lines, MAX_PROBLEMS)))
+        bound = bound if problems else with_integers(schema, bound)
     except UnresolvableError as error:
         raise RegistryError(
             f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
-            "mend the $ref in its spec and build it again"
+            "fix the $ref in its spec and build it again"
         ) from None
     if problems:
         raise BindError(tool.name, problems)
     return BoundCall(tool=tool, arguments=bound, call_id=call_id)
 
 
-def _no_object(arguments: JsonValue) -> str:
+def _describe_non_object(arguments: JsonValue) -> str:
     """Describe arguments that are not an object.
 
     For a string, which models sometimes send, say whether it is JSON and why not.
@@ -272,50 +281,29 @@ def _no_object(arguments: JsonValue) -> str:
         try:
             meant = parse_json(arguments.encode())
         except ValueError as error:
-            return f"a text that is not JSON ({error}): {arguments[:60]!r}"
+            return f"a string that is not JSON ({error}): {arguments[:60]!r}"
         if isinstance(meant, dict):
-            return f"its JSON as a text, which is to be parsed first: {arguments[:60]!r}"
+            return f"a string that contains a JSON object instead of the object: {arguments[:60]!r}"
     return describe(arguments)
 
 
-def _invalid(tool: ToolSpec, arguments: JsonObject) -> Iterator[str]:
-    if plainly_satisfies(arguments, tool.parameters.value):
-        return
-    failures = map(failed, validation_errors(tool.parameters.value, arguments))
-    for each in sorted(failures, key=lambda each: (problem_path(each.path), each.keyword)):
-        yield from problems_of(each)
-
-
-def _decoded(tool: ToolSpec, arguments: JsonObject) -> JsonObject:
-    """Return ``arguments`` without the nulls that represent omitted values under a strict mode."""
-    if not any(choice.strict for choice in tool.providers):
-        return arguments
-    return without_nulls(tool.parameters.value, arguments)
-
-
-def _fill_defaults(schema: JsonObject, value: JsonObject) -> None:
-    properties = schema.get("properties")
-    if not isinstance(properties, dict):
+def _fill_defaults(schema: JsonObject, value: JsonValue) -> None:
+    properties, items = schema.get("properties"), schema.get("items")
+    if isinstance(value, list) and isinstance(items, dict):
+        for item in value:
+            _fill_defaults(items, item)
+    if not isinstance(value, dict) or not isinstance(properties, dict):
         return
     for name, each in properties.items():
-        if not isinstance(each, dict):
-            continue
-        if name not in value and "default" in each:
-            value[name] = copy.deepcopy(each["default"])
-        _fill_inner_defaults(each, value.get(name))
-
-
-def _fill_inner_defaults(schema: JsonObject, value: JsonValue) -> None:
-    items = schema.get("items")
-    if isinstance(value, dict):
-        _fill_defaults(schema, value)
-    elif isinstance(value, list) and isinstance(items, dict):
-        for item in value:
-            _fill_inner_defaults(items, item)
+        if isinstance(each, dict):
+            if name not in value and "default" in each:
+                value[name] = copy.deepcopy(each["default"])
+            if name in value:
+                _fill_defaults(each, value[name])
 
 
 def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
-    """Yield what JSON text in UTF-8 cannot hold, or JSON readers do not accept.
+    """Yield why ``value`` cannot be JSON text in UTF-8, or would not be accepted by JSON readers.
 
     A program can pass such values; a model cannot.
     """
@@ -324,24 +312,25 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
         yield f"{where}: nested deeper than {MAX_DEPTH} levels"
     elif isinstance(value, dict):
         for key, item in value.items():
-            if isinstance(key, str) and _is_unicode(key):
+            if isinstance(key, str) and not _SURROGATE.search(key):
                 yield from _not_json(item, (*path, key))
             else:
-                yield f"{where}: the key {key!r:.60} is not Unicode text"
+                yield f"{where}: the key {key!r:.60} is not a valid Unicode string"
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _not_json(item, (*path, index))
-    elif wrong := _not_scalar(value):
-        yield f"{where}: {wrong}"
+    elif reason := _scalar_problem(value):
+        yield f"{where}: {reason}"
 
 
-def _not_scalar(value: object) -> str:
+def _scalar_problem(value: object) -> str:
     """Return why ``value`` is not a JSON string, number, boolean or null; an empty string if it is."""
     match value:
         case None | bool():
             return ""
         case str():
-            return "" if _is_unicode(value) else "holds half a surrogate pair, which is not Unicode text"
+            is_unicode = not _SURROGATE.search(value)
+            return "" if is_unicode else "contains an unpaired surrogate, which is not valid Unicode"
         case float():
             return "" if math.isfinite(value) else f"{value} is not a JSON number"
         case int():
@@ -351,19 +340,11 @@ def _not_scalar(value: object) -> str:
             return f"a {type(value).__name__} is not JSON"
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 MAX_RESULT_PROBLEMS: Final = 10
 """How many problems one message about a result lists."""
 
 
-def as_promised(result: ToolResult, tool: ToolSpec) -> ToolResult:
+def validate_result(result: ToolResult, tool: ToolSpec) -> ToolResult:
     """Return ``result``, or an error if its data does not satisfy ``result.schema``.
 
     Raises ``RegistryError`` if the schema itself is broken.
@@ -372,19 +353,19 @@ def as_promised(result: ToolResult, tool: ToolSpec) -> ToolResult:
     if schema is None or result.is_error:
         return result
     if result.structured is None:
-        message = "the tool gave no data, and its spec promises some in result.schema"
+        message = "the tool returned no data, but its spec has a result.schema"
         return failure("serialization", message, result.details)
     value = result.structured[0]
     if plainly_satisfies(value, schema.value):
         return result
     try:
-        found = [line for each in validation_errors(schema.value, value) for line in problems_of(failed(each))]
+        problems = [
+            line for each in validation_errors(schema.value, value) for line in problems_of(failed_keyword(each))
+        ]
     except UnresolvableError as error:
         raise RegistryError(f"the result.schema of tool {tool.name!r} cannot be resolved ({error})") from None
-    if not found:
+    if not problems:
         return result
-    lines = (line.replace("arguments: ", "result: ", 1) for line in islice(dict.fromkeys(found), MAX_RESULT_PROBLEMS))
-    message = "the tool's data is not what its spec promises in result.schema:\n" + "\n".join(
-        f"- {each}" for each in lines
-    )
-    return failure("serialization", message, result.details)
+    problems = [each.replace("arguments: ", "result: ", 1) for each in dict.fromkeys(problems)][:MAX_RESULT_PROBLEMS]
+    message = "the tool's data does not match the result.schema of its spec:"
+    return failure("serialization", "\n- ".join([message, *problems]), result.details)

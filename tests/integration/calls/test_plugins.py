@@ -23,11 +23,13 @@ from toolc.runtime.wire.session import EndedError, SessionCall
 from toolc.sandbox.oci.engine import OciEngine
 
 PLUGIN = (SUPPORT / "hostile_plugin.py").read_text(encoding="utf-8")
-LOST = "this call was not passed on, and what the process held is lost; call again, which starts it anew"
+LOST = "this call was not sent, and the state of the process is lost; call again to start a new process"
 BROKEN = "the plugin broke its protocol: "
-TOO_LATE = "the call was not done when the time for all of the work was up and was stopped; ask for less work at once"
+TOO_LATE = (
+    "the call did not finish before the time limit of the whole operation and was stopped; request less work per call"
+)
 TOO_LONG = "the plugin's response is longer than [0-9]+ bytes, its output limit; ask for less"
-TOO_MUCH = "the call needed more than its 128 MiB of memory and was stopped; ask for less data at once"
+TOO_MUCH = "the call exceeded its memory limit of 128 MiB and was stopped; request less data per call"
 RULE = "a message is one JSON object on one line, and logs belong on stderr"
 ANSWER = re.escape('\'{"content": [{"type": "text", "text": "one"}]}\'')
 LATE = re.escape('\'{"content": [{"type": "text", "text": "two"}], "error": false}\'')
@@ -75,8 +77,8 @@ def hurried(executor: Executor, how: str) -> ToolResult:
 def listen(executor: Executor) -> None:
     """Wait until what the plugin does after its answer has come, for the next call to find."""
     (session,) = executor._options.sessions._sessions.values()
-    assert session.served is not None
-    wire = session.served._wire
+    assert session.server is not None
+    wire = session.server._wire
     wire.begin(SessionCall(timeout_ms=60_000))
     with suppress(EndedError):
         wire.listen(time.monotonic() + 60)
@@ -108,7 +110,7 @@ def listen(executor: Executor) -> None:
         ),
         (
             "another call's update", "serialization",
-            rf"{BROKEN}its update is of the call 'call_of_others', and 'call_[0-9a-f]+' was open",
+            rf"{BROKEN}its update is for the call 'call_of_others', and 'call_[0-9a-f]+' was open",
         ),
         ("no line end", "execution", "the plugin's process ended with exit status 0 before it answered"),
         ("memory", "out_of_memory", TOO_MUCH),
@@ -134,8 +136,8 @@ def test_what_a_plugin_does_in_place_of_an_answer(executor: Executor, how: str, 
             "leave later", "bye", "execution",
             f"the plugin's process ended with exit status 0 after its last answer; {LOST}",
         ),
-        ("twice, late", "one", "serialization", f"{BROKEN}it wrote what no call had asked for, {LATE}; {LOST}"),
-        ("half", "one", "serialization", f"{BROKEN}it wrote what no call had asked for, '{{\"content\"'; {LOST}"),
+        ("twice, late", "one", "serialization", f"{BROKEN}it wrote unexpected output, {LATE}; {LOST}"),
+        ("half", "one", "serialization", f"{BROKEN}it wrote unexpected output, '{{\"content\"'; {LOST}"),
     ],
 )  # fmt: skip
 def test_what_a_plugin_does_after_an_answer_is_never_taken_for_the_next_one(
@@ -158,7 +160,7 @@ def test_a_call_that_follows_at_once_waits_for_the_rest_of_an_answer(
     monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
     answered = call(executor, "twice, late")
     failed, after = call(executor, "ok"), call(executor, "ok")
-    message = f"{BROKEN}it wrote what no call had asked for, {LATE}; {LOST}"
+    message = f"{BROKEN}it wrote unexpected output, {LATE}; {LOST}"
     assert failed.error is not None
     assert re.fullmatch(message, failed.error.message), failed.error.message
     assert (answered.text, after.text) == ("one", "call 1")
@@ -198,14 +200,14 @@ def test_a_second_answer_with_an_id_is_never_the_next_calls(naming: Executor) ->
     assert failed.error is not None
     # Whether it comes before the next call is passed on, or in its midst.
     said = re.escape('\'{"content": [{"type": "text", "text": "c1"}], "call_id": "c1"}\'')
-    early = f"{BROKEN}it wrote what no call had asked for, {said}; {LOST}"
+    early = f"{BROKEN}it wrote unexpected output, {said}; {LOST}"
     assert re.fullmatch(f"{early}|{BROKEN}it answered the call 'c1', and 'c2' was open", failed.error.message)
 
 
 def test_who_has_named_calls_goes_on_with_it(naming: Executor) -> None:
     results = [naming.run("hostile", {"how": how}, call_id=how) for how in ("ok", "without", "without")]
     assert [each.error and each.error.message for each in results] == [
-        None, f"{BROKEN}its answer has no 'call_id', which its answers before had", None,
+        None, f"{BROKEN}its answer has no 'call_id', but an earlier answer had one", None,
     ]  # fmt: skip
 
 
@@ -248,7 +250,7 @@ def test_what_a_plugin_may_do(executor: Executor, how: str, text: str) -> None:
     ("command", "kind", "message"),
     [
         (["nosuch"], "not_found", "command not found: nosuch"),
-        (["true"], "execution", "the plugin's process ended with exit status 0 before it had described itself"),
+        (["true"], "execution", "the plugin's process ended with exit status 0 before its description"),
         (["cat"], "serialization", f"{BROKEN}its description has no object 'parameters'"),
         (
             ["python3", "hostile_plugin.py", "answer first"], "serialization",
@@ -256,7 +258,7 @@ def test_what_a_plugin_may_do(executor: Executor, how: str, text: str) -> None:
         ),
         (
             ["python3", "hostile_plugin.py", "answer early"], "serialization",
-            f"{BROKEN}it wrote what no call had asked for, '{{\"content\": []}}'; {LOST}",
+            f"{BROKEN}it wrote unexpected output, '{{\"content\": []}}'; {LOST}",
         ),
         (["sleep", "1000"], "timeout", TOO_LATE),
     ],
@@ -275,7 +277,7 @@ def test_another_plugin_than_was_reviewed_is_never_called(engine: OciEngine, tmp
     with Executor(registry(tmp_path, changed), engine=engine) as executor:
         result = call(executor, "die")
     message = (
-        "the plugin is not the one that was reviewed, and was not called: its description is 'Behave.', and "
+        "the plugin differs from the reviewed one and was not called: its description is 'Behave.', and "
         "'Behave as the caller says.' was reviewed; it lacks parameters.required; it adds parameters.title"
     )
     assert result.error is not None

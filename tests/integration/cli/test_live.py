@@ -125,7 +125,7 @@ def test_a_call_that_is_stopped_does_not_say_its_output_twice() -> None:
     for seconds in ("0.7", "10", "60"):  # a machine that stalls may leave no time to say anything
         command = [*TOOLC, "run", "tools.yaml#fail", "--timeout", f"{seconds}s"]
         said = subprocess.run(command, capture_output=True, check=False).stdout.decode()
-        message = f"the call was not done after {seconds} s and was stopped; ask for less work at once"
+        message = f"the call did not finish within {seconds} s and was stopped; request less work per call"
         if said != message:
             break
     assert said == f"half\n{message}"
@@ -315,7 +315,7 @@ def test_a_terminal_shows_what_a_function_yields_before_it_is_stopped() -> None:
         screen = Screen()
         start("watch", "--timeout", f"{seconds}s", stdout=screen.theirs, stderr=subprocess.DEVNULL).wait(90)
         shown = screen.close()
-        late = f"the call was not done after {seconds} s and was stopped; ask for less work at once"
+        late = f"the call did not finish within {seconds} s and was stopped; request less work per call"
         if shown.startswith(b"seen"):
             break
     assert shown.decode() == f"seen \r\n{late}\r\n"

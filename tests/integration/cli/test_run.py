@@ -156,7 +156,7 @@ def test_a_timeout_is_the_tools_error_and_says_how_long(engine: str, capsys: pyt
     assert run("tools.yaml#slow", "--timeout", "500ms", "--json", "--engine", engine) == 1
     result = json.loads(capsys.readouterr().out)
     assert result["error"]["kind"] == "timeout"
-    assert result["error"]["message"].startswith("the call was not done after 0.5 s")
+    assert result["error"]["message"].startswith("the call did not finish within 0.5 s")
 
 
 @pytest.mark.parametrize("engine", engines())
@@ -205,7 +205,7 @@ def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) ->
         (["tools.yaml#hello", "--arg", "nam=1", "--arg", "times=0.5"],
          ("wrong arguments for hello:\n"
          "- nam: no such parameter; did you mean 'name'?\n"
-         "- name: required, and missing; expected a string\n"
+         "- name: required but missing; expected a string\n"
          "- times: expected an integer, got the number 0.5\n")),
     ],
 )  # fmt: skip
@@ -233,7 +233,7 @@ def test_wrong_arguments_are_still_a_result_in_json(capsys: pytest.CaptureFixtur
     assert result["is_error"] is True
     assert result["error"] == {
         "kind": "invalid_args",
-        "message": "wrong arguments for hello:\n- name: required, and missing; expected a string",
+        "message": "wrong arguments for hello:\n- name: required but missing; expected a string",
     }
 
 

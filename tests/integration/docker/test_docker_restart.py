@@ -30,7 +30,7 @@ from toolc.sandbox.docker.sandbox import KILLED_BY_DAEMON
 from toolc.sandbox.host import kernel
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE
 
-ENDED = f"the sandbox ended before its call did; it said:\n{KILLED_BY_DAEMON}"
+ENDED = f"the sandbox ended before its call did; its error output:\n{KILLED_BY_DAEMON}"
 NOT_REMOVED = r"the Docker daemon did not remove the sandbox \w{12}"
 REMEDY = r"remove it with: docker rm -f \w{12}"
 
@@ -223,7 +223,7 @@ def test_process_1_is_killed_from_outside(
             os.kill(int(str(about["State"]["Pid"])), signal.SIGKILL)
 
     told = failure_of_a_call_while(engine, workspace, kill)
-    assert told == f"the sandbox ended before its call did; it said:\n{KILLED_FROM_OUTSIDE}"
+    assert told == f"the sandbox ended before its call did; its error output:\n{KILLED_FROM_OUTSIDE}"
     assert works(engine)
     assert nothing_left(engine)
 

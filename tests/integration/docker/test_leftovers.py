@@ -155,7 +155,7 @@ def test_folders(places: Path, owners: tuple[str, str, str]) -> None:
             (folder / "deep").mkdir(parents=True)
     (places / "run" / "not an owner's").mkdir()
     found = leftovers.survey()
-    assert found.unseen == ()
+    assert found.unchecked == ()
     for label, reason in zip(owners, REASONS, strict=True):
         assert [(left.kind, left.kept) for left in of(label, found.leftovers)] == [("folder", reason)] * 3
     for left in of(owners[0], found.leftovers):
@@ -172,8 +172,8 @@ def test_an_unreadable_folder_hides_nothing_else(places: Path, monkeypatch: pyte
     (places / "run" / FOREIGN).mkdir(parents=True)
     found = leftovers.survey()
     assert len(found.leftovers) == 1
-    assert len(found.unseen) == 1
-    assert "/proc/none" in found.unseen[0]
+    assert len(found.unchecked) == 1
+    assert "/proc/none" in found.unchecked[0]
 
 
 def test_the_fake_engine_leaves_nothing() -> None:

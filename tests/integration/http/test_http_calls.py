@@ -183,10 +183,7 @@ def test_data_must_be_what_the_spec_promises(ask: Ask) -> None:
     assert ask(json_reply({"n": 1}), result=result).structured == ({"n": 1},)
     assert failed(ask(json_reply({"n": "1"}), result=result)) == (
         "serialization",
-        (
-            "the tool's data is not what its spec promises in result.schema:\n"
-            "- n: expected an integer, got the string '1'"
-        ),
+        ("the tool's data does not match the result.schema of its spec:\n- n: expected an integer, got the string '1'"),
     )
 
 
@@ -676,9 +673,9 @@ def test_a_server_that_stalls(ask: Ask) -> None:
     about = found.details["http"]
     assert isinstance(about, dict)
     asked = str(about.pop("url"))
-    stopped = "the call was not done after 2 s and was stopped"
+    stopped = "the call did not finish within 2 s and was stopped"
     assert (found.error.kind, found.error.message) == (
-        "timeout", f"{stopped}; its last request was to {asked}; ask for less work at once"
+        "timeout", f"{stopped}; its last request was to {asked}; request less work per call"
     )  # fmt: skip
     assert asked.startswith("http://127.0.0.1:")
     assert about == {"redirects": 0, "retries": 0}

@@ -43,7 +43,9 @@ def test_process_1_that_is_killed_from_outside(tmp_path: Path, monkeypatch: pyte
     threading.Thread(target=lambda: kill_process_1_of(mark)).start()
     with pytest.raises(InfrastructureError) as raised:
         call(engine, tool(mark), tmp_path)
-    assert str(raised.value).endswith(f"the sandbox ended before its call did; it said:\n{KILLED_FROM_OUTSIDE}")
+    assert str(raised.value).endswith(
+        f"the sandbox ended before its call did; its error output:\n{KILLED_FROM_OUTSIDE}"
+    )
     assert not call(engine, tool("true"), tmp_path).is_error
     engine.close()
 

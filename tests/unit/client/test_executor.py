@@ -439,7 +439,7 @@ class TestDenied:
     def test_tags_that_are_no_list_of_texts_are_refused_as_they_would_deny_nothing(
         self, executor: Executor, tags: Any
     ) -> None:
-        message = f"tags are a list of texts, and not {tags!r}; write e.g. tags=['danger']"
+        message = f"tags must be a list of strings, not {tags!r}; for example tags=['danger']"
         for change in (executor.deny, executor.allow):
             with pytest.raises(UsageError) as raised:
                 change("echo", tags=tags)

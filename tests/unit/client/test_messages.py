@@ -235,7 +235,9 @@ def test_a_picture_of_a_failure_is_not_taken_for_a_success() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(UsageError, match="there is no provider 'openai'; there are: openai_chat, "):
         tool_calls("openai", {})
-    with pytest.raises(UsageError, match="a list is no model's response; give what the SDK returned"):
+    with pytest.raises(
+        UsageError, match="response must be the response object of the provider's SDK, or its JSON, not a list"
+    ):
         tool_calls("anthropic", [])
     with pytest.raises(UsageError, match="there are 2 calls and 1 results; each call needs its own"):
         tool_messages("anthropic", CALLS, [FAILED])

@@ -90,7 +90,7 @@ def test_a_name_or_alias_that_is_taken_is_refused_and_nothing_is_added(compiled:
     with pytest.raises(UsageError, match="the tool 'wave' cannot be added: its alias 'greet' is taken by the tool 'gr"):
         compiled.add(aliased)
     assert compiled.names == ("greet", "sneak")
-    with pytest.raises(UsageError, match="a int is no tool; add a function, a tool, or a registry"):
+    with pytest.raises(UsageError, match="a int is not a tool; add a function, a tool, or a registry"):
         compiled.add(3)  # type: ignore[arg-type]
     with pytest.raises(
         UsageError, match=r"'wave' is not made yet; end its definition with \.handler\(\.\.\.\), \.composite\("
@@ -153,7 +153,7 @@ def test_toolsets_come_from_the_project_file(compiled: Registry) -> None:
     assert registry.toolset("polite").names == ()
     with pytest.raises(UsageError, match="there is no toolset 'rude'; there are: polite"):
         compiled.toolset("rude")
-    with pytest.raises(UsageError, match="there is no toolset 'rude'; there are none: a project file names them"):
+    with pytest.raises(UsageError, match="there is no toolset 'rude'; define toolsets in a project file"):
         Registry().toolset("rude")
 
 
@@ -187,13 +187,13 @@ def test_no_compiled_tool_reaches_a_function_of_the_process(compiled: Registry) 
 
     compiled.remove("greet")
     compiled.add(greet)
-    with pytest.raises(RegistryError, match="tool 'sneak' calls tools of this registry that are not those it was rev"):
+    with pytest.raises(RegistryError, match="tool 'sneak' calls tools that are not the ones it was rev"):
         Executor(compiled).run("sneak", {})
     calls = CallPipeline(CallOptions(select_engine=never), compiled.called)
     with Cancellation() as cancellation:
         context = CallContext(call_id="c", on_event=no_caller, cancellation=cancellation, deadline=math.inf)
         result = calls.call("greet", {"name": "x"}, context, step="one")
-    assert result.text == "'greet' is a function of the host's process, which no compiled tool may call"
+    assert result.text == "'greet' is a function of the host process, which compiled tools may not call"
     assert calls.tools(["greet"]) == ()
     assert called == []
 

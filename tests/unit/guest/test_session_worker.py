@@ -147,7 +147,7 @@ def test_an_answer_that_no_call_asked_for_ends_the_session(session: Session) -> 
     with pytest.raises(EndedError) as raised:
         session.function(FORGE)
     assert raised.value.outcome.ending == "broken"
-    assert raised.value.outcome.reason == "it answered a call that nobody had made"
+    assert raised.value.outcome.reason == "it answered a call that was not made"
 
 
 def test_programs_share_files_and_processes_and_nothing_else(session: Session) -> None:

@@ -141,7 +141,7 @@ def test_trouble_before_the_call_is_never_a_tools_result(
 ) -> None:
     with pytest.raises(SandboxDiedError) as raised:
         guest.run(invocation)
-    assert str(raised.value) == f"the sandbox could not begin the call: {reason}"
+    assert str(raised.value) == f"the sandbox could not start the call: {reason}"
 
 
 def test_exit_status_127_of_the_programs_own_is_no_failure_to_start(guest: Guest) -> None:
@@ -152,4 +152,4 @@ def test_exit_status_127_of_the_programs_own_is_no_failure_to_start(guest: Guest
 @pytest.mark.slow
 def test_a_call_beyond_the_protocols_bound_is_a_reason(guest: Guest) -> None:
     outcome = guest.run(Exec(argv=("true",), files=(File(path="big", text="x" * (65 * 1024 * 1024)),)))
-    assert not_started(outcome).startswith("the call's arguments and files come to 68")
+    assert not_started(outcome).startswith("the call's arguments and files have 68")

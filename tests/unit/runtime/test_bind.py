@@ -92,7 +92,7 @@ def test_every_problem_is_told_at_once() -> None:
     assert str(raised.value) == (
         "wrong arguments for t:\n"
         "- pth: no such parameter; did you mean 'path'?\n"
-        "- path: required, and missing; expected a string\n"
+        "- path: required but missing; expected a string\n"
         "- filters.0.name: expected a string, got the number 1\n"
         "- limit: expected an integer, got the string '5'"
     )
@@ -130,10 +130,10 @@ def test_what_came_is_shown_with_its_type(value: JsonValue, got: str) -> None:
         ({"multipleOf": 5}, 7, "x: expected a multiple of 5, got the number 7"),
         ({"minLength": 1}, "", "x: expected at least 1 character, got the string ''"),
         ({"maxLength": 2}, "abc", "x: expected at most 2 characters, got the string 'abc'"),
-        ({"pattern": "^[a-z]+$"}, "A", "x: expected text that matches the pattern ^[a-z]+$, got the string 'A'"),
+        ({"pattern": "^[a-z]+$"}, "A", "x: expected a string that matches the pattern ^[a-z]+$, got the string 'A'"),
         ({"minItems": 2}, [1], "x: expected at least 2 items, got an array of 1"),
         ({"maxItems": 0}, [1], "x: expected at most 0 items, got an array of 1"),
-        ({"uniqueItems": True}, [1, 1], "x: expected items that all differ, got an array of 2"),
+        ({"uniqueItems": True}, [1, 1], "x: expected unique items, got an array of 2"),
         ({"not": {"const": 1}}, 1, "x: 1 should not be valid under {'const': 1}"),
         ({"additionalProperties": False}, {"k": 1}, "x.k: no such parameter; there are none"),
     ],
@@ -144,14 +144,14 @@ def test_each_keyword_has_words_of_its_own(schema: JsonObject, value: JsonValue,
 
 def test_a_value_that_fits_no_form_says_why_for_each() -> None:
     told = (
-        "x: fits none of 2 allowed forms; got the number 1 "
+        "x: matches none of 2 allowed forms; got the number 1 "
         "(x: expected a string, got the number 1; x: expected at least 5, got the number 1)"
     )
     assert problem({"anyOf": [{"type": "string"}, {"minimum": 5}]}, 1) == told
 
 
 def test_a_value_that_fits_two_forms_of_one_is_told_so() -> None:
-    told = "x: fits more than one of 2 forms where it may fit one; got the number 1"
+    told = "x: matches more than one of 2 forms and must match exactly one; got the number 1"
     assert problem({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1) == told
 
 
@@ -163,8 +163,8 @@ def test_a_name_that_fits_a_pattern_is_known() -> None:
 def test_each_missing_parameter_is_told_once() -> None:
     spec = tool({"a": {"type": "string"}, "b": {}, "c": {"type": ["integer", "null"]}}, ("a", "b", "c"))
     assert problems(spec, {"b": 1}) == (
-        "a: required, and missing; expected a string",
-        "c: required, and missing; expected an integer or null",
+        "a: required but missing; expected a string",
+        "c: required but missing; expected an integer or null",
     )
 
 
@@ -180,7 +180,7 @@ def test_what_json_cannot_hold_is_refused_before_anything_looks_at_it() -> None:
         deep = [deep]
     spec = tool({"x": {}})
     assert problems(spec, {"x": float("nan")}) == ("x: nan is not a JSON number",)
-    assert problems(spec, {"x": ["\ud800"]}) == ("x.0: holds half a surrogate pair, which is not Unicode text",)
+    assert problems(spec, {"x": ["\ud800"]}) == ("x.0: contains an unpaired surrogate, which is not valid Unicode",)
     (only,) = problems(spec, {"x": deep})
     assert only.endswith("nested deeper than 64 levels")
 
@@ -218,7 +218,7 @@ def test_a_hostile_schema_cannot_hang_a_call() -> None:
 
 def test_a_hostile_pattern_cannot_hang_a_call() -> None:
     assert problem({"pattern": "^(a+)+$"}, "a" * 50 + "!") == (
-        f"x: expected text that matches the pattern ^(a+)+$, got the string '{'a' * 50}!'"
+        f"x: expected a string that matches the pattern ^(a+)+$, got the string '{'a' * 50}!'"
     )
 
 
@@ -236,7 +236,7 @@ def test_a_large_value_that_fits_none_of_many_forms_is_told_briefly() -> None:
     forms: list[JsonValue] = [{"type": "object", "required": [f"key_{index}"]} for index in range(100)]
     told = problem({"anyOf": forms}, {f"other_{index}": 1 for index in range(10_000)})
     assert len(told) < 1000
-    assert told.startswith("x: fits none of 100 allowed forms; got an object with the keys other_0, other_1, ")
+    assert told.startswith("x: matches none of 100 allowed forms; got an object with the keys other_0, other_1, ")
 
 
 def test_under_a_strict_mode_null_stands_for_what_is_left_out() -> None:
@@ -257,9 +257,9 @@ def test_an_integer_beyond_all_numbers_is_refused_before_anything_divides_or_pri
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ('{"name": ', "a text that is not JSON (line 1 column 10: Expecting value): '{\"name\": '"),
+        ('{"name": ', "a string that is not JSON (line 1 column 10: Expecting value): '{\"name\": '"),
         ('["a"]', "the string '[\"a\"]'"),
-        ('{"name": 1}', "its JSON as a text, which is to be parsed first: '{\"name\": 1}'"),
+        ('{"name": 1}', "a string that contains a JSON object instead of the object: '{\"name\": 1}'"),
     ],
 )
 def test_a_text_that_a_model_wrote_instead_is_told_for_what_it_is(arguments: str, told: str) -> None:

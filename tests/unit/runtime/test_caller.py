@@ -89,8 +89,7 @@ def test_calls_stand_in_each_other_so_deep_and_no_deeper(outer: CallContext) -> 
     assert not made.call("echo", WORD, replace(outer, depth=MAX_DEPTH - 2), step="x").is_error
     result = made.call("echo", WORD, replace(outer, depth=MAX_DEPTH - 1), step="x")
     assert result.error == ToolFailure(
-        "execution",
-        "'echo' was not called: calls stand in each other 8 deep here, and no deeper; have a tool further out call it",
+        "execution", "'echo' was not called: calls may be nested 8 deep at most; call it from an outer tool"
     )
     assert len(scripted.words) == 1
 
@@ -104,7 +103,7 @@ def test_a_part_is_over_when_the_call_around_it_must_be(outer: CallContext) -> N
 
 @pytest.mark.parametrize(
     ("seconds", "timeout_ms", "when"),
-    [(1, None, "when the time for all of the work was up"), (60, 50, "after 0.05 s")],
+    [(1, None, "before the time limit of the whole operation"), (60, 50, "within 0.05 s")],
     ids=["deadline", "timeout_ms"],
 )
 def test_the_least_of_all_limits_counts_and_is_told(
@@ -123,7 +122,7 @@ def test_the_least_of_all_limits_counts_and_is_told(
         result = calls(Scripted(hang)).call("echo", WORD, context, step="x", timeout_ms=timeout_ms)
     over.set()
     assert result is not None
-    told = f"the call was not done {when} and was stopped; ask for less work at once"
+    told = f"the call did not finish {when} and was stopped; request less work per call"
     assert result.error == ToolFailure("timeout", told)
 
 
@@ -131,7 +130,7 @@ def test_a_part_shares_the_cancellation(outer: CallContext) -> None:
     scripted = Scripted()
     outer.cancellation.cancel()
     result = calls(scripted).call("echo", WORD, outer, step="x")
-    assert result.error == ToolFailure("cancelled", "the call was cancelled before it was done")
+    assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
     assert scripted.engine.profiles == []
 
 

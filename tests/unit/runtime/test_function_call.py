@@ -141,7 +141,7 @@ def test_its_blocks_may_be_yielded_and_given_to_its_context() -> None:
         ),
         (
             ToolResult(content=("words",)),  # type: ignore[arg-type]
-            "the content of the ToolResult holds a str; use Text, Image, Audio or Resource",
+            "the content of the ToolResult contains a str; use Text, Image, Audio or Resource",
         ),
         (Image(b"no picture", "image/png"), None),
     ],
@@ -326,7 +326,7 @@ def test_an_async_function_is_awaited_and_cancelled_when_its_time_is_up() -> Non
     assert result is not None
     assert result.error is not None
     assert (result.error.kind, result.error.message) == (
-        "timeout", "the call was not done after 0.05 s, and nobody waits for it any more; ask for less at once",
+        "timeout", "the call did not finish within 0.05 s and its result is discarded; request less work per call",
     )  # fmt: skip
     assert ended.wait(60)
 
@@ -418,7 +418,7 @@ def test_a_call_can_be_cancelled() -> None:
         threading.Thread(target=cancel).start()
         result = Executor(registry).run("sit", {}, cancellation=cancellation)
     assert result.error is not None
-    assert (result.error.kind, result.error.message) == ("cancelled", "the call was cancelled before it was done")
+    assert (result.error.kind, result.error.message) == ("cancelled", "the call was cancelled before it finished")
 
 
 def test_a_promised_schema_is_held_to() -> None:

@@ -43,7 +43,7 @@ def test_the_deadline_ends_a_wait(cancellation: Cancellation, quiet: socket.sock
     patience = Deadline(cancellation, monotonic() + 0.01)
     with pytest.raises(InterruptedWaitError) as raised:
         patience.wait(quiet.fileno(), select.POLLIN, LONG)
-    assert raised.value.ending == "timed_out"
+    assert raised.value.reason == "timed_out"
     with pytest.raises(InterruptedWaitError):
         patience.sleep(LONG)
 
@@ -58,14 +58,14 @@ def test_a_cancellation_from_another_thread_ends_a_wait(
     with pytest.raises(InterruptedWaitError) as raised:
         patience.sleep(LONG) if kind == "sleep" else patience.wait(quiet.fileno(), select.POLLIN)
     timer.join()
-    assert raised.value.ending == "cancelled"
+    assert raised.value.reason == "cancelled"
 
 
 def test_a_cancellation_counts_before_the_deadline(cancellation: Cancellation) -> None:
     cancellation.cancel()
     with pytest.raises(InterruptedWaitError) as raised:
         Deadline(cancellation, 0.0).check()
-    assert raised.value.ending == "cancelled"
+    assert raised.value.reason == "cancelled"
 
 
 def test_a_sleep_that_nothing_ends_returns(cancellation: Cancellation) -> None:

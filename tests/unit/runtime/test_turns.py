@@ -11,32 +11,32 @@ from toolc.runtime.cancellation import Cancellation, FairLock
 def test_the_first_has_its_turn_at_once() -> None:
     turns = FairLock()
     for _ in range(2):
-        with turns.turn(0, None) as has_turn:
+        with turns.acquire(0, None) as has_turn:
             assert has_turn
     assert turns.waiting == 0
 
 
 def test_who_cannot_wait_has_no_turn_and_takes_none() -> None:
     turns = FairLock()
-    with turns.turn(1, None) as first:
-        with turns.turn(0, None) as second:
+    with turns.acquire(1, None) as first:
+        with turns.acquire(0, None) as second:
             assert (first, second) == (True, False)
         assert turns.waiting == 1
 
 
 def test_a_turn_may_be_waited_for_longer_than_the_kernel_can_wait_at_once() -> None:
     turns = FairLock()
-    with Cancellation() as cancellation, turns.turn(1, None):
+    with Cancellation() as cancellation, turns.acquire(1, None):
         threading.Timer(0.05, cancellation.cancel).start()
-        with turns.turn(2**53, cancellation) as has_turn:
+        with turns.acquire(2**53, cancellation) as has_turn:
             assert not has_turn
 
 
 def test_who_is_cancelled_while_waiting_has_no_turn() -> None:
     turns = FairLock()
-    with Cancellation() as cancellation, turns.turn(1, None):
+    with Cancellation() as cancellation, turns.acquire(1, None):
         threading.Timer(0.05, cancellation.cancel).start()
-        with turns.turn(60, cancellation) as has_turn:
+        with turns.acquire(60, cancellation) as has_turn:
             assert not has_turn
 
 
@@ -46,14 +46,14 @@ def test_turns_come_in_the_order_of_asking_and_never_together() -> None:
     inside: list[int] = []
 
     def take(number: int) -> None:
-        with turns.turn(60, None) as has_turn:
+        with turns.acquire(60, None) as has_turn:
             assert has_turn
             inside.append(number)
             assert inside == [number]
             order.append(number)
             inside.clear()
 
-    with turns.turn(60, None):
+    with turns.acquire(60, None):
         threads = []
         for number in range(20):
             threads.append(threading.Thread(target=take, args=(number,)))
@@ -70,12 +70,12 @@ def test_who_gives_up_leaves_the_order_of_the_others() -> None:
     done = threading.Event()
 
     def take() -> None:
-        with turns.turn(60, None) as has_turn:
+        with turns.acquire(60, None) as has_turn:
             assert has_turn
             done.set()
 
-    with turns.turn(60, None):
-        with turns.turn(0, None) as has_turn:
+    with turns.acquire(60, None):
+        with turns.acquire(0, None) as has_turn:
             assert not has_turn
         waiting = threading.Thread(target=take)
         waiting.start()

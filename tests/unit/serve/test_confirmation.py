@@ -67,7 +67,7 @@ async def test_a_client_without_elicitation_gets_an_error_with_a_hint(mode: Lite
             result = await client.call_tool("wipe", {"path": "a"})
     assert (result.is_error, calls) == (True, [])
     assert isinstance(result.content[0], TextContent)
-    assert "toolc serve asks a client that offers elicitation" in result.content[0].text
+    assert "toolc serve with a client that supports elicitation" in result.content[0].text
 
 
 async def test_the_confirm_function_of_the_application_is_used_instead_of_the_client() -> None:

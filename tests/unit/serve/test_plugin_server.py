@@ -63,7 +63,7 @@ def test_one_tool_is_described_and_called_by_the_protocol() -> None:
 def test_invalid_arguments_are_an_error_response() -> None:
     with serving("echo") as server:
         response = json.loads(server.respond(call(params={})))
-    message = "wrong arguments for echo:\n- words: required, and missing; expected a string"
+    message = "wrong arguments for echo:\n- words: required but missing; expected a string"
     assert response == {"content": [{"type": "text", "text": message}], "error": True}
 
 
@@ -115,7 +115,7 @@ def test_a_usage_error_is_an_error_response(tmp_path: Path) -> None:
     with Executor(found, engine=FakeEngine(lambda _: Outcome(ending="exited"))) as made:
         response = json.loads(PluginServer(made, [*found]).respond(call()))
     assert response["error"] is True
-    assert response["content"][0]["text"].startswith("Error: tool 'c' works on a folder and has none")
+    assert response["content"][0]["text"].startswith("Error: tool 'c' needs a workspace folder")
 
 
 def test_the_plugin_backend_can_call_the_server(tmp_path: Path) -> None:

@@ -32,16 +32,16 @@ def command(dry_run: bool, as_json: bool) -> None:
     found = survey()
     outcomes = [_Outcome(each, reason=each.kept) if dry_run or each.kept else _remove(each) for each in found.leftovers]
     if as_json:
-        report = {"leftovers": [outcome.to_json() for outcome in outcomes], "unseen": [*found.unseen]}
+        report = {"leftovers": [outcome.to_json() for outcome in outcomes], "unseen": [*found.unchecked]}
         click.echo(json.dumps(report, indent=2))
     else:
         for outcome in outcomes:
             click.echo(outcome.line())
-        if not outcomes and not found.unseen:
+        if not outcomes and not found.unchecked:
             note("nothing to remove")
-        for reason in found.unseen:
+        for reason in found.unchecked:
             note(f"some places could not be inspected: {reason}")
-    if found.unseen or any(outcome.failed for outcome in outcomes):
+    if found.unchecked or any(outcome.failed for outcome in outcomes):
         raise click.exceptions.Exit(COULD_NOT)
 
 

@@ -52,7 +52,7 @@ def _joined(content: tuple[Content, ...]) -> tuple[Content, ...]:
 
 def _remaining_text(text: str, shown: str) -> str:
     """Return what of a result's text is still to be printed after ``shown``."""
-    from toolc.runtime.sandboxed.plugin_description import STDOUT_SO_FAR  # start-up time
+    from toolc.runtime.sandboxed.call import STDOUT_SO_FAR  # start-up time
 
     if text.startswith(shown):
         return text.removeprefix(shown)

@@ -12,7 +12,6 @@ from typing import Final
 
 from toolc.backends.content import parse_json
 from toolc.model.call import BoundCall, ToolCall
-from toolc.model.errors import MissingExtraError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Outcome, Text, ToolResult, failure
 from toolc.model.spec.code_backends import HostFunction
@@ -21,12 +20,12 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import TemplateError, as_text
 from toolc.providers.base import CallMessage
 from toolc.runtime.agents.model import ModelError
-from toolc.runtime.agents.turns import AgentEvents, AgentLoop
+from toolc.runtime.agents.turns import AgentEvents, AgentLoop, open_api
 from toolc.runtime.caller import CallContext, Caller, one_at_a_time
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
 from toolc.runtime.output.truncation import READ_RESULT, truncate_result
-from toolc.runtime.sandboxed.plugin_description import interrupted
-from toolc.runtime.validation import as_promised
+from toolc.runtime.sandboxed.call import interrupted_result
+from toolc.runtime.validation import validate_result
 
 NO_TASK: Final = "Begin."
 """The task for a call without arguments, because the APIs require a message."""
@@ -34,7 +33,7 @@ NO_TASK: Final = "Begin."
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
 
 
-def task(call: BoundCall) -> str:
+def task_message(call: BoundCall) -> str:
     """Return the task for the model: the text of the only argument, or all arguments as a JSON object."""
     arguments = call.arguments
     if not arguments:
@@ -49,19 +48,19 @@ def is_json(tool: ToolSpec) -> bool:
     return tool.result_schema is not None or tool.result.select is not None or tool.result.format == "json"
 
 
-def schema_words(tool: ToolSpec) -> str:
+def schema_instructions(tool: ToolSpec) -> str:
     """Return the instructions for an answer that must be data."""
-    words = "Your final answer is one JSON value and nothing else: no words around it, no code fence."
+    text = "Your final answer is one JSON value and nothing else: no text around it, no code fence."
     if tool.result_schema is None or tool.result.select is not None:
-        return words
-    return f"{words} It must satisfy this JSON Schema:\n{as_text(tool.result_schema.value)}"
+        return text
+    return f"{text} It must satisfy this JSON Schema:\n{as_text(tool.result_schema.value)}"
 
 
-def final(text: str, tool: ToolSpec) -> ToolResult:
+def final_result(text: str, tool: ToolSpec) -> ToolResult:
     """Return the result for a final answer. An answer without the promised data is a ``serialization`` error."""
     if not is_json(tool):
         return ToolResult(content=() if tool.result.format == "none" else (Text(text),))
-    data = _unfenced(text).encode("utf-8", "replace")
+    data = _without_code_fence(text).encode("utf-8", "replace")
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -69,10 +68,10 @@ def final(text: str, tool: ToolSpec) -> ToolResult:
     answer = ToolResult(content=(Text(as_text(value)),), structured=(value,))
     answer = truncate_result(answer, tool.sandbox.limits.output_bytes)
     # The schema describes the selected part, which the model does not know.
-    return answer if tool.result.select is not None else as_promised(answer, tool)
+    return answer if tool.result.select is not None else validate_result(answer, tool)
 
 
-def _unfenced(text: str) -> str:
+def _without_code_fence(text: str) -> str:
     """Return ``text`` without a surrounding code fence, which models often add despite the instructions."""
     match = _FENCED.fullmatch(text)
     return match[1] if match else text
@@ -81,11 +80,11 @@ def _unfenced(text: str) -> str:
 MAX_CALLS: Final = 64
 """How many calls of one answer are made."""
 
-MAX_AT_ONCE: Final = 8
+MAX_PARALLEL: Final = 8
 """How many of these calls run at the same time."""
 
 
-def answered(
+def make_calls(
     calls: Sequence[ToolCall], names: frozenset[str], context: CallContext, caller: Caller, *, turn: int, parallel: bool
 ) -> list[CallMessage]:
     """Make ``calls`` and return their results in order. Only tools in ``names`` are called.
@@ -93,21 +92,23 @@ def answered(
     ``turn`` is the number of the model's answer, and the first part of the call ids. ``parallel`` allows the calls
     to run concurrently. Raises what ``caller.call`` raises, after all of them have ended.
     """
-    with context.cancellation.child() as own:
-        context = replace(context, cancellation=own, on_event=one_at_a_time(context.on_event))
+    with context.cancellation.child() as cancellation:
+        context = replace(context, cancellation=cancellation, on_event=one_at_a_time(context.on_event))
 
         def make(number: int) -> ToolResult:
             if number > MAX_CALLS:
-                return failure("rate_limit", f"only the first {MAX_CALLS} calls of an answer are made; make this anew")
-            return _made(calls[number - 1], names, f"{turn}.{number}", context, caller)
+                return failure("rate_limit", f"only the first {MAX_CALLS} calls of an answer are made; repeat this one")
+            return _make_call(calls[number - 1], names, f"{turn}.{number}", context, caller)
 
         numbers = range(1, len(calls) + 1)
-        results = _at_once(make, numbers, own) if parallel and len(calls) > 1 else [*map(make, numbers)]
+        results = _run_parallel(make, numbers, cancellation) if parallel and len(calls) > 1 else [*map(make, numbers)]
     return [CallMessage(call, result) for call, result in zip(calls, results, strict=True)]
 
 
-def _at_once(make: Callable[[int], ToolResult], numbers: Sequence[int], cancellation: Cancellation) -> list[ToolResult]:
-    with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="toolc agent") as pool:
+def _run_parallel(
+    make: Callable[[int], ToolResult], numbers: Sequence[int], cancellation: Cancellation
+) -> list[ToolResult]:
+    with ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="toolc agent") as pool:
         try:
             # Inside the try block, because Ctrl-C may also arrive while a thread starts.
             futures = [pool.submit(make, number) for number in numbers]
@@ -121,17 +122,17 @@ def _at_once(make: Callable[[int], ToolResult], numbers: Sequence[int], cancella
     return [each.result() for each in futures]
 
 
-def _made(call: ToolCall, names: frozenset[str], step: str, context: CallContext, caller: Caller) -> ToolResult:
+def _make_call(call: ToolCall, names: frozenset[str], step: str, context: CallContext, caller: Caller) -> ToolResult:
     if call.name not in names:
-        known = f"there are: {', '.join(sorted(names))}" if names else "there is none"
+        known = f"known tools: {', '.join(sorted(names))}" if names else "it has no tools"
         return failure("not_found", f"there is no tool {call.name[:100]!r}; {known}")
-    arguments = _object(call.arguments)
+    arguments = _as_object(call.arguments)
     if isinstance(arguments, str):
         return failure("invalid_args", f"the arguments of {call.name} {arguments}; write one JSON object")
     return caller.call(call.name, arguments, context, step=step)
 
 
-def _object(arguments: JsonValue) -> JsonObject | str:
+def _as_object(arguments: JsonValue) -> JsonObject | str:
     """Return the arguments, or why they are not valid. Invalid JSON of a model is passed as a string."""
     if isinstance(arguments, dict):
         return arguments
@@ -140,33 +141,22 @@ def _object(arguments: JsonValue) -> JsonObject | str:
             parse_json(arguments.encode("utf-8", "replace"))
         except ValueError as error:
             return f"are not JSON ({error})"
-    return "are no JSON object"
-
-
-EXTRA: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"})
-"""The packages that only sub-agents need."""
+    return "are not a JSON object"
 
 
 class Agent:
     """The backend kind ``agent``."""
 
     def run(self, backend: AgentBackend, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """Return the model's final answer. Raises ``MissingExtraError``, and what ``caller.call`` raises."""
-        patience = Deadline(context.cancellation, context.deadline)
-        told = AgentEvents(call, context)
-        with ExitStack() as until_over:
+        """Return the model's final answer. Raises what ``caller.call`` raises."""
+        deadline = Deadline(context.cancellation, context.deadline)
+        events = AgentEvents(call, context)
+        with ExitStack() as stack:
             try:
-                from toolc.runtime.agents.turns import opened  # optional, and slow to import
-
-                api = until_over.enter_context(opened(backend, call.tool, context.secrets, patience, told.attempt))
-            except ModuleNotFoundError as error:
-                if (error.name or "").partition(".")[0] not in EXTRA:
-                    raise
-                raise MissingExtraError(f"tool {call.tool.name!r}, a sub-agent,", "agent") from None
+                api = stack.enter_context(open_api(backend, call.tool, context.secrets, deadline, events.attempt))
             except ModelError as error:
                 return failure(error.kind, str(error))
-            turns = AgentLoop(backend, api, patience, told)
-            return _Conversation(backend, call, context, caller, turns).result()
+            return _Conversation(backend, call, context, caller, AgentLoop(backend, api, deadline, events)).result()
 
 
 @dataclass(slots=True)
@@ -177,13 +167,13 @@ class _Conversation:
     call: BoundCall
     context: CallContext
     caller: Caller
-    turns: AgentLoop
+    loop: AgentLoop
     messages: list[JsonValue] = field(default_factory=list)
-    made: list[JsonValue] = field(default_factory=list)
+    calls_made: list[JsonValue] = field(default_factory=list)
 
     def result(self) -> ToolResult:
         """Run the conversation and return its result, with the model's usage, calls and connections in details."""
-        begun = monotonic()
+        started = monotonic()
         try:
             result = self._converse()
         except TemplateError as error:
@@ -191,69 +181,67 @@ class _Conversation:
         except ModelError as error:
             result = failure(error.kind, str(error))
         except InterruptedWaitError as error:
-            elapsed_ms = round((monotonic() - begun) * 1000)
-            result = interrupted(Outcome(ending=error.ending), self.call.tool.sandbox.limits, elapsed_ms)
-        about: JsonObject = self.turns.details() | {"calls": self.made}
-        network: list[JsonValue] = [each.to_json() for each in self.turns.api.network.attempts()]
-        return replace(result, details=result.details | {"agent": about, "network": network})
+            elapsed_ms = round((monotonic() - started) * 1000)
+            result = interrupted_result(Outcome(ending=error.reason), self.call.tool.sandbox.limits, elapsed_ms)
+        agent: JsonObject = self.loop.details() | {"calls": self.calls_made}
+        network: list[JsonValue] = [each.to_json() for each in self.loop.api.network.attempts()]
+        return replace(result, details=result.details | {"agent": agent, "network": network})
 
     def _converse(self) -> ToolResult:
         spec = self.call.tool
         instructions = self.backend.instructions.render(self.call.arguments)
         if is_json(spec):
-            instructions = f"{instructions}\n\n{schema_words(spec)}".lstrip()
-        self._ask(task(self.call))
-        while not self.turns.are_over():
+            instructions = f"{instructions}\n\n{schema_instructions(spec)}".lstrip()
+        self._add_user_message(task_message(self.call))
+        while not self.loop.is_exhausted():
             tools = self._tools()
-            turn = self.turns.next(instructions, self.messages, tools)
-            self.messages += turn.said
-            if turn.calls:
+            response = self.loop.next(instructions, self.messages, tools)
+            self.messages += response.messages
+            if response.calls:
                 names = frozenset({*self.backend.tools, *(each.name for each in tools)})
-                self._hand_back(
-                    answered(
-                        turn.calls,
+                self._add_results(
+                    make_calls(
+                        response.calls,
                         names,
                         self.context,
                         self.caller,
-                        turn=self.turns.number,
-                        parallel=self.backend.parallel and not _asks(turn.calls, tools),
+                        turn=self.loop.number,
+                        parallel=self.backend.parallel and not _needs_confirmation(response.calls, tools),
                     )
                 )
                 continue
-            result = final(turn.text, spec)
-            if self.turns.are_over() or result.error is None or result.error.kind != "serialization":
+            result = final_result(response.text, spec)
+            if self.loop.is_exhausted() or result.error is None or result.error.kind != "serialization":
                 return result
-            self._ask(f"{result.error.message}\nAnswer again, with one JSON value and nothing else.")
-        most = self.backend.max_turns
-        turns = "1 turn" if most == 1 else f"{most} turns"
-        why = f"the model had not answered after {turns}; ask for less, or raise 'max_turns'"
-        return failure("execution", why)
+            self._add_user_message(f"{result.error.message}\nAnswer again, with one JSON value and nothing else.")
+        turns = "1 turn" if self.backend.max_turns == 1 else f"{self.backend.max_turns} turns"
+        return failure("execution", f"the model did not answer within {turns}; request less, or raise 'max_turns'")
 
     def _tools(self) -> tuple[ToolSpec, ...]:
         """Return the tools that may be called now, with toolc's own tool that reads stored results, if enabled."""
-        own = (each for each in self.caller.tools((READ_RESULT,)) if isinstance(each.backend, HostFunction))
-        return (*self.caller.tools(self.backend.tools), *own)
+        builtin = (each for each in self.caller.tools((READ_RESULT,)) if isinstance(each.backend, HostFunction))
+        return (*self.caller.tools(self.backend.tools), *builtin)
 
-    def _ask(self, text: str) -> None:
+    def _add_user_message(self, text: str) -> None:
         self.messages.append({"role": "user", "content": text})
 
-    def _hand_back(self, answers: list[CallMessage]) -> None:
+    def _add_results(self, answers: list[CallMessage]) -> None:
         """Add the results of the calls to the conversation and to the details. Raises ``InterruptedWaitError``."""
         for each in answers:
             error = each.result.error
-            self.made.append(
+            self.calls_made.append(
                 {
                     "tool": each.call.name,
-                    "turn": self.turns.number,
+                    "turn": self.loop.number,
                     "call_id": each.result.details.get("call_id"),
                     "error": error.kind if error else None,
                 }
             )
-        self.messages += self.turns.api.dialect.provider.messages(answers)
-        self.turns.patience.check()
+        self.messages += self.loop.api.dialect.provider.messages(answers)
+        self.loop.deadline.check()
 
 
-def _asks(calls: Sequence[ToolCall], tools: Sequence[ToolSpec]) -> bool:
-    """Return whether a call needs confirmation. Then calls run one at a time, so that questions do not overlap."""
-    asking = {name for each in tools if each.confirm for name in (each.name, *each.aliases)}
-    return any(each.name in asking for each in calls)
+def _needs_confirmation(calls: Sequence[ToolCall], tools: Sequence[ToolSpec]) -> bool:
+    """Return whether a call needs confirmation. Then calls run one at a time, so that prompts do not overlap."""
+    confirmed = {name for each in tools if each.confirm for name in (each.name, *each.aliases)}
+    return any(each.name in confirmed for each in calls)

@@ -6,6 +6,7 @@ Most other model servers implement Chat Completions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import anthropic
@@ -19,7 +20,7 @@ from toolc.model.template import as_text
 from toolc.providers import load_provider
 from toolc.providers.base import Provider, members
 from toolc.runtime.agents.model import ModelResponse, Post, Stop, failed_status, normalise_ids, token_count, unreadable
-from toolc.runtime.agents.network import KEY_STAND_IN, failed_request
+from toolc.runtime.agents.network import KEY_PLACEHOLDER, failed_request
 
 _ANTHROPIC_STOPS: Final[dict[object, Stop]] = {
     "max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal",
@@ -51,11 +52,11 @@ class AnthropicDialect:
         blocks = members(response, "content")
         uses = [each for each in blocks if each.get("type") == "tool_use"]
         ids = dict(zip(map(id, uses), normalise_ids(uses), strict=True))
-        kept = [_anthropic_results(each, ids.get(id(each))) for each in blocks if each.get("text") != ""]
+        kept = [_anthropic_block(each, ids.get(id(each))) for each in blocks if each.get("text") != ""]
         texts = (each.get("text") for each in blocks if each.get("type") == "text")
         usage = response.get("usage")
         return ModelResponse(
-            said=({"role": "assistant", "content": [*kept]},),
+            messages=({"role": "assistant", "content": [*kept]},),
             text="\n".join(text for text in texts if isinstance(text, str) and text),
             calls=self.provider.calls({"content": [each | {"id": ids[id(each)]} for each in uses]}),
             stop=_ANTHROPIC_STOPS.get(response.get("stop_reason"), "done"),
@@ -64,28 +65,12 @@ class AnthropicDialect:
         )
 
 
-def _anthropic_results(block: JsonObject, call_id: str | None) -> JsonObject:
+def _anthropic_block(block: JsonObject, call_id: str | None) -> JsonObject:
     """Return a block to send back. The input of a call must be an object there, even if the model sent none."""
     if call_id is None:
         return block
     given = block.get("input")
     return {**block, "id": call_id, "input": given if isinstance(given, dict) else {}}
-
-
-def open_anthropic(url: str, http: httpx2.Client) -> Post:
-    """Return a function that sends requests with the SDK's client, without a key and without retries."""
-    client = anthropic.Anthropic(api_key=KEY_STAND_IN, base_url=url, max_retries=0, timeout=None, http_client=http)
-
-    def post(body: JsonObject) -> bytes:
-        try:
-            return client.post("/v1/messages", cast_to=httpx2.Response, body=body).content
-        except anthropic.APIStatusError as error:
-            answered = error.response
-            raise failed_status(answered.status_code, answered.content, answered.headers.get("retry-after")) from None
-        except anthropic.APIConnectionError as error:
-            raise failed_request(error) from None
-
-    return post
 
 
 _OPENAI_STOPS: Final[dict[object, Stop]] = {"length": "length", "content_filter": "refusal"}
@@ -121,12 +106,12 @@ class OpenAIDialect:
         content, refusal = message.get("content"), message.get("refusal")
         text = _text(content)
         if text is None or not isinstance(refusal, str | None):
-            raise unreadable("the content of choices[0].message is no text")
+            raise unreadable("the content of choices[0].message is not text")
         kept, calls = self._calls(message)
         back: JsonObject = {"role": "assistant", "content": content}
         usage = response.get("usage")
         return ModelResponse(
-            said=(back | {"tool_calls": [*kept]} if kept else back,),
+            messages=(back | {"tool_calls": [*kept]} if kept else back,),
             text=text or refusal or "",
             calls=calls,
             stop="refusal" if refusal else _OPENAI_STOPS.get(choice.get("finish_reason"), "done"),
@@ -164,20 +149,26 @@ def _text(content: JsonValue) -> str | None:
     return "".join(each for each in texts if isinstance(each, str))
 
 
+def open_anthropic(url: str, http: httpx2.Client) -> Post:
+    """Return a function that sends requests with the SDK's client, without a key and without retries."""
+    client = anthropic.Anthropic(api_key=KEY_PLACEHOLDER, base_url=url, max_retries=0, timeout=None, http_client=http)
+    return partial(_post, client, "/v1/messages")
+
+
 def open_openai(path: str, url: str, http: httpx2.Client) -> Post:
     """Return a function that sends requests to ``path`` below ``url``, without a key and without retries."""
-    client = openai.OpenAI(api_key=KEY_STAND_IN, base_url=url, max_retries=0, timeout=None, http_client=http)
+    client = openai.OpenAI(api_key=KEY_PLACEHOLDER, base_url=url, max_retries=0, timeout=None, http_client=http)
+    return partial(_post, client, path)
 
-    def post(body: JsonObject) -> bytes:
-        try:
-            return client.post(path, cast_to=httpx2.Response, body=body).content
-        except openai.APIStatusError as error:
-            answered = error.response
-            raise failed_status(answered.status_code, answered.content, answered.headers.get("retry-after")) from None
-        except openai.APIConnectionError as error:
-            raise failed_request(error) from None
 
-    return post
+def _post(client: anthropic.Anthropic | openai.OpenAI, path: str, body: JsonObject) -> bytes:
+    try:
+        return client.post(path, cast_to=httpx2.Response, body=body).content
+    except (anthropic.APIStatusError, openai.APIStatusError) as error:
+        response = error.response
+        raise failed_status(response.status_code, response.content, response.headers.get("retry-after")) from None
+    except (anthropic.APIConnectionError, openai.APIConnectionError) as error:
+        raise failed_request(error) from None
 
 
 class ResponsesDialect:
@@ -220,7 +211,7 @@ class ResponsesDialect:
         texts = [part.get("text") for part in parts if part.get("type") == "output_text"]
         usage = response.get("usage")
         return ModelResponse(
-            said=tuple(_responses_results(own.get(id(each), each), objects) for each in items),
+            messages=tuple(_responses_item(own.get(id(each), each), objects) for each in items),
             text="\n".join(each for each in (*texts, *refusals) if isinstance(each, str) and each),
             calls=calls,
             stop="refusal" if refusals else _stop(response),
@@ -229,7 +220,7 @@ class ResponsesDialect:
         )
 
 
-def _responses_results(item: JsonObject, arguments: dict[str, JsonObject]) -> JsonObject:
+def _responses_item(item: JsonObject, arguments: dict[str, JsonObject]) -> JsonObject:
     """Return an item to send back: without an id, because nothing is stored, and with an object as arguments."""
     if item.get("type") == "reasoning":
         return item

@@ -14,7 +14,7 @@ from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.providers.base import Provider
 
-MAX_WORDS: Final = 500
+MAX_QUOTED: Final = 500
 """How much of a server's message an error quotes, in characters."""
 
 Stop: TypeAlias = Literal["done", "length", "refusal"]
@@ -38,13 +38,13 @@ class ModelError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResponse:
-    """One answer: ``said`` is what is sent back as part of the conversation; the rest is parsed from it.
+    """One answer: ``messages`` are sent back as part of the conversation; the rest is parsed from them.
 
     ``calls`` are in the order of the answer and have unique ids. ``tokens_in`` and ``tokens_out`` are 0 if the
     server does not report them.
     """
 
-    said: tuple[JsonObject, ...]
+    messages: tuple[JsonObject, ...]
     text: str
     calls: tuple[ToolCall, ...]
     stop: Stop
@@ -75,7 +75,7 @@ Post: TypeAlias = Callable[[JsonObject], bytes]
 """Sends a request with an SDK and returns the response body. Raises ``ModelError``, ``InterruptedWaitError``."""
 
 
-def ask(dialect: ModelApi, post: Post, body: JsonObject) -> ModelResponse:
+def request(dialect: ModelApi, post: Post, body: JsonObject) -> ModelResponse:
     """Request the model's next answer. Raises ``ModelError`` and ``InterruptedWaitError``."""
     data = post(body)
     try:
@@ -83,13 +83,13 @@ def ask(dialect: ModelApi, post: Post, body: JsonObject) -> ModelResponse:
     except ValueError as error:
         raise unreadable(f"it is not JSON ({error}): {first_bytes(data)}") from None
     if not isinstance(response, dict):
-        raise unreadable(f"it is no JSON object: {first_bytes(data)}")
+        raise unreadable(f"it is not a JSON object: {first_bytes(data)}")
     return dialect.read(response)
 
 
 def unreadable(what: str) -> ModelError:
     """Return the error for a response that does not follow the API."""
-    return ModelError("serialization", f"the model's API gave an answer that cannot be read: {what}")
+    return ModelError("serialization", f"the model's API sent an invalid response: {what}")
 
 
 def token_count(usage: JsonValue, *names: str) -> int:
@@ -114,7 +114,7 @@ def normalise_ids(calls: Sequence[JsonObject]) -> list[str]:
 
 def failed_status(status: int, body: bytes, retry_after: str | None) -> ModelError:
     """Return the error for a response with a status other than success."""
-    message = f"the model's API answered {status} {responses.get(status, '')}".rstrip() + f": {_words(body)}"
+    message = f"the model's API answered {status} {responses.get(status, '')}".rstrip() + f": {_error_message(body)}"
     if status in {401, 403}:
         return ModelError("authentication", f"{message}; check the secret of 'api_key'")
     if status == 404:
@@ -130,11 +130,11 @@ def failed_status(status: int, body: bytes, retry_after: str | None) -> ModelErr
 
 def first_bytes(data: bytes) -> str:
     """Return the beginning of a server's response, for an error message."""
-    text = data[: 4 * MAX_WORDS].decode("utf-8", "replace").strip()
-    return f"{text[:MAX_WORDS]}…" if len(text) > MAX_WORDS else text or "nothing"
+    text = data[: 4 * MAX_QUOTED].decode("utf-8", "replace").strip()
+    return f"{text[:MAX_QUOTED]}…" if len(text) > MAX_QUOTED else text or "nothing"
 
 
-def _words(body: bytes) -> str:
+def _error_message(body: bytes) -> str:
     """Return the server's error message, which both providers have in ``error.message``."""
     try:
         value = parse_json(body)

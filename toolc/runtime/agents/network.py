@@ -36,7 +36,7 @@ from toolc.runtime.http.transport import TlsTransport
 MAX_RESPONSE: Final = 16 * 1024 * 1024
 """The longest response of a model's API, in bytes."""
 
-_EITHER: Final = select.POLLIN | select.POLLOUT
+_READ_OR_WRITE: Final = select.POLLIN | select.POLLOUT
 
 
 @dataclass(slots=True)
@@ -73,16 +73,16 @@ class EgressNetwork(httpcore2.NetworkBackend):
     """Connects to the destinations in ``allow``. ``on_attempt`` receives each connection once made or failed."""
 
     def __init__(
-        self, allow: Sequence[Destination], patience: Deadline, on_attempt: Callable[[ConnectionAttempt], None]
+        self, allow: Sequence[Destination], deadline: Deadline, on_attempt: Callable[[ConnectionAttempt], None]
     ) -> None:
         self._allow = allow
-        self._patience = patience
+        self._deadline = deadline
         self._on_attempt = on_attempt
-        self._contacts: list[Connection] = []
+        self._connections: list[Connection] = []
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
         """Return the connections so far, in the order of the requests."""
-        return tuple(each.attempt() for each in self._contacts)
+        return tuple(each.attempt() for each in self._connections)
 
     def connect_tcp(
         self,
@@ -93,19 +93,19 @@ class EgressNetwork(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         """Connect to ``host``. Raises ``RefusedError`` and ``InterruptedWaitError``."""
-        contact = Connection(decide(self._allow, format_host(host), port))
-        self._contacts.append(contact)
+        state = Connection(decide(self._allow, format_host(host), port))
+        self._connections.append(state)
         try:
-            connection = self._connect(contact)
+            connection = self._connect(state)
         except RefusedError as error:
-            contact.reason, contact.remedy, contact.ended = str(error), error.remedy, monotonic()
-            self._on_attempt(contact.attempt())
+            state.reason, state.remedy, state.ended = str(error), error.remedy, monotonic()
+            self._on_attempt(state.attempt())
             raise
-        self._on_attempt(contact.attempt())
-        return EgressStream(connection, PlainTransport(connection), contact, self._patience)
+        self._on_attempt(state.attempt())
+        return EgressStream(connection, PlainTransport(connection), state, self._deadline)
 
-    def _connect(self, contact: Connection) -> socket.socket:
-        decision = contact.decision
+    def _connect(self, state: Connection) -> socket.socket:
+        decision = state.decision
         if decision.entry is None:
             raise RefusedError(decision.reason, remedy=decision.remedy)
         admission = admit(decision, self._allow, self._addresses(decision))
@@ -113,12 +113,12 @@ class EgressNetwork(httpcore2.NetworkBackend):
             raise RefusedError(admission.reason, remedy=admission.remedy)
         reason = ""
         for address in admission.addresses:
-            contact.address = address
+            state.address = address
             try:
-                return self._connected(address, decision.port)
+                return self._open_socket(address, decision.port)
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
-        at = f" at {contact.address}" if contact.address != decision.host else ""
+        at = f" at {state.address}" if state.address != decision.host else ""
         raise RefusedError(f"{decision.host}{at}, port {decision.port}: {reason}{proxy_hint()}", "network")
 
     def _addresses(self, decision: Decision) -> Sequence[str]:
@@ -128,38 +128,36 @@ class EgressNetwork(httpcore2.NetworkBackend):
             return LOOPBACK
         with closing(Resolver()) as resolver:
             resolver.request(decision.host)
-            while not self._patience.wait(resolver.fileno(), select.POLLIN):
+            while not self._deadline.wait(resolver.fileno(), select.POLLIN):
                 pass
             (answer,) = resolver.results()
         if answer.reason:
             raise RefusedError(answer.reason + proxy_hint(), "network")
         return answer.addresses
 
-    def _connected(self, address: str, port: int) -> socket.socket:
-        made = connect(address, port)
+    def _open_socket(self, address: str, port: int) -> socket.socket:
+        connection = connect(address, port)
         try:
-            if not self._patience.wait(made.fileno(), select.POLLOUT, ADDRESS_SECONDS):
+            if not self._deadline.wait(connection.fileno(), select.POLLOUT, ADDRESS_SECONDS):
                 raise TimeoutError(f"no answer in {ADDRESS_SECONDS:g} seconds")
-            if code := made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            if code := connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 raise OSError(code, os.strerror(code))
-            if made.getpeername() == made.getsockname():
+            if connection.getpeername() == connection.getsockname():
                 raise ConnectionRefusedError("connection refused")
         except BaseException:
-            made.close()
+            connection.close()
             raise
-        return made
+        return connection
 
 
 class EgressStream(httpcore2.NetworkStream):
     """One connection, over TLS after ``start_tls``."""
 
-    def __init__(
-        self, connection: socket.socket, transport: Transport, contact: Connection, patience: Deadline
-    ) -> None:
+    def __init__(self, connection: socket.socket, transport: Transport, state: Connection, deadline: Deadline) -> None:
         self._connection = connection
         self._transport = transport
-        self._contact = contact
-        self._patience = patience
+        self._state = state
+        self._deadline = deadline
         self._received = 0
         self._failure: str | None = None
 
@@ -171,15 +169,15 @@ class EgressStream(httpcore2.NetworkStream):
         while (data := self._read(max_bytes)) is None:
             self._wait(select.POLLIN)
         self._received += len(data)
-        self._contact.bytes_in += len(data)
+        self._state.bytes_in += len(data)
         if self._received > MAX_RESPONSE:
-            raise RefusedError(f"the answer has more than {MAX_RESPONSE >> 20} MiB", "network")
+            raise RefusedError(f"the response has more than {MAX_RESPONSE >> 20} MiB", "network")
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send all of ``buffer``. Raises ``httpcore2.WriteError`` and ``InterruptedWaitError``."""
         self._received = 0
-        self._contact.bytes_out += len(buffer)
+        self._state.bytes_out += len(buffer)
         left = memoryview(buffer)
         while left and self._failure is None:
             try:
@@ -195,15 +193,15 @@ class EgressStream(httpcore2.NetworkStream):
 
     def close(self) -> None:
         """Close the connection."""
-        self._contact.ended = self._contact.ended or monotonic()
+        self._state.ended = self._state.ended or monotonic()
         self._transport.close()
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
         """Start TLS to the requested host, with the broker's own rules and certificate authorities."""
-        transport = TlsTransport(self._connection, self._contact.decision.host)
-        return EgressStream(self._connection, transport, self._contact, self._patience)
+        transport = TlsTransport(self._connection, self._state.decision.host)
+        return EgressStream(self._connection, transport, self._state, self._deadline)
 
     def _read(self, max_bytes: int) -> bytes | None:
         try:
@@ -216,18 +214,18 @@ class EgressStream(httpcore2.NetworkStream):
         raise httpcore2.ReadError(self._failure)
 
     def _wait(self, events: int) -> None:
-        self._patience.wait(self._transport.fileno(), _EITHER if self._transport.wants_write else events)
+        self._deadline.wait(self._transport.fileno(), _READ_OR_WRITE if self._transport.wants_write else events)
 
     def _fail(self, error: OSError) -> None:
-        self._failure = self._contact.reason = error.strerror.lower() if error.strerror else str(error)
+        self._failure = self._state.reason = error.strerror.lower() if error.strerror else str(error)
 
 
-KEY_STAND_IN: Final = "toolc-puts-the-key-in"
+KEY_PLACEHOLDER: Final = "toolc-puts-the-key-in"
 """The placeholder that an SDK receives instead of a key. It never leaves this process."""
 
 _EXPECTED: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, InterruptedWaitError, OSError, RefusedError)
-_PASSED_ON: Final = frozenset({b"accept", b"content-type", b"content-length", b"anthropic-version"})
-_HEARD: Final = frozenset({b"content-type", b"retry-after"})
+_REQUEST_HEADERS: Final = frozenset({b"accept", b"content-type", b"content-length", b"anthropic-version"})
+_RESPONSE_HEADERS: Final = frozenset({b"content-type", b"retry-after"})
 
 
 class EgressTransport(httpx2.BaseTransport):
@@ -255,32 +253,32 @@ class EgressTransport(httpx2.BaseTransport):
         Raises ``httpx2.TransportError``, the only error that all SDKs handle; its cause is the original error.
         """
         try:
-            return self._answered(request)
+            return self._send(request)
         except _EXPECTED as error:
             raise httpx2.TransportError(str(error)) from error
 
-    def _answered(self, request: httpx2.Request) -> httpx2.Response:
+    def _send(self, request: httpx2.Request) -> httpx2.Response:
         body = request.read()
         if len(body) > MAX_BODY:
             raise RefusedError(f"the conversation has more than {MAX_BODY >> 20} MiB", "network")
         url = request.url
-        kept = [(name, value) for name, value in request.headers.raw if name.lower() in _PASSED_ON]
-        asked = httpcore2.Request(
+        kept = [(name, value) for name, value in request.headers.raw if name.lower() in _REQUEST_HEADERS]
+        sent = httpcore2.Request(
             request.method,
             httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
             headers=[(b"Host", url.netloc), *kept, *self._headers],
             content=body,
         )
-        answered = self._pool.handle_request(asked)
+        response = self._pool.handle_request(sent)
         try:
-            data = answered.read()
+            data = response.read()
         finally:
-            answered.close()
-        headers = {name.lower(): value for name, value in answered.headers}
+            response.close()
+        headers = {name.lower(): value for name, value in response.headers}
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
-            raise RefusedError("the answer is compressed, which was not asked for", "network")
-        told = [(name, self._redact(value)) for name, value in headers.items() if name in _HEARD]
-        return httpx2.Response(answered.status, headers=told, content=self._redact(data))
+            raise RefusedError("the response is compressed, which the request did not allow", "network")
+        safe_headers = [(name, self._redact(value)) for name, value in headers.items() if name in _RESPONSE_HEADERS]
+        return httpx2.Response(response.status, headers=safe_headers, content=self._redact(data))
 
     def close(self) -> None:
         """Close all connections."""
@@ -289,16 +287,16 @@ class EgressTransport(httpx2.BaseTransport):
 
 def failed_request(error: BaseException) -> BaseException:
     """Return the error to raise for an SDK's connection error, with a message for the caller of the model."""
-    told = error.__cause__
-    match told.__cause__ if isinstance(told, httpx2.TransportError) else None:
+    cause = error.__cause__
+    match cause.__cause__ if isinstance(cause, httpx2.TransportError) else None:
         case None:
-            return told or error
+            return cause or error
         case InterruptedWaitError() as interruption:
             return interruption
         case RefusedError(kind="denied", remedy=remedy) as refused:
             hint = f"; to allow it, add {remedy} to sandbox.network.allow" if remedy else ""
-            return ModelError("denied", f"the model's API cannot be asked: {refused}{hint}")
+            return ModelError("denied", f"the model's API cannot be reached: {refused}{hint}")
         case RefusedError() as refused:
-            return ModelError("network", f"no answer of the model's API: {refused}")
+            return ModelError("network", f"no response from the model's API: {refused}")
         case broken:
-            return ModelError("network", f"no answer of the model's API: {broken}", again=True)
+            return ModelError("network", f"no response from the model's API: {broken}", again=True)

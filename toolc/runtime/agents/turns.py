@@ -21,7 +21,8 @@ from toolc.model.result import REPLACEMENT, ConnectionAttempt
 from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
-from toolc.runtime.agents.model import ModelApi, ModelError, ModelResponse, Post, ask
+from toolc.runtime.agents.dialects import AnthropicDialect, OpenAIDialect, ResponsesDialect, open_anthropic, open_openai
+from toolc.runtime.agents.model import ModelApi, ModelError, ModelResponse, Post, request
 from toolc.runtime.agents.network import EgressNetwork, EgressTransport
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Deadline
@@ -42,41 +43,35 @@ class Api:
 
 
 @contextmanager
-def opened(
+def open_api(
     backend: AgentBackend,
     tool: ToolSpec,
     secrets: CallSecrets,
-    patience: Deadline,
+    deadline: Deadline,
     on_attempt: Callable[[ConnectionAttempt], None],
 ) -> Iterator[Api]:
     """Open the API of ``tool``'s model until the end of the block. Sends nothing yet.
 
     Raises ``ModelError`` if the key may not be sent there, and ``UsageError`` if it is not a valid key.
     """
-    dialect, connect = _spoken(backend.provider)
+    dialect, connect = _dialect(backend.provider)
     url = backend.base_url
-    own = Destination(kind="exact", host=url.host, port=url.port)
-    network = EgressNetwork((own, *tool.sandbox.network.allow), patience, on_attempt)
+    api_host = Destination(kind="exact", host=url.host, port=url.port)
+    network = EgressNetwork((api_host, *tool.sandbox.network.allow), deadline, on_attempt)
     transport = EgressTransport(network, _key_header(backend, tool, secrets, dialect), secrets.redactor.data)
-    written = f"{url.scheme}://{format_host(url.host)}:{url.port}{url.path.render({})}"
+    base_url = f"{url.scheme}://{format_host(url.host)}:{url.port}{url.path.render({})}"
     with httpx2.Client(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as http:
-        yield Api(dialect, connect(written, http), network)
+        yield Api(dialect, connect(base_url, http), network)
 
 
-def _spoken(provider: AgentProvider) -> tuple[ModelApi, Callable[[str, httpx2.Client], Post]]:
-    """Return the provider's API format and what opens it. The SDK is imported here because that takes seconds."""
+def _dialect(provider: AgentProvider) -> tuple[ModelApi, Callable[[str, httpx2.Client], Post]]:
+    """Return the provider's API format and the function that opens it."""
     match provider:
         case "anthropic":
-            from toolc.runtime.agents.dialects import AnthropicDialect, open_anthropic
-
             return AnthropicDialect(), open_anthropic
         case "openai":
-            from toolc.runtime.agents.dialects import OpenAIDialect, open_openai
-
             return OpenAIDialect(), partial(open_openai, "/chat/completions")
         case "openai_responses":
-            from toolc.runtime.agents.dialects import ResponsesDialect, open_openai
-
             return ResponsesDialect(), partial(open_openai, "/responses")
 
 
@@ -90,13 +85,13 @@ def _key_header(
     host = backend.base_url.host
     hosts = next((each.hosts for each in tool.sandbox.secrets if each.name == name), ())
     if host not in hosts:
-        raise ModelError("denied", f"the secret {name!r} may go to {', '.join(hosts) or 'no host'}, not to {host}")
+        raise ModelError("denied", f"the secret {name!r} may be sent to {', '.join(hosts) or 'no host'}, not to {host}")
     url = f"{backend.base_url.scheme}://{format_host(host)}:{backend.base_url.port}"
     if not parse_url(url).is_private:
         raise ModelError("denied", f"the secret {name!r} is sent only over TLS, and the URL of {host} is http")
     key = secrets.values[name]
     if not _KEY.fullmatch(key):
-        message = "holds spaces, line ends or other characters that no header can"
+        message = "contains characters that are not allowed in a header, such as spaces or line breaks"
         raise UsageError(f"tool {tool.name!r}: the secret {name!r} {message}")
     return dialect.key_header(key)
 
@@ -126,16 +121,16 @@ class AgentEvents:
         """Emit a connection to the API that was made or failed."""
         self._context.on_event(ToolConnect(name=self._name, call_id=self._context.call_id, attempt=attempt))
 
-    def turn(self, number: int, turn: ModelResponse) -> None:
+    def response(self, number: int, response: ModelResponse) -> None:
         """Emit an answer of the model."""
         update = ToolUpdate(name=self._name, call_id=self._context.call_id)
-        words = f"{turn.text}\n" if turn.text and turn.calls else turn.text
-        if text := self._text.add(words.encode("utf-8", "replace")):
+        full_text = f"{response.text}\n" if response.text and response.calls else response.text
+        if text := self._text.add(full_text.encode("utf-8", "replace")):
             self._context.on_event(replace(update, stream="content", text=text))
-        if turn.calls:
-            names = ", ".join(dict.fromkeys(each.name for each in turn.calls))[:200]
-            shown = "".join(each if each.isprintable() else REPLACEMENT for each in names)
-            self._context.on_event(replace(update, message=f"turn {number}: {shown}"))
+        if response.calls:
+            names = ", ".join(dict.fromkeys(each.name for each in response.calls))[:200]
+            printable = "".join(each if each.isprintable() else REPLACEMENT for each in names)
+            self._context.on_event(replace(update, message=f"turn {number}: {printable}"))
 
 
 @dataclass(slots=True)
@@ -144,13 +139,13 @@ class AgentLoop:
 
     backend: AgentBackend
     api: Api
-    patience: Deadline
-    told: AgentEvents
+    deadline: Deadline
+    events: AgentEvents
     number: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
 
-    def are_over(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Return whether the model has used all its turns."""
         return self.number >= self.backend.max_turns
 
@@ -158,16 +153,16 @@ class AgentLoop:
         """Return the next answer if it is usable. Raises ``ModelError`` and ``InterruptedWaitError``."""
         used, budget = self.tokens_in + self.tokens_out, self.backend.token_budget
         if used >= budget:
-            message = f"the model used {used} tokens and may use {budget}; ask for less, or raise 'token_budget'"
+            message = f"the model used {used} tokens, and the limit is {budget}; request less, or raise 'token_budget'"
             raise ModelError("output_limit", message)
         dialect = self.api.dialect
         declared = dialect.provider.lower(tuple(tools)).tools
-        turn = self._ask(dialect.body(self.backend, instructions, messages, declared))
+        response = self._request(dialect.body(self.backend, instructions, messages, declared))
         self.number += 1
-        self.tokens_in += turn.tokens_in
-        self.tokens_out += turn.tokens_out
-        self.told.turn(self.number, turn)
-        return self._judged(turn)
+        self.tokens_in += response.tokens_in
+        self.tokens_out += response.tokens_out
+        self.events.response(self.number, response)
+        return self._checked(response)
 
     def details(self) -> JsonObject:
         """Return the model and its usage for ``details``."""
@@ -179,31 +174,31 @@ class AgentLoop:
             "tokens_out": self.tokens_out,
         }
 
-    def _ask(self, body: JsonObject) -> ModelResponse:
+    def _request(self, body: JsonObject) -> ModelResponse:
         for attempt in range(1, ATTEMPTS + 1):
-            self.patience.check()
+            self.deadline.check()
             try:
-                return ask(self.api.dialect, self.api.post, body)
+                return request(self.api.dialect, self.api.post, body)
             except ModelError as error:
                 seconds = error.wait_seconds
                 if seconds is None:
                     seconds = BACKOFF_SECONDS * 2 ** (attempt - 1)
-                is_too_long = seconds > MAX_WAIT_SECONDS or monotonic() + seconds >= self.patience.deadline
+                is_too_long = seconds > MAX_WAIT_SECONDS or monotonic() + seconds >= self.deadline.deadline
                 if not error.again or attempt == ATTEMPTS or is_too_long:
                     raise
-                self.patience.sleep(seconds)
+                self.deadline.sleep(seconds)
         raise AssertionError("the last attempt returns or raises")
 
-    def _judged(self, turn: ModelResponse) -> ModelResponse:
-        if turn.stop == "refusal":
-            raise ModelError("denied", f"the model would not answer: {turn.text or 'it gave no reason'}")
-        if turn.stop == "length":
-            most = self.backend.max_tokens
-            why = f"it may write {most} tokens; ask for less, or raise 'max_tokens'"
-            raise ModelError("output_limit", f"the model's answer was cut off: {why}\n{turn.text}".rstrip())
-        if len(turn.calls) > MAX_ANSWERED:
-            message = f"the model made {len(turn.calls)} calls in one answer, and {MAX_ANSWERED} can be answered"
+    def _checked(self, response: ModelResponse) -> ModelResponse:
+        if response.stop == "refusal":
+            raise ModelError("denied", f"the model refused to answer: {response.text or 'it gave no reason'}")
+        if response.stop == "length":
+            limit = f"{self.backend.max_tokens} tokens; request less, or raise 'max_tokens'"
+            message = f"the model's answer was truncated at {limit}\n{response.text}".rstrip()
             raise ModelError("output_limit", message)
-        if not turn.calls and not turn.text.strip():
-            raise ModelError("execution", "the model answered with nothing; ask in other words")
-        return turn
+        if len(response.calls) > MAX_ANSWERED:
+            message = f"the model made {len(response.calls)} calls in one answer, and the limit is {MAX_ANSWERED}"
+            raise ModelError("output_limit", message)
+        if not response.calls and not response.text.strip():
+            raise ModelError("execution", "the model's answer is empty; rephrase the task")
+        return response

@@ -9,45 +9,44 @@ from typing import Any
 from toolc.model.call import BoundCall
 from toolc.model.http_plan import ResponseHandling
 from toolc.model.registry import RegisteredTool
-from toolc.model.result import Text, ToolResult
+from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import ResultSpec
 from toolc.runtime.call_durations import Timing, identity
 from toolc.runtime.caller import CallContext, Caller, ComposedBackend, no_caller
 from toolc.runtime.http.message import libraries
 from toolc.runtime.output.truncation import fit_to_limit
-from toolc.runtime.sandboxed.call import ENTRY, SandboxedCall, arguments
+from toolc.runtime.sandboxed.call import ENTRY, SandboxedCall, arguments, with_shaped_text
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.secrets.redaction import CallSecrets, redact_result, secrets_of
-from toolc.runtime.validation import as_promised
+from toolc.runtime.validation import validate_result
 
 
-def in_words(
+def shape_result(
     tool: RegisteredTool, call: BoundCall, result: ToolResult, options: CallOptions, context: CallContext
 ) -> ToolResult:
     """Return ``result`` shaped as the spec requires. Errors, and results without a shape, are unchanged.
 
     Raises ``InfrastructureError``.
     """
-    wanted = tool.spec.result
-    if result.is_error or (wanted.select is None and wanted.template is None):
+    shape = tool.spec.result
+    if result.is_error or (shape.select is None and shape.template is None):
         return result
     limits = tool.spec.sandbox.limits
-    brought = libraries(ResponseHandling(select=wanted.select, template=wanted.template))
+    guest_files = libraries(ResponseHandling(select=shape.select, template=shape.template))
     spec = replace(
         tool.spec,
-        backend=replace(ENTRY, files=(*ENTRY.files, *brought)),
+        backend=replace(ENTRY, files=(*ENTRY.files, *guest_files)),
         result=ResultSpec(),
         result_schema=None,
         sandbox=SandboxSpec(limits=limits),
     )
-    told = replace(call, tool=spec, arguments=arguments(call, result, limits.output_bytes))
-    shaper = SandboxedCall.prepare(replace(tool, spec=spec), told, options, Timing())
-    made = shaper.run(replace(context, on_event=no_caller), limits.timeout_ms)
-    if made.error is not None:
-        return replace(made, details=result.details)
-    others = tuple(block for block in result.content if not isinstance(block, Text))
-    return replace(result, content=made.content + others, structured=made.structured)
+    shaping = replace(call, tool=spec, arguments=arguments(call, result, limits.output_bytes))
+    prepared = SandboxedCall.prepare(replace(tool, spec=spec), shaping, options, Timing())
+    shaped = prepared.run(replace(context, on_event=no_caller), limits.timeout_ms)
+    if shaped.error is not None:
+        return replace(shaped, details=result.details)
+    return with_shaped_text(result, shaped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +72,11 @@ class ComposedCall:
         """Run the call and return its result after all parts have ended. Raises what its parts raise."""
         spec, began, redactor = self.tool.spec, monotonic(), self.secrets.redactor
         deadline = min(context.deadline, began + timeout_ms / 1000)
-        own = replace(context, deadline=deadline, secrets=self.secrets)
+        inner = replace(context, deadline=deadline, secrets=self.secrets)
         with redactor.errors():
-            result = self.backend.run(spec.backend, self.bound, own, self.caller)
-            result = in_words(self.tool, self.bound, result, self.options, own)
-        result = as_promised(result, spec)
+            result = self.backend.run(spec.backend, self.bound, inner, self.caller)
+            result = shape_result(self.tool, self.bound, result, self.options, inner)
+        result = validate_result(result, spec)
         details = result.details | identity(self.tool, self.bound.call_id)
         details["duration_ms"] = round((monotonic() - began) * 1000, 3)
         result = redact_result(replace(result, details=details), redactor)

@@ -10,29 +10,30 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from importlib import import_module
-from threading import Lock
 from time import monotonic
 from typing import Any, Final
 
 from toolc.model.call import BoundCall
-from toolc.model.events import Event, Listener, ToolUpdate
+from toolc.model.errors import MissingExtraError
+from toolc.model.events import Listener, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.composed_backends import CompositeBackend, Step
+from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import TemplateError
-from toolc.runtime.caller import CallContext, Caller, ComposedBackend, no_caller
+from toolc.runtime.caller import CallContext, Caller, ComposedBackend, one_at_a_time
 from toolc.runtime.composite.steps import (
     ConditionError,
     StepOutcome,
     StepResult,
     arguments_of,
-    handed_on,
-    holds,
-    of_all,
-    of_last,
+    combined_result,
+    forwarded,
+    is_true,
+    last_result,
 )
 
-MOST_AT_ONCE: Final = 16
+MAX_PARALLEL: Final = 16
 """How many steps of one ``parallel`` composite run at the same time; the others are queued."""
 
 
@@ -44,86 +45,89 @@ class Composite:
         run = _Run(backend.steps, call, context, caller)
         match backend.strategy:
             case "sequential":
-                return of_all(run.in_order())
+                return combined_result(run.sequential())
             case "parallel":
-                return of_all(run.at_once())
+                return combined_result(run.parallel())
             case "conditional":
-                return of_last(run.first_that_holds())
+                return last_result(run.conditional())
             case "pipeline":
-                return of_last(run.handing_on())
+                return last_result(run.pipeline())
 
 
 class _Run:
-    """One call of a composite. ``_seen`` changes only between steps, so parallel steps may share it."""
+    """One call of a composite. ``_results`` changes only between steps, so parallel steps may share it."""
 
     def __init__(self, steps: Sequence[Step], call: BoundCall, context: CallContext, caller: Caller) -> None:
         self._steps = steps
         self._call = call
         self._context = context
         self._caller = caller
-        self._seen: dict[str, StepResult] = {}
+        self._results: dict[str, StepResult] = {}
 
-    def in_order(self) -> list[StepResult]:
+    def sequential(self) -> list[StepResult]:
         """Run the steps in order. Skip the rest after a failure without ``continue_on_error``."""
         for step in self._steps:
-            self._note(self._skipped(step) if self._is_over else self._one(step, self._context))
-        return [*self._seen.values()]
+            skipped = StepResult(step=step, outcome="skipped")
+            self._record(skipped if self._is_stopped else self._run_step(step, self._context))
+        return [*self._results.values()]
 
-    def handing_on(self) -> list[StepResult]:
+    def pipeline(self) -> list[StepResult]:
         """Run the steps in order and pass each the output of the last step that succeeded."""
         before: StepResult | None = None
         for step in self._steps:
-            ran = self._skipped(step) if self._is_over else self._one(step, self._context, before)
-            self._note(ran)
+            skipped = StepResult(step=step, outcome="skipped")
+            ran = skipped if self._is_stopped else self._run_step(step, self._context, before)
+            self._record(ran)
             before = ran if ran.outcome == "success" else before
-        return [*self._seen.values()]
+        return [*self._results.values()]
 
-    def first_that_holds(self) -> list[StepResult]:
+    def conditional(self) -> list[StepResult]:
         """Run only the first step whose condition is true."""
         is_chosen = False
         for step in self._steps:
-            ran = self._skipped(step) if is_chosen else self._one(step, self._context)
+            skipped = StepResult(step=step, outcome="skipped")
+            ran = skipped if is_chosen else self._run_step(step, self._context)
             is_chosen = is_chosen or ran.outcome != "skipped"
-            self._note(ran)
-        return [*self._seen.values()]
+            self._record(ran)
+        return [*self._results.values()]
 
-    def at_once(self) -> list[StepResult]:
+    def parallel(self) -> list[StepResult]:
         """Run all steps in parallel. A failure without ``continue_on_error`` cancels the others."""
         ran: dict[str, StepResult] = {}
-        with self._context.cancellation.child() as together:
-            context = replace(self._context, cancellation=together, on_event=_one_at_a_time(self._context.on_event))
-            with ThreadPoolExecutor(min(len(self._steps), MOST_AT_ONCE), "toolc step") as threads:
+        with self._context.cancellation.child() as cancellation:
+            context = replace(self._context, cancellation=cancellation, on_event=one_at_a_time(self._context.on_event))
+            with ThreadPoolExecutor(min(len(self._steps), MAX_PARALLEL), "toolc step") as threads:
                 try:
                     # Inside the try block, because Ctrl-C may also arrive while a thread starts.
-                    waiting = [threads.submit(self._one, step, context) for step in self._steps]
+                    waiting = [threads.submit(self._run_step, step, context) for step in self._steps]
                     for done in as_completed(waiting):
                         each = done.result()
                         ran[each.step.id] = each
                         self._report(each, len(ran), context.on_event)
                         if each.stops:
-                            together.cancel()
+                            cancellation.cancel()
                 except BaseException:
                     # The executor waits for its threads, so nothing of this call outlives it.
-                    together.cancel()
+                    cancellation.cancel()
                     raise
         return [ran[step.id] for step in self._steps]
 
     @property
-    def _is_over(self) -> bool:
-        return any(ran.stops for ran in self._seen.values())
+    def _is_stopped(self) -> bool:
+        return any(ran.stops for ran in self._results.values())
 
-    def _one(self, step: Step, context: CallContext, before: StepResult | None = None) -> StepResult:
+    def _run_step(self, step: Step, context: CallContext, before: StepResult | None = None) -> StepResult:
         """Run a step if its condition is true. An error in its condition or templates is its failure."""
         if context.cancellation.is_cancelled:
             return StepResult(step=step, outcome="cancelled")
-        seen: JsonObject = {each.step.id: each.seen() for each in self._seen.values()}
+        steps: JsonObject = {each.step.id: each.to_template_value() for each in self._results.values()}
         began = monotonic()
         try:
-            if step.condition and not holds(step.condition, {"args": self._call.arguments, "steps": seen}):
-                return self._skipped(step)
-            arguments = arguments_of(step, self._call.arguments, self._seen)
+            if step.condition and not is_true(step.condition, {"args": self._call.arguments, "steps": steps}):
+                return StepResult(step=step, outcome="skipped")
+            arguments = arguments_of(step, self._call.arguments, self._results)
             if before is not None:
-                arguments = handed_on(arguments, before, self._caller.tools([step.tool]))
+                arguments = forwarded(arguments, before, self._caller.tools([step.tool]))
         except (ConditionError, TemplateError) as error:
             result = failure("serialization", str(error))
             return StepResult(step=step, outcome="failure", result=result, duration_ms=(monotonic() - began) * 1000)
@@ -136,22 +140,14 @@ class _Run:
             duration_ms=(monotonic() - began) * 1000,
         )
 
-    def _skipped(self, step: Step) -> StepResult:
-        return StepResult(step=step, outcome="skipped")
-
-    def _note(self, ran: StepResult) -> None:
-        self._seen[ran.step.id] = ran
-        self._report(ran, len(self._seen), self._context.on_event)
+    def _record(self, ran: StepResult) -> None:
+        self._results[ran.step.id] = ran
+        self._report(ran, len(self._results), self._context.on_event)
 
     def _report(self, ran: StepResult, done: int, on_event: Listener) -> None:
-        on_event(
-            ToolUpdate(
-                name=self._call.tool.name,
-                call_id=self._context.call_id,
-                percent=100 * done / len(self._steps),
-                message=f"{ran.step.id}: {ran.outcome}",
-            )
-        )
+        name, call_id = self._call.tool.name, self._context.call_id
+        message = f"{ran.step.id}: {ran.outcome}"
+        on_event(ToolUpdate(name=name, call_id=call_id, percent=100 * done / len(self._steps), message=message))
 
 
 def _outcome(result: ToolResult) -> StepOutcome:
@@ -160,18 +156,8 @@ def _outcome(result: ToolResult) -> StepOutcome:
     return "cancelled" if result.error.kind == "cancelled" else "failure"
 
 
-def _one_at_a_time(on_event: Listener) -> Listener:
-    """Return a listener that receives one event at a time, also from several threads."""
-    if on_event is no_caller:
-        return no_caller
-    lock = Lock()
-
-    def locked(event: Event) -> None:
-        with lock:
-            on_event(event)
-
-    return locked
-
+AGENT_PACKAGES: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"})
+"""The packages of the extra ``agent``."""
 
 COMPOSED: Final[Mapping[str, tuple[str, str]]] = {
     "agent": ("toolc.runtime.agents.agent", "Agent"),
@@ -181,10 +167,18 @@ COMPOSED: Final[Mapping[str, tuple[str, str]]] = {
 """Module and class of each kind. Loaded at the first call, because most registries do not use them."""
 
 
-def composed(tag: str) -> ComposedBackend[Any] | None:  # Any: each takes the spec type of its tag
-    """Return the backend for a tag, or None for a backend that runs in a sandbox."""
-    if tag not in COMPOSED:
+def composed(tool: ToolSpec) -> ComposedBackend[Any] | None:  # Any: each takes the spec type of its tag
+    """Return the backend of ``tool``, or None for a backend that runs in a sandbox.
+
+    Raises ``MissingExtraError`` for a sub-agent if its packages are not installed.
+    """
+    if tool.backend.tag not in COMPOSED:
         return None
-    module, name = COMPOSED[tag]
-    backend: ComposedBackend[Any] = getattr(import_module(module), name)()
+    module, name = COMPOSED[tool.backend.tag]
+    try:
+        backend: ComposedBackend[Any] = getattr(import_module(module), name)()
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in AGENT_PACKAGES:
+            raise
+        raise MissingExtraError(f"tool {tool.name!r}, a sub-agent,", "agent") from None
     return backend

@@ -31,37 +31,37 @@ class ConditionError(Exception):
     """An expression that cannot be applied to the values; ``str(error)`` says why, in one line."""
 
 
-def holds(expression: str, values: JsonObject) -> bool:
+def is_true(expression: str, values: JsonObject) -> bool:
     """Return whether the value of ``expression`` is not false, null, or empty. Raises ``ConditionError``."""
     try:
-        found: JsonValue = _Bounded().visit(jmespath.compile(expression).parsed, values)
+        result: JsonValue = _BoundedInterpreter().visit(jmespath.compile(expression).parsed, values)
     except (JMESPathError, RecursionError, TypeError, ValueError, OverflowError) as error:
-        words = " ".join(str(error).split())[:200]
-        raise ConditionError(f"{expression[:100]} cannot be applied to the data: {words}") from None
+        reason = " ".join(str(error).split())[:200]
+        raise ConditionError(f"{expression[:100]} cannot be applied to the data: {reason}") from None
     # The truth values of JMESPath, in which 0 is true.
-    return not (found is None or found is False or found in ("", [], {}))
+    return not (result is None or result is False or result in ("", [], {}))
 
 
-class _Bounded(TreeInterpreter):
+class _BoundedInterpreter(TreeInterpreter):
     """An interpreter that raises ``ConditionError`` after ``MAX_WORK``."""
 
     def __init__(self) -> None:
-        super().__init__(Options(custom_functions=_Measured()))
+        super().__init__(Options(custom_functions=_BoundedFunctions()))
         self._left = MAX_WORK
 
     def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:  # the library's signature
-        found = super().visit(node, *args, **kwargs)
+        value = super().visit(node, *args, **kwargs)
         self._left -= 1
-        if isinstance(found, list | dict):
-            self._left -= len(found)
-        elif isinstance(found, str):
-            self._left -= len(found) // _CHARACTERS
+        if isinstance(value, list | dict):
+            self._left -= len(value)
+        elif isinstance(value, str):
+            self._left -= len(value) // _CHARACTERS
         if self._left < 0:
             raise ConditionError("the values are too large for this condition")
-        return found
+        return value
 
 
-class _Measured(Functions):
+class _BoundedFunctions(Functions):
     """The functions of JMESPath, which may not create a text longer than ``MAX_TEXT``."""
 
     def call_function(self, function_name: str, resolved_args: Any) -> Any:  # as above
@@ -78,7 +78,7 @@ def _joined_size(arguments: list[object]) -> int:
             return 0
 
 
-_END: Final = "\n"
+_NEWLINE: Final = "\n"
 
 StepOutcome: TypeAlias = Literal["success", "failure", "skipped", "cancelled"]
 """Outcomes as in GitHub Actions (``steps.ID.outcome``): the step's own, regardless of ``continue_on_error``."""
@@ -106,7 +106,7 @@ class StepResult:
         """Whether the composite ends with this step, without running the following ones."""
         return self.outcome == "cancelled" or (self.outcome == "failure" and not self.step.continue_on_error)
 
-    def seen(self) -> JsonObject:
+    def to_template_value(self) -> JsonObject:
         """Return the value of ``steps.ID`` in templates and conditions."""
         error = self.result.error if self.result else None
         return {
@@ -130,48 +130,46 @@ class StepResult:
         }
 
 
-def of_all(ran: Sequence[StepResult]) -> ToolResult:
+def combined_result(ran: Sequence[StepResult]) -> ToolResult:
     """Return the combined result of all steps: their outputs by id, and their content in order."""
-    stopped = _stopped(ran)
-    if stopped is not None:
+    if (stopped := _stopped(ran)) is not None:
         return stopped
     content: list[Content] = []
-    words = ""
+    text = ""
     for each in ran:
         if each.result is None:
             continue
-        words += f"{each.step.id}: {each.result.text.removesuffix(_END)}{_END}"
+        text += f"{each.step.id}: {each.result.text.removesuffix(_NEWLINE)}{_NEWLINE}"
         if others := [block for block in each.result.content if not isinstance(block, Text)]:
-            content += [Text(words), *others]
-            words = ""
-    content += [Text(words)] if words else []
+            content += [Text(text), *others]
+            text = ""
+    content += [Text(text)] if text else []
     outputs: JsonObject = {each.step.id: each.data for each in ran}
     return ToolResult(content=tuple(content), structured=(outputs,), details=_details(ran))
 
 
-def of_last(ran: Sequence[StepResult]) -> ToolResult:
+def last_result(ran: Sequence[StepResult]) -> ToolResult:
     """Return the result of the last step that succeeded."""
-    stopped = _stopped(ran)
-    if stopped is not None:
+    if (stopped := _stopped(ran)) is not None:
         return stopped
     last = next((each.result for each in reversed(ran) if each.outcome == "success" and each.result), None)
     if last is None:
-        words = f"no step ran to its end: {', '.join(f'{each.step.id} {each.outcome}' for each in ran)}"
-        return ToolResult(content=(Text(words),), details=_details(ran))
+        text = f"no step succeeded: {', '.join(f'{each.step.id} {each.outcome}' for each in ran)}"
+        return ToolResult(content=(Text(text),), details=_details(ran))
     return replace(last, details=_details(ran))
 
 
 def _stopped(ran: Sequence[StepResult]) -> ToolResult | None:
     """Return the failure of the step that ended the composite, if any. Failures precede cancellations."""
-    over = [each for each in ran if each.stops]
-    failed = next((each for each in over if each.outcome == "failure"), over[0] if over else None)
+    stopping = [each for each in ran if each.stops]
+    failed = next((each for each in stopping if each.outcome == "failure"), stopping[0] if stopping else None)
     if failed is None:
         return None
     error = failed.result.error if failed.result else None
     kind = error.kind if error else "cancelled"
     message = f"step '{failed.step.id}' ({failed.step.tool}): {error.message if error else 'cancelled'}"
-    words = f"step '{failed.step.id}' ({failed.step.tool}): {failed.result.text}" if failed.result else message
-    return ToolResult(content=(Text(words),), error=ToolFailure(kind, message), details=_details(ran))
+    text = f"step '{failed.step.id}' ({failed.step.tool}): {failed.result.text}" if failed.result else message
+    return ToolResult(content=(Text(text),), error=ToolFailure(kind, message), details=_details(ran))
 
 
 def _details(ran: Sequence[StepResult]) -> JsonObject:
@@ -186,41 +184,41 @@ def arguments_of(step: Step, arguments: JsonObject, ran: Mapping[str, StepResult
 
     Raises ``TemplateError``.
     """
-    seen: JsonObject = {name: each.seen() for name, each in ran.items()}
-    found: JsonValue = render_json(_present(step.args, ran), {**arguments, STEPS: seen})
+    seen: JsonObject = {name: each.to_template_value() for name, each in ran.items()}
+    found: JsonValue = render_json(_without_missing(step.args, ran), {**arguments, STEPS: seen})
     assert isinstance(found, dict)
     return found
 
 
-def handed_on(arguments: JsonObject, before: StepResult, called: Sequence[ToolSpec]) -> JsonObject:
+def forwarded(arguments: JsonObject, before: StepResult, called: Sequence[ToolSpec]) -> JsonObject:
     """Return ``arguments`` with the output of the step ``before`` as the only missing required parameter.
 
     A string parameter receives the text, any other the data. The output of a tool cannot influence which parameter
     it becomes, and cannot set another one.
     """
     for tool in called:
-        open_to_it = sorted(tool.parameters.required - arguments.keys())
-        if len(open_to_it) == 1:
-            name = open_to_it[0]
-            takes_text = tool.parameters.properties.get(name, {}).get("type") == "string"
+        missing = sorted(tool.parameters.required - arguments.keys())
+        if len(missing) == 1:
+            name = missing[0]
+            is_string = tool.parameters.properties.get(name, {}).get("type") == "string"
             text = before.result.text if before.result else ""
-            return {**arguments, name: text if takes_text else before.data}
+            return {**arguments, name: text if is_string else before.data}
     return arguments
 
 
-def _present(template: JsonTemplate, ran: Mapping[str, StepResult]) -> JsonTemplate:
+def _without_missing(template: JsonTemplate, ran: Mapping[str, StepResult]) -> JsonTemplate:
     """Return ``template`` without keys, at any depth, whose text refers to a missing result."""
     match template:
         case JsonMap(entries=entries):
-            kept = (entry for entry in entries if _is_there(entry, ran))
-            return JsonMap(entries=tuple(replace(entry, value=_present(entry.value, ran)) for entry in kept))
+            kept = (entry for entry in entries if _has_results(entry, ran))
+            return JsonMap(entries=tuple(replace(entry, value=_without_missing(entry.value, ran)) for entry in kept))
         case JsonList(items=items):
-            return JsonList(items=tuple(_present(item, ran) for item in items))
+            return JsonList(items=tuple(_without_missing(item, ran) for item in items))
         case _:
             return template
 
 
-def _is_there(entry: JsonEntry, ran: Mapping[str, StepResult]) -> bool:
+def _has_results(entry: JsonEntry, ran: Mapping[str, StepResult]) -> bool:
     parts = entry.value.parts if isinstance(entry.value, Template) else ()
     named = [part.keys[:2] for part in parts if isinstance(part, Placeholder) and part.name == STEPS]
-    return not any(keys[-1] in _RESULTS and ran[keys[0]].seen()[keys[-1]] is None for keys in named)
+    return not any(keys[-1] in _RESULTS and ran[keys[0]].to_template_value()[keys[-1]] is None for keys in named)

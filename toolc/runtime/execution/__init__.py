@@ -6,7 +6,7 @@ checks that called tools are the reviewed ones, ``retry`` decides whether to cal
 
 May import: every package of ``toolc.runtime``, and what it may import.
 
-Public names: ``DenyList``, ``unsupported_features`` (``admission``); ``async_events``, ``result``,
+Public names: ``DenyList``, ``unsupported_features`` (``admission``); ``async_events``, ``CallRunner``, ``result``,
 ``stream_events``, ``WholeBatch`` (``async_calls``); ``Mode``, ``new_call_id``, ``Order``, ``Steer``, ``with_ids``
 (``batch``); ``CallPipeline``, ``execute`` (``executor``); ``survey`` (``leftovers``).
 """

@@ -50,21 +50,18 @@ class DenyList:
     def reason(self, tool: ToolSpec) -> str | None:
         """Return a message for the model that says why ``tool`` is denied, or None if it is not."""
         if not self._names.isdisjoint((tool.name, *tool.aliases)):
-            return f"the tool {tool.name!r} is denied here; do without it"
+            return f"the tool {tool.name!r} is denied here; continue without it"
         tag = next((tag for tag in tool.tags if tag in self._tags), None)
         if tag is None:
             return None
-        return f"the tool {tool.name!r} is denied here, as all tools that are tagged {tag!r}; do without it"
+        return f"the tool {tool.name!r} is denied here, like all tools with the tag {tag!r}; continue without it"
 
 
 def _tags(given: object) -> frozenset[str]:
-    """Return the tags as a set.
-
-    Raises ``UsageError`` for anything but a list of strings. A single string would deny its letters.
-    """
+    """Return the tags as a set. Raises ``UsageError`` for a single string, which would deny its letters."""
     tags = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
     if not all(isinstance(tag, str) for tag in tags):
-        raise UsageError(f"tags are a list of texts, and not {given!r:.60}; write e.g. tags=['danger']")
+        raise UsageError(f"tags must be a list of strings, not {given!r:.60}; for example tags=['danger']")
     return frozenset(tags)
 
 
@@ -75,16 +72,14 @@ def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> 
     """
     found = ReviewedTools(find)
     if names := find_cycle(tool.spec, found):
-        raise RegistryError(
-            f"tool {tool.spec.name!r} would call itself: {' -> '.join(names)}; take one of them out of the circle"
-        )
+        raise RegistryError(f"tool {tool.spec.name!r} would call itself: {' -> '.join(names)}; break the cycle")
     if not tool.is_host_defined and digests(tool.spec, found).effect != tool.effect_digest:
         others = ", ".join(sorted(found.names())) or "none"
-        lost = ", ".join(sorted(found.lost()))
-        others += f"; not here, or functions of this program: {lost}" if lost else ""
+        if missing := ", ".join(sorted(found.missing())):
+            others += f"; missing, or functions of this program: {missing}"
         raise RegistryError(
-            f"tool {tool.spec.name!r} calls tools of this registry that are not those it was reviewed with "
-            f"(here they are: {others}); build them together, or take the others out of the registry"
+            f"tool {tool.spec.name!r} calls tools that are not the ones it was reviewed with "
+            f"(in this registry: {others}); build them together, or remove the others from the registry"
         )
 
 
@@ -115,26 +110,21 @@ class ReviewedTools:
         """Yield the names that were found."""
         return (name for name, spec in self._specs.items() if spec)
 
-    def lost(self) -> Iterator[str]:
+    def missing(self) -> Iterator[str]:
         """Yield the names that were not found."""
         return (name for name, spec in self._specs.items() if not spec)
 
 
-SERVED: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
+SESSION_KINDS: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
 """The kinds of backend that can keep a sandbox for several calls."""
 
 
 def unsupported_features(tool: ToolSpec) -> str | None:
     """Return a message that says why this version cannot call ``tool``, or None if it can."""
-    features = tuple(_features(tool))
+    tag = tool.backend.tag
+    features = [] if tag in BACKEND_KINDS or tag in COMPOSED else [f"'backend.{tag}'"]
+    if tool.sandbox.lifetime == "session" and tag not in SESSION_KINDS:
+        features.append(f"'sandbox.lifetime: session' of 'backend.{tag}'")
     if not features:
         return None
     return f"tool {tool.name!r}: this version of toolc compiles {', '.join(features)} but does not run it yet"
-
-
-def _features(tool: ToolSpec) -> Iterator[str]:
-    backend = tool.backend
-    if backend.tag not in BACKEND_KINDS and backend.tag not in COMPOSED:
-        yield f"'backend.{backend.tag}'"
-    if tool.sandbox.lifetime == "session" and backend.tag not in SERVED:
-        yield f"'sandbox.lifetime: session' of 'backend.{backend.tag}'"

@@ -25,7 +25,7 @@ from toolc.model.result import ToolResult
 from toolc.runtime.caller import CallContext, no_caller, one_at_a_time
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import Order, run_batch
-from toolc.runtime.execution.executor import CallPipeline, ignore_events
+from toolc.runtime.execution.executor import CallPipeline, reject
 from toolc.sandbox.selection import in_use
 
 __all__ = ["CallRunner", "WholeBatch", "async_events", "result", "stream_events"]
@@ -33,7 +33,7 @@ __all__ = ["CallRunner", "WholeBatch", "async_events", "result", "stream_events"
 T = TypeVar("T")
 
 CallRunner: TypeAlias = Callable[[Listener, Cancellation], T]
-"""Runs a call. Its exceptions are raised where the call is awaited."""
+"""Runs a call. Its exceptions are raised where the call is awaited or iterated."""
 
 MAX_AHEAD: Final = 64
 """How many events may be queued before the tool has to wait for the reader."""
@@ -61,12 +61,12 @@ class AsyncCall(Generic[T]):
     """A running call: an asynchronous iterator of its events, followed by its result.
 
     Without ``listens`` it yields no events. Leaving the block cancels the call and waits until it has ended, even
-    if the waiting task is cancelled repeatedly.
+    if the queue task is cancelled repeatedly.
     """
 
     def __init__(self, call: CallRunner[T], *, listens: bool) -> None:
         self._call = call
-        self._tell = self._put if listens else no_caller
+        self._on_event = self._put if listens else no_caller
         self._loop = asyncio.get_running_loop()
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._room = threading.Semaphore(MAX_AHEAD)
@@ -118,7 +118,7 @@ class AsyncCall(Generic[T]):
 
     def _run(self) -> None:
         try:
-            self._results.append(self._call(self._tell, self._cancellation))
+            self._results.append(self._call(self._on_event, self._cancellation))
         except BaseException as error:  # noqa: BLE001  raised again where it is awaited
             self._failures.append(error)
         finally:
@@ -142,40 +142,37 @@ class AsyncCall(Generic[T]):
 
 POLL_SECONDS: Final = 0.005
 
-EventCall: TypeAlias = Callable[[Callable[[Event], None], Cancellation], T]
-"""Runs a call. Its exceptions are raised by the iterator."""
 
-
-def stream_events(call: EventCall[T]) -> Generator[Event, None, T]:
+def stream_events(call: CallRunner[T]) -> Generator[Event, None, T]:
     """Yield the events of ``call``, which starts with the first ``next``. Return its result.
 
     Closing the iterator cancels the call and waits until its sandbox is closed.
     """
-    waiting: Queue[Event | None] = Queue(MAX_AHEAD)
+    queue: Queue[Event | None] = Queue(MAX_AHEAD)
     returned: list[T] = []
     failures: list[BaseException] = []
 
     def run() -> None:
         try:
-            returned.append(call(waiting.put, cancellation))
+            returned.append(call(queue.put, cancellation))
         except BaseException as error:  # noqa: BLE001  raised again where the iterator is read
             failures.append(error)
         finally:
-            waiting.put(None)
+            queue.put(None)
 
     with Cancellation() as cancellation:
         # A daemon thread: if the program exits first, its sandbox ends too and there is nothing to wait for.
         thread = Thread(target=run, name="toolc call", daemon=True)
         try:
             thread.start()
-            while (event := waiting.get()) is not None:
+            while (event := queue.get()) is not None:
                 yield event
         finally:
             cancellation.cancel()
             while thread.is_alive():
                 # Remaining events of the call must not block its end.
-                while not waiting.empty():
-                    waiting.get_nowait()
+                while not queue.empty():
+                    queue.get_nowait()
                 thread.join(POLL_SECONDS)
     if failures:
         raise failures[0]
@@ -194,19 +191,19 @@ class WholeBatch:
     def run(self, on_event: Listener, cancellation: Cancellation) -> list[ToolResult]:
         """Return all results in the order of the calls. Raises ``BatchError`` if calls could not be made."""
         deadline = math.inf if self.timeout is None else monotonic() + self.timeout
-        on_event = on_event if on_event is no_caller else one_at_a_time(on_event)
-        with in_use(), cancellation.child() as own:
+        on_event = one_at_a_time(on_event)
+        with in_use(), cancellation.child() as child:
 
             def context(call: ToolCall) -> CallContext:
-                return CallContext(call_id=call.call_id, on_event=on_event, cancellation=own, deadline=deadline)
+                return CallContext(call_id=call.call_id, on_event=on_event, cancellation=child, deadline=deadline)
 
             def make(call: ToolCall) -> ToolResult:
                 return self.pipeline.named(call, context(call))
 
             def skip(call: ToolCall, reason: str) -> ToolResult:
-                return ignore_events(call, context(call), "cancelled", f"the call was skipped: {reason}")
+                return reject(call, context(call), "cancelled", f"the call was skipped: {reason}")
 
-            return run_batch(self.calls, make, self.order, own, skip)
+            return run_batch(self.calls, make, self.order, child, skip)
 
     def events(self) -> Generator[BatchEvent, None, None]:
         """Yield the events of all calls, then a ``BatchEnd``. Raises what ``run`` raises."""

@@ -1,7 +1,7 @@
 """Run several calls in parallel, sequentially, or in groups. Results keep the order of the calls.
 
-A call that fails, or that could not be made, does not affect the others. Its exception is kept in its place and
-raised with all results after the last call has ended.
+A call that fails or could not be made does not affect the others. Its exception is raised together with all
+results after the last call has ended.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from secrets import token_hex
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -29,7 +28,7 @@ Mode: TypeAlias = Literal["parallel", "sequential", "batched"]
 Steer: TypeAlias = Callable[[Sequence[ToolResult]], str | None]
 """Receives the results so far. Returns why the remaining calls are skipped, or None to continue."""
 
-MAX_AT_ONCE: Final = 32
+MAX_PARALLEL: Final = 32
 """The default limit for calls in parallel, independent of the number of processors."""
 
 
@@ -49,18 +48,18 @@ class Order:
         if self.mode not in get_args(Mode):
             raise UsageError(f"there is no mode {self.mode!r}; choose one of: parallel, sequential, batched")
         if self.mode == "batched" and self.size is None:
-            raise UsageError("mode 'batched' needs the size of a group; for all at once: mode='parallel'")
+            raise UsageError("mode 'batched' needs a size; to run all calls in parallel, use mode='parallel'")
         if self.mode == "sequential" and self.size is not None:
-            raise UsageError("mode 'sequential' has no size: one call runs at a time")
+            raise UsageError("mode 'sequential' takes no size: one call runs at a time")
         if self.size is not None and (type(self.size) is not int or self.size < 1):
-            raise UsageError(f"a size of {self.size} calls is none; give 1 or more")
+            raise UsageError(f"the batch size must be at least 1, got {self.size!r}")
         if self.mode == "parallel" and self.steer is not None:
-            raise UsageError("calls that run at once cannot be steered; choose mode 'sequential' or 'batched'")
+            raise UsageError("calls that run in parallel cannot be steered; use mode 'sequential' or 'batched'")
 
     @property
-    def at_once(self) -> int:
+    def max_parallel(self) -> int:
         """How many calls run in parallel."""
-        return self.size or min(MAX_AT_ONCE, processors() + 4)
+        return self.size or min(MAX_PARALLEL, processors() + 4)
 
     def groups(self, count: int) -> Iterator[range]:
         """Yield the indices of the calls of each group."""
@@ -84,24 +83,24 @@ def run_batch(
     """
     batch = _Batch(calls, make)
     for group in order.groups(len(calls)):
-        reason = _steered(order, batch) if group.start else None
+        reason = _skip_reason(order, batch) if group.start else None
         if reason is not None:
-            batch.fill(partial(_not_made, reason, skip))
+            batch.skip(reason, skip)
             break
-        batch.run(group, order.at_once, cancellation)
+        batch.run(group, order.max_parallel, cancellation)
     return batch.results()
 
 
-def _steered(order: Order, batch: _Batch) -> str | Exception | None:
+def _skip_reason(order: Order, batch: _Batch) -> str | Exception | None:
     """Return why the remaining calls are skipped, or None to continue.
 
     An exception of the callback is returned, so that finished results are not lost.
     """
     try:
-        said = order.steer(batch.so_far) if order.steer else None
-    except Exception as error:  # noqa: BLE001  the caller's own; it is the outcome of the rest
+        reason = order.steer(batch.so_far) if order.steer else None
+    except Exception as error:  # noqa: BLE001  an error of the caller's function is the outcome of the other calls
         return error
-    return str(said) if said else None
+    return str(reason) if reason else None
 
 
 def with_ids(calls: Iterable[ToolCall]) -> list[ToolCall]:
@@ -111,27 +110,27 @@ def with_ids(calls: Iterable[ToolCall]) -> list[ToolCall]:
     numeric suffix. Raises ``UsageError`` for anything that is not a call.
     """
     if not isinstance(calls, Iterable):
-        raise UsageError(f"a batch is a list of ToolCall(name=..., arguments=...), and not {calls!r:.60}")
+        raise UsageError(f"a batch must be a list of ToolCall(name=..., arguments=...), not {calls!r:.60}")
     calls = [_tool_call(call) for call in calls]
     given = {call.call_id for call in calls}
-    taken: set[str] = set()
-    found = []
+    used: set[str] = set()
+    unique = []
     for call in calls:
         call_id = call.call_id or new_call_id()
         number = 1
-        while call_id in taken or (number > 1 and call_id in given):
+        while call_id in used or (number > 1 and call_id in given):
             number += 1
             call_id = f"{call.call_id}~{number}"
-        taken.add(call_id)
-        found.append(call if call_id == call.call_id else replace(call, call_id=call_id))
-    return found
+        used.add(call_id)
+        unique.append(call if call_id == call.call_id else replace(call, call_id=call_id))
+    return unique
 
 
 def _tool_call(given: object) -> ToolCall:
     if isinstance(given, ToolCall):
         argument_checks.call_id(given.call_id)
         return given
-    raise UsageError(f"a batch is made of ToolCall(name=..., arguments=...), not of a {type(given).__name__}")
+    raise UsageError(f"a batch must contain ToolCall(name=..., arguments=...), not {type(given).__name__}")
 
 
 def new_call_id() -> str:
@@ -144,10 +143,6 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _not_made(reason: str | Exception, skip: Skip, call: ToolCall) -> ToolResult | Exception:
-    return skip(call, reason) if isinstance(reason, str) else reason
 
 
 class _Batch:
@@ -163,79 +158,79 @@ class _Batch:
         """The results so far, in the order of the calls."""
         return [each for each in self._outcomes if isinstance(each, ToolResult)]
 
-    def run(self, group: range, at_once: int, cancellation: Cancellation) -> None:
+    def run(self, group: range, max_parallel: int, cancellation: Cancellation) -> None:
         """Make the calls of ``group`` and wait for all of them.
 
         Re-raises an exception that ends the program, such as ``KeyboardInterrupt``, after running calls were
         cancelled; no further calls start.
         """
-        todo = _Todo(group)
+        queue = _Queue(group)
         if len(group) == 1:
-            self._work(todo, cancellation)
+            self._work(queue, cancellation)
         else:
-            self._run_beside(todo, min(at_once, len(group)), cancellation)
-        for place in group:
-            outcome = self._outcomes[place]
+            self._run_threads(queue, min(max_parallel, len(group)), cancellation)
+        for index in group:
+            outcome = self._outcomes[index]
             if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
                 raise outcome
 
-    def _run_beside(self, todo: _Todo, count: int, cancellation: Cancellation) -> None:
+    def _run_threads(self, queue: _Queue, count: int, cancellation: Cancellation) -> None:
         try:
             for _ in range(count):
-                threading.Thread(target=self._work, args=(todo, cancellation), name="toolc batch", daemon=True).start()
-            todo.join()
+                threading.Thread(target=self._work, args=(queue, cancellation), name="toolc batch", daemon=True).start()
+            queue.join()
         except BaseException:
             cancellation.cancel()
-            todo.clear()
-            todo.join()
+            queue.clear()
+            queue.join()
             raise
 
-    def fill(self, outcome: Callable[[ToolCall], ToolResult | BaseException]) -> None:
-        """Set the outcome of each call that has not been made."""
-        for place, known in enumerate(self._outcomes):
-            if known is None:
-                self._outcomes[place] = outcome(self._calls[place])
+    def skip(self, reason: str | Exception, skip: Skip) -> None:
+        """Set the outcome of each call that has not been made: the result of ``skip``, or the exception."""
+        for index, outcome in enumerate(self._outcomes):
+            if outcome is None:
+                self._outcomes[index] = skip(self._calls[index], reason) if isinstance(reason, str) else reason
 
     def results(self) -> list[ToolResult]:
         """Return all results. Raises ``BatchError`` if a call has none."""
         raised = [each for each in self._outcomes if isinstance(each, Exception)]
         if raised:
-            told = [
+            lines = [
                 f"- {call.call_id} ({call.name}): {outcome}"
                 for call, outcome in zip(self._calls, self._outcomes, strict=True)
                 if isinstance(outcome, Exception)
             ]
             outcomes = tuple(each for each in self._outcomes if isinstance(each, ToolResult | Exception))
-            raise BatchError(told, outcomes) from raised[0]
+            raise BatchError(lines, outcomes) from raised[0]
         return self.so_far
 
-    def _work(self, todo: _Todo, cancellation: Cancellation) -> None:
-        while (place := todo.take()) is not None:
+    def _work(self, queue: _Queue, cancellation: Cancellation) -> None:
+        while (index := queue.next()) is not None:
             try:
-                self._outcomes[place] = self._make(self._calls[place])
+                self._outcomes[index] = self._make(self._calls[index])
             except Exception as error:  # noqa: BLE001  raised again with the results, see ``results``
-                self._outcomes[place] = error
+                self._outcomes[index] = error
             except BaseException as error:  # noqa: BLE001  raised again by ``run``, on the caller's thread
-                self._outcomes[place] = error
-                todo.clear()
+                self._outcomes[index] = error
+                queue.clear()
                 cancellation.cancel()
             finally:
-                todo.done()
+                queue.done()
 
 
-class _Todo:
+class _Queue:
     """The indices of a group that have not been started, and the number of running calls.
 
     ``join`` waits for the calls rather than for threads. Ctrl-C may arrive while a thread starts; that thread then
     makes a call although the caller has no reference to it.
     """
 
-    def __init__(self, places: Iterable[int]) -> None:
-        self._waiting = deque(places)
+    def __init__(self, indices: Iterable[int]) -> None:
+        self._waiting = deque(indices)
         self._running = 0
         self._changed = threading.Condition()
 
-    def take(self) -> int | None:
+    def next(self) -> int | None:
         """Return the next index, or None if none is left. Call ``done`` when its call has ended."""
         with self._changed:
             if not self._waiting:

@@ -42,7 +42,7 @@ def no_tools(name: str) -> RegisteredTool:
 
 
 class CallPipeline:
-    """Calls the tools that ``find`` returns. Serves as the ``Caller`` of ``owner`` if that tool calls others."""
+    """Calls the tools that ``find`` returns. It is the ``Caller`` for ``owner`` if that tool calls others."""
 
     def __init__(self, options: CallOptions, find: Find = no_tools, owner: RegisteredTool | None = None) -> None:
         self._options = options
@@ -58,19 +58,14 @@ class CallPipeline:
         ``RegistryError`` (the tool calls other tools than it was reviewed with), ``LockError`` (the tool is not the
         approved one), ``PolicyError`` (a policy forbids it) and ``InfrastructureError``.
         """
-        if not self._is_own(tool.spec):
+        if not self._reads_results(tool.spec):
             self._check_approved(tool)
         if called_tools(tool.spec):
             check_calls(tool, self._find)
-        one = Call(
-            tool=tool,
-            call=call,
-            options=self._options,
-            context=context,
-            caller=CallPipeline(self._options, self._find, tool),
-            timeout_ms=timeout_ms,
-        )
-        result = one.result()
+        caller = CallPipeline(self._options, self._find, tool)
+        result = Call(
+            tool=tool, call=call, options=self._options, context=context, caller=caller, timeout_ms=timeout_ms
+        ).result()
         context.on_event(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
         return result
 
@@ -79,7 +74,7 @@ class CallPipeline:
         try:
             tool = self._find(call.name)
         except UsageError as error:
-            return ignore_events(call, context, "not_found", str(error))
+            return reject(call, context, "not_found", str(error))
         return self.run(tool, call, context, timeout_ms=timeout_ms)
 
     def call(
@@ -96,13 +91,12 @@ class CallPipeline:
         )
         if part.depth >= MAX_DEPTH:
             message = (
-                f"{name!r} was not called: calls stand in each other {MAX_DEPTH} deep here, and no deeper; "
-                "have a tool further out call it"
+                f"{name!r} was not called: calls may be nested {MAX_DEPTH} deep at most; call it from an outer tool"
             )
-            return ignore_events(call, part, "execution", message)
+            return reject(call, part, "execution", message)
         if (spec := self._found(name)) and not self._may_call(spec):
-            message = f"{name!r} is a function of the host's process, which no compiled tool may call"
-            return ignore_events(call, part, "denied", message)
+            message = f"{name!r} is a function of the host process, which compiled tools may not call"
+            return reject(call, part, "denied", message)
         return self.named(call, part, timeout_ms=timeout_ms)
 
     def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
@@ -119,17 +113,15 @@ class CallPipeline:
             enforce_policies(tool.spec, ReviewedTools(self._find), (policy,))
 
     def _may_call(self, tool: ToolSpec) -> bool:
-        """Return whether the owner may call ``tool``.
+        """Return whether the owner may call ``tool``: only tools of this program may call its functions."""
+        if not isinstance(tool.backend, HostFunction) or self._reads_results(tool):
+            return True
+        return self._owner is not None and self._owner.is_host_defined
 
-        Only tools of the program itself may call functions of the program.
-        """
-        is_the_hosts = isinstance(tool.backend, HostFunction) and not self._is_own(tool)
-        return not is_the_hosts or (self._owner is not None and self._owner.is_host_defined)
-
-    def _is_own(self, tool: ToolSpec) -> bool:
+    def _reads_results(self, tool: ToolSpec) -> bool:
         """Return whether ``tool`` is toolc's own tool that reads stored results."""
-        is_named = self._options.result_store is not None and tool.name == READ_RESULT
-        return is_named and isinstance(tool.backend, HostFunction)
+        has_name = self._options.result_store is not None and tool.name == READ_RESULT
+        return has_name and isinstance(tool.backend, HostFunction)
 
     def _found(self, name: str) -> ToolSpec | None:
         try:
@@ -155,7 +147,7 @@ def execute(
         return CallPipeline(options, find).run(tool, call, context)
 
 
-def ignore_events(call: ToolCall, context: CallContext, kind: ErrorKind, message: str) -> ToolResult:
+def reject(call: ToolCall, context: CallContext, kind: ErrorKind, message: str) -> ToolResult:
     """Return an error result for a call that does not reach a tool, and emit its ``ToolEnd``."""
     result = failure(kind, message, {"call_id": call.call_id})
     context.on_event(ToolEnd(name=call.name, call_id=call.call_id, result=result))

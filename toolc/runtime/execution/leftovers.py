@@ -24,23 +24,23 @@ __all__ = ["survey"]
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The leftovers in order of removal, and a message for each place that could not be checked."""
+    """The leftovers in order of removal, and a message for each location that could not be checked."""
 
     leftovers: tuple[Leftover, ...]
-    unseen: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
 def survey() -> Survey:
     """Return all leftovers. Changes nothing."""
     found: list[Leftover] = []
-    unseen: list[str] = []
+    unchecked: list[str] = []
     # Runtime folders come last: they mark that their owner left something behind.
-    for look in (*_engines(), _views, _drafts, _runtime_folders):
+    for find in (*_engines(), _views, _drafts, _runtime_folders):
         try:
-            found += look()
+            found += find()
         except InfrastructureError as error:
-            unseen.append(str(error))
-    return Survey(tuple(found), tuple(unseen))
+            unchecked.append(str(error))
+    return Survey(tuple(found), tuple(unchecked))
 
 
 def _engines() -> Iterator[Callable[[], tuple[Leftover, ...]]]:
@@ -76,6 +76,8 @@ def _folder(whose: Owner, folder: Path, removed_by: Callable[[], object]) -> Lef
     def remove() -> None:
         removed_by()
         if folder.exists():
-            raise InfrastructureError("it cannot be emptied: something is mounted in it, or is another user's")
+            raise InfrastructureError(
+                "it cannot be removed: something is mounted in it, or it has files of another user"
+            )
 
     return Leftover(kind="folder", name=str(folder), owner=whose.label(), kept=whose.reason_kept(), remove=remove)

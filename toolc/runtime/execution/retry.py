@@ -6,15 +6,10 @@ from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult
-from toolc.model.spec.tool import Retry, ToolSpec
+from toolc.model.spec.tool import Retry
 
 MAX_WAIT_MS: Final = 60_000
 """The longest wait. If a server requests more, the call is not repeated and the model gets the server's delay."""
-
-
-def retry_of(tool: ToolSpec) -> Retry | None:
-    """Return the retry settings of a tool, or None if it is not declared idempotent."""
-    return tool.retry if tool.annotations.idempotent else None
 
 
 def wait_ms(retry: Retry, result: ToolResult, attempt: int) -> int | None:
@@ -24,17 +19,13 @@ def wait_ms(retry: Retry, result: ToolResult, attempt: int) -> int | None:
     """
     if result.error is None or result.error.kind not in retry.kinds or attempt >= retry.attempts:
         return None
-    wait = max(retry.backoff_ms * 2 ** (attempt - 1), _asked_for_ms(result))
+    http = result.details.get("http")
+    requested = http.get("retry_after_ms") if isinstance(http, dict) else None
+    wait = max(retry.backoff_ms * 2 ** (attempt - 1), requested if isinstance(requested, int) else 0)
     return wait if wait <= MAX_WAIT_MS else None
 
 
-def told(result: ToolResult, waited_ms: int) -> JsonObject:
+def attempt_to_json(result: ToolResult, waited_ms: int) -> JsonObject:
     """Return an entry of ``details.attempts``: the error of an attempt and the wait after it."""
     error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
     return {"error": error, "duration_ms": result.details.get("duration_ms"), "wait_ms": waited_ms}
-
-
-def _asked_for_ms(result: ToolResult) -> int:
-    http = result.details.get("http")
-    asked = http.get("retry_after_ms") if isinstance(http, dict) else None
-    return asked if isinstance(asked, int) else 0

@@ -5,12 +5,12 @@
     denied    is the tool on a deny-list?                                 toolc.runtime.execution.admission
     bind      arguments  -> BoundCall    validated, defaults filled in    toolc.runtime.validation
     prepare   BoundCall  -> an attempt   planned, its engine chosen       toolc.runtime.sandboxed.call
-    confirm   if the spec requires it, a user allows, denies or edits it  toolc.model.call
+    confirm   if the spec requires it, the user allows, denies or edits it toolc.model.call
     run       an attempt -> ToolResult   in a new sandbox                 toolc.runtime.sandboxed.call
                                          or by calls of other tools       toolc.runtime.composite.call
     retry     if the spec has it and the tool is idempotent               toolc.runtime.execution.retry
 
-Nothing starts before the first attempt. A check that fails before it gives an error result.
+No sandbox starts before the first attempt. A check that fails before it gives an error result.
 """
 
 from __future__ import annotations
@@ -25,25 +25,24 @@ from toolc.model.errors import UsageError
 from toolc.model.events import ToolDenied, ToolRetry, ToolStart
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import RegisteredTool
-from toolc.model.result import ToolFailure, ToolResult, failure
+from toolc.model.result import ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.call_durations import Timing, identity
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.composite.call import ComposedCall
 from toolc.runtime.composite.composite import composed
 from toolc.runtime.execution.admission import unsupported_features
-from toolc.runtime.execution.retry import retry_of, told, wait_ms
-from toolc.runtime.sandboxed.call import SandboxedCall
+from toolc.runtime.execution.retry import attempt_to_json, wait_ms
+from toolc.runtime.sandboxed.call import NOT_STARTED, SandboxedCall
 from toolc.runtime.sandboxed.options import CallOptions, limit_ms
-from toolc.runtime.sandboxed.plugin_description import NOT_STARTED
 from toolc.runtime.validation import BindError, bind
 
 _OUTCOMES: Final[dict[ErrorKind, str]] = {"cancelled": "cancelled", "timeout": "timed_out"}
 """The value of ``details.outcome`` for a call that ended before it started."""
 
 NO_CONFIRM_HOOK: Final = (
-    "a person must allow each call of it, and nobody can be asked here; toolc run asks on a terminal or "
-    "takes --yes, toolc serve asks a client that offers elicitation, a program gives Executor(confirm=...)"
+    "each call of it must be confirmed, and there is no way to ask; use toolc run on a terminal or with --yes, "
+    "toolc serve with a client that supports elicitation, or Executor(confirm=...) in a program"
 )
 
 
@@ -68,12 +67,12 @@ class Call:
         try:
             ready = self._prepared(self.call.arguments, timing)
             if self.tool.spec.confirm:
-                answer = self._answer(ready.bound)
+                decision = self._confirmation(ready.bound)
                 timing.lap("confirm")
-                if not isinstance(answer, Allow):
-                    return self._denied(answer)
-                if answer.arguments is not None:
-                    ready = self._prepared(answer.arguments, timing)
+                if not isinstance(decision, Allow):
+                    return self._denied(decision)
+                if decision.arguments is not None:
+                    ready = self._prepared(decision.arguments, timing)
                 # Check again, because the confirmation may have taken long.
                 if refused := self._refused():
                     return refused
@@ -86,61 +85,53 @@ class Call:
         spec = self.tool.spec
         bound = bind(spec, arguments, self.call.call_id)
         timing.lap("bind")
-        if backend := composed(spec.backend.tag):
+        if backend := composed(spec):
             return ComposedCall.prepare(self.tool, bound, self.options, backend, self.caller)
         return SandboxedCall.prepare(self.tool, bound, self.options, timing)
 
     def _attempts(self, ready: SandboxedCall | ComposedCall) -> ToolResult:
+        """Run the call, and repeat it as the spec allows. The caller's timeouts apply to all attempts together."""
         limit = limit_ms(self.tool.spec, self.options)
         limit = limit if self.timeout_ms is None else min(limit, self.timeout_ms)
-        retry = retry_of(self.tool.spec)
+        retry = self.tool.spec.retry if self.tool.spec.annotations.idempotent else None
         if retry is None:
             return ready.run(self.context, limit)
+        timeouts = [each for each in (self.options.timeout_ms, self.timeout_ms) if each is not None]
+        deadline = min([self.context.deadline, *(monotonic() + each / 1000 for each in timeouts)])
+        context = replace(self.context, deadline=deadline)
         attempts: list[JsonValue] = []
-        until = self._until()
-        context = replace(self.context, deadline=until)
         while True:
             result = ready.run(context, limit)
-            wait = wait_ms(retry, result, len(attempts) + 1)
-            if wait is None or result.error is None or monotonic() + wait / 1000 >= until:
-                attempts.append(told(result, 0))
+            number, wait = len(attempts) + 1, wait_ms(retry, result, len(attempts) + 1)
+            if wait is None or result.error is None or monotonic() + wait / 1000 >= deadline:
+                attempts.append(attempt_to_json(result, 0))
                 break
-            attempts.append(told(result, wait))
-            self._tell_retry(len(attempts), result.error, wait)
-            self.context.cancellation.wait(wait / 1000)
+            attempts.append(attempt_to_json(result, wait))
+            name, call_id = self.tool.spec.name, self.call.call_id
+            context.on_event(ToolRetry(name=name, call_id=call_id, attempt=number, error=result.error, wait_ms=wait))
+            context.cancellation.wait(wait / 1000)
             if refused := self._refused():
                 result = refused
                 break
             ready = self._prepared(ready.bound.arguments, Timing())
         return replace(result, details=result.details | {"attempts": attempts})
 
-    def _until(self) -> float:
-        """Return when the last attempt must end. The caller's timeouts apply to all attempts together."""
-        allowed = [each for each in (self.options.timeout_ms, self.timeout_ms) if each is not None]
-        return min([self.context.deadline, *(monotonic() + each / 1000 for each in allowed)])
-
-    def _tell_retry(self, attempt: int, error: ToolFailure, wait: int) -> None:
-        self.context.on_event(
-            ToolRetry(name=self.tool.spec.name, call_id=self.call.call_id, attempt=attempt, error=error, wait_ms=wait)
-        )
-
-    def _answer(self, bound: BoundCall) -> Allow | str:
+    def _confirmation(self, bound: BoundCall) -> Allow | str:
         """Return ``Allow``, or a message that says why the call may not run."""
         if self.options.confirm is None:
             return f"the tool {bound.tool.name!r} was not called: {NO_CONFIRM_HOOK}"
-        answer = self.options.confirm(bound)
-        if isinstance(answer, Allow):
-            return answer
-        reason = getattr(answer, "reason", "")
-        said = f": {reason}" if reason else ""
-        return f"this call of {bound.tool.name!r} was denied{said}"
+        decision = self.options.confirm(bound)
+        if isinstance(decision, Allow):
+            return decision
+        reason = getattr(decision, "reason", "")
+        return f"this call of {bound.tool.name!r} was denied" + (f": {reason}" if reason else "")
 
     def _refused(self) -> ToolResult | None:
         """Return an error result if the call may not go on: denied, cancelled, or out of time."""
         if reason := self.options.denied(self.tool.spec):
             return self._denied(reason)
         if self.context.cancellation.is_cancelled:
-            return self._failure("cancelled", "the call was cancelled before it was done")
+            return self._failure("cancelled", "the call was cancelled before it finished")
         if monotonic() >= self.context.deadline:
             return self._failure("timeout", NOT_STARTED)
         return None

@@ -3,7 +3,7 @@
 ::
 
     plan      BoundCall  -> Plan         pure, by the tool's backend          toolc.backends
-    choose    Profile    -> Engine       the first that supports the profile  toolc.sandbox.selection
+    select    Profile    -> Engine       the first that supports the profile  toolc.sandbox.selection
     start     Profile    -> Sandbox      new, used for this call only         toolc.sandbox.*
     converse  Plan       -> Outcome      everything over one stream           toolc.runtime.wire.call_loop
     close                                always, also after an exception
@@ -17,27 +17,32 @@ the reviewed spec has ``lifetime: session``, the session starts and closes the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+import shlex
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final
 
 from toolc.backends import load_backend
 from toolc.backends.content import with_note
-from toolc.backends.plugin import with_stderr
+from toolc.backends.plugin import Plugin, with_stderr
+from toolc.backends.plugin_protocol import Offer
 from toolc.backends.python import Python
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.call import BoundCall
-from toolc.model.http_plan import ResponseHandling
+from toolc.model.errors import UsageError
+from toolc.model.http_plan import HttpCall, ResponseHandling
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import LoopbackProxy, Plan, PluginCall, Profile, PythonCall
 from toolc.model.registry import RegisteredTool
-from toolc.model.result import Capture, ConnectionAttempt, Content, Outcome, Text, ToolResult, failure
-from toolc.model.spec.code_backends import File, PythonBackend, ShellBackend
+from toolc.model.result import Capture, ConnectionAttempt, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.model.spec.code_backends import ErrorKind, File, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.sandbox import MIB, Destination, Limits
 from toolc.model.spec.tool import ResultSpec, ToolSpec
 from toolc.runtime.call_durations import Timing, call_details, identity, sandbox_details
 from toolc.runtime.caller import CallContext, no_caller
@@ -47,17 +52,50 @@ from toolc.runtime.http.call import prepare_http_call
 from toolc.runtime.http.message import libraries
 from toolc.runtime.output.progress import EventEmitter
 from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
-from toolc.runtime.sandboxed.options import CallOptions, approve_image, profile_of
-from toolc.runtime.sandboxed.plugin_description import ENDINGS, NOT_STARTED, interrupted
-from toolc.runtime.secrets.redaction import Redactor, expose_secrets, redact_result, secrets_of
-from toolc.runtime.validation import as_promised
-from toolc.runtime.wire.call_loop import converse
-from toolc.sandbox.base import Engine, EngineSandbox, format_limits
+from toolc.runtime.sandboxed.options import CallOptions, approve_image, limit_ms, profile_of
+from toolc.runtime.sandboxed.result_files import paths_to_return, with_files
+from toolc.runtime.secrets.redaction import expose_secrets, redact_result, secrets_of
+from toolc.runtime.sessions.server import PluginCalls, Start, call_once, start_request
+from toolc.runtime.validation import validate_result
+from toolc.runtime.wire.call_loop import converse, ignore_progress
+from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
+from toolc.runtime.workspace.transaction.transaction import Transaction
+from toolc.sandbox.base import EngineSandbox, format_limits
 from toolc.sandbox.selection import EngineSelection
 
-if TYPE_CHECKING:
-    from toolc.runtime.wire.session import SessionCall
-    from toolc.runtime.workspace.transaction.transaction import Transaction
+__all__ = ["STDOUT_SO_FAR", "describe_plugin"]
+
+INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "cancelled"})
+"""The endings that are the same for all backends: the call was stopped from outside."""
+
+STDOUT_SO_FAR: Final = "\n[stdout so far]\n"
+"""The separator between the message and the output of an interrupted call."""
+
+NOT_STARTED: Final = "the call was not started: the time limit of the whole operation was reached"
+"""The message for a call that had no time left."""
+
+
+def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> ToolResult:
+    """Return the result of a call whose ending is in ``INTERRUPTED``, with the output so far.
+
+    ``timeout_ms`` is the call's own limit, or None if the time limit of a batch or of a surrounding call was reached.
+    """
+    kind: ErrorKind = "cancelled"
+    message = "the call was cancelled before it finished"
+    if outcome.ending == "timed_out":
+        kind = "timeout"
+        when = f"within {timeout_ms / 1000:g} s" if timeout_ms else "before the time limit of the whole operation"
+        # The server of the last request may be the slow one.
+        last_request = f"; its last request was to {url}" if (url := outcome.about.get("url")) else ""
+        message = f"the call did not finish {when} and was stopped{last_request}; request less work per call"
+    elif outcome.ending == "out_of_memory":
+        kind = "out_of_memory"
+        limit = f"{limits.memory_bytes / MIB:g} MiB"
+        message = f"the call exceeded its memory limit of {limit} and was stopped; request less data per call"
+    streams = [("stdout", outcome.stdout.text()), ("stderr", outcome.stderr.text())]
+    output = "".join(f"\n[{name} so far]\n{text.rstrip()}" for name, text in streams if text.strip())
+    details: JsonObject = {"http": outcome.about} if outcome.about else {}
+    return ToolResult(content=(Text(message + output),), error=ToolFailure(kind, message), details=details)
 
 
 MAX_NAMED: Final = 3
@@ -94,66 +132,28 @@ ENTRY: Final = PythonBackend(
 """The guest's own function that shapes results."""
 
 
-def shaping(call: BoundCall, profile: Profile, result: ToolResult, outcome: Outcome) -> Plan | None:
-    """Return the plan of a call that shapes ``result``, or None if it stays unchanged, like all errors."""
-    wanted, backend = call.tool.result, call.tool.backend
-    if isinstance(backend, HttpBackend) or (wanted.select is None and wanted.template is None):
-        return None
-    # With ``success_exit_codes: any`` a failure is not an error, but it has no data to shape.
-    is_failure = isinstance(backend, ShellBackend) and backend.success_exit_codes is None and outcome.status != 0
-    if result.is_error or is_failure:
-        return None
-    return Plan(
-        profile=replace(profile, workspace=None, loopback=LoopbackProxy(), requirements=()),
-        invocation=PythonCall(
-            entry=ENTRY.entry,
-            function=ENTRY.function,
-            arguments=arguments(call, result, profile.limits.output_bytes),
-            files=(*ENTRY.files, *libraries(ResponseHandling(select=wanted.select, template=wanted.template))),
-        ),
-        call_id=call.call_id,
-    )
-
-
 def arguments(call: BoundCall, result: ToolResult, limit: int) -> JsonObject:
     """Return the arguments of the shaping function: the result, how to shape it, and the limit in bytes."""
-    wanted = call.tool.result
+    shape = call.tool.result
     return {
         "text": result.text,
         "data": None if result.structured is None else [*result.structured],
-        "select": wanted.select,
-        "template": wanted.template,
-        "arguments": call.arguments if wanted.template else {},
+        "select": shape.select,
+        "template": shape.template,
+        "arguments": call.arguments if shape.template else {},
         "limit": limit,
     }
 
 
-def shaped(result: ToolResult, outcome: Outcome) -> ToolResult:
-    """Return ``result`` with the shaped text of ``outcome``, followed by its images and files."""
-    read = Python().read(ENTRY, ResultSpec(), outcome)
-    if read.error is not None:
-        return failure(read.error.kind, read.error.message, result.details)
+def with_shaped_text(result: ToolResult, shaped: ToolResult) -> ToolResult:
+    """Return ``result`` with the text and data of ``shaped``, followed by its own images and files."""
     others = tuple(block for block in result.content if not isinstance(block, Text))
-    return replace(result, content=read.content + others, structured=read.structured)
-
-
-Start: TypeAlias = Callable[[Profile, Sequence[str]], tuple[EngineSandbox, Profile]]
-"""Starts a sandbox and returns it with its profile. Raises ``InfrastructureError``."""
-
-
-class _Allowed(NamedTuple):
-    """The time limit of an attempt in milliseconds.
-
-    ``own_ms`` is the attempt's own limit, or None if the remaining time of the surrounding call is shorter.
-    """
-
-    ms: int
-    own_ms: int | None
+    return replace(result, content=shaped.content + others, structured=shaped.structured)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxedCall:
-    """One attempt of a call, planned and with a chosen engine."""
+    """One attempt of a call, planned and with a selected engine."""
 
     tool: RegisteredTool
     bound: BoundCall
@@ -162,19 +162,25 @@ class SandboxedCall:
     plan: Plan
     egress: Egress
     selection: EngineSelection
-    patterns: tuple[str, ...] = ()
+    patterns: tuple[str, ...]
 
     @classmethod
     def prepare(cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, timing: Timing) -> SandboxedCall:
-        """Plan ``bound`` and choose its engine. Nothing starts.
+        """Plan ``bound`` and select its engine. Nothing starts.
 
         Raises ``PlanError``, ``UsageError`` (a workspace that is missing or refused, or secrets without a value)
         and ``NoEngineError``.
         """
         spec = tool.spec
         profile = profile_of(spec, options)
-        backend = load_backend(spec.backend.tag)
-        plan, egress = _with_secrets(backend.plan(spec.backend, bound, profile), spec, options)
+        plan = load_backend(spec.backend.tag).plan(spec.backend, bound, profile)
+        plan = replace(plan, allow=plan.allow or spec.sandbox.network.allow)
+        secrets, requests = secrets_of(spec, options.reveal), None
+        if spec.sandbox.secrets:
+            plan = expose_secrets(plan, spec, secrets)
+        if isinstance(plan.invocation, HttpCall):
+            plan, requests = prepare_http_call(plan, secrets, spec.sandbox.secrets)
+        plan = replace(plan, keep_bytes=STORED_STREAM_BYTES if options.result_store else 0)
         timing.lap("plan")
         selection = options.select_engine(profile)
         timing.lap("choose")
@@ -186,87 +192,128 @@ class SandboxedCall:
             options=options,
             timing=timing,
             plan=plan,
-            egress=egress,
+            egress=Egress(requests=requests, redactor=secrets.redactor),
             selection=selection,
-            patterns=_patterns(bound, profile),
+            patterns=paths_to_return(bound) if spec.result.files and profile.workspace else (),
         )
 
     def run(self, context: CallContext, timeout_ms: int) -> ToolResult:
         """Run the attempt and return its result after the sandbox is closed. Raises ``InfrastructureError``."""
-        if self.selection.unenforced:
-            _warn(self.tool.spec.name, self.selection)
-        redactor = self.egress.redactor
+        spec, redactor, selection = self.tool.spec, self.egress.redactor, self.selection
+        workspace, output_bytes = self.plan.profile.workspace, spec.sandbox.limits.output_bytes
+        if selection.unenforced:
+            limits, engine = format_limits(selection.unenforced), selection.engine.name
+            logging.getLogger("toolc").warning(
+                f"tool {spec.name!r} runs without {limits}: the engine {engine!r} cannot enforce that here, and your "
+                f"configuration accepts it; limited instead: {selection.instead}"
+            )
         left_ms = (context.deadline - monotonic()) * 1000
-        allowed = _Allowed(round(min(timeout_ms, left_ms)), timeout_ms if timeout_ms <= left_ms else None)
-        if allowed.ms <= 0:
+        allowed_ms = round(min(timeout_ms, left_ms))
+        if allowed_ms <= 0:
             return failure("timeout", NOT_STARTED, identity(self.tool, self.bound.call_id))
-        with redactor.errors(), ExitStack() as until_settled:
-            start: Start = partial(_start, self.selection.engine)
-            if transaction := _transaction(self.bound, self.plan.profile):
-                until_settled.enter_context(transaction)
-                start = partial(transaction.start, self.selection.engine)
-            outcome, sandboxed = self._run(start, context, allowed.ms)
-            again = partial(_run_again, self.selection.engine, context.cancellation, redactor)
-            result = _judged(self.bound, self.plan, outcome, allowed, redactor, again)
-            result = explain_blocked_connections(result, outcome.attempts)
-            result = self._with_files(result, transaction)
+        with redactor.errors(), ExitStack() as stack:
+            transaction: Transaction | None = None
+            if spec.sandbox.transaction is not None and workspace is not None:
+                transaction = stack.enter_context(Transaction(spec, self.bound.call_id, workspace))
+            outcome, sandbox = self._run(partial(self._start, self.plan.allow, transaction), context, allowed_ms)
+            own_ms = timeout_ms if timeout_ms <= left_ms else None
+            result = self._read(outcome, context.cancellation, allowed_ms, own_ms)
+            if outcome.attempts:
+                result = explain_blocked_connections(result, outcome.attempts)
+            if self.patterns and workspace is not None:
+                result = with_files(result, self.patterns, workspace, output_bytes, transaction)
             self.timing.lap("read")
             if transaction:
                 result = transaction.finish(result, outcome.ending, self.options.approve_changes)
                 self.timing.lap("commit")
-        result = redact_result(replace(result, details=self._details(result, outcome, sandboxed)), redactor)
-        result_store = self.options.result_store
+        result = redact_result(replace(result, details=self._details(result, outcome, sandbox)), redactor)
+        store = self.options.result_store
         # Output that was truncated while it arrived already has a note, which makes it slightly longer than the
         # limit.
-        if result_store is None and result.details["truncated"] is True:
+        if store is None and result.details["truncated"] is True:
             return result
-        return fit_to_limit(
-            result, self.tool.spec.sandbox.limits.output_bytes, result_store.add if result_store else None
-        )
+        return fit_to_limit(result, output_bytes, store.add if store else None)
+
+    def _start(
+        self, allow: Sequence[Destination], transaction: Transaction | None, profile: Profile
+    ) -> tuple[EngineSandbox, Profile]:
+        engine = self.selection.engine
+        guest_arguments = (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT) if allow else BOOTSTRAP_ARGUMENTS
+        if transaction:
+            return transaction.start(engine, profile, guest_arguments)
+        return engine.start(profile, guest_arguments), profile
 
     def _run(self, start: Start, context: CallContext, timeout_ms: int) -> tuple[Outcome, JsonObject]:
-        heard, egress = None, self.egress
+        """Run the plan. Return its outcome and the ``details`` of the sandbox."""
+        events, egress = None, self.egress
         if context.on_event is not no_caller:
-            heard = EventEmitter(self.tool.spec.name, self.bound.call_id, context.on_event, egress.redactor)
-            egress = replace(egress, on_attempt=heard.attempt)
-        if self.tool.spec.sandbox.lifetime == "session" or isinstance(self.plan.invocation, PluginCall):
-            from toolc.runtime.wire.session import SessionCall  # lazy import: most tools have no session
+            events = EventEmitter(self.tool.spec.name, self.bound.call_id, context.on_event, egress.redactor)
+            egress = replace(egress, on_attempt=events.attempt)
+        has_session = self.tool.spec.sandbox.lifetime == "session"
+        if not has_session and not isinstance(self.plan.invocation, PluginCall):
+            return _converse(self.plan, start, timeout_ms, context.cancellation, events, self.timing, egress)
+        call = SessionCall(
+            timeout_ms=timeout_ms,
+            cancellation=context.cancellation,
+            on_progress=events.progress if events else ignore_progress,
+            on_output=events.output if events else None,
+            on_attempt=egress.on_attempt,
+        )
+        if has_session:
+            digest = self.tool.effect_digest
+            return self.options.sessions.call(digest, self.plan, start, call, egress, self.timing)
+        return call_once(self.plan, start, call, egress, self.timing)
 
-            turn = SessionCall(
-                timeout_ms=timeout_ms,
-                cancellation=context.cancellation,
-                on_progress=heard.progress if heard else _no_progress,
-                on_output=heard.output if heard else None,
-                on_attempt=egress.on_attempt,
-            )
-            return self._serve(lambda profile: start(profile, _arguments(self.plan)), turn, egress)
-        return _run(self.plan, start, timeout_ms, context.cancellation, heard, self.timing, egress)
+    def _read(self, outcome: Outcome, cancellation: Cancellation, allowed_ms: int, own_ms: int | None) -> ToolResult:
+        """Return the result of the call, shaped as the spec requires, without secrets.
 
-    def _serve(
-        self, start: Callable[[Profile], tuple[EngineSandbox, Profile]], turn: SessionCall, egress: Egress
-    ) -> tuple[Outcome, JsonObject]:
-        if self.tool.spec.sandbox.lifetime == "call":
-            from toolc.runtime.sessions.server import call_once  # as above
+        ``allowed_ms`` is the time limit of the attempt, and ``own_ms`` the same, or None if the remaining time of the
+        surrounding call was shorter than its own limit.
+        """
+        spec, limits = self.tool.spec, self.tool.spec.sandbox.limits
+        if outcome.ending in INTERRUPTED and isinstance(self.plan.invocation, PluginCall):
+            return with_stderr(interrupted_result(replace(outcome, stderr=Capture()), limits, own_ms), outcome)
+        if outcome.ending in INTERRUPTED:
+            return interrupted_result(outcome, limits, own_ms)
+        # Secrets are removed before an answer is truncated or quoted in an error.
+        result = load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome)
+        result = redact_result(result, self.egress.redactor)
+        if not result.is_error and (plan := self._shaping_plan(result, outcome)):
+            remaining_ms = max(1, allowed_ms - round(outcome.usage.duration_ms))
+            start, egress = partial(self._start, (), None), Egress(redactor=self.egress.redactor)
+            shaping, _ = _converse(plan, start, remaining_ms, cancellation, None, Timing(), egress)
+            if shaping.ending in INTERRUPTED:
+                return interrupted_result(shaping, limits, own_ms)
+            shaped = Python().read(ENTRY, ResultSpec(), shaping)
+            if shaped.error is not None:
+                return failure(shaped.error.kind, shaped.error.message, result.details)
+            result = with_shaped_text(result, shaped)
+        result = truncate_result(result, limits.output_bytes, is_stored=self.plan.keep_bytes > 0)
+        return validate_result(result, spec)
 
-            return call_once(self.plan, start, turn, egress, self.timing)
-        sessions = self.options.sessions
-        return sessions.call(self.tool.effect_digest, self.plan, start, turn, egress, self.timing)
+    def _shaping_plan(self, result: ToolResult, outcome: Outcome) -> Plan | None:
+        """Return the plan of a call that shapes ``result``, or None if it stays unchanged."""
+        shape, backend, profile = self.tool.spec.result, self.tool.spec.backend, self.plan.profile
+        if isinstance(backend, HttpBackend) or (shape.select is None and shape.template is None):
+            return None
+        # With ``success_exit_codes: any`` a failure is not an error, but it has no data to shape.
+        if isinstance(backend, ShellBackend) and backend.success_exit_codes is None and outcome.status != 0:
+            return None
+        invocation = PythonCall(
+            entry=ENTRY.entry,
+            function=ENTRY.function,
+            arguments=arguments(self.bound, result, profile.limits.output_bytes),
+            files=(*ENTRY.files, *libraries(ResponseHandling(select=shape.select, template=shape.template))),
+        )
+        profile = replace(profile, workspace=None, loopback=LoopbackProxy(), requirements=())
+        return Plan(profile=profile, invocation=invocation, call_id=self.bound.call_id)
 
-    def _with_files(self, result: ToolResult, transaction: Transaction | None) -> ToolResult:
-        """Return ``result`` with the files that its spec returns."""
-        profile = self.plan.profile
-        if not self.patterns or profile.workspace is None:
-            return result
-        from toolc.runtime.sandboxed.result_files import with_files  # lazy import: most tools return none
-
-        return with_files(result, self.patterns, profile.workspace, profile.limits.output_bytes, transaction)
-
-    def _details(self, result: ToolResult, outcome: Outcome, sandboxed: JsonObject) -> JsonObject:
-        is_cut = result.details.get("truncated") is True
+    def _details(self, result: ToolResult, outcome: Outcome, sandbox: JsonObject) -> JsonObject:
+        is_truncated = result.details.get("truncated") is True
         details = result.details | identity(self.tool, self.bound.call_id)
         details |= call_details(outcome, is_error=result.is_error)
-        details["truncated"] = is_cut or details["truncated"]
-        details |= {"engine": self.selection.engine.name} | sandboxed
+        details["truncated"] = is_truncated or details["truncated"]
+        details |= {"engine": self.selection.engine.name} | sandbox
         if self.selection.notes:
             details["engine_notes"] = [*self.selection.notes]
         if self.selection.unenforced:
@@ -275,50 +322,29 @@ class SandboxedCall:
         return details
 
 
-def _patterns(call: BoundCall, profile: Profile) -> tuple[str, ...]:
-    """Return the patterns of files to return. Raises ``PlanError`` if arguments lead out of the workspace."""
-    if not call.tool.result.files or profile.workspace is None:
-        return ()
-    from toolc.runtime.sandboxed.result_files import wanted_files  # as above
-
-    return wanted_files(call)
-
-
-def _with_secrets(plan: Plan, tool: ToolSpec, options: CallOptions) -> tuple[Plan, Egress]:
-    """Return ``plan`` with its allow-list and environment, and the requests and secrets that may leave the call.
-
-    Raises ``UsageError`` that names every secret without a value, and ``PlanError``.
-    """
-    secrets = secrets_of(tool, options.reveal)
-    plan = expose_secrets(replace(plan, allow=plan.allow or tool.sandbox.network.allow), tool, secrets)
-    plan, requests = prepare_http_call(plan, secrets, tool.sandbox.secrets)
-    plan = replace(plan, keep_bytes=STORED_STREAM_BYTES if options.result_store else 0)
-    return plan, Egress(requests=requests, redactor=secrets.redactor)
-
-
-def _run(
+def _converse(
     plan: Plan,
     start: Start,
     timeout_ms: int,
     cancellation: Cancellation,
-    heard: EventEmitter | None,
+    events: EventEmitter | None,
     timing: Timing,
     egress: Egress,
 ) -> tuple[Outcome, JsonObject]:
+    """Run ``plan`` in a new sandbox and close it. Return the outcome and the ``details`` of the sandbox."""
     if cancellation.is_cancelled:
         return Outcome(ending="cancelled"), {"user": ""}
-    sandbox, profile = start(plan.profile, _arguments(plan))
-    plan = replace(plan, profile=profile)
+    sandbox, profile = start(plan.profile)
     timing.lap("create", until=sandbox.created)
     timing.lap("start")
     try:
         outcome = converse(
             sandbox,
-            plan,
+            replace(plan, profile=profile),
             timeout_ms=timeout_ms,
             cancellation=cancellation,
-            on_progress=heard.progress if heard else _no_progress,
-            on_output=heard.output if heard else None,
+            on_progress=events.progress if events else ignore_progress,
+            on_output=events.output if events else None,
             egress=egress,
         )
         timing.lap("ready")
@@ -329,68 +355,29 @@ def _run(
     return outcome, sandbox_details(sandbox)
 
 
-def _run_again(engine: Engine, cancellation: Cancellation, redactor: Redactor, plan: Plan, timeout_ms: int) -> Outcome:
-    """Run a plan that follows a call, without events and without a network."""
-    start = partial(_start, engine)
-    return _run(plan, start, timeout_ms, cancellation, None, Timing(), Egress(redactor=redactor))[0]
+def describe_plugin(tool: ToolSpec, options: CallOptions) -> Offer:
+    """Start the plugin of ``tool`` without a network and request its description.
 
-
-def _judged(
-    call: BoundCall,
-    plan: Plan,
-    outcome: Outcome,
-    allowed: _Allowed,
-    redactor: Redactor,
-    again: Callable[[Plan, int], Outcome],
-) -> ToolResult:
-    """Return the result of a call.
-
-    ``again`` runs a plan with a timeout in milliseconds, to shape the result as the spec requires. Secrets are
-    removed before an answer is truncated or quoted in an error.
+    Raises ``UsageError`` if the description cannot be read, and ``InfrastructureError``.
     """
-    spec = call.tool
-    limits = spec.sandbox.limits
-    if outcome.ending in ENDINGS and isinstance(plan.invocation, PluginCall):
-        return with_stderr(interrupted(replace(outcome, stderr=Capture()), limits, allowed.own_ms), outcome)
-    if outcome.ending in ENDINGS:
-        return interrupted(outcome, limits, allowed.own_ms)
-    result = redact_result(load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome), redactor)
-    if next_plan := shaping(call, plan.profile, result, outcome):
-        words = again(next_plan, max(1, allowed.ms - round(outcome.usage.duration_ms)))
-        if words.ending in ENDINGS:
-            return interrupted(words, limits, allowed.own_ms)
-        result = shaped(result, words)
-    return as_promised(truncate_result(result, limits.output_bytes, is_stored=plan.keep_bytes > 0), spec)
-
-
-def _arguments(plan: Plan) -> Sequence[str]:
-    return (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT) if plan.allow else BOOTSTRAP_ARGUMENTS
-
-
-def _start(engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[EngineSandbox, Profile]:
-    return engine.start(profile, arguments), profile
-
-
-def _transaction(call: BoundCall, profile: Profile) -> Transaction | None:
-    if call.tool.sandbox.transaction is None or profile.workspace is None:
-        return None
-    from toolc.runtime.workspace.transaction.transaction import Transaction  # lazy import: most tools have none
-
-    return Transaction(call.tool, call.call_id, profile.workspace)
-
-
-def _warn(tool: str, selection: EngineSelection) -> None:
-    import logging  # slow to import, and rarely needed
-
-    logging.getLogger("toolc").warning(
-        "tool %r runs without %s: the engine %r cannot enforce that here, and your configuration accepts it; "
-        "limited instead: %s",
-        tool,
-        format_limits(selection.unenforced),
-        selection.engine.name,
-        selection.instead,
-    )
-
-
-def _no_progress(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
-    pass
+    backend = tool.backend
+    if not isinstance(backend, PluginBackend):
+        raise TypeError(f"the backend of {tool.name} is not a plugin")
+    call = BoundCall(tool=tool, arguments={}, call_id="describe")
+    plan = Plugin().plan(backend, call, profile_of(tool, options))
+    timeout_ms = limit_ms(tool, options)
+    sandbox = options.select_engine(plan.profile).engine.start(plan.profile, BOOTSTRAP_ARGUMENTS)
+    try:
+        wire = SessionWire(sandbox, start_request(plan), Egress())
+        wire.begin(SessionCall(timeout_ms=timeout_ms))
+        return PluginCalls().describe(wire)
+    except EndedError as error:
+        outcome = error.outcome
+    finally:
+        sandbox.close()
+    if outcome.ending in INTERRUPTED:
+        result = interrupted_result(outcome, tool.sandbox.limits, timeout_ms)
+    else:
+        result = Plugin().read(backend, tool.result, outcome)
+    log = f"\n[stderr]\n{result.details['stderr']}".rstrip() if "stderr" in result.details else ""
+    raise UsageError(f"{shlex.join(backend.command)} did not send a valid description: {result.text}{log}")

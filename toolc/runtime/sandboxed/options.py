@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from toolc.model.call import ApproveChanges, Confirm
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import Lock, LockError
-from toolc.model.plan import LoopbackProxy, Mount, Profile, loopback_proxy
+from toolc.model.plan import LoopbackProxy, Profile, loopback_proxy
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
@@ -64,28 +64,39 @@ def limit_ms(tool: ToolSpec, options: CallOptions) -> int:
 
 def profile_of(tool: ToolSpec, options: CallOptions) -> Profile:
     """Return the sandbox profile for ``tool``. Raises ``UsageError`` if a workspace is missing or refused."""
-    wanted = tool.sandbox
+    sandbox, workspace = tool.sandbox, None
+    if sandbox.workspace != "none":
+        if options.workspace is None:
+            raise UsageError(
+                f"tool {tool.name!r} needs a workspace folder; pass "
+                'Executor(registry, workspace="DIR") in a program, or --workspace DIR on the command line'
+            )
+        workspace = mount(options.workspace, "overlay" if sandbox.workspace == "transaction" else sandbox.workspace)
+    # Backends without programs of the tool need no addresses to connect to.
+    has_programs = isinstance(tool.backend, ShellBackend | PythonBackend | PluginBackend)
     return Profile(
-        image=wanted.image,
-        workspace=_mount(tool, options.workspace),
-        limits=wanted.limits,
-        min_isolation=wanted.min_isolation,
-        nonroot=wanted.run_as == "nonroot",
+        image=sandbox.image,
+        workspace=workspace,
+        limits=sandbox.limits,
+        min_isolation=sandbox.min_isolation,
+        nonroot=sandbox.run_as == "nonroot",
         accept_unenforced=options.accept_unenforced,
-        build=wanted.build,
+        build=sandbox.build,
         requirements=_requirements(tool, options.lock),
-        loopback=_loopback(tool),
+        loopback=loopback_proxy(sandbox.network.allow) if has_programs else LoopbackProxy(),
     )
 
 
 def _requirements(tool: ToolSpec, lock: Lock | None) -> tuple[str, ...]:
     """Return the required packages: with a lock, the approved ones with all dependencies and digests."""
-    wanted = tool.backend.requirements if isinstance(tool.backend, PythonBackend) else ()
-    if not wanted or lock is None:
-        return wanted
+    requirements = tool.backend.requirements if isinstance(tool.backend, PythonBackend) else ()
+    if not requirements or lock is None:
+        return requirements
     approved = lock.tools[tool.name].requirements
     if not approved:
-        raise LockError(f"{lock.path} approves no packages for {tool.name}, which has some; run: toolc lock")
+        raise LockError(
+            f"{lock.path} approves no packages for {tool.name}, but its spec requires some; run: toolc lock"
+        )
     return approved
 
 
@@ -108,30 +119,12 @@ def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) 
 
 _INCOMPARABLE: Final = {
     "manifest:": (
-        "an image that was built or loaded here has no manifest to compare, so pull it from the registry that has "
-        "it, or run toolc lock here"
+        "an image that was built or loaded here has no manifest to compare; pull it from its registry, or run toolc "
+        "lock here"
     ),
     "config:": (
-        "this engine knows images by their manifests alone, so nothing can be compared; push the image to a "
+        "this engine identifies images by their manifests only, so the digests cannot be compared; push the image to a "
         "registry, pull it from there, and run: toolc lock"
     ),
 }
 """What to do if the approved digest is of a kind that the engine does not know for this image."""
-
-
-def _loopback(tool: ToolSpec) -> LoopbackProxy:
-    """Return the addresses that the tool's own programs connect to. Backends without programs need none."""
-    has_programs = isinstance(tool.backend, ShellBackend | PythonBackend | PluginBackend)
-    return loopback_proxy(tool.sandbox.network.allow) if has_programs else LoopbackProxy()
-
-
-def _mount(tool: ToolSpec, workspace: Path | None) -> Mount | None:
-    mode = tool.sandbox.workspace
-    if mode == "none":
-        return None
-    if workspace is None:
-        raise UsageError(
-            f"tool {tool.name!r} works on a folder and has none; give it one: in a program with "
-            'Executor(registry, workspace="DIR"), at a command line with --workspace DIR'
-        )
-    return mount(workspace, "overlay" if mode == "transaction" else mode)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from glob import escape
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolc.backends.base import PlanError
 from toolc.backends.content import with_note
@@ -16,12 +16,9 @@ from toolc.model.result import Audio, Content, Image, Resource, Text, ToolFailur
 from toolc.model.template import Template, TemplateError, as_text, evaluate
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.result_folder import FinalFolder, FolderError, RealFolder, format_path
+from toolc.runtime.workspace.transaction.transaction import Transaction
 
-if TYPE_CHECKING:
-    from toolc.runtime.workspace.transaction.transaction import Transaction
-
-
-MOST_FILES: Final = 100
+MAX_FILES: Final = 100
 """How many files one call may return."""
 
 _TYPES: Final = {
@@ -41,7 +38,7 @@ _TYPES: Final = {
 """Media types by suffix. Python's own table depends on its version and on the host."""
 
 
-def wanted_files(call: BoundCall) -> tuple[str, ...]:
+def paths_to_return(call: BoundCall) -> tuple[str, ...]:
     """Return the patterns of the files to return. Arguments are inserted as literal paths, not as patterns.
 
     Raises ``PlanError`` for an argument that leads out of the workspace.
@@ -61,20 +58,20 @@ def with_files(
     if result.is_error:
         return result
     try:
-        with _opened(mount) as real:
+        with _open_workspace(mount) as real:
             folder = transaction.final_folder() if transaction else RealFolder(real)
             blocks = _blocks(FinalFolder(folder, mount), patterns, limit)
     except FolderError as error:
-        said = Text(with_note(result.text, str(error)))
-        return replace(result, content=(said,), structured=None, error=ToolFailure(error.kind, str(error)))
+        text = Text(with_note(result.text, str(error)))
+        return replace(result, content=(text,), structured=None, error=ToolFailure(error.kind, str(error)))
     return replace(result, content=(*result.content, *blocks))
 
 
-def _opened(mount: Mount) -> DirHandle:
+def _open_workspace(mount: Mount) -> DirHandle:
     try:
         real = DirHandle.open(mount.source)
     except OSError as error:
-        raise FolderError("file", f"the workspace cannot be read any more: {error.strerror}") from None
+        raise FolderError("file", f"the workspace cannot be read: {error.strerror}") from None
     if mount.inode and (real.status.st_dev, real.status.st_ino) != (mount.device, mount.inode):
         real.close()
         raise FolderError("file", "the workspace was replaced by another folder while the tool ran")
@@ -92,14 +89,14 @@ def _pattern(template: Template, call: BoundCall) -> str:
         raise PlanError(str(error)) from None
     if "\0" in pattern or not {"", ".", ".."}.isdisjoint(pattern.split("/")):
         about = ", ".join(sorted(template.names)) or "result.files"
-        raise PlanError(f"{about}: {pattern[:60]!r} is no path of a file in the workspace")
+        raise PlanError(f"{about}: {pattern[:60]!r} is not a path of a file in the workspace")
     return pattern
 
 
 def _blocks(folder: FinalFolder, patterns: tuple[str, ...], limit: int) -> list[Content]:
     paths = dict.fromkeys(path for pattern in patterns for path in folder.files(pattern))
-    if len(paths) > MOST_FILES:
-        message = f"the tool left {len(paths)} files to return, and {MOST_FILES} are allowed; ask for fewer"
+    if len(paths) > MAX_FILES:
+        message = f"the tool left {len(paths)} files to return, and the limit is {MAX_FILES}; request fewer"
         raise FolderError("output_limit", message)
     blocks: list[Content] = []
     left = limit
@@ -108,7 +105,7 @@ def _blocks(folder: FinalFolder, patterns: tuple[str, ...], limit: int) -> list[
         if len(data) > left:
             raise FolderError(
                 "output_limit",
-                f"the files that the tool left have more than the {limit} bytes of its output limit "
+                f"the files to return exceed the output limit of {limit} bytes "
                 f"({format_path(path)!r} is the first that does not fit); ask for less",
             )
         left -= len(data)
@@ -117,10 +114,10 @@ def _blocks(folder: FinalFolder, patterns: tuple[str, ...], limit: int) -> list[
 
 
 def _block(path: bytes, data: bytes) -> Content:
-    if picture := image_type(data):
-        return Image(data, picture)
-    if recording := audio_type(data):
-        return Audio(data, recording)
+    if mime_type := image_type(data):
+        return Image(data, mime_type)
+    if mime_type := audio_type(data):
+        return Audio(data, mime_type)
     name = format_path(path)
     is_text = _is_text(data)
     guessed = _TYPES.get(PurePosixPath(name).suffix.lower())

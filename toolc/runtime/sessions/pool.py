@@ -13,7 +13,7 @@ import threading
 from collections.abc import Hashable
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from weakref import WeakSet
 
 from toolc.model.json_schema import JsonObject
@@ -22,10 +22,8 @@ from toolc.model.result import Outcome
 from toolc.runtime.call_durations import Timing
 from toolc.runtime.cancellation import FairLock
 from toolc.runtime.egress.broker import Egress
-
-if TYPE_CHECKING:
-    from toolc.runtime.sessions.server import SandboxServer, Start
-    from toolc.runtime.wire.session import SessionCall
+from toolc.runtime.sessions.server import SandboxServer, Start, idle_state
+from toolc.runtime.wire.session import EndedError, SessionCall
 
 __all__ = ["IDLE_SECONDS", "Sessions"]
 
@@ -38,14 +36,14 @@ class _Session:
     """The calls of one sandbox, and the sandbox while it runs."""
 
     def __init__(self) -> None:
-        self.turns = FairLock()
-        self.served: SandboxServer | None = None
+        self.lock = FairLock()
+        self.server: SandboxServer | None = None
         self.used = monotonic()
 
     def end(self) -> None:
-        served, self.served = self.served, None
-        if served:
-            served.close()
+        server, self.server = self.server, None
+        if server:
+            server.close()
 
 
 class Sessions:
@@ -53,10 +51,10 @@ class Sessions:
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
-        self.forget()
+        self.reset()
         _ALL.add(self)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Start with an empty pool without closing the sessions, which another process still owns."""
         self._sessions: dict[Hashable, _Session] = {}
         self._lock = threading.Lock()
@@ -64,26 +62,24 @@ class Sessions:
         self._wake = threading.Event()
 
     def call(
-        self, owner: str, plan: Plan, start: Start, turn: SessionCall, egress: Egress, timing: Timing
+        self, owner: str, plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
     ) -> tuple[Outcome, JsonObject]:
-        """Run the call of ``plan`` in its session, when it is its turn. ``owner`` identifies the tool.
+        """Run the call of ``plan`` in its session, when the calls before it have ended. ``owner`` identifies the tool.
 
         Time in the queue counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
         """
-        from toolc.runtime.sessions.server import idle_state  # lazy import: most tools have no session
-
         # The tools of one plugin share its process.
         session = self._session(("" if isinstance(plan.invocation, PluginCall) else owner, idle_state(plan)))
         begun = monotonic()
         try:
-            with session.turns.turn(turn.timeout_ms / 1000, turn.cancellation) as has_turn:
+            with session.lock.acquire(call.timeout_ms / 1000, call.cancellation) as has_lock:
                 timing.lap("queue")
-                left_ms = turn.timeout_ms - round((monotonic() - begun) * 1000)
-                if turn.cancellation and turn.cancellation.is_cancelled:
+                left_ms = call.timeout_ms - round((monotonic() - begun) * 1000)
+                if call.cancellation and call.cancellation.is_cancelled:
                     return Outcome(ending="cancelled"), {"user": ""}
-                if not has_turn or left_ms <= 0:
+                if not has_lock or left_ms <= 0:
                     return Outcome(ending="timed_out"), {"user": ""}
-                return self._run(session, plan, start, replace(turn, timeout_ms=left_ms), egress, timing)
+                return self._run(session, plan, start, replace(call, timeout_ms=left_ms), egress, timing)
         finally:
             # The last call of a session that was closed concurrently ends it.
             if not self._is_kept(session):
@@ -98,18 +94,15 @@ class Sessions:
             _end_unused(session)
 
     def _run(
-        self, session: _Session, plan: Plan, start: Start, turn: SessionCall, egress: Egress, timing: Timing
+        self, session: _Session, plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
     ) -> tuple[Outcome, JsonObject]:
-        from toolc.runtime.sessions.server import SandboxServer  # as above
-        from toolc.runtime.wire.session import EndedError
-
         keep = False
         try:
-            if session.served is None:
-                session.served = SandboxServer(plan, start, egress, timing)
-            served = session.served
+            if session.server is None:
+                session.server = SandboxServer(plan, start, egress, timing)
+            server = session.server
             try:
-                outcome = served.call(plan, turn)
+                outcome = server.call(plan, call)
                 keep = True
             except EndedError as error:
                 outcome = error.outcome
@@ -119,7 +112,7 @@ class Sessions:
             if not keep:
                 session.end()
                 timing.lap("close")
-        return outcome, served.about()
+        return outcome, server.details()
 
     def _session(self, key: Hashable) -> _Session:
         with self._lock:
@@ -141,7 +134,7 @@ class Sessions:
             with self._lock:
                 until = monotonic() - self._idle_seconds
                 idle = {key: each for key, each in self._sessions.items() if each.used <= until}
-                idle = {key: each for key, each in idle.items() if not each.turns.waiting}
+                idle = {key: each for key, each in idle.items() if not each.lock.waiting}
                 for key in idle:
                     del self._sessions[key]
                 if not self._sessions:
@@ -160,17 +153,17 @@ class Sessions:
 _ALL: Final[WeakSet[Sessions]] = WeakSet()
 
 
-def _forget_all() -> None:
+def _reset_all() -> None:
     """Forget all sessions in a forked child: processes that share a sandbox would get each other's answers."""
     for sessions in list(_ALL):
-        sessions.forget()
+        sessions.reset()
 
 
-os.register_at_fork(after_in_child=_forget_all)
+os.register_at_fork(after_in_child=_reset_all)
 
 
 def _end_unused(session: _Session) -> None:
     """Close a session without a running call; otherwise its last call closes it."""
-    with session.turns.turn(0, None) as has_turn:
-        if has_turn:
+    with session.lock.acquire(0, None) as has_lock:
+        if has_lock:
             session.end()

@@ -45,48 +45,42 @@ _ENDINGS: Final[dict[object, Ending]] = {"exited": "exited", "signaled": "signal
 
 def call_function(wire: SessionWire, plan: Plan, call: PythonCall) -> Outcome:
     """Call the function in ``wire``'s sandbox. Raises ``EndedError`` if the process ends."""
-    answer = _ask(wire, {"mark": wire.mark, "call_id": plan.call_id, "arguments": call.arguments})
+    answer = _request(wire, {"mark": wire.delimiter, "call_id": plan.call_id, "arguments": call.arguments})
     return replace(wire.outcome("answered"), reply=Capture(answer, b"", len(answer)))
 
 
 def run_program(wire: SessionWire, plan: Plan, call: Exec) -> Outcome:
     """Run a program in ``wire``'s sandbox. Raises ``EndedError`` if the process ends."""
-    asked: JsonObject = {
-        "mark": wire.mark,
+    request: JsonObject = {
+        "mark": wire.delimiter,
         "call_id": plan.call_id,
         "argv": [*call.argv],
         "environment": {variable.name: variable.value for variable in plan.env},
         "stdin": base64.b64encode(plan.stdin).decode("ascii"),
     }
-    said = _said(wire, _ask(wire, asked))
-    ending, status, reason = _ENDINGS.get(said.get("ending")), said.get("status"), said.get("reason")
+    try:
+        report = parse_json(_request(wire, request))
+    except ValueError:
+        report = None
+    if not isinstance(report, dict):
+        raise wire.broken("its report about the program is not a JSON object")
+    ending, status, reason = _ENDINGS.get(report.get("ending")), report.get("status"), report.get("reason")
     if ending is None or not isinstance(status, int) or not isinstance(reason, str):
-        raise wire.broken("it said how the program ended in words that make no sense")
-    cpu_ms, kills = said.get("cpu_ms"), said.get("oom_kills")
+        raise wire.broken("its report about the program is invalid")
+    cpu_ms, kills = report.get("cpu_ms"), report.get("oom_kills")
     outcome = wire.outcome("out_of_memory" if kills and ending != "not_started" else ending)
     usage = replace(outcome.usage, cpu_ms=cpu_ms if isinstance(cpu_ms, float) else None)
     return replace(outcome, status=status, reason=reason, usage=usage)
 
 
-def _ask(wire: SessionWire, message: JsonObject) -> bytes:
-    wire.say(encode_line(message))
-    line = wire.line()
-    mark, _, answer = line.partition(b" ")
-    if mark.decode("ascii", "replace") != wire.mark:
-        raise wire.broken("it answered a call that nobody had made")
-    wire.wait_for_marks()
+def _request(wire: SessionWire, message: JsonObject) -> bytes:
+    wire.send(encode_line(message))
+    delimiter, _, answer = wire.read_line().partition(b" ")
+    if delimiter.decode("ascii", "replace") != wire.delimiter:
+        raise wire.broken("it answered a call that was not made")
+    wire.await_delimiters()
     wire.deliver()
     return answer
-
-
-def _said(wire: SessionWire, answer: bytes) -> JsonObject:
-    try:
-        value = parse_json(answer)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise wire.broken("it said how the program ended in words that are not JSON")
-    return value
 
 
 T = TypeVar("T")
@@ -94,10 +88,10 @@ T = TypeVar("T")
 QUIET_SECONDS: Final = 0.005
 """How long to wait for unexpected output after an answer. Two flushes without work in between are closer."""
 
-_LOST: Final = "this call was not passed on, and what the process held is lost; call again, which starts it anew"
+_LOST: Final = "this call was not sent, and the state of the process is lost; call again to start a new process"
 
 
-class PluginTurns:
+class PluginCalls:
     """The consecutive calls of one plugin process."""
 
     def __init__(self) -> None:
@@ -105,7 +99,7 @@ class PluginTurns:
         self._answered = 0.0  # when it last answered, of monotonic
         self._last_id: str | None = None  # the call id in the last answer, if it had one
 
-    def take(self, wire: SessionWire, call: PluginCall, call_id: str) -> Outcome:
+    def call(self, wire: SessionWire, call: PluginCall, call_id: str) -> Outcome:
         """Send one call, which has begun on ``wire``, and return its outcome.
 
         Raises ``EndedError`` if the process must not be used again.
@@ -115,46 +109,47 @@ class PluginTurns:
             offer = self._offer = self.describe(wire)
         else:
             # An id may repeat, for example when a call is retried.
-            is_plain = self._last_id is not None and self._last_id != call_id
-            _unasked(wire, 0.0 if is_plain else self._answered + QUIET_SECONDS, f"after its last answer; {_LOST}")
+            is_unambiguous = self._last_id is not None and self._last_id != call_id
+            quiet_until = 0.0 if is_unambiguous else self._answered + QUIET_SECONDS
+            _expect_no_output(wire, quiet_until, f"after its last answer; {_LOST}")
         if reason := difference(call, offer):
-            message = f"the plugin is not the one that was reviewed, and was not called: {reason}"
+            message = f"the plugin differs from the reviewed one and was not called: {reason}"
             raise EndedError(replace(wire.outcome("refused"), reason=message))
-        wire.say(call_line(call_id, call.arguments, call.tool if offer.has_several else None))
-        line, answer = _answered(wire, call_id)
-        self._check_call(wire, call_id, answer.call_id)
-        if surplus := wire.surplus:
-            raise wire.broken(f"it answered more than once: {quote_line(surplus)}")
+        wire.send(call_line(call_id, call.arguments, call.tool if offer.has_several else None))
+        line, answer = _read_answer(wire, call_id)
+        self._check_call_id(wire, call_id, answer.call_id)
+        if trailing_data := wire.trailing_data:
+            raise wire.broken(f"it answered more than once: {quote_line(trailing_data)}")
         wire.deliver()
         self._answered = monotonic()
         return replace(wire.outcome("answered"), reply=Capture(line, b"", len(line)))
 
-    def _check_call(self, wire: SessionWire, call_id: str, said: str | None) -> None:
+    def _check_call_id(self, wire: SessionWire, call_id: str, answered_id: str | None) -> None:
         """Raise ``EndedError`` if an answer belongs to another call, or lacks the id that earlier answers had."""
-        if said is None and self._last_id is not None:
-            raise wire.broken("its answer has no 'call_id', which its answers before had")
-        if said is not None and said != call_id:
-            told = wire.redactor.text(said)
-            raise wire.broken(f"it answered the call {told!r:.80}, and {call_id!r:.80} was open")
-        self._last_id = said
+        if answered_id is None and self._last_id is not None:
+            raise wire.broken("its answer has no 'call_id', but an earlier answer had one")
+        if answered_id is not None and answered_id != call_id:
+            other_id = wire.redactor.text(answered_id)
+            raise wire.broken(f"it answered the call {other_id!r:.80}, but {call_id!r:.80} was open")
+        self._last_id = answered_id
 
     def describe(self, wire: SessionWire) -> Offer:
         """Request the plugin's description, which completes its start. Raises ``EndedError``."""
-        wire.say(DESCRIBE)
-        line = wire.redactor.data(_waited(wire.line, "before it had described itself"))
+        wire.send(DESCRIBE)
+        line = wire.redactor.data(_with_reason(wire.read_line, "before its description"))
         try:
             offer = read_offer(line)
         except LineError as error:
             raise wire.broken(str(error)) from None
-        _unasked(wire, 0.0, "after it had described itself")
+        _expect_no_output(wire, 0.0, "after its description")
         return offer
 
 
-def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
+def _read_answer(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
     """Return the answer to the open call, as a line and parsed. Earlier updates are passed on."""
     updates = wire.updates()
     while True:
-        line = _waited(wire.line, "before it answered")
+        line = _with_reason(wire.read_line, "before it answered")
         try:
             message = _read(wire, line)
         except LineError as error:
@@ -163,10 +158,10 @@ def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
             updates.finish()
             return line, message
         if message.call_id not in {None, call_id}:
-            said = wire.redactor.text(message.call_id or "")
-            raise wire.broken(f"its update is of the call {said!r:.80}, and {call_id!r:.80} was open")
+            other_id = wire.redactor.text(message.call_id or "")
+            raise wire.broken(f"its update is for the call {other_id!r:.80}, but {call_id!r:.80} was open")
         updates.report(message.percent, message.message, message.content)
-        wire.insist_on_time()
+        wire.enforce_deadline()
 
 
 def _read(wire: SessionWire, line: bytes) -> PluginResponse | ProgressUpdate:
@@ -181,15 +176,15 @@ def _read(wire: SessionWire, line: bytes) -> PluginResponse | ProgressUpdate:
         raise
 
 
-def _unasked(wire: SessionWire, until: float, when: str) -> None:
+def _expect_no_output(wire: SessionWire, until: float, when: str) -> None:
     """Raise ``EndedError`` if the process writes or ends before ``until`` (of ``monotonic``)."""
-    _waited(lambda: wire.listen(until), when)
-    if surplus := wire.surplus:
-        raise wire.broken(f"it wrote what no call had asked for, {quote_line(surplus)}; {_LOST}")
+    _with_reason(lambda: wire.listen(until), when)
+    if trailing_data := wire.trailing_data:
+        raise wire.broken(f"it wrote unexpected output, {quote_line(trailing_data)}; {_LOST}")
 
 
-def _waited(wait: Callable[[], T], when: str) -> T:
-    """Return the result of ``wait``. ``when`` is added to the reason of an ``EndedError``."""
+def _with_reason(wait: Callable[[], T], when: str) -> T:
+    """Return the result of ``wait``. Add ``when`` to the reason of an ``EndedError``."""
     try:
         return wait()
     except EndedError as error:
@@ -212,67 +207,67 @@ class SandboxServer:
 
     def __init__(self, plan: Plan, start: Start, egress: Egress, timing: Timing) -> None:
         self.calls = 0
-        self._undo = ExitStack()
-        self._undo.enter_context(in_use())
-        with self._undo:
+        self._cleanup = ExitStack()
+        self._cleanup.enter_context(in_use())
+        with self._cleanup:
             self.sandbox, profile = start(plan.profile)
-            self._undo.callback(self.sandbox.close)
+            self._cleanup.callback(self.sandbox.close)
             timing.lap("create", until=self.sandbox.created)
             timing.lap("start")
             self._wire = SessionWire(self.sandbox, replace(start_request(plan), profile=profile), egress)
-            self._undo.callback(self._wire.close)
-            self._plugin = PluginTurns()
-            self._undo = self._undo.pop_all()
+            self._cleanup.callback(self._wire.close)
+            self._plugin = PluginCalls()
+            self._cleanup = self._cleanup.pop_all()
 
-    def call(self, plan: Plan, turn: SessionCall) -> Outcome:
+    def call(self, plan: Plan, call: SessionCall) -> Outcome:
         """Run one call. Raises ``EndedError`` if no other call may follow."""
         self.calls += 1
-        self._wire.begin(turn)
-        outcome = self._call(plan)
+        self._wire.begin(call)
+        outcome = self._dispatch(plan)
         # The state of a process is unknown once a child was killed.
         if outcome.ending == "out_of_memory" or self.sandbox.out_of_memory():
             raise EndedError(self._wire.outcome("out_of_memory"))
         return outcome
 
-    def _call(self, plan: Plan) -> Outcome:
+    def _dispatch(self, plan: Plan) -> Outcome:
         match plan.invocation:
             case PluginCall():
-                return self._plugin.take(self._wire, plan.invocation, plan.call_id)
+                return self._plugin.call(self._wire, plan.invocation, plan.call_id)
             case PythonCall():
                 return call_function(self._wire, plan, plan.invocation)
             case Exec():
                 return run_program(self._wire, plan, plan.invocation)
             case _:
-                raise TypeError(f"a session of {plan.invocation.tag!r} calls")
+                raise TypeError(f"{plan.invocation.tag!r} calls cannot have a session")
 
-    def about(self) -> JsonObject:
+    def details(self) -> JsonObject:
         """Return the sandbox's ``details``. ``session.call`` counts from 1 for each new sandbox."""
         return sandbox_details(self.sandbox) | {"session": {"call": self.calls}}
 
     def close(self) -> None:
         """End the process and close its sandbox."""
-        self._undo.close()
+        self._cleanup.close()
 
 
 def call_once(
-    plan: Plan, start: Start, turn: SessionCall, egress: Egress, timing: Timing
+    plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
 ) -> tuple[Outcome, JsonObject]:
     """Run one call of a process that could serve more, and close its sandbox.
 
     Raises ``InfrastructureError``.
     """
-    if turn.cancellation and turn.cancellation.is_cancelled:
+    if call.cancellation and call.cancellation.is_cancelled:
         return Outcome(ending="cancelled"), {"user": ""}
-    served = SandboxServer(plan, start, egress, timing)
+    server = SandboxServer(plan, start, egress, timing)
     try:
-        outcome = served.call(plan, turn)
+        outcome = server.call(plan, call)
     except EndedError as error:
         outcome = error.outcome
     finally:
         timing.lap("run")
-        served.close()
+        server.close()
         timing.lap("close")
-    return outcome, sandbox_details(served.sandbox)
+    return outcome, sandbox_details(server.sandbox)
 
 
 def idle_state(plan: Plan) -> Hashable:
@@ -287,13 +282,13 @@ def idle_state(plan: Plan) -> Hashable:
             invocation = files, progress
         case _:
             invocation = None
-    return plan.invocation.tag, plan.profile, invocation, _standing_env(plan), plan.allow, plan.secret_files
+    return plan.invocation.tag, plan.profile, invocation, _process_env(plan), plan.allow, plan.secret_files
 
 
 def start_request(plan: Plan) -> Plan:
     """Return the plan that starts the process: the first call's, without the data of that call."""
-    return replace(plan, env=_standing_env(plan), stdin=b"")
+    return replace(plan, env=_process_env(plan), stdin=b"")
 
 
-def _standing_env(plan: Plan) -> tuple[EnvVar, ...]:
+def _process_env(plan: Plan) -> tuple[EnvVar, ...]:
     return tuple(each for each in plan.env if each.name != _CALL_ID and not each.name.startswith(_ARGUMENT))

@@ -16,7 +16,7 @@ from toolc.guest.launch_args import boot_id
 from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Plan
-from toolc.model.result import REPLACEMENT, Capture, Ending, Outcome, Usage
+from toolc.model.result import REPLACEMENT, Capture, Content, Ending, Outcome, Usage
 from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.egress.broker import Broker, Egress
 from toolc.runtime.output.progress import OutputSink, UpdateSink
@@ -25,7 +25,7 @@ from toolc.sandbox.base import EngineSandbox
 
 
 def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
-    """Check that the guest's READY reports the folder of ``mount``. Raises ``InfrastructureError``."""
+    """Raise ``InfrastructureError`` unless the guest's READY reports the folder of ``mount``."""
     if mount is None or not mount.inode:
         return
     seen = ready.get("workspace")
@@ -39,14 +39,14 @@ def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
     if seen.get("kernel") and seen["kernel"] == boot_id():
         if (seen.get("device"), seen.get("inode")) != (mount.device, mount.inode):
             raise InfrastructureError(
-                f"the sandbox was given another folder than {mount.source}: it was replaced "
-                "meanwhile, or the daemon runs in another container, where another folder has this path; call "
+                f"the sandbox has another folder than {mount.source}: it was replaced, "
+                "or the daemon runs in another container, where another folder has this path; call "
                 "again, or use a folder that the daemon sees too"
             )
         return
     if not _is_same_time(seen.get("changed_ns"), mount):
         raise InfrastructureError(
-            f"the sandbox has another folder than {mount.source}: it was replaced meanwhile, or the daemon runs on "
+            f"the sandbox has another folder than {mount.source}: it was replaced, or the daemon runs on "
             "another machine, where another folder has this path; call again, or use a folder that both share"
         )
 
@@ -61,10 +61,10 @@ def _is_same_time(seen: object, mount: Mount) -> bool:
         return False
     if (status.st_dev, status.st_ino) != (mount.device, mount.inode):
         return False
-    own = status.st_mtime_ns
+    changed_ns = status.st_mtime_ns
     # Shared folders of virtual machines may only have a resolution of whole seconds.
     unit = 1_000_000_000 if seen % 1_000_000_000 == 0 else 1000
-    return seen // unit == own // unit
+    return seen // unit == changed_ns // unit
 
 
 START_SECONDS: Final = 60.0
@@ -73,12 +73,15 @@ START_SECONDS: Final = 60.0
 GRACE_SECONDS: Final = 0.5
 """How long to wait after the deadline for the guest's own exit report."""
 
-
 DELIVERY_SECONDS: Final = 1.0
 """How long servers may take after a call to receive what it has sent."""
 
 EXPIRY_SECONDS: Final = 1.0
 """The interval between checks for connections that have waited too long."""
+
+
+def ignore_progress(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
+    """Ignore a progress report: the sink of a call without a listener."""
 
 
 def converse(
@@ -97,59 +100,56 @@ def converse(
     deadline too. Raises ``SandboxDiedError`` if the sandbox ends or breaks the protocol. Exceptions of a sink, and
     ``KeyboardInterrupt``, are propagated.
     """
-    listening = ListenerTime()
+    listener_time = ListenerTime()
     egress = egress or Egress()
-    told = listening.timed(on_output) if on_output else None
-    conversation = Conversation(plan, timeout_ms, listening.timed(on_progress), told, egress.redactor)
+    on_output = listener_time.measure(on_output) if on_output else None
+    conversation = Conversation(plan, timeout_ms, listener_time.measure(on_progress), on_output, egress.redactor)
+    loop = WireLoop(sandbox, conversation, cancellation, listener_time)
     if not plan.allow:
-        line = WireLoop(sandbox, conversation, cancellation, listening)
-        return _converse(line, sandbox, conversation, plan, timeout_ms)
-    egress = replace(egress, on_attempt=listening.timed(egress.on_attempt))
+        return _run(loop, sandbox, conversation, plan, timeout_ms)
+    egress = replace(egress, on_attempt=listener_time.measure(egress.on_attempt))
     with closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
-        conversation.connections = broker
-        line = WireLoop(sandbox, conversation, cancellation, listening, broker)
-        outcome = _converse(line, sandbox, conversation, plan, timeout_ms)
-        line.deliver(monotonic() + DELIVERY_SECONDS)
+        conversation.connections = loop.broker = broker
+        outcome = _run(loop, sandbox, conversation, plan, timeout_ms)
+        loop.deliver(monotonic() + DELIVERY_SECONDS)
         return replace(outcome, attempts=broker.attempts(), unlisted_attempts=broker.unlisted)
 
 
-def _converse(
-    line: WireLoop, sandbox: EngineSandbox, conversation: Conversation, plan: Plan, timeout_ms: int
-) -> Outcome:
+def _run(loop: WireLoop, sandbox: EngineSandbox, conversation: Conversation, plan: Plan, timeout_ms: int) -> Outcome:
     started = monotonic()
     try:
-        until = monotonic() + START_SECONDS
-        # If the guest is ready and the call is cancelled, cancel: the request would be sent immediately.
-        if not line.run_until(until, lambda: conversation.is_ready) or line.is_over(until):
-            if line.cancelled:
-                return outcome_of(conversation, "cancelled")
-            raise died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
+        start_deadline = monotonic() + START_SECONDS
+        # A call that was cancelled before the guest is ready must not send its request.
+        if not loop.run_until(start_deadline, lambda: conversation.is_ready) or loop.is_over(start_deadline):
+            if loop.cancelled:
+                return outcome_so_far(conversation, "cancelled")
+            raise sandbox_died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
         verify_workspace_mount(plan.profile.workspace, conversation.ready)
         started = monotonic()
-        line.call()
+        loop.call()
         deadline = started + timeout_ms / 1000 + GRACE_SECONDS
-        ended = line.run_until(deadline, lambda: conversation.verdict is not None)
+        ended = loop.run_until(deadline, lambda: conversation.exit_report is not None)
         duration_ms = (monotonic() - started) * 1000
     except CallTooLargeError as error:
-        return replace(outcome_of(conversation, "not_started"), reason=str(error))
+        return replace(outcome_so_far(conversation, "not_started"), reason=str(error))
     except ProtocolError as error:
-        raise died(sandbox, f"the sandbox broke the wire protocol: {error}") from None
+        raise sandbox_died(sandbox, f"the sandbox violated the wire protocol: {error}") from None
     except StreamEndError:
         duration_ms = (monotonic() - started) * 1000
         sandbox.close()
         if sandbox.out_of_memory():
-            return outcome_of(conversation, "out_of_memory", duration_ms)
-        raise died(sandbox, "the sandbox ended before its call did") from None
+            return outcome_so_far(conversation, "out_of_memory", duration_ms)
+        raise sandbox_died(sandbox, "the sandbox ended before its call did") from None
     if not ended:
-        return outcome_of(conversation, "cancelled" if line.cancelled else "timed_out", duration_ms)
-    return judged(sandbox, conversation, duration_ms)
+        return outcome_so_far(conversation, "cancelled" if loop.cancelled else "timed_out", duration_ms)
+    return final_outcome(sandbox, conversation, duration_ms)
 
 
 class StreamEndError(Exception):
     """The guest's end of the stream is closed."""
 
 
-_Told = ParamSpec("_Told")
+P = ParamSpec("P")
 
 
 class ListenerTime:
@@ -158,15 +158,15 @@ class ListenerTime:
     def __init__(self) -> None:
         self.seconds = 0.0
 
-    def timed(self, sink: Callable[_Told, None]) -> Callable[_Told, None]:
-        """Return ``sink`` with its time measured."""
+    def measure(self, listener: Callable[P, None]) -> Callable[P, None]:
+        """Return ``listener`` with its time added to ``seconds``."""
 
-        def told(*words: _Told.args, **more: _Told.kwargs) -> None:
-            begun = monotonic()
-            sink(*words, **more)
-            self.seconds += monotonic() - begun
+        def measured(*args: P.args, **kwargs: P.kwargs) -> None:
+            started = monotonic()
+            listener(*args, **kwargs)
+            self.seconds += monotonic() - started
 
-        return told
+        return measured
 
 
 class WireLoop:
@@ -177,22 +177,22 @@ class WireLoop:
         sandbox: EngineSandbox,
         conversation: Conversation,
         cancellation: Cancellation | None,
-        listening: ListenerTime,
+        listener_time: ListenerTime,
         broker: Broker | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._conversation = conversation
         self._cancellation = cancellation
-        self._listening = listening
-        self._broker = broker
+        self._listener_time = listener_time
+        self.broker = broker
         self.cancelled = False
 
     def call(self) -> None:
         """Send the call, and start its HTTP request if that needs no guest. Raises ``CallTooLargeError``."""
         self._conversation.call()
         self.send()
-        if self._broker is not None and self._conversation.goes_ahead:
-            self._broker.send_first_request()
+        if self.broker is not None and self._conversation.sends_request_first:
+            self.broker.send_first_request()
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
         """Move bytes until ``done``. Return False if ``deadline`` (of ``monotonic``) or a cancellation came first.
@@ -208,23 +208,23 @@ class WireLoop:
                 self._conversation.receive(data)
                 if done():
                     break
-            if self._broker is not None:
-                self._broker.serve()
+            if self.broker is not None:
+                self.broker.serve()
                 self.send()
             if self.is_over(deadline):
                 return False
             if data is None:
-                self._wait(deadline + self._listening.seconds - monotonic())
+                self._wait(deadline + self._listener_time.seconds - monotonic())
         return True
 
     def is_over(self, deadline: float) -> bool:
         """Return whether ``deadline`` has passed or the call was cancelled."""
         self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
-        return self.cancelled or deadline + self._listening.seconds <= monotonic()
+        return self.cancelled or deadline + self._listener_time.seconds <= monotonic()
 
     def deliver(self, deadline: float) -> None:
         """Deliver what the tool sent before it ended, as the kernel would. Does nothing after a cancellation."""
-        broker = self._broker
+        broker = self.broker
         while broker is not None and broker.has_pending and not self.cancelled:
             self._conversation.outgoing.clear()
             poll = select.poll()
@@ -251,55 +251,55 @@ class WireLoop:
         poll.register(self._sandbox.fileno(), select.POLLIN | (select.POLLOUT if self._conversation.outgoing else 0))
         if self._cancellation is not None:
             poll.register(self._cancellation.fileno(), select.POLLIN)
-        if self._broker is not None:
-            if self._broker.has_room:
-                poll.register(self._broker.fileno(), select.POLLIN)
+        if self.broker is not None:
+            if self.broker.has_room:
+                poll.register(self.broker.fileno(), select.POLLIN)
             seconds = min(seconds, EXPIRY_SECONDS)
         poll.poll(poll_ms(seconds))
 
 
-def judged(sandbox: EngineSandbox, conversation: Conversation, duration_ms: float) -> Outcome:
+def final_outcome(sandbox: EngineSandbox, conversation: Conversation, duration_ms: float) -> Outcome:
     """Return the outcome that the guest reports, or ``out_of_memory`` if the kernel killed a process of the call.
 
     The exit status does not show this: a shell whose children were killed may exit with 0, and a partial result
     must not pass as a complete one. Raises ``SandboxDiedError`` if the call never began.
     """
-    verdict = conversation.verdict
-    assert verdict is not None
-    if verdict.ending in ("timed_out", "not_started"):
-        return outcome_of(conversation, verdict.ending, duration_ms)
-    if verdict.oom_kills or sandbox.out_of_memory():
-        return outcome_of(conversation, "out_of_memory", duration_ms)
-    if verdict.ending == "failed":
-        raise died(sandbox, f"the sandbox could not begin the call: {_printable(verdict.reason)}")
-    return outcome_of(conversation, verdict.ending, duration_ms)
+    report = conversation.exit_report
+    assert report is not None
+    if report.ending in ("timed_out", "not_started"):
+        return outcome_so_far(conversation, report.ending, duration_ms)
+    if report.oom_kills or sandbox.out_of_memory():
+        return outcome_so_far(conversation, "out_of_memory", duration_ms)
+    if report.ending == "failed":
+        raise sandbox_died(sandbox, f"the sandbox could not start the call: {_printable(report.reason)}")
+    return outcome_so_far(conversation, report.ending, duration_ms)
 
 
-def outcome_of(conversation: Conversation, ending: Ending, duration_ms: float = 0.0) -> Outcome:
+def outcome_so_far(conversation: Conversation, ending: Ending, duration_ms: float = 0.0) -> Outcome:
     """Return the outcome of a call, with the captured output and the usage that the guest has reported."""
-    verdict = conversation.verdict
+    report = conversation.exit_report
     usage = Usage(
         duration_ms=duration_ms,
-        cpu_ms=verdict.cpu_ms if verdict else None,
-        peak_memory_bytes=verdict.peak_memory_bytes if verdict else None,
+        cpu_ms=report.cpu_ms if report else None,
+        peak_memory_bytes=report.peak_memory_bytes if report else None,
     )
     return Outcome(
         ending=ending,
-        status=verdict.status if verdict else 0,
+        status=report.status if report else 0,
         stdout=conversation.capture(frames.STDOUT) or Capture(),
         stderr=conversation.capture(frames.STDERR) or Capture(),
         reply=conversation.capture(frames.REPLY),
-        reason=verdict.reason if verdict else "",
+        reason=report.reason if report else "",
         usage=usage,
         about=conversation.about(),
     )
 
 
-def died(sandbox: EngineSandbox, what: str) -> SandboxDiedError:
+def sandbox_died(sandbox: EngineSandbox, message: str) -> SandboxDiedError:
     """Close a failed sandbox, which completes its log, and return an error with that log."""
     sandbox.close()
     error_output = _printable(sandbox.error_output())
-    return SandboxDiedError(f"{what}; it said:\n{error_output}" if error_output else what)
+    return SandboxDiedError(f"{message}; its error output:\n{error_output}" if error_output else message)
 
 
 def _printable(text: str) -> str:

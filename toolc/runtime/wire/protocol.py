@@ -36,11 +36,15 @@ MAX_CALL: Final = frames.MAX_CONTROL // 2
 STDIN_AHEAD: Final = 256 * 1024
 """How much of stdin is put into the outgoing buffer at a time, in bytes."""
 
-_SHOWN: Final[Mapping[int, Stream]] = {frames.STDOUT: "stdout", frames.STDERR: "stderr", frames.YIELDED: "content"}
+_LIVE_STREAMS: Final[Mapping[int, Stream]] = {
+    frames.STDOUT: "stdout",
+    frames.STDERR: "stderr",
+    frames.YIELDED: "content",
+}
 """The streams whose text is passed on while it arrives."""
 
 GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started", "failed"]
-"""How the guest says a call ended. ``failed`` means that the sandbox could not begin it."""
+"""How a call ended, reported by the guest. ``failed`` means that the sandbox could not start it."""
 
 
 class CallTooLargeError(Exception):
@@ -73,7 +77,7 @@ class Connections(Protocol):
 class Conversation:
     """One call over one wire, from the bundle to EXIT. A ``session`` makes several calls before EXIT.
 
-    Bytes to send are collected in ``outgoing``. Pass received bytes to ``receive``. ``verdict`` is set at the end.
+    Bytes to send are collected in ``outgoing``. Pass received bytes to ``receive``. ``exit_report`` is set at the end.
     """
 
     def __init__(
@@ -89,7 +93,7 @@ class Conversation:
         self.outgoing = bytearray(bundle())
         self.is_ready = False
         self.ready: JsonObject = {}
-        self.verdict: ExitReport | None = None
+        self.exit_report: ExitReport | None = None
         self.connections: Connections | None = None
         self._plan = plan
         self._timeout_ms = timeout_ms
@@ -101,7 +105,7 @@ class Conversation:
         if not session:
             self._outputs = call_outputs(plan, self._redactor, self.report, self._show_text)
         limit = plan.profile.limits.output_bytes
-        self._live = LiveTextStream(_SHOWN.values(), limit, on_output) if on_output else None
+        self._live = LiveTextStream(_LIVE_STREAMS.values(), limit, on_output) if on_output else None
         self._called = False
         self._stdin = memoryview(plan.stdin)
         self._stdin_window = frames.WINDOW_BYTES
@@ -115,23 +119,23 @@ class Conversation:
         message = call_message(self._plan, self._timeout_ms, session=self._session)
         if len(message) > MAX_CALL:
             raise CallTooLargeError(
-                f"the call's arguments and files come to {len(message)} bytes, more than the {MAX_CALL} "
-                "that fit; pass large data through the workspace"
+                f"the call's arguments and files have {len(message)} bytes, and the limit is {MAX_CALL}; "
+                "pass large data through the workspace"
             )
         self._called = True
         self.outgoing += frames.encode_control(frames.CALL, message)
         self.refill()
 
-    def begin(self, mark: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
-        """Begin the next call of a session. Each stream belongs to it up to ``mark``."""
+    def begin(self, delimiter: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
+        """Begin the next call of a session. Each stream belongs to it up to ``delimiter``."""
         self._on_progress = on_progress
         limit = self._plan.profile.limits.output_bytes
-        self._live = LiveTextStream(_SHOWN.values(), limit, on_output) if on_output else None
+        self._live = LiveTextStream(_LIVE_STREAMS.values(), limit, on_output) if on_output else None
         self._reports = 0
         self._max_reports = max_reports(timeout_ms / 1000) if isinstance(self._plan.invocation, PythonCall) else 0
-        before = self._outputs
-        self._outputs = session_outputs(self._plan, mark, self._redactor, self.report, self._show_text)
-        for stream, old in before.items():
+        previous = self._outputs
+        self._outputs = session_outputs(self._plan, delimiter, self._redactor, self.report, self._show_text)
+        for stream, old in previous.items():
             if isinstance(old, LineOutput):
                 self._outputs[stream] = old
                 continue
@@ -140,25 +144,25 @@ class Conversation:
             if isinstance(old, DelimitedOutput):
                 self._show(stream, output.add(old.rest))
 
-    def say(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
         """Send more of stdin, in a session."""
         self._stdin = memoryview(bytes(self._stdin[self._stdin_sent :]) + data)
         self._stdin_sent = 0
         self.refill()
 
     @property
-    def goes_ahead(self) -> bool:
+    def sends_request_first(self) -> bool:
         """Whether the host sends the call's request without waiting for the guest."""
         return isinstance(self._plan.invocation, HttpCall) and self._plan.invocation.can_send_early
 
     @property
-    def answers(self) -> LineOutput:
+    def responses(self) -> LineOutput:
         """The lines with which the process of a session answers."""
         return next(each for each in self._outputs.values() if isinstance(each, LineOutput))
 
     @property
-    def is_marked(self) -> bool:
-        """Whether every stream of a session has reached its mark."""
+    def is_delimited(self) -> bool:
+        """Whether every stream of a session has reached its delimiter."""
         return all(each.is_done for each in self._outputs.values() if isinstance(each, DelimitedOutput))
 
     def refill(self) -> None:
@@ -180,8 +184,8 @@ class Conversation:
         """Process received bytes up to EXIT; later ones are ignored. Raises ``ProtocolError``."""
         try:
             for kind, stream, payload in self._reader.feed(data):
-                self._take(kind, stream, payload)
-                if self.verdict is not None:
+                self._receive_frame(kind, stream, payload)
+                if self.exit_report is not None:
                     break
         except frames.FrameError as error:
             raise ProtocolError(f"it sent bytes that are not the protocol ({error})") from None
@@ -206,34 +210,34 @@ class Conversation:
     def about(self) -> JsonObject:
         """Return what is known of an HTTP call, even if its guest could not answer; empty for other calls."""
         call = self._plan.invocation
-        told = self.verdict.about if self.verdict else {}
-        return interim_details(call, told) if isinstance(call, HttpCall) else {}
+        reported = self.exit_report.about if self.exit_report else {}
+        return interim_details(call, reported) if isinstance(call, HttpCall) else {}
 
-    def _take(self, kind: int, stream: int, payload: bytes) -> None:
+    def _receive_frame(self, kind: int, stream: int, payload: bytes) -> None:
         if not self.is_ready:
             if (kind, stream) != (frames.READY, 0):
-                raise ProtocolError("it spoke before it was ready")
+                raise ProtocolError("it sent data before READY")
             self.is_ready = True
-            self.ready = _object(payload, "what READY says")
+            self.ready = _object(payload, "the READY message")
             return
         if not self._called:
-            raise ProtocolError("it spoke before its call")
+            raise ProtocolError("it sent data before the call")
         if stream >= frames.FIRST_CONNECTION and self.connections is not None:
             self.connections.handle_frame(kind, stream, payload)
             return
         match kind:
             case frames.DATA | frames.END:
-                self._take_output(kind, stream, payload)
+                self._receive_output(kind, stream, payload)
             case frames.WINDOW if stream == frames.STDIN:
                 self._widen(payload)
             case frames.PROGRESS if stream == 0 and self._max_reports:
-                self._take_progress(payload)
+                self._receive_progress(payload)
             case frames.EXIT if stream == 0:
-                self.verdict = _verdict(payload)
+                self.exit_report = _exit_report(payload)
             case _:
-                raise ProtocolError(f"it sent a frame of type {kind} on stream {stream}, which is not its to send")
+                raise ProtocolError(f"it sent a frame of type {kind} on stream {stream}, which it must not send")
 
-    def _take_output(self, kind: int, stream: int, payload: bytes) -> None:
+    def _receive_output(self, kind: int, stream: int, payload: bytes) -> None:
         output = self._outputs.get(stream)
         if output is None or output.ended:
             raise ProtocolError(f"it sent output on stream {stream}, which is not open")
@@ -242,10 +246,10 @@ class Conversation:
             self._show(stream, output.finish(), ended=True)
             return
         if not payload:
-            raise ProtocolError(f"it sent nothing on stream {stream}, which has no end")
+            raise ProtocolError(f"it sent an empty frame on stream {stream}")
         output.window -= len(payload)
         if output.window < 0:
-            raise ProtocolError(f"it sent more on stream {stream} than it was allowed to")
+            raise ProtocolError(f"it sent more on stream {stream} than its window allows")
         self._show(stream, output.add(payload))
         # Grant half a window at a time: the sender does not have to wait, and there are few acknowledgements.
         if output.window <= frames.WINDOW_BYTES // 2:
@@ -254,10 +258,10 @@ class Conversation:
             output.window += granted
 
     def _show(self, stream: int, data: bytes, *, ended: bool = False) -> None:
-        if self._live and stream in _SHOWN:
-            self._live.add(_SHOWN[stream], data)
+        if self._live and stream in _LIVE_STREAMS:
+            self._live.add(_LIVE_STREAMS[stream], data)
             if ended:
-                self._live.end(_SHOWN[stream])
+                self._live.end(_LIVE_STREAMS[stream])
 
     def _show_text(self, data: bytes) -> None:
         self._show(frames.YIELDED, data)
@@ -266,20 +270,20 @@ class Conversation:
         granted = payload.decode("ascii", "replace")
         outstanding = frames.WINDOW_BYTES - self._stdin_window
         if not (granted.isascii() and granted.isdigit() and len(granted) <= 10 and 0 < int(granted) <= outstanding):
-            raise ProtocolError("it acknowledged stdin that it was not sent")
+            raise ProtocolError("it acknowledged stdin that was not sent")
         self._stdin_window += int(granted)
         self.refill()
 
-    def _take_progress(self, payload: bytes) -> None:
+    def _receive_progress(self, payload: bytes) -> None:
         self._reports += 1
         if self._reports > self._max_reports:
             raise ProtocolError(f"it reported progress more than {self._max_reports} times")
         report = _object(payload, "a progress report")
         percent, message = report.get("percent"), report.get("message")
         if not isinstance(message, str) or len(message) > MAX_MESSAGE:
-            raise ProtocolError("it sent a progress report without a message of a sensible length")
+            raise ProtocolError("the message of a progress report is missing or too long")
         if percent is not None and not (_is_number(percent) and 0 <= percent <= 100):
-            raise ProtocolError("it sent a progress report whose percentage is none")
+            raise ProtocolError("the percentage of a progress report is invalid")
         self.report(percent, message)
 
 
@@ -326,12 +330,12 @@ def _file(file: File, *, executable: bool) -> JsonValue:
     return {"path": file.path, **content} | ({"executable": True} if executable else {})
 
 
-def _verdict(payload: bytes) -> ExitReport:
-    message = _object(payload, "its verdict")
+def _exit_report(payload: bytes) -> ExitReport:
+    message = _object(payload, "the exit report")
     ending, status, reason = message.get("ending"), message.get("status"), message.get("reason")
     known: GuestEnding | None = next((each for each in get_args(GuestEnding) if each == ending), None)
     if known is None or not _is_count(status) or status > 255 or not isinstance(reason, str):
-        raise ProtocolError("its verdict on the call makes no sense")
+        raise ProtocolError("its exit report is invalid")
     oom_kills, cpu, peak = message.get("oom_kills"), message.get("cpu_ms"), message.get("peak_memory_bytes")
     about = message.get("about")
     return ExitReport(
@@ -345,13 +349,13 @@ def _verdict(payload: bytes) -> ExitReport:
     )
 
 
-def _object(payload: bytes, what: str) -> JsonObject:
+def _object(payload: bytes, name: str) -> JsonObject:
     try:
         value = parse_json(payload)
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise ProtocolError(f"{what} is not a JSON object")
+        raise ProtocolError(f"{name} is not a JSON object")
     return value
 
 

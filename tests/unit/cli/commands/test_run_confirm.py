@@ -58,9 +58,9 @@ def test_without_a_terminal_it_is_denied_with_the_remedy() -> None:
     result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        "toolc: the tool 'wipe' was not called: a person must allow each call of it, and nobody can be asked here; "
-        "toolc run asks on a terminal or takes --yes, toolc serve asks a client that offers elicitation, "
-        "a program gives Executor(confirm=...)\n"
+        "toolc: the tool 'wipe' was not called: each call of it must be confirmed, and there is no way to ask; "
+        "use toolc run on a terminal or with --yes, toolc serve with a client that supports elicitation, "
+        "or Executor(confirm=...) in a program\n"
     )
 
 

@@ -22,7 +22,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan
 from toolc.model.result import Outcome, Text, ToolFailure
 from toolc.providers.base import members
-from toolc.runtime.agents.agent import MAX_AT_ONCE, MAX_CALLS
+from toolc.runtime.agents.agent import MAX_CALLS, MAX_PARALLEL
 
 both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
 
@@ -84,10 +84,10 @@ def test_what_a_model_does_wrong_is_told_to_it(speech: Speech, tmp_path: Path) -
     words = [said.removeprefix("ERROR (") for _, said in speech.results(model.requests[1])]
 
     assert result.text == "sorry"
-    assert "- words: required, and missing" in words[0]
-    assert words[1].endswith("there is no tool 'helper'; there are: say")
+    assert "- words: required but missing" in words[0]
+    assert words[1].endswith("there is no tool 'helper'; known tools: say")
     assert "the arguments of say are not JSON (line 1 column 3" in words[2]
-    assert "the arguments of say are no JSON object; write one JSON object" in words[3]
+    assert "the arguments of say are not a JSON object; write one JSON object" in words[3]
     assert words[4] == "ok"
     assert [(call["tool"], call["error"]) for call in objects(told(result)["calls"])] == [
         ("say", "invalid_args"),
@@ -163,16 +163,16 @@ def test_events_tell_of_the_model_and_of_each_call_in_its_own_name(tmp_path: Pat
 
 def test_the_calls_of_one_answer_run_at_once(tmp_path: Path) -> None:
     speech = OpenAISpeech()
-    meeting = threading.Barrier(MAX_AT_ONCE, timeout=60)
+    meeting = threading.Barrier(MAX_PARALLEL, timeout=60)
 
     def script(plan: Plan) -> Outcome:
         meeting.wait()
         return echoing(plan)
 
-    calls = speech.calls(*map(saying, map(str, range(MAX_AT_ONCE))))
+    calls = speech.calls(*map(saying, map(str, range(MAX_PARALLEL))))
     with ScriptedModel(script=[calls, speech.text("done")]) as model:
         assert ask_helper(model, tmp_path, script=script).text == "done"
-    assert [said for _, said in speech.results(model.requests[1])] == [str(each) for each in range(MAX_AT_ONCE)]
+    assert [said for _, said in speech.results(model.requests[1])] == [str(each) for each in range(MAX_PARALLEL)]
 
 
 def test_calls_that_are_not_parallel_run_in_their_order_and_one_failure_leaves_the_others_alone(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_of_a_thousand_calls_the_first_are_made_and_all_are_answered(tmp_path: P
 
     assert results[:MAX_CALLS] == ["x"] * MAX_CALLS
     assert results[MAX_CALLS:] == [
-        f"ERROR (rate_limit): only the first {MAX_CALLS} calls of an answer are made; make this anew"
+        f"ERROR (rate_limit): only the first {MAX_CALLS} calls of an answer are made; repeat this one"
     ] * (1000 - MAX_CALLS)
 
 
@@ -283,7 +283,7 @@ def test_data_that_is_promised_is_asked_for_and_checked(speech: Speech, tmp_path
     )
     assert [str(messages(request)[-1]["content"]).partition("\n")[0] for request in model.requests[1:]] == [
         "the model's answer is not JSON (line 1 column 1: Expecting value)",
-        "the tool's data is not what its spec promises in result.schema:",
+        "the tool's data does not match the result.schema of its spec:",
     ]
 
 
@@ -302,13 +302,13 @@ def test_data_that_is_still_wrong_in_the_last_turn_is_an_error(tmp_path: Path) -
         (
             {"max_turns": 1},
             [OpenAISpeech().calls(saying("x"))],
-            ToolFailure("execution", "the model had not answered after 1 turn; ask for less, or raise 'max_turns'"),
+            ToolFailure("execution", "the model did not answer within 1 turn; request less, or raise 'max_turns'"),
         ),
         (
             {"token_budget": 15},
             [OpenAISpeech().calls(saying("x"))],
             ToolFailure(
-                "output_limit", "the model used 15 tokens and may use 15; ask for less, or raise 'token_budget'"
+                "output_limit", "the model used 15 tokens, and the limit is 15; request less, or raise 'token_budget'"
             ),
         ),
         (
@@ -316,20 +316,15 @@ def test_data_that_is_still_wrong_in_the_last_turn_is_an_error(tmp_path: Path) -
             [OpenAISpeech().text("It was a dark", stop="length")],
             ToolFailure(
                 "output_limit",
-                "the model's answer was cut off: it may write 9 tokens; ask for less, or raise 'max_tokens'\n"
-                "It was a dark",
+                "the model's answer was truncated at 9 tokens; request less, or raise 'max_tokens'\nIt was a dark",
             ),
         ),
         (
             {},
             [OpenAISpeech().text("", stop="content_filter")],
-            ToolFailure("denied", "the model would not answer: it gave no reason"),
+            ToolFailure("denied", "the model refused to answer: it gave no reason"),
         ),
-        (
-            {},
-            [OpenAISpeech().text(" ")],
-            ToolFailure("execution", "the model answered with nothing; ask in other words"),
-        ),
+        ({}, [OpenAISpeech().text(" ")], ToolFailure("execution", "the model's answer is empty; rephrase the task")),
     ],
     ids=["turns", "tokens", "length", "refusal", "nothing"],
 )

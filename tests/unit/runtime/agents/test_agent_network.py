@@ -18,7 +18,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Placeholder, Template
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.agents.network import EgressNetwork
-from toolc.runtime.agents.turns import opened
+from toolc.runtime.agents.turns import open_api
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
 from toolc.runtime.egress import polling
 from toolc.runtime.egress.polling import ResolvedHost
@@ -130,8 +130,8 @@ def tool(scheme: Scheme, host: str, hosts: tuple[str, ...]) -> ToolSpec:
     ("scheme", "host", "hosts", "why"),
     [
         ("https", "evil.example.com", ("api.example.com",),
-         "the secret 'KEY' may go to api.example.com, not to evil.example.com"),
-        ("https", "api.example.com", (), "the secret 'KEY' may go to no host, not to api.example.com"),
+         "the secret 'KEY' may be sent to api.example.com, not to evil.example.com"),
+        ("https", "api.example.com", (), "the secret 'KEY' may be sent to no host, not to api.example.com"),
         ("http", "api.example.com", ("api.example.com",),
          "the secret 'KEY' is sent only over TLS, and the URL of api.example.com is http"),
     ],
@@ -140,7 +140,7 @@ def test_a_key_goes_to_its_hosts_and_over_tls(scheme: Scheme, host: str, hosts: 
     spec = tool(scheme, host, hosts)
     assert isinstance(spec.backend, AgentBackend)
     with Cancellation() as cancellation:
-        api = opened(spec.backend, spec, SECRETS, Deadline(cancellation, math.inf), lambda _: None)
+        api = open_api(spec.backend, spec, SECRETS, Deadline(cancellation, math.inf), lambda _: None)
         with pytest.raises(ModelError) as raised:
             api.__enter__()
     assert (raised.value.kind, str(raised.value)) == ("denied", why)

@@ -20,7 +20,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template
 from toolc.runtime.caller import CallContext, no_caller
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.composite.composite import MOST_AT_ONCE, Composite
+from toolc.runtime.composite.composite import MAX_PARALLEL, Composite
 from toolc.runtime.composite.steps import StepOutcome
 
 Tool: TypeAlias = Callable[[JsonObject, CallContext], ToolResult]
@@ -282,7 +282,7 @@ def test_of_a_conditional_the_first_that_holds_runs_and_is_the_result() -> None:
 
 def test_a_conditional_of_which_nothing_holds_says_so() -> None:
     result = run("conditional", [step("a", "say", "args.a")], Caller(HELLO))
-    assert (result.text, result.is_error) == ("no step ran to its end: a skipped", False)
+    assert (result.text, result.is_error) == ("no step succeeded: a skipped", False)
 
 
 def test_pictures_stay_pictures() -> None:
@@ -320,7 +320,7 @@ def test_a_failure_that_may_be_cancels_nobody() -> None:
 
 
 def test_more_steps_than_places_all_run() -> None:
-    steps = [step(f"s{at}", "say") for at in range(3 * MOST_AT_ONCE)]
+    steps = [step(f"s{at}", "say") for at in range(3 * MAX_PARALLEL)]
     assert set(outcomes(run("parallel", steps, Caller(HELLO))).values()) == {"success"}
 
 

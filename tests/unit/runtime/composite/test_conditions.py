@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.runtime.composite.steps import ConditionError, holds
+from toolc.runtime.composite.steps import ConditionError, is_true
 
 
 @pytest.mark.parametrize(
@@ -16,14 +16,14 @@ from toolc.runtime.composite.steps import ConditionError, holds
     ],
 )
 def test_something_is_what_jmespath_takes_for_true(value: JsonValue, *, held: bool) -> None:
-    assert holds("x", {"x": value}) is held
-    assert holds("!x", {"x": value}) is not held
+    assert is_true("x", {"x": value}) is held
+    assert is_true("!x", {"x": value}) is not held
 
 
 @pytest.mark.parametrize("expression", ["length(x)", "x.y[", "nothing(x)", "sort(@)", "x < y && abs('a')"])
 def test_what_does_not_fit_says_so_in_one_line(expression: str) -> None:
     with pytest.raises(ConditionError) as raised:
-        holds(expression, {"x": 1, "y": 2})
+        is_true(expression, {"x": 1, "y": 2})
     assert str(raised.value).startswith(f"{expression} cannot be applied to the data: ")
     assert "\n" not in str(raised.value)
 
@@ -42,7 +42,7 @@ HOSTILE: dict[str, tuple[str, JsonObject]] = {
 def test_values_that_would_take_for_ever_are_given_up(name: str) -> None:
     expression, values = HOSTILE[name]
     with pytest.raises(ConditionError, match="too large for this condition"):
-        holds(expression, values)
+        is_true(expression, values)
 
 
 @pytest.mark.slow
@@ -52,8 +52,8 @@ def test_values_that_nest_for_ever_are_given_up() -> None:
     for _ in range(100_000):
         one, two = [one], [two]
     with pytest.raises(ConditionError):
-        holds("a == b", {"a": one, "b": two})
+        is_true("a == b", {"a": one, "b": two})
 
 
 def test_megabytes_are_no_matter() -> None:
-    assert holds("contains(text, 'needle')", {"text": "ab" * 5_000_000 + "needle"})
+    assert is_true("contains(text, 'needle')", {"text": "ab" * 5_000_000 + "needle"})

@@ -84,7 +84,7 @@ def test_so_many_run_at_once_and_no_more(order: Order, at_once: int) -> None:
 
 
 def test_by_default_a_few_more_than_there_are_processors_and_never_very_many() -> None:
-    assert Order().at_once == min(32, processors() + 4)
+    assert Order().max_parallel == min(32, processors() + 4)
 
 
 def test_the_calls_of_a_group_begin_when_the_group_before_has_ended() -> None:
@@ -171,7 +171,7 @@ def test_a_steering_without_a_reason_goes_on(answer: str | None) -> None:
 def test_what_is_no_call_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
         with_ids([("echo", {})])  # type: ignore[list-item]
-    assert str(caught.value) == "a batch is made of ToolCall(name=..., arguments=...), not of a tuple"
+    assert str(caught.value) == "a batch must contain ToolCall(name=..., arguments=...), not tuple"
 
 
 def test_a_steering_that_fails_loses_no_result() -> None:
@@ -264,12 +264,15 @@ def test_ids_are_made_unique_and_missing_ones_are_given() -> None:
     ("order", "told"),
     [
         (lambda: Order(mode="both"), "there is no mode 'both'; choose one of: parallel, sequential, batched"),  # type: ignore[arg-type]
-        (lambda: Order(mode="batched"), "mode 'batched' needs the size of a group; for all at once: mode='parallel'"),
-        (lambda: Order(mode="sequential", size=2), "mode 'sequential' has no size: one call runs at a time"),
-        (lambda: Order(size=0), "a size of 0 calls is none; give 1 or more"),
+        (
+            lambda: Order(mode="batched"),
+            "mode 'batched' needs a size; to run all calls in parallel, use mode='parallel'",
+        ),
+        (lambda: Order(mode="sequential", size=2), "mode 'sequential' takes no size: one call runs at a time"),
+        (lambda: Order(size=0), "the batch size must be at least 1, got 0"),
         (
             lambda: Order(steer=steering(0, "")),
-            "calls that run at once cannot be steered; choose mode 'sequential' or 'batched'",
+            "calls that run in parallel cannot be steered; use mode 'sequential' or 'batched'",
         ),
     ],
 )

@@ -26,9 +26,9 @@ WORD: JsonObject = {"word": "a"}
 ECHO = tool("echo", tags=("talk", "loud"))
 WIPE = tool("wipe", confirm=True)
 NOBODY = (
-    "the tool 'wipe' was not called: a person must allow each call of it, and nobody can be asked here; "
-    "toolc run asks on a terminal or takes --yes, toolc serve asks a client that offers elicitation, "
-    "a program gives Executor(confirm=...)"
+    "the tool 'wipe' was not called: each call of it must be confirmed, and there is no way to ask; "
+    "use toolc run on a terminal or with --yes, toolc serve with a client that supports elicitation, or "
+    "Executor(confirm=...) in a program"
 )
 
 
@@ -38,9 +38,9 @@ class TestDenied:
     @pytest.mark.parametrize(
         ("names", "tags", "reason"),
         [
-            (["echo"], [], "the tool 'echo' is denied here; do without it"),
-            (["echo_too"], [], "the tool 'echo' is denied here; do without it"),
-            ([], ["loud"], "the tool 'echo' is denied here, as all tools that are tagged 'loud'; do without it"),
+            (["echo"], [], "the tool 'echo' is denied here; continue without it"),
+            (["echo_too"], [], "the tool 'echo' is denied here; continue without it"),
+            ([], ["loud"], "the tool 'echo' is denied here, like all tools with the tag 'loud'; continue without it"),
         ],
     )
     def test_nothing_of_it_starts_and_the_event_and_the_result_say_why(
@@ -258,7 +258,7 @@ class TestTriedAgain:
                     threading.Timer(0.01, cancellation.cancel).start()
 
             result = execute(registered(spec), call, scripted.options(), on_event=cancel, cancellation=cancellation)
-        assert result.error == ToolFailure("cancelled", "the call was cancelled before it was done")
+        assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
         assert len(scripted.words) == 1
 
     def test_a_tool_that_is_denied_meanwhile_is_not_tried_again(self) -> None:
@@ -303,5 +303,7 @@ def test_a_call_whose_time_is_up_before_it_begins_starts_nothing() -> None:
         context = CallContext(call_id="c", on_event=scripted.events.append, cancellation=cancellation, deadline=0)
         call = ToolCall(name="echo", arguments=WORD, call_id="c")
         result = CallPipeline(scripted.options()).run(registered(ECHO), call, context)
-    assert result.error == ToolFailure("timeout", "the call was not started: the time for all of the work was up")
+    assert result.error == ToolFailure(
+        "timeout", "the call was not started: the time limit of the whole operation was reached"
+    )
     assert (scripted.told, scripted.engine.profiles) == (["ToolEnd"], [])

@@ -75,15 +75,15 @@ def test_a_registry_takes_along_what_its_tools_call(tmp_path: Path) -> None:
 def test_another_tool_in_the_place_of_a_step_s_is_not_called(tmp_path: Path) -> None:
     mine = registry(tmp_path)
     mine.remove("say")
-    lost = r"\(here they are: inner; not here, or functions of this program: tell\)"
-    with pytest.raises(RegistryError, match=f"are not those it was reviewed with {lost}"):
+    lost = r"\(in this registry: inner; missing, or functions of this program: tell\)"
+    with pytest.raises(RegistryError, match=f"are not the ones it was reviewed with {lost}"):
         call(mine)
     mine.add(define("say", "Say a word to one person.", aliases=["tell"]).handler(lambda: "boo"))
-    with pytest.raises(RegistryError, match=f"are not those it was reviewed with {lost}"):
+    with pytest.raises(RegistryError, match=f"are not the ones it was reviewed with {lost}"):
         call(mine)
     mine.remove("say")
     mine.add(registry(tmp_path, "no").only("say"))
-    with pytest.raises(RegistryError, match=r"are not those it was reviewed with \(here they are: inner, tell\)"):
+    with pytest.raises(RegistryError, match=r"are not the ones it was reviewed with \(in this registry: inner, tell\)"):
         call(mine)
 
 

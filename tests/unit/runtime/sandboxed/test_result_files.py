@@ -124,7 +124,7 @@ def test_an_argument_is_a_path_and_no_pattern(tmp_path: Path) -> None:
 def test_an_argument_that_leads_out_is_refused_before_anything_starts(tmp_path: Path, path: str) -> None:
     engine = doing(lambda _: pytest.fail("it started"))
     kind, message = problem(call(engine, tool(Template((Placeholder("path"),))), tmp_path, arguments={"path": path}))
-    assert (kind, message) == ("invalid_args", f"path: {path!r} is no path of a file in the workspace")
+    assert (kind, message) == ("invalid_args", f"path: {path!r} is not a path of a file in the workspace")
 
 
 def test_a_file_that_is_promised_and_missing_is_an_error_with_what_the_tool_said(tmp_path: Path) -> None:
@@ -206,8 +206,7 @@ def test_the_output_limit_holds_for_all_files_together(tmp_path: Path) -> None:
 
     assert names(left(tmp_path, act, "a", "b")) == ["a", "b"]
     message = (
-        "the files that the tool left have more than the 1000 bytes of its output limit "
-        "('c' is the first that does not fit); ask for less"
+        "the files to return exceed the output limit of 1000 bytes ('c' is the first that does not fit); ask for less"
     )
     assert problem(left(tmp_path, act, "*")) == ("output_limit", message)
 
@@ -216,7 +215,7 @@ def test_a_hundred_files_are_returned_and_no_more(tmp_path: Path) -> None:
     assert len(names(left(tmp_path, making(*(f"f{n}" for n in range(100))), "*"))) == 100
     assert problem(left(tmp_path, making("one-more"), "*")) == (
         "output_limit",
-        "the tool left 101 files to return, and 100 are allowed; ask for fewer",
+        "the tool left 101 files to return, and the limit is 100; request fewer",
     )
 
 

@@ -198,7 +198,7 @@ def test_a_tool_without_a_workspace_sees_none_even_if_there_is_one(tmp_path: Pat
 
 @pytest.mark.parametrize("mode", ["ro", "rw"])
 def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceMode) -> None:
-    with pytest.raises(UsageError, match=r'Executor\(registry, workspace="DIR"\), at .* --workspace DIR$'):
+    with pytest.raises(UsageError, match=r'Executor\(registry, workspace="DIR"\) in .* --workspace DIR '):
         run(WatchedEngine(Outcome(ending="exited")), tool=replace(ECHO, sandbox=SandboxSpec(workspace=mode)))
 
 
@@ -207,13 +207,13 @@ def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceM
     [
         (
             Outcome(ending="timed_out", stdout=said(b"one\n"), stderr=said(b"two\n")),
-            ToolFailure("timeout", "the call was not done after 100 s and was stopped; ask for less work at once"),
+            ToolFailure("timeout", "the call did not finish within 100 s and was stopped; request less work per call"),
         ),
         (
             Outcome(ending="out_of_memory", stdout=said(b"one\n"), stderr=said(b"two\n")),
             ToolFailure(
                 "out_of_memory",
-                "the call needed more than its 64 MiB of memory and was stopped; ask for less data at once",
+                "the call exceeded its memory limit of 64 MiB and was stopped; request less data per call",
             ),
         ),
     ],
@@ -249,7 +249,7 @@ def test_a_timeout_lowers_the_specs_and_never_raises_it() -> None:
     for tool, timeout_ms in ((ECHO, 50), (short, 60_000)):
         engine = StuckEngine()
         result = run(engine, tool=tool, timeout_ms=timeout_ms)
-        assert result.text == "the call was not done after 0.05 s and was stopped; ask for less work at once"
+        assert result.text == "the call did not finish within 0.05 s and was stopped; request less work per call"
         assert engine.closed
 
 
@@ -265,7 +265,7 @@ def test_a_cancelled_call_is_an_error_and_its_sandbox_is_closed() -> None:
         canceller.start()
         result = run(engine, cancellation=cancellation)
         canceller.join()
-    assert result.error == ToolFailure("cancelled", "the call was cancelled before it was done")
+    assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
     assert engine.closed
 
 

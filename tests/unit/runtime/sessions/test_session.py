@@ -188,7 +188,7 @@ def test_a_process_that_ends_is_an_error_and_the_next_call_starts_another(
 def test_the_log_of_a_plugin_that_is_late_is_for_no_model(tmp_path: Path) -> None:
     with executor(tmp_path, Notes(), timeout=50) as made:
         failed = made.run("add", {"how": "late"})
-    assert failed.text == "the call was not done after 50 s and was stopped; ask for less work at once"
+    assert failed.text == "the call did not finish within 50 s and was stopped; request less work per call"
     assert failed.details["stderr"] == "so be it\n"
 
 
@@ -272,7 +272,7 @@ def test_who_gives_up_waiting_is_the_last_to_leave_a_closed_session(tmp_path: Pa
         assert notes.began.wait(60)
         waiting = pool.submit(made.run, "show", {}, cancellation=cancellation)
         (session,) = made._options.sessions._sessions.values()
-        while session.turns.waiting < 2:
+        while session.lock.waiting < 2:
             time.sleep(0.001)
         made.close()
         notes.hold.set()

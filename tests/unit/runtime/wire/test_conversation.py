@@ -108,7 +108,7 @@ def test_a_call_says_everything_about_itself() -> None:
 def test_a_guest_is_told_whether_its_request_is_begun(call: HttpCall, is_begun: bool) -> None:
     plan = Plan(profile=Profile(), invocation=call, call_id="c")
     assert json.loads(call_message(plan, 1000))["http"]["is_begun"] is is_begun
-    assert Conversation(plan, 1000, lambda *_: None).goes_ahead is is_begun
+    assert Conversation(plan, 1000, lambda *_: None).sends_request_first is is_begun
 
 
 def test_output_is_collected_by_stream() -> None:
@@ -224,18 +224,18 @@ def test_more_than_the_window_is_refused() -> None:
     # Sixteen full frames are the window; nothing is acknowledged before the host has read them.
     conversation = started()
     conversation._outputs[STDOUT].window = 10
-    with pytest.raises(ProtocolError, match="more on stream 2 than it was allowed to"):
+    with pytest.raises(ProtocolError, match="more on stream 2 than its window allows"):
         conversation.receive(encode(DATA, STDOUT, b"x" * 11))
 
 
 @pytest.mark.parametrize("data", [encode(DATA, STDOUT, b"x"), exit_frame(), encode(READY, STDOUT)])
 def test_nothing_is_taken_before_ready(data: bytes) -> None:
-    with pytest.raises(ProtocolError, match="before it was ready"):
+    with pytest.raises(ProtocolError, match="before READY"):
         Conversation(EXEC, 1000, lambda *_: None).receive(data)
 
 
 def test_nothing_is_taken_before_the_call() -> None:
-    with pytest.raises(ProtocolError, match="before its call"):
+    with pytest.raises(ProtocolError, match="before the call"):
         Conversation(EXEC, 1000, lambda *_: None).receive(encode(READY, 0, b"{}") + exit_frame())
 
 
@@ -262,8 +262,8 @@ def test_half_a_surrogate_pair_in_progress_becomes_a_question_mark(plan: Plan) -
 def test_nor_does_a_verdict_hold_one() -> None:
     conversation = started()
     conversation.receive(exit_frame(ending="not_started", reason="\ud800"))
-    assert conversation.verdict
-    assert conversation.verdict.reason == "?"
+    assert conversation.exit_report
+    assert conversation.exit_report.reason == "?"
 
 
 def test_output_is_told_as_it_comes_and_in_order_with_progress() -> None:
@@ -329,7 +329,7 @@ def test_without_progress_in_the_plan_such_lines_are_stderr() -> None:
 def test_the_verdict_is_the_last_word() -> None:
     conversation = started()
     conversation.receive(exit_frame(status=3) + b"\xff" * 100)
-    assert conversation.verdict == ExitReport(
+    assert conversation.exit_report == ExitReport(
         ending="exited", status=3, reason="", oom_kills=0, cpu_ms=1.5, peak_memory_bytes=9
     )
 
@@ -338,7 +338,7 @@ def test_the_verdict_is_the_last_word() -> None:
 def test_measurements_that_make_no_sense_are_unknown(junk: object) -> None:
     conversation = started()
     conversation.receive(exit_frame(oom_kills=junk, cpu_ms=junk, peak_memory_bytes=junk))
-    assert conversation.verdict == ExitReport(
+    assert conversation.exit_report == ExitReport(
         ending="exited", status=0, reason="", oom_kills=None, cpu_ms=None, peak_memory_bytes=None
     )
 

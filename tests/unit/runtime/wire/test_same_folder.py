@@ -44,7 +44,7 @@ def test_on_the_same_kernel_another_inode_is_another_folder(folder: Mount, chang
     with pytest.raises(InfrastructureError) as raised:
         verify_workspace_mount(folder, seen(folder, **changed))
     assert str(raised.value) == (
-        f"the sandbox was given another folder than {folder.source}: it was replaced meanwhile, or the daemon "
+        f"the sandbox has another folder than {folder.source}: it was replaced, or the daemon "
         "runs in another container, where another folder has this path; call again, or use a folder that the "
         "daemon sees too"
     )
@@ -64,7 +64,7 @@ def test_a_folder_that_is_no_longer_in_its_place_is_not_compared_with_its_succes
     here = Path(folder.source)
     here.rename(here.with_name("moved"))
     here.mkdir()
-    with pytest.raises(InfrastructureError, match="it was replaced meanwhile"):
+    with pytest.raises(InfrastructureError, match="it was replaced"):
         verify_workspace_mount(folder, seen(folder, kernel="another kernel"))
 
 

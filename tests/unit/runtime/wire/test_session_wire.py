@@ -109,11 +109,11 @@ def test_output_that_comes_after_the_answer_is_still_that_calls() -> None:
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ("{", "it said how the program ended in words that are not JSON"),
-        ("[]", "it said how the program ended in words that are not JSON"),
-        ("{}", "it said how the program ended in words that make no sense"),
-        (ENDED.replace('"exited"', '"cancelled"'), "it said how the program ended in words that make no sense"),
-        (ENDED.replace('"status": 0', '"status": "0"'), "it said how the program ended in words that make no sense"),
+        ("{", "its report about the program is not a JSON object"),
+        ("[]", "its report about the program is not a JSON object"),
+        ("{}", "its report about the program is invalid"),
+        (ENDED.replace('"exited"', '"cancelled"'), "its report about the program is invalid"),
+        (ENDED.replace('"status": 0', '"status": "0"'), "its report about the program is invalid"),
     ],
 )
 def test_an_answer_that_makes_no_sense_ends_the_session(said: str, reason: str) -> None:
@@ -132,14 +132,14 @@ def test_a_mark_that_never_comes_is_late() -> None:
     ("frame", "message"),
     [
         (data(frames.YIELDED, "x"), "it sent output on stream 5, which is not open"),
-        (encode(frames.DATA, frames.STDOUT), "it sent nothing on stream 2, which has no end"),
-        (encode(frames.PROGRESS, 0, b"{}"), "it sent a frame of type 7 on stream 0, which is not its to send"),
-        (encode(frames.WINDOW, frames.STDIN, b"9999999"), "it acknowledged stdin that it was not sent"),
-        (encode(frames.EXIT, 0, b"{}"), "its verdict on the call makes no sense"),
+        (encode(frames.DATA, frames.STDOUT), "it sent an empty frame on stream 2"),
+        (encode(frames.PROGRESS, 0, b"{}"), "it sent a frame of type 7 on stream 0, which it must not send"),
+        (encode(frames.WINDOW, frames.STDIN, b"9999999"), "it acknowledged stdin that was not sent"),
+        (encode(frames.EXIT, 0, b"{}"), "its exit report is invalid"),
         (b"\xff" * 9, "it sent bytes that are not the protocol"),
     ],
 )
 def test_a_guest_that_breaks_the_wire_protocol_is_no_tools_failure(frame: bytes, message: str) -> None:
     with session(lambda mark: [frame, reply(mark), *marks(mark)]) as wire, pytest.raises(SandboxDiedError) as raised:
         run_program(wire, PLAN, Exec(argv=("true",)))
-    assert str(raised.value).startswith(f"the sandbox broke the wire protocol: {message}")
+    assert str(raised.value).startswith(f"the sandbox violated the wire protocol: {message}")

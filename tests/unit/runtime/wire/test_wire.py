@@ -172,7 +172,7 @@ def test_a_sandbox_that_dies_is_our_failure_and_says_what_it_said() -> None:
     with pytest.raises(SandboxDiedError) as caught:
         run(script)
     assert str(caught.value) == (
-        "the sandbox ended before its call did; it said:\nRuntimeError: no \N{REPLACEMENT CHARACTER}[31mspace"
+        "the sandbox ended before its call did; its error output:\nRuntimeError: no \N{REPLACEMENT CHARACTER}[31mspace"
     )
 
 
@@ -222,7 +222,7 @@ FAILED = b'{"ending": "failed", "status": 127, "reason": "no \\u001b room", "oom
 
 
 def test_a_call_that_could_not_begin_is_our_failure_and_says_why() -> None:
-    said = "^the sandbox could not begin the call: no \N{REPLACEMENT CHARACTER} room"
+    said = "^the sandbox could not start the call: no \N{REPLACEMENT CHARACTER} room"
     with pytest.raises(SandboxDiedError, match=said):
         hear(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED)))
 
@@ -237,7 +237,7 @@ def test_a_deadline_stays_one_whatever_was_killed_before_it() -> None:
 
 
 def test_a_broken_protocol_is_explained() -> None:
-    with pytest.raises(SandboxDiedError, match="broke the wire protocol: it spoke before it was ready"):
+    with pytest.raises(SandboxDiedError, match="violated the wire protocol: it sent data before READY"):
         hear(Rogue(frames.encode(frames.DATA, frames.STDOUT, b"x")))
 
 

@@ -113,12 +113,12 @@ def test_names_that_cannot_be_compared() -> None:
     assert pin_error(f"config:{CONFIG}", "the classic store, pulled") == ""
     assert pin_error(f"config:{CONFIG}", "the containerd store, pulled") == (
         f"the image redis:7 of look is not the one that toolc.lock approves: it is manifest:{INDEX}, approved was "
-        f"config:{CONFIG}; this engine knows images by their manifests alone, so nothing can be compared; push the "
-        "image to a registry, pull it from there, and run: toolc lock"
+        f"config:{CONFIG}; this engine identifies images by their manifests only, so the digests cannot be compared; "
+        "push the image to a registry, pull it from there, and run: toolc lock"
     )
     assert pin_error(f"manifest:{INDEX}", "the classic store, built here").endswith(
-        "an image that was built or loaded here has no manifest to compare, so pull it from the registry that has "
-        "it, or run toolc lock here"
+        "an image that was built or loaded here has no manifest to compare; pull it from its registry, or run toolc "
+        "lock here"
     )
 
 
