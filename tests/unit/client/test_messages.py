@@ -239,7 +239,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         UsageError, match="response must be the response object of the provider's SDK, or its JSON, not a list"
     ):
         tool_calls("anthropic", [])
-    with pytest.raises(UsageError, match="there are 2 calls and 1 results; each call needs its own"):
+    with pytest.raises(UsageError, match="there are 2 calls and 1 results; each call needs one result"):
         tool_messages("anthropic", CALLS, [FAILED])
 
 
