@@ -92,9 +92,7 @@ def test_a_name_or_alias_that_is_taken_is_refused_and_nothing_is_added(compiled:
     assert compiled.names == ("greet", "sneak")
     with pytest.raises(UsageError, match="a int is not a tool; add a function, a tool, or a registry"):
         compiled.add(3)  # type: ignore[arg-type]
-    with pytest.raises(
-        UsageError, match=r"'wave' is incomplete; end it with \.handler\(\.\.\.\), \.composite\("
-    ):
+    with pytest.raises(UsageError, match=r"'wave' is incomplete; end it with \.handler\(\.\.\.\), \.composite\("):
         compiled.add(define("wave", "Wave."))  # type: ignore[arg-type]
 
 
