@@ -137,7 +137,7 @@ def messages(provider: str) -> Any:
     return load_provider(provider).messages(ANSWERS)
 
 
-def test_results_arrive_as_they_were_made_openai(recorder: Recorder) -> None:
+def test_openai_results_arrive_unchanged(recorder: Recorder) -> None:
     from openai import OpenAI
 
     with OpenAI(base_url=f"{recorder.url}/v1", api_key="k", max_retries=0) as client:
@@ -148,7 +148,7 @@ def test_results_arrive_as_they_were_made_openai(recorder: Recorder) -> None:
     assert responses["input"] == messages("openai_responses")
 
 
-def test_results_arrive_as_they_were_made_anthropic(recorder: Recorder) -> None:
+def test_anthropic_results_arrive_unchanged(recorder: Recorder) -> None:
     from anthropic import Anthropic
 
     with Anthropic(base_url=recorder.url, api_key="k", max_retries=0) as client:
@@ -157,7 +157,7 @@ def test_results_arrive_as_they_were_made_anthropic(recorder: Recorder) -> None:
     assert body["messages"] == messages("anthropic")
 
 
-def test_results_arrive_as_they_were_made_gemini(recorder: Recorder) -> None:
+def test_gemini_results_arrive_unchanged(recorder: Recorder) -> None:
     from google import genai
     from google.genai import types
 

@@ -68,7 +68,7 @@ def specs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_built_registry_offers_a_toolset(specs: Path) -> None:
+def test_a_built_registry_serves_a_toolset(specs: Path) -> None:
     (specs / "toolc.yaml").write_text("toolsets: {readers: [look], sleepers: [sleep]}\n", encoding="utf-8")
     assert toolc("build", "specs", folder=specs).returncode == 0
     parameters = StdioServerParameters(
@@ -132,7 +132,7 @@ def sleepers() -> list[str]:
     return [line for line in found if line.startswith("sleep\0" + "61234")]
 
 
-def test_hanging_up_in_the_middle_of_a_call_leaves_no_sandbox(specs: Path) -> None:
+def test_closing_the_connection_during_a_call_leaves_no_sandbox(specs: Path) -> None:
     if not any(probe(engine).available for engine in ENGINES):
         pytest.skip("no engine")
     command = [sys.executable, "-m", "toolc", "serve", "specs#sleep"]
@@ -150,14 +150,14 @@ def test_hanging_up_in_the_middle_of_a_call_leaves_no_sandbox(specs: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_tool_that_needs_a_folder_is_refused_at_once(specs: Path) -> None:
+def test_a_tool_that_needs_a_workspace_is_rejected_at_the_start(specs: Path) -> None:
     done = toolc("serve", "specs", folder=specs)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("set it with: --workspace DIR\n")
 
 
 @pytest.mark.slow
-def test_no_input_at_all_is_a_clean_end(specs: Path) -> None:
+def test_empty_input_is_a_normal_end(specs: Path) -> None:
     done = toolc("serve", "specs#sleep", folder=specs)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -170,7 +170,7 @@ def test_specs_with_errors_are_reported_on_stderr(specs: Path) -> None:
     assert "specs/bad.yaml:1:1: error" in done.stderr
 
 
-def test_a_missing_extra_is_named_with_its_remedy(specs: Path) -> None:
+def test_a_missing_extra_is_reported_with_a_fix(specs: Path) -> None:
     (specs / "mcp.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')\n")
     done = toolc("serve", "specs", folder=specs)
     assert (done.returncode, done.stdout) == (2, "")

@@ -71,7 +71,7 @@ def asleep() -> bool:
 
 @pytest.mark.slow
 @pytest.mark.needs_engine
-def test_a_host_describes_calls_and_hangs_up(tmp_path: Path) -> None:
+def test_a_host_describes_calls_and_disconnects(tmp_path: Path) -> None:
     with hosting(tmp_path, "mean") as host:
         described = host.ask('{"type":"describe"}')
         assert isinstance(described, dict)
@@ -96,7 +96,7 @@ def test_a_host_describes_calls_and_hangs_up(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.needs_engine
-def test_several_tools_are_one_plugin(tmp_path: Path) -> None:
+def test_several_tools_are_served_as_one_plugin(tmp_path: Path) -> None:
     with hosting(tmp_path, "mean", "sleep") as host:
         described = host.ask('{"type":"describe"}')
         assert isinstance(described, dict)
@@ -108,7 +108,7 @@ def test_several_tools_are_one_plugin(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.needs_engine
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_the_call_under_way_and_its_sandbox(tmp_path: Path, number: int, status: int) -> None:
+def test_a_signal_ends_the_running_call_and_its_sandbox(tmp_path: Path, number: int, status: int) -> None:
     with hosting(tmp_path, "sleep") as host:
         host.send('{"type":"call","call_id":"c","params":{}}')
         deadline = time.monotonic() + 60
@@ -123,7 +123,7 @@ def test_a_signal_ends_the_call_under_way_and_its_sandbox(tmp_path: Path, number
 
 
 @pytest.mark.slow
-def test_a_name_that_no_tool_has_is_refused_at_once(tmp_path: Path) -> None:
+def test_an_unknown_tool_is_rejected_at_the_start(tmp_path: Path) -> None:
     with hosting(tmp_path, "men") as host:
         out, err = host.process.communicate(timeout=60)
     assert (host.process.returncode, out, err) == (2, "", "toolc: there is no tool 'men'; did you mean 'mean'?\n")

@@ -70,7 +70,7 @@ def test_the_official_client_lists_and_calls() -> None:
 
 
 @pytest.mark.slow
-def test_nothing_but_the_protocol_is_on_stdout(server: subprocess.Popen[str]) -> None:
+def test_only_the_protocol_is_on_stdout(server: subprocess.Popen[str]) -> None:
     send(server, {"id": 2, "method": "tools/call", "params": {"name": "echo", "arguments": {"words": "é"}}})
     assert receive(server)["id"] == 2
     stdout, stderr = server.communicate(timeout=60)
@@ -79,9 +79,7 @@ def test_nothing_but_the_protocol_is_on_stdout(server: subprocess.Popen[str]) ->
 
 
 @pytest.mark.slow
-def test_it_ends_when_the_client_hangs_up_in_the_middle_of_a_call(
-    server: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_it_ends_when_the_client_disconnects_during_a_call(server: subprocess.Popen[str], tmp_path: Path) -> None:
     start_a_long_call(server, tmp_path / "started")
     assert server.stdin
     server.stdin.close()
@@ -92,7 +90,7 @@ def test_it_ends_when_the_client_hangs_up_in_the_middle_of_a_call(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_it_ends_on_a_signal_in_the_middle_of_a_call(
+def test_it_ends_on_a_signal_during_a_call(
     server: subprocess.Popen[str], tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     start_a_long_call(server, tmp_path / "started")
@@ -102,7 +100,7 @@ def test_it_ends_on_a_signal_in_the_middle_of_a_call(
 
 
 @pytest.mark.slow
-def test_it_ends_when_nobody_reads_its_answers(server: subprocess.Popen[str]) -> None:
+def test_it_ends_when_its_output_is_closed(server: subprocess.Popen[str]) -> None:
     assert server.stdout
     server.stdout.close()
     send(server, {"id": 2, "method": "ping"})
@@ -112,7 +110,7 @@ def test_it_ends_when_nobody_reads_its_answers(server: subprocess.Popen[str]) ->
 
 
 @pytest.mark.slow
-def test_a_line_that_is_not_a_message_does_no_harm(server: subprocess.Popen[str]) -> None:
+def test_a_line_that_is_not_a_message_is_ignored(server: subprocess.Popen[str]) -> None:
     assert server.stdin
     server.stdin.write("\x00not json\n\n[]\n")
     send(server, {"id": 3, "method": "ping"})

@@ -19,12 +19,12 @@ def variables(sandbox: SandboxSpec) -> dict[str, str]:
     return {each.name: each.value for each in environment(call)}
 
 
-def test_without_a_workspace_there_is_nothing_for_git() -> None:
+def test_without_a_workspace_there_are_no_git_settings() -> None:
     assert set(variables(SandboxSpec())) == {"PATH", "HOME", "LOGNAME", "USER", "LANG", "TOOLC_CALL_ID"}
 
 
 @pytest.mark.parametrize("mode", ["ro", "rw"])
-def test_git_trusts_the_workspace_whoever_owns_it(mode: str) -> None:
+def test_git_trusts_the_workspace_of_any_owner(mode: str) -> None:
     found = variables(SandboxSpec(workspace="ro" if mode == "ro" else "rw"))
     assert {name: value for name, value in found.items() if name.startswith("GIT")} == {
         "GIT_CONFIG_COUNT": "1",
@@ -33,13 +33,13 @@ def test_git_trusts_the_workspace_whoever_owns_it(mode: str) -> None:
     }
 
 
-def test_in_a_transaction_git_that_only_looks_writes_nothing() -> None:
+def test_in_a_transaction_reading_git_commands_do_not_write() -> None:
     found = variables(SandboxSpec(workspace="transaction"))
     assert (found["GIT_OPTIONAL_LOCKS"], found["GIT_CONFIG_COUNT"]) == ("0", "2")
     assert (found["GIT_CONFIG_KEY_1"], found["GIT_CONFIG_VALUE_1"]) == ("diff.autoRefreshIndex", "false")
 
 
-def test_a_spec_that_sets_its_own_wins() -> None:
+def test_variables_of_the_spec_have_priority() -> None:
     assert (
         variables(SandboxSpec(workspace="rw", env=(EnvVar(name="GIT_CONFIG_COUNT", value="0"),)))["GIT_CONFIG_COUNT"]
         == "0"

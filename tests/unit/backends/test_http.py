@@ -74,7 +74,7 @@ def call(backend: HttpBackend, /, **arguments: JsonValue) -> HttpCall:
         ({"a": 1}, "/items/%7B%22a%22%3A1%7D"),
     ],
 )
-def test_an_argument_in_the_path_is_one_segment_whatever_it_holds(value: JsonValue, path: str) -> None:
+def test_an_argument_in_the_path_is_one_encoded_segment(value: JsonValue, path: str) -> None:
     assert call(HttpBackend(url=url("/items/", arg("id"))), id=value).url == f"https://api.example.com:443{path}"
 
 
@@ -86,36 +86,36 @@ def test_an_argument_in_the_path_is_one_segment_whatever_it_holds(value: JsonVal
         ("", "id: an empty segment in the URL's path; use another value"),
     ],
 )
-def test_an_argument_is_no_step_to_another_folder(value: str, message: str) -> None:
+def test_an_argument_cannot_be_a_dot_segment(value: str, message: str) -> None:
     with pytest.raises(PlanError) as caught:
         call(HttpBackend(url=url("/items/", arg("id"), "/x")), id=value)
     assert str(caught.value) == message
 
 
-def test_two_arguments_together_are_no_step_either() -> None:
+def test_two_arguments_cannot_form_a_dot_segment() -> None:
     with pytest.raises(PlanError, match=r"a, b: '\.\.' would change"):
         call(HttpBackend(url=url("/", arg("a"), arg("b"))), a=".", b=".")
 
 
 @pytest.mark.parametrize("written", ["/%2e", "/%2E", "/a/."])
-def test_what_the_spec_writes_and_an_argument_are_no_step_together(written: str) -> None:
+def test_the_spec_and_an_argument_cannot_form_a_dot_segment(written: str) -> None:
     with pytest.raises(PlanError, match=r"a: '\.\.' would change"):
         call(HttpBackend(url=url(written, arg("a"), "/x")), a=".")
     assert call(HttpBackend(url=url(written, arg("a"), "/x")), a="%2e").url.endswith("%252e/x")
 
 
-def test_what_the_spec_writes_in_the_path_stays() -> None:
+def test_the_specs_path_is_kept() -> None:
     assert call(HttpBackend(url=url("/a%20b/;v=1/é", query="x=1&y=%20"))).url == (
         "https://api.example.com:443/a%20b/;v=1/%C3%A9?x=1&y=%20"
     )
 
 
-def test_an_address_of_ipv6_stands_in_brackets() -> None:
+def test_an_ipv6_address_is_in_brackets() -> None:
     backend = HttpBackend(url=Url(scheme="http", host="::1", port=8080, path=text("/")))
     assert call(backend).url == "http://[::1]:8080/"
 
 
-def test_a_field_whose_argument_is_absent_is_left_out() -> None:
+def test_a_field_with_an_absent_argument_is_omitted() -> None:
     backend = HttpBackend(
         url=url("/"),
         query=(Field(name="a&b", value=text(arg("here"))), Field(name="gone", value=text(arg("gone")))),
@@ -141,7 +141,7 @@ def test_a_field_whose_argument_is_absent_is_left_out() -> None:
         ("", "a&b=", "a&b="),
     ],
 )
-def test_an_array_is_a_field_for_each_item_and_null_is_none(value: JsonValue, query: str, form: str) -> None:
+def test_an_array_becomes_one_field_per_item_and_null_none(value: JsonValue, query: str, form: str) -> None:
     field = Field(name="a&b", value=text(arg("v")))
     backend = HttpBackend(url=url("/"), query=(field,), method="POST", body=FormBody(fields=(field,)))
     found = call(backend, v=value)
@@ -155,7 +155,7 @@ def _values(query: str) -> list[str]:
     return query.removeprefix("a&b=").split("&a&b=") if query else []
 
 
-def test_an_array_within_a_text_and_one_that_a_filter_made_a_text_are_json() -> None:
+def test_arrays_in_text_and_filtered_arrays_are_text() -> None:
     fields = (
         Field(name="a", value=text("<", arg("v"), ">")),
         Field(name="b", value=text(Placeholder("v", filters=(Filter("join", ","),)))),
@@ -167,7 +167,7 @@ def test_an_array_within_a_text_and_one_that_a_filter_made_a_text_are_json() -> 
     ]  # fmt: skip
 
 
-def test_several_files_are_several_parts_and_a_header_that_is_null_is_none() -> None:
+def test_several_files_are_several_parts() -> None:
     parts = (MultipartPart(name="f", value=text(arg("v")), is_file=True), MultipartPart(name="t", value=text(arg("v"))))
     backend = HttpBackend(
         url=url("/"), method="POST", headers=(Field(name="X", value=text(arg("n"))),), body=MultipartBody(parts=parts)
@@ -182,7 +182,7 @@ def test_several_files_are_several_parts_and_a_header_that_is_null_is_none() -> 
 
 
 @pytest.mark.parametrize("value", ["a\r\nX: b", "a\nb", "a\0b", "a\x1bb", "\x7f"])
-def test_a_header_refuses_what_would_end_it(value: str) -> None:
+def test_a_header_rejects_control_characters(value: str) -> None:
     with pytest.raises(PlanError) as caught:
         call(HttpBackend(url=url("/"), headers=(Field(name="X", value=text(arg("v"))),)), v=value)
     assert str(caught.value) == "v: the header 'X' cannot contain line ends or control characters"
@@ -209,7 +209,7 @@ def test_a_json_body_keeps_types_and_escapes_text() -> None:
     )
 
 
-def test_parts_of_a_multipart_body() -> None:
+def test_a_multipart_body_has_files_and_fields() -> None:
     body = MultipartBody(
         parts=(
             MultipartPart(name="file", value=text("out/", arg("path")), is_file=True, content_type="text/csv"),
@@ -224,7 +224,7 @@ def test_parts_of_a_multipart_body() -> None:
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../b", "", "a\0"])
-def test_a_file_of_a_body_is_one_of_the_workspace(path: str) -> None:
+def test_a_file_of_a_body_must_be_in_the_workspace(path: str) -> None:
     body = MultipartBody(parts=(MultipartPart(name="f", value=text(arg("path")), is_file=True),))
     with pytest.raises(PlanError, match=r"path: .* is not a path in the workspace"):
         call(HttpBackend(url=url("/"), method="POST", body=body), path=path)
@@ -234,19 +234,19 @@ def body_of(body: Body, /, **arguments: JsonValue) -> object:
     return call(HttpBackend(url=url("/"), method="POST", body=body), **arguments).body
 
 
-def test_a_text_body_is_sent_as_it_stands() -> None:
+def test_a_text_body_is_sent_unchanged() -> None:
     found = body_of(TextBody(text=text("a=", arg("v"))), v="x\n&y")
     assert found == PlainBody(content_type="text/plain; charset=utf-8", pieces=("a=", "x\n&y"))
 
 
-def test_no_argument_can_say_a_secret() -> None:
+def test_an_argument_cannot_refer_to_a_secret() -> None:
     field = Field(name="q", value=text(arg("v")))
     found = call(HttpBackend(url=url("/"), query=(field,), headers=(field,)), v="{{ secrets.TOKEN }}")
     assert found.query == (NamedValue("q", ("%7B%7B%20secrets.TOKEN%20%7D%7D",)),)
     assert found.headers == (NamedValue("q", ("{{ secrets.TOKEN }}",)),)
 
 
-def test_every_kind_of_auth() -> None:
+def test_all_kinds_of_authentication() -> None:
     bearer = call(HttpBackend(url=url("/"), auth=BearerAuth(token=TOKEN)))
     assert bearer.headers == (NamedValue("Authorization", ("Bearer ", Slot("TOKEN"))),)
     basic = call(HttpBackend(url=url("/"), auth=BasicAuth(username=text("me"), password=TOKEN)))
@@ -257,13 +257,13 @@ def test_every_kind_of_auth() -> None:
     assert query.query == (NamedValue("key", (Slot("TOKEN", "query"),)),)
 
 
-def test_auth_comes_before_a_header_of_that_name() -> None:
+def test_authentication_replaces_a_header_of_the_same_name() -> None:
     headers = (Field(name="authorization", value=text("mine")),)
     found = call(HttpBackend(url=url("/"), headers=headers, auth=BearerAuth(token=TOKEN)))
     assert found.headers == (NamedValue("Authorization", ("Bearer ", Slot("TOKEN"))),)
 
 
-def test_a_token_is_asked_for_by_its_own_request_and_its_host_is_allowed() -> None:
+def test_a_token_has_a_separate_request_and_its_host_is_allowed() -> None:
     auth = OAuth2Auth(
         token_url=Url(scheme="https", host="login.example.com", port=443, path=text("/token")),
         client_id=text("me"),
@@ -284,7 +284,7 @@ def test_a_token_is_asked_for_by_its_own_request_and_its_host_is_allowed() -> No
     assert [each.host for each in plan(backend).allow] == ["api.example.com", "login.example.com"]
 
 
-def test_a_call_may_reach_the_list_and_its_own_url() -> None:
+def test_the_allowed_destinations_are_the_list_and_the_url() -> None:
     listed = Destination(kind="wildcard", host="example.org", port=443)
     backend = HttpBackend(url=url("/"))
     tool = ToolSpec(
@@ -298,7 +298,7 @@ def test_a_call_may_reach_the_list_and_its_own_url() -> None:
     assert found.allow == (Destination(kind="exact", host="api.example.com", port=443), listed)
 
 
-def test_a_url_of_the_callers_is_no_right_to_reach_it() -> None:
+def test_a_url_from_the_caller_is_not_allowed_automatically() -> None:
     found = plan(HttpBackend(url=text(arg("url"))), url="https://elsewhere.example/a b".replace(" ", "%20"))
     assert found.allow == ()
     assert isinstance(found.invocation, HttpCall)
@@ -315,7 +315,7 @@ def test_a_url_of_the_callers_is_no_right_to_reach_it() -> None:
         (f"https://a/{'x' * 9000}", "the URL has 9010 characters; the maximum is 8000"),
     ],
 )
-def test_a_url_of_the_callers_must_be_one(value: str, message: str) -> None:
+def test_an_invalid_url_from_the_caller_is_rejected(value: str, message: str) -> None:
     with pytest.raises(PlanError) as caught:
         plan(HttpBackend(url=text(arg("url"))), url=value)
     assert str(caught.value) == message
@@ -325,7 +325,7 @@ def test_a_url_of_the_callers_must_be_one(value: str, message: str) -> None:
     ("method", "idempotent", "repeated"),
     [("GET", None, True), ("PUT", None, True), ("POST", None, False), ("POST", True, True), ("PATCH", False, False)],
 )
-def test_only_what_may_be_sent_twice_is_retried(method: str, idempotent: bool | None, repeated: bool) -> None:
+def test_only_idempotent_requests_are_retried(method: str, idempotent: bool | None, repeated: bool) -> None:
     backend = HttpBackend(url=url("/"), method=method, retry=HttpRetry())  # type: ignore[arg-type]
     tool = ToolSpec(
         name="t",
@@ -347,7 +347,7 @@ def read(reply: JsonObject) -> ToolResult:
     return Http().read(HttpBackend(url=url("/")), ResultSpec(), outcome)
 
 
-def test_what_the_guest_says_of_the_response_is_in_the_details() -> None:
+def test_the_state_of_the_response_is_in_the_details() -> None:
     content: JsonValue = [{"type": "text", "text": "hi"}]
     about: JsonObject = {"status": 200, "content_type": "text/plain", "truncated": True}
     found = read({"content": content, "structured": None, "details": about})

@@ -45,7 +45,7 @@ def texts(*words: str) -> list[JsonObject]:
     return [{"type": "text", "text": each} for each in words]
 
 
-def test_the_plan_places_the_files_that_the_command_names() -> None:
+def test_the_plan_has_the_paths_of_files_in_the_sandbox() -> None:
     tool = ToolSpec(name="t", description="Do it.", parameters=Schema(PARAMETERS), backend=BACKEND)
     plan = Plugin().plan(BACKEND, BoundCall(tool=tool, arguments={"n": 1}, call_id="c"), Profile())
     assert plan.invocation == PluginCall(
@@ -58,7 +58,7 @@ def test_the_plan_places_the_files_that_the_command_names() -> None:
     )
 
 
-def test_the_plugins_own_name_for_the_tool_is_what_it_is_called_by() -> None:
+def test_a_tool_is_called_by_its_name_in_the_plugin() -> None:
     backend = replace(BACKEND, tool="notes.add")
     tool = ToolSpec(name="t", description="Do it.", parameters=Schema(PARAMETERS), backend=backend)
     invocation = Plugin().plan(backend, BoundCall(tool=tool, arguments={}, call_id="c"), Profile()).invocation
@@ -83,7 +83,7 @@ REORDERED: JsonObject = {"a": {}, "n": {"minimum": 1.0, "type": "integer"}}
     ],
     ids=["the same", "a root that says nothing of others", "another order", "another order of keys"],
 )
-def test_a_description_that_means_the_same_is_the_same(parameters: JsonObject) -> None:
+def test_equivalent_descriptions_do_not_differ(parameters: JsonObject) -> None:
     assert difference(REVIEWED, offer(parameters)) is None
 
 
@@ -109,16 +109,16 @@ SEVERAL_WORDS = (
         (offer({**PARAMETERS, "required": ["a"]}), "its parameters.required is ['a'], and ['a', 'n'] was reviewed"),
     ],
 )
-def test_what_differs_from_the_review_is_told(found: Offer, words: str) -> None:
+def test_differences_from_the_review_are_described(found: Offer, words: str) -> None:
     assert difference(REVIEWED, found) == words
 
 
-def test_an_answer_is_a_result() -> None:
+def test_a_response_becomes_a_result() -> None:
     value = {"content": texts("a", "b"), "error": False, "details": {"n": 2}}
     assert read(answered(value)) == ToolResult(content=(Text("ab"),), details={"tool": {"n": 2}})
 
 
-def test_an_error_is_one_that_the_model_reads() -> None:
+def test_an_error_response_becomes_an_error_for_the_model() -> None:
     result = read(answered({"content": texts("Error: something went wrong"), "error": True}, stderr=b"at line 3\n"))
     assert result == ToolResult(
         content=(Text("Error: something went wrong"),),
@@ -127,7 +127,7 @@ def test_an_error_is_one_that_the_model_reads() -> None:
     )
 
 
-def test_an_error_without_words_has_some() -> None:
+def test_an_error_without_text_has_a_default_message() -> None:
     result = read(answered({"content": [], "error": True}))
     assert result.text == "the plugin reported an error without a message"
 
@@ -136,7 +136,7 @@ def test_an_error_without_words_has_some() -> None:
     ("form", "text", "kind"),
     [("json", '{"a": 1}', None), ("json", "{", "serialization"), ("image", "a", "serialization"), ("none", "a", None)],
 )
-def test_an_answer_is_held_to_the_format_that_the_spec_says(form: ResultFormat, text: str, kind: str | None) -> None:
+def test_the_format_of_the_spec_is_enforced(form: ResultFormat, text: str, kind: str | None) -> None:
     result = read(answered({"content": texts(text)}), form)
     assert (result.error and result.error.kind) == kind
     assert result.data == ({"a": 1} if form == "json" and kind is None else None)
@@ -152,7 +152,7 @@ def test_an_answer_is_held_to_the_format_that_the_spec_says(form: ResultFormat, 
         ("not_started", "not_found", "before it answered"),
     ],
 )
-def test_what_a_plugin_does_in_place_of_an_answer_is_an_error(ending: Ending, kind: str, message: str) -> None:
+def test_an_ending_without_a_response_is_an_error(ending: Ending, kind: str, message: str) -> None:
     result = read(Outcome(ending=ending, status=3, reason="before it answered", stderr=said(b"boom\n")))
     assert result.error is not None
     assert (result.error.kind, result.error.message) == (kind, message)
@@ -160,13 +160,13 @@ def test_what_a_plugin_does_in_place_of_an_answer_is_an_error(ending: Ending, ki
     assert result.details == ({"stderr": "boom\n"} if kind == "serialization" else {})
 
 
-def test_the_log_of_an_answer_that_cannot_be_read_is_for_no_model() -> None:
+def test_the_log_of_an_invalid_response_is_not_shown_to_the_model() -> None:
     result = read(Outcome(ending="answered", reply=said(b"[]"), stderr=said(b"boom\n")))
     assert result.error is not None
     assert (result.text, result.details) == (result.error.message, {"stderr": "boom\n"})
 
 
-def test_a_line_beyond_the_limit_is_never_half_an_answer() -> None:
+def test_a_truncated_response_is_an_output_limit_error() -> None:
     result = read(Outcome(ending="answered", reply=Capture(b'{"content"', b"", 5_000_000), stderr=said(b"boom\n")))
     assert result.error is not None
     assert (result.error.kind, result.text) == ("output_limit", result.error.message)

@@ -35,7 +35,7 @@ def line(value: object) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def test_a_plugin_with_one_tool_gets_the_lines_of_the_protocol() -> None:
+def test_requests_to_a_plugin_with_one_tool() -> None:
     assert DESCRIBE == b'{"type":"describe"}\n'
     assert (
         call_line("call_abc123", {"input": "hello", "count": 3}, None)
@@ -43,7 +43,7 @@ def test_a_plugin_with_one_tool_gets_the_lines_of_the_protocol() -> None:
     )
 
 
-def test_where_there_are_several_a_call_says_which() -> None:
+def test_a_call_names_the_tool_if_there_are_several() -> None:
     assert call_line("c", {}, "tool_b") == b'{"type":"call","call_id":"c","tool":"tool_b","params":{}}\n'
 
 
@@ -54,7 +54,7 @@ def test_arguments_are_utf8_on_one_line() -> None:
     )
 
 
-def test_one_tool_describes_itself_several_are_listed() -> None:
+def test_one_tool_is_described_directly_and_several_as_a_list() -> None:
     described = Description("a", "b", {"type": "object"})
     assert read_offer(line(TOOL)) == Offer((described,), has_several=False)
     other = Description("c", "b", {"type": "object"})
@@ -73,13 +73,13 @@ def test_one_tool_describes_itself_several_are_listed() -> None:
         ([], f"this line is not a JSON object: '[]'; {RULE}"),
     ],
 )
-def test_a_description_that_is_none(said: object, why: str) -> None:
+def test_invalid_descriptions_are_rejected(said: object, why: str) -> None:
     with pytest.raises(LineError) as raised:
         read_offer(line(said))
     assert str(raised.value) == why
 
 
-def test_texts_in_a_row_are_one() -> None:
+def test_consecutive_texts_are_joined() -> None:
     content = [
         {"type": "text", "text": "a"},
         {"type": "text", "text": "b\n"},
@@ -90,13 +90,13 @@ def test_texts_in_a_row_are_one() -> None:
     assert answer == PluginResponse((Text("ab\n"), Image(PNG, "image/png"), Text("c")), details={"n": 1})
 
 
-def test_an_answer_without_error_is_a_success() -> None:
+def test_a_response_without_error_is_a_success() -> None:
     assert read_response(line({"content": []})) == PluginResponse(())
     assert read_response(line({"content": [], "error": True})) == PluginResponse((), is_error=True)
 
 
 @pytest.mark.parametrize("key", ["mimeType", "mime_type", "media_type", None])
-def test_a_picture_may_say_its_type_as_languages_do(key: str | None) -> None:
+def test_the_media_type_has_several_accepted_keys(key: str | None) -> None:
     said = {"type": "image", "data": ENCODED, **({key: "image/png"} if key else {})}
     assert read_response(line({"content": [said]})).content == (Image(PNG, "image/png"),)
 
@@ -141,18 +141,18 @@ def test_so_may_a_recording(key: str | None) -> None:
         ({"content": [{}] * 101}, "its answer has 101 content blocks; the maximum is 100"),
     ],
 )
-def test_an_answer_that_is_none(said: object, why: str) -> None:
+def test_invalid_responses_are_rejected(said: object, why: str) -> None:
     with pytest.raises(LineError) as raised:
         read_response(line(said))
     assert str(raised.value) == why
 
 
-def test_an_answer_and_an_update_may_say_whose_they_are() -> None:
+def test_responses_and_updates_can_have_a_call_id() -> None:
     assert read_message(line({"content": [], "call_id": "c1"})) == PluginResponse((), call_id="c1")
     assert read_message(line({"type": "update", "call_id": "c1"})) == ProgressUpdate(call_id="c1")
 
 
-def test_an_update_is_no_answer_yet() -> None:
+def test_an_update_is_not_a_response() -> None:
     said = {"type": "update", "percent": 40, "message": "nearly", "content": [{"type": "text", "text": "so far"}]}
     assert read_message(line(said)) == ProgressUpdate(40, "nearly", (Text("so far"),))
     assert read_message(line({"type": "update"})) == ProgressUpdate()
@@ -171,7 +171,7 @@ def test_an_update_is_no_answer_yet() -> None:
         ({"content": [{"type": "text"}]}, "content[0] of its update has no 'text'"),
     ],
 )
-def test_an_update_that_is_none(said: dict[str, JsonValue], why: str) -> None:
+def test_invalid_updates_are_rejected(said: dict[str, JsonValue], why: str) -> None:
     with pytest.raises(LineError) as raised:
         read_message(line({"type": "update", **said}))
     assert str(raised.value) == why
@@ -189,7 +189,7 @@ def test_an_update_that_is_none(said: dict[str, JsonValue], why: str) -> None:
     ],
     ids=["words", "half", "nan", "latin1", "deep", "huge number"],
 )
-def test_a_line_that_is_not_json_is_shown_by_its_beginning(said: bytes, why: str) -> None:
+def test_a_line_that_is_not_json_is_quoted(said: bytes, why: str) -> None:
     with pytest.raises(LineError) as raised:
         read_line(said)
     assert str(raised.value).startswith(f"this line is not JSON ({why}): ")

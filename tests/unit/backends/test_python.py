@@ -40,7 +40,7 @@ def image(data: bytes = PNG, mime_type: str = "image/png") -> JsonValue:
     return {"type": "image", "mime_type": mime_type, "data": base64.b64encode(data).decode()}
 
 
-def test_a_call_carries_the_files_and_the_arguments_as_they_are() -> None:
+def test_the_plan_has_the_files_and_arguments_unchanged() -> None:
     tool = ToolSpec(name="t", description="d", parameters=Schema({"type": "object"}), backend=BACKEND)
     call = BoundCall(tool=tool, arguments={"x": ["-rf", "a\0b", None]}, call_id="call_1")
     planned = Python().plan(BACKEND, call, Profile())
@@ -50,30 +50,30 @@ def test_a_call_carries_the_files_and_the_arguments_as_they_are() -> None:
     assert ("TOOLC_CALL_ID", "call_1") in {(v.name, v.value) for v in planned.env}
 
 
-def test_text_and_pictures_become_content() -> None:
+def test_text_and_images_become_content() -> None:
     result = read({"content": [{"type": "text", "text": "hi"}, image()], "structured": None, "details": {}})
     assert result == ToolResult(content=(Text("hi"), Image(PNG, "image/png")))
 
 
 @pytest.mark.parametrize("value", [None, 0, False, [], {"a": [1.5]}])
-def test_data_is_structured_and_null_is_data(value: JsonValue) -> None:
+def test_all_json_values_including_null_are_data(value: JsonValue) -> None:
     result = read({"content": [{"type": "text", "text": "x"}], "structured": [value], "details": {}})
     assert result.structured == (value,)
 
 
-def test_a_tools_details_stand_apart_from_what_toolc_measures() -> None:
+def test_details_of_a_tool_have_a_separate_key() -> None:
     result = read({"content": [], "structured": None, "details": {"engine": "forged"}})
     assert result.details == {"tool": {"engine": "forged"}}
 
 
 @pytest.mark.parametrize("format_", ["text", "json", "image", "none"])
 @pytest.mark.parametrize("reply", [{"content": []}, {"error": {"kind": "file", "message": "no"}}])
-def test_what_the_function_printed_is_a_detail_however_it_ended(reply: JsonValue, format_: ResultFormat) -> None:
+def test_printed_output_is_always_in_the_details(reply: JsonValue, format_: ResultFormat) -> None:
     result = read_bytes(json.dumps(reply).encode(), format_, stdout=b"debug\n", stderr=b"warning\n")
     assert result.details == {"stdout": "debug\n", "stderr": "warning\n"}
 
 
-def test_an_exception_is_an_error_with_its_kind_message_and_line() -> None:
+def test_an_exception_becomes_an_error_with_kind_message_and_line() -> None:
     result = read(
         {"error": {"kind": "not_found", "message": "no a.txt", "file": "tool.py", "line": 7, "traceback": "T"}}
     )
@@ -84,7 +84,7 @@ def test_an_exception_is_an_error_with_its_kind_message_and_line() -> None:
     )
 
 
-def test_an_error_needs_no_place() -> None:
+def test_an_error_can_have_no_location() -> None:
     result = read({"error": {"kind": "denied", "message": "no", "file": None, "line": None, "traceback": ""}})
     assert result == ToolResult(content=(Text("no"),), error=ToolFailure("denied", "no"))
 
@@ -112,7 +112,7 @@ def test_an_unknown_kind_is_execution(kind: JsonValue) -> None:
         ({"error": {"kind": "file"}}, "error.message is not a string"),
     ],
 )
-def test_a_malformed_answer_is_an_execution_error(reply: JsonValue, why: str | None) -> None:
+def test_a_malformed_reply_is_an_execution_error(reply: JsonValue, why: str | None) -> None:
     error = read(reply).error
     wanted = ToolFailure("execution", f"the function's answer cannot be read: {why}") if why else None
     assert error == wanted
@@ -125,12 +125,12 @@ def test_a_malformed_answer_is_an_execution_error(reply: JsonValue, why: str | N
         st.sampled_from(["content", "structured", "error", "type", "text", "message", "data", "details"]), inner
     ),
 ).map(lambda value: json.dumps(value).encode()))  # fmt: skip
-def test_no_answer_raises(reply: bytes) -> None:
+def test_no_reply_raises_an_exception(reply: bytes) -> None:
     result = read_bytes(reply)
     assert result.error is None or result.error.kind
 
 
-def test_no_answer_at_all_says_how_the_process_ended() -> None:
+def test_a_missing_reply_reports_how_the_process_ended() -> None:
     outcome = Outcome(ending="exited", status=3, stderr=Capture(head=b"bye", total_bytes=3))
     assert Python().read(BACKEND, ResultSpec(), outcome) == ToolResult(
         content=(Text("bye\n[the process ended with status 3 and no answer]"),),
@@ -143,12 +143,12 @@ def test_arguments_too_large_to_send_are_invalid() -> None:
     assert result.error == ToolFailure("invalid_args", "40000555 bytes are too many")
 
 
-def test_a_crash_is_named() -> None:
+def test_the_signal_of_a_crash_is_named() -> None:
     error = Python().read(BACKEND, ResultSpec(), Outcome(ending="signaled", status=11)).error
     assert error == ToolFailure("execution", "the function's process was killed by SIGSEGV")
 
 
-def test_a_cut_answer_is_an_output_limit_error() -> None:
+def test_a_truncated_reply_is_an_output_limit_error() -> None:
     outcome = Outcome(ending="exited", reply=Capture(head=b'{"content":', total_bytes=10**6))
     error = Python().read(BACKEND, ResultSpec(), outcome).error
     assert error is not None
@@ -156,7 +156,7 @@ def test_a_cut_answer_is_an_output_limit_error() -> None:
 
 
 @pytest.mark.parametrize(("format_", "ok"), [("text", True), ("none", True), ("json", False), ("image", False)])
-def test_an_answer_is_held_to_the_format(format_: ResultFormat, *, ok: bool) -> None:
+def test_the_result_format_is_enforced(format_: ResultFormat, *, ok: bool) -> None:
     result = read({"content": [{"type": "text", "text": "hi"}], "structured": None, "details": {}}, format_)
     assert result.is_error is not ok
     assert result.error is None or result.error.kind == "serialization"

@@ -46,7 +46,7 @@ def argv(*elements: Template | WhenGroup, allow_dash: tuple[str, ...] = (), **ar
 
 @pytest.mark.parametrize("command", [Argv(elements=(text("x"),)), Script(text="x", interpreter=("/bin/sh",))])
 @pytest.mark.parametrize("progress", [False, True])
-def test_whether_a_program_reports_progress_is_in_its_plan(command: Argv | Script, progress: bool) -> None:
+def test_the_plan_states_whether_a_program_reports_progress(command: Argv | Script, progress: bool) -> None:
     invocation = plan(ShellBackend(command=command, progress=progress)).invocation
     assert isinstance(invocation, Exec)
     assert invocation.progress is progress
@@ -75,11 +75,11 @@ def shell(success: tuple[int, ...] | None = (0,), *errors: ExitError) -> ShellBa
 # argv
 
 
-def test_each_element_is_one_argument_whatever_it_holds() -> None:
+def test_each_element_is_one_argument() -> None:
     assert argv(text("echo"), text(name("x")), x="a b; $(rm -rf /)\n'\"") == ("echo", "a b; $(rm -rf /)\n'\"")
 
 
-def test_a_placeholder_in_text_is_put_into_it() -> None:
+def test_a_placeholder_in_text_is_replaced() -> None:
     assert argv(text("echo"), text("--n=", name("n"), "!"), n=3) == ("echo", "--n=3!")
 
 
@@ -94,7 +94,7 @@ def test_a_placeholder_in_text_is_put_into_it() -> None:
         ("", ("",)),
     ],
 )
-def test_a_value_that_stands_alone(value: JsonValue, arguments: tuple[str, ...]) -> None:
+def test_the_arguments_for_a_single_placeholder(value: JsonValue, arguments: tuple[str, ...]) -> None:
     assert argv(text("c"), text(name("x")), x=value) == ("c", *arguments)
 
 
@@ -113,12 +113,12 @@ def test_a_missing_key_is_an_argument_error() -> None:
 
 
 @pytest.mark.parametrize("value", [None, False, "", [], {}])
-def test_a_when_group_is_dropped_if_its_argument_is_false_or_empty(value: JsonValue) -> None:
+def test_a_when_group_is_omitted_if_its_argument_is_false_or_empty(value: JsonValue) -> None:
     group = WhenGroup(when="x", argv=(text("--x"), text(name("x"))))
     assert argv(text("c"), group, x=value) == ("c",)
 
 
-def test_a_when_group_is_dropped_if_its_argument_is_absent() -> None:
+def test_a_when_group_is_omitted_if_its_argument_is_absent() -> None:
     assert argv(text("c"), WhenGroup(when="x", argv=(text("--x"),))) == ("c",)
 
 
@@ -129,7 +129,7 @@ def test_a_when_group_is_kept_if_its_argument_is_given(value: JsonValue, shown: 
 
 
 @pytest.mark.parametrize("value", ["-rf", "--", "-", -5, ["ok", "-rf"]])
-def test_a_lone_value_that_starts_with_a_dash_is_refused(value: JsonValue) -> None:
+def test_a_value_that_starts_with_a_dash_is_rejected(value: JsonValue) -> None:
     with pytest.raises(PlanError, match=r"^x: '.+' starts with '-'"):
         argv(text("rm"), text(name("x")), x=value)
 
@@ -137,26 +137,26 @@ def test_a_lone_value_that_starts_with_a_dash_is_refused(value: JsonValue) -> No
 @pytest.mark.parametrize(
     "template", [text(name("x"), ".txt"), text(name("empty"), name("x")), text(name("x"), name("empty"))]
 )
-def test_text_that_begins_with_an_argument_is_refused_as_well(template: Template) -> None:
+def test_text_that_starts_with_such_a_value_is_rejected(template: Template) -> None:
     with pytest.raises(PlanError, match=r"^x: "):
         argv(text("rm"), template, x="-rf", empty="")
 
 
-def test_a_dash_after_the_specs_own_text_is_the_specs_business() -> None:
+def test_a_dash_after_text_of_the_spec_is_allowed() -> None:
     assert argv(text("c"), text("--n=", name("x")), x="-5") == ("c", "--n=-5")
 
 
-def test_a_dash_is_safe_after_a_literal_separator() -> None:
+def test_a_dash_is_allowed_after_a_literal_separator() -> None:
     assert argv(text("rm"), text("--"), text(name("x")), x="-rf") == ("rm", "--", "-rf")
 
 
-def test_a_separator_in_a_dropped_group_protects_nothing() -> None:
+def test_a_separator_in_an_omitted_group_has_no_effect() -> None:
     group = WhenGroup(when="y", argv=(text("--"),))
     with pytest.raises(PlanError):
         argv(text("rm"), group, text(name("x")), x="-rf")
 
 
-def test_a_separator_that_an_argument_wrote_protects_nothing() -> None:
+def test_a_separator_from_an_argument_has_no_effect() -> None:
     with pytest.raises(PlanError, match=r"^x: '-rf'"):
         argv(text("rm"), text(name("y")), text(name("x")), x="-rf", y="--", allow_dash=("y",))
 
@@ -165,24 +165,24 @@ def test_the_spec_can_allow_a_dash_by_name() -> None:
     assert argv(text("c"), text(name("x")), x=-5, allow_dash=("x",)) == ("c", "-5")
 
 
-def test_the_longest_argument_is_passed_and_one_byte_more_is_refused() -> None:
+def test_the_size_of_an_argument_is_limited() -> None:
     longest = "ä" * (MAX_ARGUMENT_BYTES // 2) + "x"
     assert argv(text("c"), text(name("x")), x=longest) == ("c", longest)
     with pytest.raises(PlanError, match=r"^x: the argument has 131072 bytes; .* `stdin` "):
         argv(text("c"), text(name("x")), x=longest + "x")
 
 
-def test_a_nul_is_refused_and_the_message_names_stdin() -> None:
+def test_a_nul_character_is_rejected() -> None:
     with pytest.raises(PlanError, match=r"^x: a NUL .* `stdin` "):
         argv(text("c"), text(name("x")), x="a\0b")
 
 
-def test_more_than_a_program_takes_in_all_is_refused() -> None:
+def test_the_total_size_of_the_arguments_is_limited() -> None:
     with pytest.raises(PlanError, match="`stdin`"):
         argv(text("c"), text(name("x")), x=["a" * 100_000] * 25)
 
 
-def test_nothing_to_run_is_an_argument_error() -> None:
+def test_an_empty_command_is_an_argument_error() -> None:
     with pytest.raises(PlanError, match="nothing to run"):
         argv(text(name("x")), x=[])
 
@@ -211,12 +211,12 @@ def test_an_absent_argument_has_no_variable() -> None:
 
 
 @pytest.mark.parametrize("value", ["a\0b", "a" * MAX_ARGUMENT_BYTES])
-def test_a_variable_that_cannot_be_passed_is_refused(value: str) -> None:
+def test_a_variable_that_cannot_be_passed_is_rejected(value: str) -> None:
     with pytest.raises(PlanError, match=r"^long: .* `stdin` "):
         plan(ShellBackend(command=Script(text="")), long=value)
 
 
-def test_the_environment_is_the_base_and_the_specs_and_nothing_of_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_has_the_base_and_the_spec_and_not_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOST_SECRET", "x")
     backend = ShellBackend(command=Argv(elements=(text("env"),)))
     env = plan_with_env(backend, (EnvVar(name="LANG", value="de_DE"), EnvVar(name="MODE", value="fast")), {}).env
@@ -231,51 +231,51 @@ def test_the_environment_is_the_base_and_the_specs_and_nothing_of_the_hosts(monk
     }
 
 
-def test_stdin_is_rendered_as_it_stands() -> None:
+def test_stdin_is_rendered_unchanged() -> None:
     backend = ShellBackend(command=Argv(elements=(text("cat"),)), stdin=text("<", name("x"), ">\n"))
     assert plan(backend, x="ä\0\r\n" + "a" * 200_000).stdin == b"<\xc3\xa4\0\r\n" + b"a" * 200_000 + b">\n"
 
 
-def test_without_stdin_there_is_none() -> None:
+def test_stdin_is_empty_by_default() -> None:
     assert plan(ShellBackend(command=Argv(elements=(text("cat"),)))).stdin == b""
 
 
 # results
 
 
-def test_success_is_stdout_alone() -> None:
+def test_a_successful_result_is_stdout() -> None:
     assert read(stdout=b"out\n", stderr=b"err\n") == ToolResult(content=(Text("out\n"),))
 
 
-def test_no_output_is_no_content() -> None:
+def test_without_output_there_is_no_content() -> None:
     assert read() == ToolResult(content=())
 
 
-def test_a_failure_has_both_streams_and_the_exit_status() -> None:
+def test_an_error_has_both_streams_and_the_exit_status() -> None:
     assert read(status=3, stdout=b"out", stderr=b"err\n") == ToolResult(
         content=(Text("out\n[stderr]\nerr\n[exit status 3]"),),
         error=ToolFailure("exit_status", "the command ended with exit status 3"),
     )
 
 
-def test_one_stream_needs_no_heading() -> None:
+def test_a_single_stream_has_no_heading() -> None:
     assert read(status=1, stderr=b"err").text == "err\n[exit status 1]"
     assert read(status=1).text == "[exit status 1]"
 
 
-def test_success_codes_are_the_specs() -> None:
+def test_the_spec_defines_the_success_codes() -> None:
     assert not read(shell((0, 1)), status=1, stdout=b"none\n").is_error
     assert read(shell((1,)), status=0).is_error
 
 
-def test_any_makes_a_nonzero_exit_an_ordinary_result_with_both_streams() -> None:
+def test_with_any_a_nonzero_exit_is_a_result_with_both_streams() -> None:
     assert read(shell(None), status=2, stdout=b"out\n", stderr=b"err\n") == ToolResult(
         content=(Text("out\n[stderr]\nerr\n[exit status 2]"),)
     )
     assert read(shell(None), status=0, stdout=b"out\n", stderr=b"err\n").text == "out\n"
 
 
-def test_the_error_map_wins_over_success_codes() -> None:
+def test_the_error_map_has_priority_over_success_codes() -> None:
     backend = shell(None, ExitError(status=2, kind="invalid_args"))
     result = read(backend, status=2, stderr=b"bad flag")
     assert result.error == ToolFailure("invalid_args", "the command ended with exit status 2")
@@ -295,14 +295,14 @@ def test_a_command_that_could_not_be_started_is_not_found() -> None:
     assert result.error == ToolFailure("not_found", "command not found: frobnicate")
 
 
-def test_a_signal_is_named() -> None:
+def test_the_signal_is_named() -> None:
     outcome = Outcome(ending="signaled", status=11, stdout=captured(b"half"))
     result = Shell().read(shell(None), ResultSpec(), outcome)
     assert result.error == ToolFailure("exit_status", "the command was killed by SIGSEGV")
     assert result.text == "half\n[killed by SIGSEGV]"
 
 
-def test_json_is_data_and_its_own_text() -> None:
+def test_json_is_data_and_text() -> None:
     result = read(stdout=b' {"a": [1, 2.5]}\n', result=ResultSpec(format="json"))
     assert result == ToolResult(content=(Text('{"a": [1, 2.5]}'),), structured=({"a": [1, 2.5]},))
 
@@ -326,7 +326,7 @@ def test_output_that_is_not_json_is_a_serialization_error(stdout: bytes, why: st
     assert error == ToolFailure("serialization", f"the command's output is not JSON: {why}")
 
 
-def test_half_a_surrogate_pair_cannot_reach_a_stream() -> None:
+def test_an_unpaired_surrogate_is_replaced() -> None:
     result = read(stdout=b'["\\ud800", "\\ud83d\\ude00"]', result=ResultSpec(format="json"))
     assert result.structured == (["?", "\U0001f600"],)
 
@@ -340,17 +340,17 @@ def test_half_a_surrogate_pair_cannot_reach_a_stream() -> None:
         (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
     ],
 )
-def test_an_image_is_known_by_its_first_bytes(data: bytes, mime_type: str) -> None:
+def test_an_image_is_detected_by_its_first_bytes(data: bytes, mime_type: str) -> None:
     assert read(stdout=data, result=ResultSpec(format="image")).content == (Image(data, mime_type),)
 
 
-def test_what_is_no_image_is_a_serialization_error() -> None:
+def test_output_that_is_not_an_image_is_a_serialization_error() -> None:
     error = read(stdout=b"<svg/>", result=ResultSpec(format="image")).error
     assert error == ToolFailure("serialization", "the command's output is not a PNG, JPEG, GIF or WebP image")
 
 
 @pytest.mark.parametrize("format_", ["json", "image"])
-def test_a_cut_result_without_meaning_is_an_output_limit_error(format_: str) -> None:
+def test_truncated_json_or_images_are_output_limit_errors(format_: str) -> None:
     result = ResultSpec(format="json" if format_ == "json" else "image")
     outcome = Outcome(ending="exited", stdout=captured(PNG, cut_bytes=1000))
     error = Shell().read(shell(), result, outcome).error
@@ -359,11 +359,11 @@ def test_a_cut_result_without_meaning_is_an_output_limit_error(format_: str) -> 
     assert error.message.startswith(f"the command wrote {len(PNG) + 1000} bytes")
 
 
-def test_cut_text_is_no_error_and_says_what_is_missing() -> None:
+def test_truncated_text_is_a_result_with_a_note() -> None:
     outcome = Outcome(ending="exited", stdout=Capture(head=b"aa", tail=b"zz", total_bytes=10))
     assert Shell().read(shell(), ResultSpec(), outcome) == ToolResult(content=(Text("aa\n[6 bytes cut]\nzz"),))
 
 
-def test_format_none_returns_nothing_but_failures() -> None:
+def test_format_none_returns_only_errors() -> None:
     assert read(stdout=b"noise", result=ResultSpec(format="none")) == ToolResult(content=())
     assert read(stdout=b"noise", status=1, result=ResultSpec(format="none")).text == "noise\n[exit status 1]"

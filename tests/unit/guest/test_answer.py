@@ -30,12 +30,12 @@ def loop() -> object:
     return value
 
 
-def test_the_kinds_of_error_are_the_specs() -> None:
+def test_the_kinds_of_error_are_those_of_the_spec() -> None:
     assert get_args(ErrorKind) == KINDS
 
 
 @pytest.mark.parametrize("picture", [Figure(), Picture(), b"\x89PNG\r\n\x1a\n", bytearray(b"\x89PNG\r\n\x1a\n")])
-def test_pictures(picture: object) -> None:
+def test_image_objects_and_bytes_are_images(picture: object) -> None:
     content = json.loads(success(picture))["content"]
     assert content == [{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgo="}]
 
@@ -44,17 +44,17 @@ def test_pictures(picture: object) -> None:
     ("data", "mime_type"),
     [(GIF, "image/gif"), (b"\xff\xd8\xff\xe0", "image/jpeg"), (b"RIFF\0\0\0\0WEBP", "image/webp")],
 )
-def test_a_picture_is_known_by_its_first_bytes(data: bytes, mime_type: str) -> None:
+def test_an_image_is_detected_by_its_first_bytes(data: bytes, mime_type: str) -> None:
     assert json.loads(success(data))["content"][0]["mime_type"] == mime_type
 
 
-def test_a_result_may_hold_several_blocks() -> None:
+def test_a_result_can_have_several_blocks() -> None:
     answer = json.loads(success(CTX.result(["look:", GIF])))
     assert [block["type"] for block in answer["content"]] == ["text", "image"]
     assert answer["structured"] is None
 
 
-def test_data_without_words_is_its_own_words() -> None:
+def test_data_without_content_is_shown_as_json() -> None:
     answer = json.loads(success(CTX.result(structured=None)))
     assert (answer["content"], answer["structured"]) == ([{"type": "text", "text": "null"}], [None])
 
@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize(("value", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_sent_is_named_with_its_place(value: object, message: str) -> None:
+def test_a_value_that_cannot_be_sent_is_named_with_its_location(value: object, message: str) -> None:
     with pytest.raises(SerializationError) as caught:
         success(value)
     assert str(caught.value) == message
@@ -96,7 +96,7 @@ def test_what_cannot_be_sent_is_named_with_its_place(value: object, message: str
 
 
 @pytest.mark.slow
-def test_nesting_without_end_is_refused() -> None:
+def test_very_deep_nesting_is_an_error() -> None:
     value: object = []
     for _ in range(100_000):
         value = [value]
@@ -104,7 +104,7 @@ def test_nesting_without_end_is_refused() -> None:
         success(value)
 
 
-def test_an_exception_that_cannot_say_what_it_is() -> None:
+def test_an_exception_whose_str_fails_is_reported() -> None:
     class MuteError(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no words")

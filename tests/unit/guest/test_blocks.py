@@ -36,7 +36,7 @@ def block(kind: str, data: bytes, mime_type: str) -> dict[str, object]:
         (b"fLaC\0", "audio/flac"),
     ],
 )
-def test_a_recording_is_known_by_its_first_bytes(data: bytes, mime_type: str) -> None:
+def test_audio_is_detected_by_its_first_bytes(data: bytes, mime_type: str) -> None:
     assert answer(data) == ([block("audio", data, mime_type)], None)
 
 
@@ -53,11 +53,11 @@ def test_a_recording_is_known_by_its_first_bytes(data: bytes, mime_type: str) ->
         b"RIFF\0\0\0\0AVI ",
     ],
 )
-def test_nothing_else_is_taken_for_one(data: bytes) -> None:
+def test_other_data_is_not_detected_as_audio(data: bytes) -> None:
     assert audio_type(data) is None
 
 
-def test_a_list_with_more_than_texts_in_it_is_content() -> None:
+def test_a_list_with_a_block_that_is_not_text_is_content() -> None:
     file = Resource(b"%PDF", "application/pdf", "a.pdf")
     assert answer(["look", PNG, file, WAV]) == (
         [
@@ -84,11 +84,11 @@ def test_a_list_with_more_than_texts_in_it_is_content() -> None:
         [{"type": "text"}],
     ],
 )
-def test_what_can_be_data_is_data(value: object) -> None:
+def test_values_that_are_not_blocks_are_data(value: object) -> None:
     assert answer(value)[1] == [value]
 
 
-def test_blocks_in_the_shape_of_mcp_are_content() -> None:
+def test_mcp_blocks_are_content() -> None:
     text = {"type": "text", "text": "look", "annotations": {"audience": ["user"]}}
     image = {"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}
     file = {"type": "resource", "resource": {"uri": "file:///x/a.txt", "text": "hi", "mimeType": "text/plain"}}
@@ -103,7 +103,7 @@ def test_blocks_in_the_shape_of_mcp_are_content() -> None:
     assert answer({"content": [], "structuredContent": {"n": 1}, "isError": False}) == ([], [{"n": 1}])
 
 
-def test_a_result_of_mcp_may_be_a_failure() -> None:
+def test_an_mcp_result_can_be_an_error() -> None:
     with pytest.raises(ToolError, match="no such city") as raised:
         success({"content": [{"type": "text", "text": "no such city"}], "isError": True})
     assert raised.value.kind == "execution"
@@ -111,7 +111,7 @@ def test_a_result_of_mcp_may_be_a_failure() -> None:
         success({"content": [], "isError": True})
 
 
-def test_the_objects_of_its_sdk_are_taken_too() -> None:
+def test_objects_of_the_mcp_sdk_are_accepted() -> None:
     from mcp.types import CallToolResult, TextContent
 
     result = CallToolResult(content=[TextContent(type="text", text="hi")], structured_content={"n": 1})
@@ -136,6 +136,6 @@ def test_dataclasses_are_data() -> None:
         ({"type": "resource", "resource": {"text": "x"}}, "a block of type resource has no resource with a uri"),
     ],
 )
-def test_a_block_that_is_none_is_told(value: object, message: str) -> None:
+def test_invalid_blocks_are_errors(value: object, message: str) -> None:
     with pytest.raises(SerializationError, match=message):
         success(value)

@@ -1,3 +1,5 @@
+"""The bundle of guest modules."""
+
 from __future__ import annotations
 
 import ast
@@ -19,17 +21,17 @@ def test_every_module_of_the_guest_is_in_the_bundle() -> None:
     } == {*MODULES, "bundle", "loader"}
 
 
-def test_the_bundle_is_one_program_behind_its_length() -> None:
+def test_the_bundle_is_a_program_after_its_length() -> None:
     (size,) = LENGTH.unpack(bundle()[:4])
     program = bundle()[4:]
     assert len(program) == size
     ast.parse(program)
 
 
-def test_the_guest_imports_the_standard_library_and_itself() -> None:
-    brought = {"shaping.py": {"jinja2", "jmespath"}}
+def test_the_guest_imports_only_the_standard_library_and_itself() -> None:
+    sent = {"shaping.py": {"jinja2", "jmespath"}}
     for path in FOLDER.rglob("*.py"):
-        allowed = sys.stdlib_module_names | brought.get(path.name, set())
+        allowed = sys.stdlib_module_names | sent.get(path.name, set())
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

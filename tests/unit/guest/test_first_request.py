@@ -119,7 +119,7 @@ def break_off(host: Host) -> None:
     )
 
 
-def test_its_response_is_the_workers() -> None:
+def test_the_worker_gets_the_response_of_the_first_request() -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
         host.call(CALL)
@@ -134,7 +134,7 @@ def test_its_response_is_the_workers() -> None:
         assert frames.REQUEST not in [kind for kind, _, _ in host.said]
 
 
-def test_its_worker_stays_until_the_sandbox_ends() -> None:
+def test_the_worker_stays_until_the_sandbox_ends() -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
         host.call(CALL)
@@ -149,7 +149,7 @@ def test_its_worker_stays_until_the_sandbox_ends() -> None:
     assert not Path(f"/proc/{worker}").exists()
 
 
-def test_a_sandbox_that_has_rehearsed_serves_its_call_as_any_other() -> None:
+def test_a_warmed_up_sandbox_serves_its_call() -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
         wait_until_rehearsed(sandbox)
@@ -170,7 +170,7 @@ def test_a_sandbox_that_has_rehearsed_serves_its_call_as_any_other() -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "message"), [(refuse, "denied", "nobody may"), (break_off, "network", "the connection broke")]
 )
-def test_a_request_that_comes_to_nothing_is_told(answer: Callable[[Host], None], kind: str, message: str) -> None:
+def test_a_failed_request_is_an_error(answer: Callable[[Host], None], kind: str, message: str) -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
         host.call(CALL)
@@ -181,7 +181,7 @@ def test_a_request_that_comes_to_nothing_is_told(answer: Callable[[Host], None],
         assert (error["kind"], str(error["message"])[: len(message)]) == (kind, message)
 
 
-def test_a_call_that_cannot_begin_asks_for_nothing() -> None:
+def test_a_call_that_cannot_start_sends_no_request() -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
         # A library that has no room, as in a full /tool.
@@ -191,7 +191,7 @@ def test_a_call_that_cannot_begin_asks_for_nothing() -> None:
         assert frames.REQUEST not in [kind for kind, _, _ in host.said]
 
 
-def test_an_access_token_is_asked_for_by_the_worker() -> None:
+def test_an_access_token_is_requested_by_the_worker() -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
         host.call(BY_ITSELF | {"http": BY_ITSELF_HTTP | {"needs_token": True}})
@@ -200,7 +200,7 @@ def test_an_access_token_is_asked_for_by_the_worker() -> None:
         assert frames.REQUEST not in [kind for kind, _, _ in host.said]
 
 
-def test_a_function_has_no_such_connection() -> None:
+def test_a_function_does_not_have_the_connection() -> None:
     code = (
         "import os\n"
         "def run():\n"

@@ -64,14 +64,14 @@ RETURNS: dict[str, tuple[str, list[JsonObject], list[object] | None]] = {
 
 
 @pytest.mark.parametrize(("value", "content", "structured"), RETURNS.values(), ids=RETURNS.keys())
-def test_what_is_returned_is_the_answer(
+def test_return_values_become_content_and_data(
     guest: Guest, value: str, content: list[JsonObject], structured: list[object] | None
 ) -> None:
     answer = returned(guest, f"def run(): return {value}")
     assert answer == {"content": content, "structured": structured, "details": {}}
 
 
-def test_what_it_prints_is_output_and_no_answer(guest: Guest) -> None:
+def test_printed_text_is_output_and_not_the_result(guest: Guest) -> None:
     outcome = guest.function(
         "import sys\ndef run():\n    print('out ü')\n    print('err', file=sys.stderr)\n    return 'x'"
     )
@@ -79,12 +79,12 @@ def test_what_it_prints_is_output_and_no_answer(guest: Guest) -> None:
     assert reply(outcome)["content"] == [text("x")]
 
 
-def test_a_last_line_without_an_end_is_not_lost(guest: Guest) -> None:
+def test_a_last_line_without_a_newline_is_kept(guest: Guest) -> None:
     outcome = guest.function("import sys\ndef run():\n    sys.stdout.write('o')\n    sys.stderr.write('e')")
     assert (outcome.stdout.data(), outcome.stderr.data()) == (b"o", b"e")
 
 
-def test_ctx_knows_the_call_and_reports(guest: Guest) -> None:
+def test_ctx_has_the_call_id_and_reports_progress(guest: Guest) -> None:
     code = """
 def run(n, ctx):
     ctx.progress(0, "start")
@@ -99,7 +99,7 @@ def run(n, ctx):
     assert guest.progress == [(0.0, "start"), (None, ""), (None, "too much")]
 
 
-def test_ctx_reaches_a_decorated_function(guest: Guest) -> None:
+def test_a_decorated_function_gets_ctx(guest: Guest) -> None:
     code = """
 import functools
 def twice(f):
@@ -114,7 +114,7 @@ def run(ctx): return ctx.call_id
 
 
 @pytest.mark.slow
-def test_a_flood_of_progress_is_thinned_out_and_costs_nothing_else(guest: Guest) -> None:
+def test_progress_is_rate_limited_and_the_result_arrives(guest: Guest) -> None:
     code = "def run(ctx):\n    for i in range(100_000): ctx.progress(i / 1000, 'x' * 5000)\n    return 'done'"
     assert returned(guest, code)["content"] == [text("done")]
     assert 1000 <= len(guest.progress) < 2000
@@ -134,7 +134,7 @@ def test_a_generator_yields_progress_and_content(guest: Guest, keyword: str) -> 
 
 
 @pytest.mark.parametrize("keyword", ["def", "async def"])
-def test_yielded_text_is_told_while_the_function_runs(guest: Guest, keyword: str) -> None:
+def test_yielded_text_is_reported_while_the_function_runs(guest: Guest, keyword: str) -> None:
     pause = "await asyncio.sleep(1000)" if "async" in keyword else "time.sleep(1000)"
     code = f"import asyncio, time\n{keyword} run():\n    yield 'öne '\n    {pause}\n    yield 'two'\n"
     guest.function(code, timeout_ms=500)
@@ -143,20 +143,20 @@ def test_yielded_text_is_told_while_the_function_runs(guest: Guest, keyword: str
     assert guest.output == [("content", "öne ")]
 
 
-def test_a_generator_may_return_its_result_and_what_it_yielded_was_for_those_who_watch(guest: Guest) -> None:
+def test_a_generators_return_value_replaces_what_it_yielded(guest: Guest) -> None:
     code = "def run():\n    yield 50, 'half'\n    yield 'working'\n    return {'n': 1}"
     answer = returned(guest, code)
     assert (answer["content"], answer["structured"]) == ([text('{"n":1}')], [{"n": 1}])
     assert (guest.progress, guest.output) == ([(50.0, "half")], [("content", "working")])
 
 
-def test_a_generator_yields_pictures_between_texts(guest: Guest) -> None:
+def test_a_generator_can_yield_images_between_texts(guest: Guest) -> None:
     code = "def run():\n    yield 'a'\n    yield b'GIF89a'\n    yield 'b'\n    yield 'c'\n"
     picture = {"type": "image", "mime_type": "image/gif", "data": "R0lGODlh"}
     assert returned(guest, code)["content"] == [text("a"), picture, text("bc")]
 
 
-def test_pictures_and_files_are_told_where_they_are_yielded(guest: Guest) -> None:
+def test_images_and_files_are_reported_in_the_order_they_are_yielded(guest: Guest) -> None:
     code = (
         "def run():\n    yield 'a'\n    yield b'GIF89a'\n    yield 'b'\n"
         "    yield {'type': 'resource', 'resource': {'uri': 'x/a.csv', 'text': '1', 'mimeType': 'text/csv'}}\n"
@@ -167,7 +167,7 @@ def test_pictures_and_files_are_told_where_they_are_yielded(guest: Guest) -> Non
     assert [block["type"] for block in answer["content"]] == ["text", "image", "text", "resource"]
 
 
-def test_a_report_of_progress_may_show_something(guest: Guest) -> None:
+def test_progress_can_have_content(guest: Guest) -> None:
     code = (
         "def run(ctx):\n    ctx.progress(40, 'first', b'GIF89a')\n"
         "    ctx.progress(None, 'both', ['so far', b'GIF89a'])\n    return 'done'\n"
@@ -177,25 +177,25 @@ def test_a_report_of_progress_may_show_something(guest: Guest) -> None:
     assert guest.output == [("content", (GIF,)), ("content", (Text("so far"), GIF))]
 
 
-def test_what_cannot_be_shown_is_an_error_of_the_tool(guest: Guest) -> None:
+def test_invalid_content_of_progress_is_an_error_of_the_tool(guest: Guest) -> None:
     error = raised(guest, "def run(ctx):\n    ctx.progress(40, 'first', b'no picture')\n    1 / 0")
     assert (error["kind"], guest.progress) == ("serialization", [])
     assert error["message"].startswith("the function returned 10 bytes that are not a PNG")
 
 
 @pytest.mark.parametrize("value", ["{'n': 1}", "40", "(True, 'x')", "('40', 'x')", "(1, 2)", "bytes", "None"])
-def test_what_a_generator_may_not_yield_is_an_error_at_once(guest: Guest, value: str) -> None:
+def test_yielding_another_value_is_an_error_immediately(guest: Guest, value: str) -> None:
     error = raised(guest, f"def run():\n    yield {value}\n    1 / 0")
     assert error["message"].startswith("a generator must yield text, images or pairs (percent, message)")
 
 
-def test_more_yielded_text_than_every_window_arrives(guest: Guest) -> None:
+def test_more_yielded_text_than_a_window_arrives(guest: Guest) -> None:
     code = "def run():\n    for _ in range(300): yield 'x' * 10_000\n    return 'done'"
     assert returned(guest, code)["content"] == [text("done")]
     assert sum(len(piece) for _, piece in guest.output) == 256 * 1024
 
 
-def test_ctx_file_is_the_content_of_a_file(guest: Guest) -> None:
+def test_ctx_file_returns_the_content_of_a_file(guest: Guest) -> None:
     code = """
 def run(ctx):
     open('/tmp/a.txt', 'w').write('wörds')
@@ -215,13 +215,13 @@ def run(ctx):
         ("/usr/bin/env", "serialization", "/usr/bin/env is not an image, a recording or UTF-8 text"),
     ],
 )
-def test_ctx_file_says_what_is_wrong_with_a_file(guest: Guest, path: str, kind: str, words: str) -> None:
+def test_ctx_file_reports_invalid_files(guest: Guest, path: str, kind: str, words: str) -> None:
     error = raised(guest, f"def run(ctx): return ctx.file('{path}')")
     assert error["kind"] == kind
     assert error["message"].startswith(words)
 
 
-def test_files_beside_the_entry_can_be_imported(guest: Guest) -> None:
+def test_other_files_of_the_tool_can_be_imported(guest: Guest) -> None:
     call = PythonCall(
         entry="src/tool.py",
         function="run",
@@ -235,7 +235,7 @@ def test_files_beside_the_entry_can_be_imported(guest: Guest) -> None:
     assert reply(guest.run(call))["content"] == [text("near far")]
 
 
-def test_a_tool_named_like_a_module_of_python_still_gets_that_module(guest: Guest) -> None:
+def test_a_tool_file_does_not_hide_a_standard_module(guest: Guest) -> None:
     call = PythonCall(
         entry="statistics.py",
         function="run",
@@ -245,7 +245,7 @@ def test_a_tool_named_like_a_module_of_python_still_gets_that_module(guest: Gues
     assert reply(guest.run(call))["structured"] == [2]
 
 
-def test_the_environment_is_the_plans(guest: Guest) -> None:
+def test_the_environment_is_that_of_the_plan(guest: Guest) -> None:
     code = "import os, subprocess\ndef run(): return [dict(os.environ), subprocess.check_output(['env']).decode()]"
     call = PythonCall(entry="tool.py", function="run", arguments={}, files=(File(path="tool.py", text=code),))
     env = (EnvVar(name="PATH", value="/usr/bin"), EnvVar(name="X", value="ü"))
@@ -272,7 +272,7 @@ ERRORS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "line", "kind"), [(n, *e) for n, e in ERRORS.items()], ids=ERRORS.keys())
-def test_an_exception_becomes_an_error_with_its_place(guest: Guest, name: str, line: str, kind: str) -> None:
+def test_an_exception_becomes_an_error_with_its_location(guest: Guest, name: str, line: str, kind: str) -> None:
     error = raised(guest, f"\ndef run():\n    {line}\n")
     assert error["message"].startswith(name)
     assert (error["kind"], error["file"], error["line"]) == (kind, "tool.py", 3)
@@ -281,7 +281,7 @@ def test_an_exception_becomes_an_error_with_its_place(guest: Guest, name: str, l
     assert "toolc" not in error["traceback"]
 
 
-def test_a_long_traceback_loses_whole_lines_of_its_start(guest: Guest) -> None:
+def test_a_long_traceback_loses_complete_lines_at_its_start(guest: Guest) -> None:
     code = "def run():\n    raise ValueError('begin ' + 'x' * 300 + '\\n' + 'y' * {size} + '\\nend')"
     whole = raised(guest, code.format(size=100))["traceback"]
     assert whole.startswith("Traceback")
@@ -290,51 +290,51 @@ def test_a_long_traceback_loses_whole_lines_of_its_start(guest: Guest) -> None:
     assert cut == "y" * (MAX_TRACEBACK - 100) + "\nend\n"
 
 
-def test_the_place_is_the_last_one_in_the_tools_own_files(guest: Guest) -> None:
+def test_the_location_is_the_last_one_in_the_tools_files(guest: Guest) -> None:
     files = File(path="helper.py", text="import json\n\ndef load(): json.loads('x')")
     error = reply(guest.function("import helper\ndef run(): helper.load()", {}, files))["error"]
     assert (error["file"], error["line"]) == ("helper.py", 3)
 
 
-def test_a_file_that_does_not_parse_says_where(guest: Guest) -> None:
+def test_a_syntax_error_has_its_location(guest: Guest) -> None:
     error = raised(guest, "x = 1\ndef run(:\n    pass")
     assert (error["kind"], error["file"], error["line"]) == ("execution", "tool.py", 2)
     assert error["message"].startswith("SyntaxError: ")
 
 
-def test_a_function_that_is_not_there_is_named(guest: Guest) -> None:
+def test_a_missing_function_is_named(guest: Guest) -> None:
     assert raised(guest, "def other(): pass")["message"] == "tool.py has no function run"
 
 
-def test_ctx_error_sets_kind_and_words(guest: Guest) -> None:
+def test_ctx_error_sets_kind_and_message(guest: Guest) -> None:
     error = raised(guest, "def run(ctx): raise ctx.error('rate_limit', 'try later')")
     assert (error["kind"], error["message"], error["line"]) == ("rate_limit", "try later", 1)
 
 
-def test_ctx_error_refuses_a_kind_that_does_not_exist(guest: Guest) -> None:
+def test_ctx_error_rejects_an_unknown_kind(guest: Guest) -> None:
     error = raised(guest, "def run(ctx): raise ctx.error('rate-limit', 'x')")
     assert error["message"].startswith("ValueError: 'rate-limit' is not a kind of error; use one of: invalid_args, ")
 
 
 @pytest.mark.parametrize(("exit_", "words"), [("sys.exit(3)", "3"), ("sys.exit()", ""), ("sys.exit('bye')", "'bye'")])
-def test_leaving_the_process_is_an_error(guest: Guest, exit_: str, words: str) -> None:
+def test_sys_exit_is_an_error(guest: Guest, exit_: str, words: str) -> None:
     error = raised(guest, f"import sys\ndef run(): {exit_}")
     assert (error["kind"], error["message"]) == ("execution", f"the function ended its process: sys.exit({words})")
 
 
-def test_dying_without_an_answer_shows_in_the_outcome(guest: Guest) -> None:
+def test_exiting_without_a_reply_is_in_the_outcome(guest: Guest) -> None:
     outcome = guest.function("import os\ndef run(): os._exit(9)")
     assert (outcome.ending, outcome.status) == ("exited", 9)
     assert outcome.reply is not None
     assert outcome.reply.total_bytes == 0
 
 
-def test_a_fork_that_comes_back_does_not_answer_too(guest: Guest) -> None:
+def test_only_the_original_process_replies_after_a_fork(guest: Guest) -> None:
     code = "import os\ndef run():\n    if (pid := os.fork()): os.waitpid(pid, 0)\n    return 'once'"
     assert returned(guest, code)["content"] == [text("once")]
 
 
-def test_a_thread_that_goes_on_is_not_waited_for(guest: Guest) -> None:
+def test_a_running_thread_does_not_delay_the_end(guest: Guest) -> None:
     code = """
 import threading, time
 def run():
@@ -345,7 +345,7 @@ def run():
     assert (outcome.ending, reply(outcome)["content"]) == ("exited", [text("x")])
 
 
-def test_closing_every_descriptor_ends_the_call_without_an_answer(guest: Guest) -> None:
+def test_closing_every_descriptor_ends_the_call_without_a_reply(guest: Guest) -> None:
     outcome = guest.function("import os\ndef run(): os.closerange(0, 100)")
     assert outcome.ending == "exited"
     assert outcome.reply is not None
@@ -353,7 +353,7 @@ def test_closing_every_descriptor_ends_the_call_without_an_answer(guest: Guest) 
 
 
 @pytest.mark.parametrize("word", ["not_started", "failed"])
-def test_a_function_cannot_say_that_it_never_ran(guest: Guest, word: str) -> None:
+def test_a_function_cannot_report_that_it_did_not_start(guest: Guest, word: str) -> None:
     code = f"""
 import os
 def run(ctx):
@@ -363,13 +363,13 @@ def run(ctx):
     assert returned(guest, code)["content"] == [text("ran")]
 
 
-def test_an_answer_beyond_the_limit_is_cut_and_known_to_be(guest: Guest) -> None:
+def test_a_reply_beyond_the_limit_is_marked_as_truncated(guest: Guest) -> None:
     outcome = guest.function("def run(): return 'x' * 5_000_000")
     assert outcome.reply is not None
     assert outcome.reply.truncated
 
 
-def test_lines_that_only_look_like_notes_do_no_harm(guest: Guest) -> None:
+def test_invalid_control_lines_are_ignored(guest: Guest) -> None:
     code = """
 import os
 def run(ctx):

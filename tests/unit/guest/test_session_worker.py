@@ -97,13 +97,13 @@ def said(answer: JsonObject) -> str:
     return "".join(str(each["text"]) for each in content if isinstance(each, dict))
 
 
-def test_a_functions_module_is_loaded_once_and_its_names_stay(session: Session) -> None:
+def test_a_module_is_loaded_once_and_its_names_are_kept(session: Session) -> None:
     assert said(session.function("_ = loaded; x = 1")) == "said 1"
     assert said(session.function("loaded += 1; _ = x + 1")) == "said 2"
     assert said(session.function("_ = loaded")) == "said 2"
 
 
-def test_what_a_function_says_is_heard_as_that_calls_own(session: Session) -> None:
+def test_the_output_of_a_function_belongs_to_its_call(session: Session) -> None:
     for number in (1, 2):
         session.function("_ = 'it'")
         heard = "".join(text for stream, text in session.output if stream == "stdout")
@@ -111,19 +111,19 @@ def test_what_a_function_says_is_heard_as_that_calls_own(session: Session) -> No
         assert (heard, content, session.progress) == (f"begun c{number}\n", "said it", ["half"])
 
 
-def test_a_function_that_fails_may_be_called_again(session: Session) -> None:
+def test_a_function_can_be_called_again_after_an_error(session: Session) -> None:
     error = session.function("x = 1; raise KeyError('no')")["error"]
     assert isinstance(error, dict)
     assert (error["kind"], error["message"]) == ("execution", "KeyError: 'no'")
     assert said(session.function("_ = x")) == "said 1"
 
 
-def test_a_function_has_no_stdin_and_no_calls_to_read(session: Session) -> None:
+def test_a_function_cannot_read_the_calls_on_stdin(session: Session) -> None:
     assert said(session.function("import sys; _ = repr(sys.stdin.read())")) == "said ''"
     assert said(session.function("_ = 1")) == "said 1"
 
 
-def test_a_fork_that_comes_back_answers_nothing(session: Session) -> None:
+def test_a_forked_process_that_returns_does_not_respond(session: Session) -> None:
     assert said(session.function("import os; _ = os.fork() and 'parent'")) == "said parent"
     assert said(session.function("_ = 'next'")) == "said next"
 
@@ -143,21 +143,21 @@ for fd in range(3, 30):
 """
 
 
-def test_an_answer_that_no_call_asked_for_ends_the_session(session: Session) -> None:
+def test_an_unexpected_response_ends_the_session(session: Session) -> None:
     with pytest.raises(EndedError) as raised:
         session.function(FORGE)
     assert raised.value.outcome.ending == "broken"
     assert raised.value.outcome.reason == "it answered a call that was not made"
 
 
-def test_programs_share_files_and_processes_and_nothing_else(session: Session) -> None:
+def test_programs_share_only_files_and_processes(session: Session) -> None:
     first = session.sh("echo kept > /tmp/f; sleep 1000 > /dev/null & echo $!; cat >&2; x=1; cd /", b"input")
     assert (first.ending, first.status, first.stderr.text()) == ("exited", 0, "input")
     second = session.sh(f"cat /tmp/f; kill -0 {first.stdout.text().strip()}; echo $x; pwd; exit 7")
     assert (second.ending, second.status, second.stdout.text()) == ("exited", 7, "kept\n\n/tmp\n")
 
 
-def test_a_program_has_its_own_environment(session: Session) -> None:
+def test_each_program_has_its_own_environment(session: Session) -> None:
     texts = [session.run("/bin/sh", "-c", "echo $A", env=[EnvVar(name="A", value=word)]) for word in ("one", "two")]
     assert [each.stdout.text() for each in texts] == ["one\n", "two\n"]
 
@@ -170,7 +170,7 @@ def test_a_program_has_its_own_environment(session: Session) -> None:
         (("/bin/sh", "-c", "x" * 200_000), TOO_LONG),
     ],
 )  # fmt: skip
-def test_a_program_that_cannot_start_leaves_the_session_alone(
+def test_a_program_that_cannot_start_does_not_end_the_session(
     session: Session, argv: tuple[str, ...], reason: str
 ) -> None:
     session.sh("echo kept > /tmp/f")
@@ -179,25 +179,25 @@ def test_a_program_that_cannot_start_leaves_the_session_alone(
     assert session.sh("cat /tmp/f").stdout.text() == "kept\n"
 
 
-def test_a_program_that_is_killed_leaves_the_session_alone(session: Session) -> None:
+def test_a_killed_program_does_not_end_the_session(session: Session) -> None:
     outcome = session.sh("kill -QUIT $$")
     assert (outcome.ending, outcome.status) == ("signaled", 3)
     assert session.sh("echo on").stdout.text() == "on\n"
 
 
-def test_output_beyond_every_buffer_is_that_calls_own(session: Session) -> None:
+def test_large_output_belongs_to_its_call(session: Session) -> None:
     large = session.sh("head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2")
     assert (large.stdout.total_bytes, large.stderr.total_bytes) == (5_000_000, 3_000_000)
     small = session.sh("echo small")
     assert (small.stdout.text(), small.stderr.text()) == ("small\n", "")
 
 
-def test_input_beyond_every_buffer_arrives(session: Session) -> None:
+def test_large_input_arrives(session: Session) -> None:
     assert session.sh("wc -c", bytes(3_000_000)).stdout.text().strip() == "3000000"
     assert session.sh("exit 0", bytes(3_000_000)).ending == "exited"
 
 
-def test_what_is_left_running_is_heard_in_the_call_that_it_speaks_in(session: Session) -> None:
+def test_output_of_a_background_process_belongs_to_the_running_call(session: Session) -> None:
     first = session.sh("(sleep 0.3; echo late; sleep 1000) & echo now")
     assert first.stdout.text() == "now\n"
     assert session.sh("sleep 0.8; echo then").stdout.text() == "late\nthen\n"

@@ -26,25 +26,25 @@ def lines(tell: Callable[[Updates], None]) -> list[dict[str, object]]:
     return found
 
 
-def test_a_long_text_is_told_in_pieces_and_whole() -> None:
+def test_a_long_text_is_sent_in_several_lines() -> None:
     text = "ä\n" * MAX_TEXT + "end"
     told = [str(each["text"]) for each in lines(lambda updates: updates.text(text))]
     assert "".join(told) == text
     assert max(map(len, told)) == MAX_TEXT
 
 
-def test_blocks_come_with_how_far_the_work_is() -> None:
+def test_blocks_are_sent_with_the_progress() -> None:
     block: dict[str, object] = {"type": "text", "text": "a"}
     assert lines(lambda updates: updates.blocks([block], 40.0, "half")) == [
         {"content": [block], "percent": 40.0, "message": "half"}
     ]
 
 
-def test_half_a_character_is_no_reason_to_stop() -> None:
+def test_an_unpaired_surrogate_is_replaced() -> None:
     assert lines(lambda updates: updates.text("a\ud800")) == [{"text": "a?"}]
 
 
-def test_lines_of_several_threads_are_whole() -> None:
+def test_lines_of_several_threads_are_not_mixed() -> None:
     blocks: list[dict[str, object]] = [{"data": "x" * 200_000}]
 
     def tell(updates: Updates) -> None:

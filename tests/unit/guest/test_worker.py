@@ -14,13 +14,13 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar, Limits
 
 
-def test_the_environment_is_the_plans_and_nothing_more(guest: Guest) -> None:
+def test_the_environment_is_exactly_that_of_the_plan(guest: Guest) -> None:
     env = (EnvVar(name="B", value="two words"), EnvVar(name="A", value="ümlaut\n"))
     outcome = guest.run(Exec(argv=("/usr/bin/env", "-0")), env=env)
     assert sorted(outcome.stdout.data().split(b"\0")) == [b"", "A=ümlaut\n".encode(), b"B=two words"]
 
 
-def test_an_argument_is_one_argument_whatever_it_holds(guest: Guest) -> None:
+def test_arguments_are_passed_unchanged(guest: Guest) -> None:
     words = ("", " ", "$(id)", "a\nb", "ü", "\udcff", "-n")
     outcome = guest.run(Exec(argv=("/usr/bin/printf", "%s\\0", *words)))
     assert outcome.stdout.data() == b"\0".join(word.encode("utf-8", "surrogateescape") for word in words) + b"\0"
@@ -35,13 +35,13 @@ def test_files_are_written_before_the_program_starts(guest: Guest) -> None:
     assert outcome.stdout.data() == b'\x00\xff\ncat /tool/a/b/data; cat "$0"\n'
 
 
-def test_a_call_larger_than_every_pipe_arrives(guest: Guest) -> None:
+def test_a_call_larger_than_a_pipe_arrives(guest: Guest) -> None:
     text = "0123456789abcdef" * 200_000
     outcome = guest.run(Exec(argv=("/usr/bin/wc", "-c", "/tool/big"), files=(File(path="big", text=text),)))
     assert outcome.stdout.text() == f"{len(text)} /tool/big\n"
 
 
-def test_limits_stand_and_cannot_be_raised(guest: Guest) -> None:
+def test_limits_cannot_be_raised(guest: Guest) -> None:
     code = (
         "import resource as r\n"
         "for which in r.RLIMIT_NOFILE, r.RLIMIT_FSIZE, r.RLIMIT_CORE: print(*r.getrlimit(which))\n"
@@ -52,7 +52,7 @@ def test_limits_stand_and_cannot_be_raised(guest: Guest) -> None:
     assert outcome.stdout.text() == "64 64\n1000 1000\n1 1\nnot allowed to raise maximum limit\n"
 
 
-def test_a_file_that_grows_too_large_is_an_error_of_the_write(guest: Guest) -> None:
+def test_writing_a_file_that_is_too_large_fails(guest: Guest) -> None:
     outcome = guest.run(
         Exec(argv=("/bin/sh", "-c", "head -c 2000 /dev/zero > /tmp/x; wc -c < /tmp/x")),
         limits=Limits(file_size_bytes=1000),
@@ -61,7 +61,7 @@ def test_a_file_that_grows_too_large_is_an_error_of_the_write(guest: Guest) -> N
     assert "File too large" in outcome.stderr.text()
 
 
-def test_signals_have_their_defaults_and_none_is_blocked(guest: Guest) -> None:
+def test_signals_have_their_defaults(guest: Guest) -> None:
     outcome = guest.run(Exec(argv=("/bin/cat", "/proc/self/status")))
     sigxfsz_alone = 1 << (25 - 1)
     # 32 and 33 are the C library's own: no program can set them, and they come as the caller left them.
@@ -74,7 +74,7 @@ def test_signals_have_their_defaults_and_none_is_blocked(guest: Guest) -> None:
     }
 
 
-def test_the_program_stands_behind_the_supervisor_and_leads_its_session(guest: Guest) -> None:
+def test_the_program_has_a_lower_priority_and_its_own_session(guest: Guest) -> None:
     outcome = guest.shell("cat /proc/self/oom_score_adj; cut -d' ' -f1,6,19 /proc/$$/stat; cut -d' ' -f19 /proc/1/stat")
     adj, pid, session, nice, supervisor_nice = outcome.stdout.text().split()
     assert (adj, nice, supervisor_nice) == ("1000", "10", "0")
@@ -101,16 +101,16 @@ def not_started(outcome: Outcome) -> str:
 
 
 @pytest.mark.parametrize(("argv", "reason"), NOT_STARTED.values(), ids=NOT_STARTED.keys())
-def test_a_program_that_cannot_start_says_why(guest: Guest, argv: tuple[str, ...], reason: str) -> None:
+def test_the_reason_that_a_program_cannot_start_is_reported(guest: Guest, argv: tuple[str, ...], reason: str) -> None:
     files = (File(path="plain", text="not executable"),)
     assert not_started(guest.run(Exec(argv=argv, files=files))) == reason
 
 
-def test_without_a_path_the_usual_folders_are_searched(guest: Guest) -> None:
+def test_without_a_path_the_default_folders_are_searched(guest: Guest) -> None:
     assert guest.run(Exec(argv=("echo", "hi")), env=()).stdout.data() == b"hi\n"
 
 
-def test_only_the_plans_path_is_searched(guest: Guest) -> None:
+def test_only_the_path_of_the_plan_is_searched(guest: Guest) -> None:
     outcome = guest.run(Exec(argv=("echo", "hi")), env=(EnvVar(name="PATH", value="/tmp:/tool"),))
     assert not_started(outcome) == "command not found: echo"
 
@@ -136,7 +136,7 @@ NEVER_BEGAN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("invocation", "reason"), NEVER_BEGAN.values(), ids=NEVER_BEGAN.keys())
-def test_trouble_before_the_call_is_never_a_tools_result(
+def test_an_error_before_the_call_is_not_a_result_of_the_tool(
     guest: Guest, invocation: Exec | PythonCall, reason: str
 ) -> None:
     with pytest.raises(SandboxDiedError) as raised:
@@ -144,12 +144,12 @@ def test_trouble_before_the_call_is_never_a_tools_result(
     assert str(raised.value) == f"the sandbox could not start the call: {reason}"
 
 
-def test_exit_status_127_of_the_programs_own_is_no_failure_to_start(guest: Guest) -> None:
+def test_exit_status_127_of_a_program_is_an_ordinary_exit(guest: Guest) -> None:
     outcome = guest.shell("exit 127")
     assert (outcome.ending, outcome.status) == ("exited", 127)
 
 
 @pytest.mark.slow
-def test_a_call_beyond_the_protocols_bound_is_a_reason(guest: Guest) -> None:
+def test_a_call_beyond_the_limit_of_the_protocol_is_not_started(guest: Guest) -> None:
     outcome = guest.run(Exec(argv=("true",), files=(File(path="big", text="x" * (65 * 1024 * 1024)),)))
     assert not_started(outcome).startswith("the call's arguments and files have 68")

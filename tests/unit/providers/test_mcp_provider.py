@@ -8,14 +8,14 @@ from toolc.model.spec.tool import Annotations
 from toolc.providers.mcp import MCP
 
 
-def test_a_parameter_that_may_be_anything_or_nothing_is_spelled_as_an_object() -> None:
+def test_boolean_parameter_schemas_are_written_as_objects() -> None:
     """Revision 2025-11-25 wants an object for every property, and a JSON Schema may be a boolean."""
     [definition] = MCP().lower([tool("look", {"type": "object", "properties": {"a": True, "b": False}})]).tools
     assert isinstance(definition, dict)
     assert definition["inputSchema"] == {"type": "object", "properties": {"a": {}, "b": {"not": {}}}}
 
 
-def test_only_the_hints_that_the_spec_gives_are_given() -> None:
+def test_only_the_hints_of_the_spec_are_declared() -> None:
     given = tool("look", annotations=Annotations(destructive=False, idempotent=True))
     [definition, without] = MCP().lower([given, tool("ping")]).tools
     assert isinstance(definition, dict)

@@ -24,7 +24,7 @@ each_provider = pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROV
 SCHEMA_KEYS = ("parameters", "input_schema", "parametersJsonSchema", "inputSchema")
 
 
-def test_the_providers_and_their_order() -> None:
+def test_the_providers_have_a_fixed_order() -> None:
     assert tuple(_PROVIDERS) == PROVIDER_NAMES
     assert list(PROVIDERS) == ["openai_chat", "openai_responses", "anthropic", "gemini", "mcp"]
     assert all(name == provider.name for name, provider in PROVIDERS.items())
@@ -32,11 +32,11 @@ def test_the_providers_and_their_order() -> None:
 
 
 @each_provider
-def test_definitions_are_the_golden_ones(provider: Provider, golden: bool) -> None:
+def test_definitions_match_the_golden_files(provider: Provider, golden: bool) -> None:
     compare(provider.name, provider.lower(TOOLS).tools, write=golden)
 
 
-def test_losses_are_the_golden_ones(golden: bool) -> None:
+def test_losses_match_the_golden_file(golden: bool) -> None:
     losses = {name: losses_as_text(provider.lower(TOOLS)) for name, provider in PROVIDERS.items()}
     compare("losses", losses, write=golden)
 
@@ -53,14 +53,14 @@ def test_no_tools_are_an_empty_array(provider: Provider) -> None:
 
 
 @each_provider
-def test_lowering_changes_nothing_it_was_given(provider: Provider) -> None:
+def test_lowering_does_not_modify_the_tools(provider: Provider) -> None:
     before = copy.deepcopy(TOOLS)
     provider.lower(TOOLS)
     assert before == TOOLS
 
 
 @each_provider
-def test_the_order_of_keys_changes_nothing(provider: Provider) -> None:
+def test_the_order_of_keys_does_not_matter(provider: Provider) -> None:
     """YAML, TOML and the registry have each their own; models and reviewers must see one definition."""
     two_of_a_name: JsonObject = {
         "type": "object",
@@ -92,7 +92,7 @@ def test_a_description_is_never_empty(provider: Provider) -> None:
 @each_provider
 @given(schema=schemas)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_the_sdk_accepts_any_schema_lowered(provider: Provider, schema: JsonObject) -> None:
+def test_the_sdk_accepts_every_lowered_schema(provider: Provider, schema: JsonObject) -> None:
     SDK_CHECKS[provider.name](provider.lower([tool("look", schema)]).tools)
 
 
@@ -100,7 +100,7 @@ def test_the_sdk_accepts_any_schema_lowered(provider: Provider, schema: JsonObje
 @each_provider
 @given(schema=schemas, tried=st.lists(arguments, max_size=8))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_arguments_that_the_tool_takes_the_lowered_schema_takes(
+def test_valid_arguments_are_valid_for_the_lowered_schema(
     provider: Provider, schema: JsonObject, tried: list[JsonObject]
 ) -> None:
     lowered = jsonschema.Draft202012Validator(_parameters(provider.lower([tool("look", schema)]).tools))
@@ -114,7 +114,7 @@ def test_arguments_that_the_tool_takes_the_lowered_schema_takes(
 @each_provider
 @given(schema=schemas)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_a_schema_without_a_loss_means_the_same(provider: Provider, schema: JsonObject) -> None:
+def test_a_schema_lowered_without_loss_is_equivalent(provider: Provider, schema: JsonObject) -> None:
     lowering = provider.lower([tool("look", schema)])
     if not lowering.losses:
         lowered = jsonschema.Draft202012Validator(_parameters(lowering.tools))

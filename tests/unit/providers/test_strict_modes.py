@@ -78,19 +78,21 @@ def lowered(mode: StrictMode, schema: JsonObject, defs: JsonObject | None = None
         ),
     ],
 )
-def test_what_is_said_in_full(schema: JsonObject, openai: JsonObject, anthropic: JsonObject) -> None:
+def test_supported_schemas_are_lowered_without_loss(
+    schema: JsonObject, openai: JsonObject, anthropic: JsonObject
+) -> None:
     assert lowered(OPENAI, schema) == (openai, [])
     assert lowered(ANTHROPIC, schema) == (anthropic, [])
 
 
-def test_what_takes_null_already_stays_and_absence_is_lost() -> None:
+def test_a_schema_that_allows_null_is_kept() -> None:
     assert lowered(OPENAI, {"type": ["string", "null"]}) == (
         {"type": ["string", "null"]},
         ["/properties/p: OpenAI's strict mode requires this property: null replaces an absent value"],
     )
 
 
-def test_a_reference_is_kept_to_itself() -> None:
+def test_a_reference_is_wrapped_in_any_of() -> None:
     node = parameters(next={"$ref": "#/$defs/node", "description": "More"}) | {"required": []}
     assert lowered(OPENAI, {"$ref": "#/$defs/node"}, {"node": node}) == (
         {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]},
@@ -100,7 +102,7 @@ def test_a_reference_is_kept_to_itself() -> None:
         lowered(ANTHROPIC, {"$ref": "#/$defs/node"}, {"node": node})
 
 
-def test_keywords_beyond_the_subset_are_said_in_words() -> None:
+def test_unsupported_keywords_are_moved_to_the_description() -> None:
     schema: JsonObject = {"type": "string", "minLength": 1, "pattern": "^(?=a)", "default": "a", "x-own": 1}
     assert lowered(OPENAI, schema) == (
         {"type": ["string", "null"], "description": '(default: "a", minLength: 1, pattern: "^(?=a)")'},
@@ -116,7 +118,7 @@ def test_keywords_beyond_the_subset_are_said_in_words() -> None:
     assert lowered(ANTHROPIC, both)[0] == {"type": "integer", "description": "(minimum: 1)"}
 
 
-def test_a_choice_of_one_is_a_choice_and_an_open_object_is_closed() -> None:
+def test_one_of_becomes_any_of_and_an_open_object_is_closed() -> None:
     one: JsonObject = {"oneOf": [{"type": "string"}, {"type": "object", "properties": {"x": {"type": "null"}}}]}
     schema, losses = lowered(ANTHROPIC, one)
     assert isinstance(schema, dict)
@@ -146,7 +148,7 @@ def test_a_choice_of_one_is_a_choice_and_an_open_object_is_closed() -> None:
     ],
 )
 @pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
-def test_what_would_come_to_mean_something_else_is_not_lowered(
+def test_schemas_whose_meaning_would_change_are_not_lowered(
     mode: StrictMode, schema: JsonObject, pointer: str, what: str
 ) -> None:
     with pytest.raises(NotStrictError) as raised:
@@ -154,7 +156,7 @@ def test_what_would_come_to_mean_something_else_is_not_lowered(
     assert (raised.value.pointer, str(raised.value)) == (f"/parameters/properties/p{pointer}", what)
 
 
-def test_a_choice_at_the_root_is_said_in_words() -> None:
+def test_an_any_of_at_the_root_is_moved_to_the_description() -> None:
     log = LossLog("look")
     schema = lower_strict(parameters(a={"type": "string"}) | {"anyOf": [{"required": ["a"]}]}, OPENAI, log)
     assert schema["description"] == '(anyOf: [{"required":["a"]}])'
@@ -165,7 +167,7 @@ def test_a_choice_at_the_root_is_said_in_words() -> None:
 @pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
 @given(schema=schemas)
 @LIMITS
-def test_whatever_is_lowered_is_in_the_subset(mode: StrictMode, schema: JsonObject) -> None:
+def test_every_lowered_schema_is_in_the_subset(mode: StrictMode, schema: JsonObject) -> None:
     try:
         result = lower_strict(schema, mode, LossLog("look"))
     except NotStrictError:
@@ -178,7 +180,7 @@ def test_whatever_is_lowered_is_in_the_subset(mode: StrictMode, schema: JsonObje
 @pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
 @given(schema=strict_schemas, data=st.data())
 @LIMITS
-def test_a_call_that_strict_mode_allows_is_one_that_the_tool_takes(
+def test_a_call_valid_in_strict_mode_is_valid_for_the_tool(
     mode: StrictMode, schema: JsonObject, data: st.DataObject
 ) -> None:
     log = LossLog("look")
@@ -196,7 +198,7 @@ def test_a_call_that_strict_mode_allows_is_one_that_the_tool_takes(
 
 @given(schema=strict_schemas)
 @LIMITS
-def test_the_providers_own_helpers_have_nothing_to_add(schema: JsonObject) -> None:
+def test_the_helpers_of_the_sdks_change_nothing(schema: JsonObject) -> None:
     from anthropic import transform_schema
     from openai.lib._pydantic import _ensure_strict_json_schema
 
@@ -221,7 +223,7 @@ def _without_types_of_values(schema: JsonObject) -> JsonObject:
 @pytest.mark.slow
 @given(schema=strict_schemas, data=st.data())
 @LIMITS
-def test_a_call_that_the_tool_takes_can_be_written_in_strict_mode(schema: JsonObject, data: st.DataObject) -> None:
+def test_a_call_valid_for_the_tool_can_be_written_in_strict_mode(schema: JsonObject, data: st.DataObject) -> None:
     strict = lower_strict(schema, OPENAI, LossLog("look"))
     call = data.draw(values_for(schema, schema))
     Draft202012Validator(strict).validate(as_a_model_writes(schema, call, schema))
@@ -239,7 +241,7 @@ PLAIN: JsonObject = parameters(a={"type": "string"}, b={"type": "integer"}) | {"
 FREE = parameters(a={"type": "object"})
 
 
-def test_openai_says_so() -> None:
+def test_openai_definitions_are_strict() -> None:
     strict: JsonValue = parameters(a={"type": "string"}, b={"type": ["integer", "null"]})
     chat, losses = definition("openai_chat", PLAIN)
     assert (chat[0]["function"], losses) == (
@@ -250,13 +252,13 @@ def test_openai_says_so() -> None:
     assert (responses[0]["parameters"], responses[0]["strict"], losses) == (strict, True, [])
 
 
-def test_anthropic_says_so() -> None:
+def test_anthropic_definitions_are_strict() -> None:
     tools, losses = definition("anthropic", PLAIN)
     assert (tools[0]["input_schema"], tools[0]["strict"], losses) == (PLAIN, True, [])
 
 
 @pytest.mark.parametrize("provider", ["openai_chat", "openai_responses", "anthropic"])
-def test_where_it_cannot_be_the_definition_is_not_strict_and_a_loss_says_why(provider: str) -> None:
+def test_a_loss_explains_why_a_definition_is_not_strict(provider: str) -> None:
     tools, losses = definition(provider, FREE)
     assert '"strict": true' not in str(tools).replace("'", '"').lower()
     name = "Anthropic" if provider == "anthropic" else "OpenAI"
@@ -264,7 +266,7 @@ def test_where_it_cannot_be_the_definition_is_not_strict_and_a_loss_says_why(pro
     assert losses == [f"look_0/parameters/properties/a: {what}; the definition is not strict"]
 
 
-def test_openai_takes_ten_levels_of_objects() -> None:
+def test_openai_limits_the_levels_of_objects() -> None:
     schema: JsonObject = {"type": "string"}
     for _ in range(9):
         schema = parameters(a=schema)
@@ -275,7 +277,7 @@ def test_openai_takes_ten_levels_of_objects() -> None:
     ]
 
 
-def test_openai_takes_so_many_values() -> None:
+def test_openai_limits_the_values_of_enums() -> None:
     many: list[JsonValue] = [f"{number:04}" for number in range(1001)]
     (loss,) = definition("openai_chat", parameters(a={"enum": many}))[1]
     assert "1001 values of enum (at most 1000 are allowed)" in loss
@@ -293,7 +295,7 @@ def test_openai_takes_so_many_values() -> None:
         (parameters(a={"type": ["string", "null"]}), 16, "more than 16 properties with a choice of types"),
     ],
 )
-def test_anthropic_takes_so_much_of_all_tools_together(schema: JsonObject, fit: int, what: str) -> None:
+def test_anthropic_limits_all_strict_tools_together(schema: JsonObject, fit: int, what: str) -> None:
     tools, losses = definition("anthropic", schema, count=fit + 1)
     assert [each.get("strict", False) for each in tools] == [True] * fit + [False]
     told = f"Anthropic's strict mode does not support {what} in one request; the definition is not strict"

@@ -31,12 +31,12 @@ PAGE = (
         (b"a" + b"<br>" * MAX_HTML + b"b", "text/html", "HTTP 500 Status: a..."),
     ],
 )
-def test_the_message_is_the_status_and_the_head_of_a_body_that_is_text(body: bytes, kind: str, words: str) -> None:
+def test_the_message_has_the_status_and_the_start_of_a_text_body(body: bytes, kind: str, words: str) -> None:
     assert str(error_of(response(body, 500, content_type=kind), None)) == words
 
 
 @pytest.mark.parametrize("piece", [b"<", b"<script", b"<script>", b"<!--", b"</style><style>"])
-def test_a_page_of_nothing_but_open_tags_is_read_in_one_go(piece: bytes) -> None:
+def test_unclosed_tags_do_not_cause_repeated_scans(piece: bytes) -> None:
     # Each of these took seconds while what was left open was looked for from each of its beginnings.
     page = response(piece * (MAX_HTML // len(piece)), 500, content_type="text/html")
     assert str(error_of(page, None)).startswith("HTTP 500 Status")
@@ -45,21 +45,21 @@ def test_a_page_of_nothing_but_open_tags_is_read_in_one_go(piece: bytes) -> None
 @pytest.mark.parametrize(
     ("header", "words"), [("0", "try again now"), ("1", "try again in 1 second"), ("1.5", "try again in 2 seconds")]
 )
-def test_a_limit_says_when_to_try_again(header: str, words: str) -> None:
+def test_a_rate_limit_has_the_time_to_try_again(header: str, words: str) -> None:
     error = error_of(response(status=429, retry_after=header), None)
     assert (error.kind, str(error)) == ("rate_limit", f"HTTP 429 Status ({words})")
 
 
-def test_a_limit_that_is_told_as_403_is_one() -> None:
+def test_a_rate_limit_with_status_403_is_detected() -> None:
     error = error_of(response(status=403, x_ratelimit_remaining="0", x_ratelimit_reset="90"), None)
     assert (error.kind, str(error)) == ("rate_limit", "HTTP 403 Status (try again in 90 seconds)")
 
 
-def test_a_rule_of_the_specs_comes_first() -> None:
+def test_a_rule_of_the_spec_has_priority() -> None:
     rule: dict[str, str | None] = {"kind": "denied", "status": "429", "when": None, "message": "not today"}
     assert str(error_of(response(status=429), rule)) == "not today"
     assert error_of(response(status=429), rule | {"message": None}).kind == "denied"
 
 
-def test_another_protocol_is_no_answer() -> None:
+def test_another_protocol_is_an_error() -> None:
     assert error_of(response(status=101), None).kind == "execution"

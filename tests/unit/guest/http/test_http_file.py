@@ -27,12 +27,12 @@ URL = "https://a.example/files/report%202.pdf?token=x/y"
         (f"attachment; filename={'x' * 300}.bin", "x" * 96 + ".bin"),
     ],
 )
-def test_a_name_is_what_the_server_says_and_no_way_to_another_folder(header: str, name: str) -> None:
+def test_a_file_name_is_the_servers_without_folders(header: str, name: str) -> None:
     assert file_of(response(b"\0", content_disposition=header), URL.partition("?")[0], URL).name == name
 
 
 @pytest.mark.parametrize("url", ["https://a.example", "https://a.example/", "https://a.example/..", "https://b/%2E%2F"])
-def test_a_url_without_a_name_gives_none(url: str) -> None:
+def test_a_url_without_a_name_has_the_default_name(url: str) -> None:
     assert file_of(response(b"\0"), url, URL).name == "response"
 
 
@@ -45,7 +45,7 @@ def test_a_url_without_a_name_gives_none(url: str) -> None:
         ("a b/c", "application/octet-stream"),
     ],
 )
-def test_a_type_must_be_one(said: str, kind: str) -> None:
+def test_an_invalid_media_type_becomes_the_default(said: str, kind: str) -> None:
     assert file_of(response(b"\0", content_type=said), URL, URL).mime_type == kind
 
 
@@ -60,8 +60,6 @@ def test_a_type_must_be_one(said: str, kind: str) -> None:
         ("https://a.example/", f"attachment; filename={'a' * 101}", "MARK" + "a" * 100),
     ],
 )
-def test_a_name_that_a_server_has_made_is_marked_where_it_was_cut(
-    monkeypatch: pytest.MonkeyPatch, url: str, header: str, name: str
-) -> None:
+def test_a_truncated_name_is_marked(monkeypatch: pytest.MonkeyPatch, url: str, header: str, name: str) -> None:
     monkeypatch.setattr("toolc.guest.truncate.mark", "MARK")
     assert file_of(response(b"\0", content_disposition=header), url, URL).name == name

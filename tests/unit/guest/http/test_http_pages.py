@@ -53,7 +53,7 @@ def field(ask: Ask, name: str = "after") -> str:
     return str(query.get(name, ""))
 
 
-def test_a_cursor_that_is_the_last_item_where_there_is_more() -> None:
+def test_the_last_item_can_be_the_cursor() -> None:
     stripe = {
         "": page({"data": [{"id": "a"}, {"id": "b"}], "has_more": True}),
         "b": page({"data": [{"id": "c"}], "has_more": False}),
@@ -63,13 +63,13 @@ def test_a_cursor_that_is_the_last_item_where_there_is_more() -> None:
 
 
 @pytest.mark.parametrize(("cursor", "text"), [("a b&c", "a b&c"), (0, "0"), (12, "12"), (1.5, "1.5")])
-def test_a_cursor_is_a_text_or_a_number(cursor: object, text: str) -> None:
+def test_a_cursor_is_a_string_or_a_number(cursor: object, text: str) -> None:
     _, _, asked = pages(lambda ask: page({"items": [1], "next": None if "query" in ask else cursor}))
     assert asked[1:] == [{"query": {"after": text}}]
 
 
 @pytest.mark.parametrize("cursor", [True, {"a": 1}, [1]])
-def test_a_cursor_that_is_neither_is_an_error(cursor: object) -> None:
+def test_another_cursor_is_an_error(cursor: object) -> None:
     with pytest.raises(ToolError, match="neither a string nor a number"):
         pages(lambda _: page({"items": [1], "next": cursor}))
 
@@ -81,7 +81,7 @@ def test_a_cursor_in_a_body_is_any_json(cursor: object) -> None:
 
 
 @pytest.mark.parametrize("levels", [64, 65, 500])
-def test_a_cursor_that_is_too_deep_for_the_host_is_an_error_of_the_servers(levels: int) -> None:
+def test_a_cursor_that_is_nested_too_deeply_is_an_error(levels: int) -> None:
     cursor: object = 1
     for _ in range(levels):
         cursor = [cursor]
@@ -96,7 +96,7 @@ def test_a_cursor_that_is_too_deep_for_the_host_is_an_error_of_the_servers(level
         assert pages(answer, parameter=None)[0] == [1, 1]
 
 
-def test_cursors_that_python_holds_for_equal_are_not() -> None:
+def test_cursors_are_compared_as_json() -> None:
     cursors = {"None": 1, "1": True, "True": None}
     found, has_more, _ = pages(
         lambda ask: page({"items": [ask.get("cursor")], "next": cursors[str(ask.get("cursor"))]}), parameter=None
@@ -108,7 +108,7 @@ def test_cursors_that_python_holds_for_equal_are_not() -> None:
     ("statuses", "cursors"),
     [([307, 308], [None, "c", "c", "c"]), ([302], [None, "c", None]), ([303], [None, "c", None])],
 )
-def test_a_cursor_goes_where_a_request_with_its_body_is_led(statuses: list[int], cursors: list[object]) -> None:
+def test_a_redirect_keeps_the_cursor_with_the_body(statuses: list[int], cursors: list[object]) -> None:
     left = [*statuses]
 
     def answer(ask: Ask) -> Response:
@@ -121,7 +121,7 @@ def test_a_cursor_goes_where_a_request_with_its_body_is_led(statuses: list[int],
 
 
 @pytest.mark.parametrize("cursor", [None, False, "", [], {}])
-def test_a_cursor_that_is_nothing_is_the_end(cursor: object) -> None:
+def test_an_empty_cursor_is_the_end(cursor: object) -> None:
     assert pages(lambda _: page({"items": [1], "next": cursor}))[:2] == ([1], False)
 
 
@@ -143,14 +143,14 @@ def test_a_link_in_the_body_is_followed() -> None:
         pages(lambda _: page({"value": [1], "@odata.nextLink": {"href": "/x"}}), **style)
 
 
-def test_a_circle_ends_where_it_closes() -> None:
+def test_repeated_pages_end_the_pagination() -> None:
     circle = {"": "a", "a": "b", "b": "a"}
     found, has_more, _ = pages(lambda ask: page({"items": [field(ask)], "next": circle[field(ask)]}))
     assert (found, has_more) == (["", "a", "b"], False)
 
 
 @pytest.mark.parametrize("start", [0, 2])
-def test_offsets_are_counted_from_where_the_request_began(start: int) -> None:
+def test_offsets_are_counted_from_the_start(start: int) -> None:
     def answer(ask: Ask) -> Response:
         first = int(field(ask) or start)
         return page({"items": list(range(first, min(first + 2, 5)))})
@@ -159,7 +159,7 @@ def test_offsets_are_counted_from_where_the_request_began(start: int) -> None:
     assert (found, has_more) == (list(range(start, 5)), False)
 
 
-def test_numbers_are_counted_from_where_the_request_began_to_a_page_that_is_not_found() -> None:
+def test_page_numbers_are_counted_from_the_start_to_a_missing_page() -> None:
     def answer(ask: Ask) -> Response:
         number = int(field(ask) or 3)
         return page({"items": [number]}) if number < 5 else response(b"no such page", 404)
@@ -184,7 +184,7 @@ def test_numbers_are_counted_from_where_the_request_began_to_a_page_that_is_not_
         ({}, [0, 1, 2, 3, 4, 5], False),
     ],
 )
-def test_what_was_not_asked_for_is_said_to_be_there(limit: Ask, items: list[int], has_more: bool) -> None:
+def test_more_items_beyond_the_limits_are_reported(limit: Ask, items: list[int], has_more: bool) -> None:
     def answer(ask: Ask) -> Response:
         first = int(field(ask) or 0)
         return page({"items": [first, first + 1], "next": first + 2 if first < 4 else None})
@@ -207,6 +207,6 @@ def test_a_page_without_items_has_none(answer: Response, items: list[object]) ->
         (response(b"", content_type="application/json"), "the response is not JSON: it is empty"),
     ],
 )
-def test_a_page_that_is_none_is_an_error(answer: Response, message: str) -> None:
+def test_an_invalid_page_is_an_error(answer: Response, message: str) -> None:
     with pytest.raises(ToolError, match=message):
         pages(lambda _: answer)

@@ -26,7 +26,7 @@ def problem(data: bytes) -> str:
     return str(caught.value)
 
 
-def test_a_response() -> None:
+def test_a_response_has_status_fields_and_body() -> None:
     data = b"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nX-A: 1\r\nx-a:  2 \r\nX-B:\r\n folded\r\n"
     data += b"Content-Length: 3\r\n\r\nabcdef"
     fields = {"content-type": "a/b", "x-a": "1, 2", "x-b": " folded", "content-length": "3"}
@@ -46,11 +46,11 @@ def test_a_response() -> None:
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;a=b\r\na\r\n0\r\nTrailer: x\r\n\r\n", b"a"),
     ],
 )  # fmt: skip
-def test_where_a_body_ends(data: bytes, body: bytes) -> None:
+def test_the_end_of_a_body(data: bytes, body: bytes) -> None:
     assert parsed(data)[3] == body
 
 
-def test_an_answer_to_head_has_no_body() -> None:
+def test_a_response_to_head_has_no_body() -> None:
     assert parsed(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HEAD")[3] == b""
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_response(data: bytes, message: str) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_noise_is_told_and_never_crashes(noise: bytes) -> None:
+def test_random_bytes_raise_only_response_errors(noise: bytes) -> None:
     for data in (
         noise,
         b"HTTP/1.1 200 OK\r\n" + noise,

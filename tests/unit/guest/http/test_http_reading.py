@@ -23,16 +23,16 @@ WORD = "caf\u00e9"
         (WORD.encode("utf-16-le"), "text/plain; charset=utf-16le"),
     ],
 )
-def test_text_is_in_the_charset_of_its_mark_or_its_type(body: bytes, kind: str) -> None:
+def test_text_is_decoded_by_its_mark_or_its_type(body: bytes, kind: str) -> None:
     assert text_of(response(body, content_type=kind)) == WORD
 
 
 @pytest.mark.parametrize("charset", ["idna", "punycode", "undefined", "hex", "rot13", "nonsense", "\u00e9", "."])
-def test_what_is_no_charset_of_texts_is_taken_for_utf_8(charset: str) -> None:
+def test_an_unknown_charset_is_read_as_utf_8(charset: str) -> None:
     assert text_of(response(b"a\xff" * 40, content_type=f"text/plain; charset={charset}")) == "a\ufffd" * 40
 
 
-def test_what_takes_minutes_for_a_mebibyte_is_no_charset() -> None:
+def test_punycode_is_not_used_as_a_charset() -> None:
     assert text_of(response(b"caf-dma", content_type="text/plain; charset=punycode")) == "caf-dma"
 
 
@@ -46,7 +46,7 @@ def test_what_takes_minutes_for_a_mebibyte_is_no_charset() -> None:
         (f'{{"a": "{WORD}"}}'.encode("latin-1"), "application/json; charset=iso-8859-1"),
     ],
 )
-def test_json_is_utf_8_but_with_old_servers(body: bytes, kind: str) -> None:
+def test_json_is_utf_8_except_from_old_servers(body: bytes, kind: str) -> None:
     assert needed_json(response(body, content_type=kind)) == {"a": WORD}
 
 
@@ -59,7 +59,7 @@ def test_json_is_utf_8_but_with_old_servers(body: bytes, kind: str) -> None:
         (b'"\xff"', "application/json", 'byte 1 is not UTF-8; it begins: "\ufffd"'),
     ],
 )
-def test_what_is_no_json_says_what_it_is(body: bytes, kind: str, message: str) -> None:
+def test_a_body_that_is_not_json_is_described(body: bytes, kind: str, message: str) -> None:
     with pytest.raises(ToolError) as caught:
         needed_json(response(body, content_type=kind))
     assert (caught.value.kind, str(caught.value)) == ("serialization", f"the response is not JSON: {message}")
@@ -79,6 +79,6 @@ def test_what_is_no_json_says_what_it_is(body: bytes, kind: str, message: str) -
         ("", False, True),
     ],
 )
-def test_which_types_are_one_json_text_and_which_are_text(kind: str, one: bool, text: bool) -> None:
+def test_json_and_text_types_are_detected(kind: str, one: bool, text: bool) -> None:
     found = response(b"words", content_type=kind)
     assert (is_json(found), is_text(found)) == (one, text)

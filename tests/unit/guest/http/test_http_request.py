@@ -23,7 +23,7 @@ print(sorted(set(sys.modules) - before))
 """
 
 
-def test_an_ordinary_request_loads_nothing_that_was_not_there_before_it() -> None:
+def test_an_ordinary_request_imports_no_further_modules() -> None:
     response = b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n\xef\xbb\xbf{"a": 1}'
     framed = b"{}\n" + struct.pack(">I", len(response)) + response + struct.pack(">I", 0) + b"{}"
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -31,13 +31,13 @@ def test_retry_after_is_seconds_or_a_date(header: str, seconds: float | None) ->
     assert retry_after(response(status=429, retry_after=header)) == seconds
 
 
-def test_a_date_is_so_far_away() -> None:
+def test_a_date_is_converted_to_seconds() -> None:
     seconds = retry_after(response(status=503, retry_after=formatdate(time.time() + 7200, usegmt=True)))
     assert seconds is not None
     assert 3600 < seconds <= 7200
 
 
-def test_a_limit_that_is_used_up_says_when_it_begins_anew() -> None:
+def test_an_exhausted_limit_has_its_reset_time() -> None:
     brave = response(status=429, x_ratelimit_remaining="0, 14523", x_ratelimit_reset="1, 1419704")
     assert retry_after(brave) == 1.0
     month = response(status=429, x_ratelimit_remaining="1, 0", x_ratelimit_reset="1, 1419704")
@@ -50,7 +50,7 @@ def test_a_limit_that_is_used_up_says_when_it_begins_anew() -> None:
 
 
 @pytest.mark.parametrize("unit", [1, 1000])
-def test_a_limit_may_begin_anew_at_a_time_in_seconds_or_milliseconds(unit: int) -> None:
+def test_a_reset_time_can_be_in_seconds_or_milliseconds(unit: int) -> None:
     at = str((int(time.time()) + 7200) * unit)
     seconds = retry_after(response(status=403, x_ratelimit_remaining="0", x_ratelimit_reset=at))
     assert seconds is not None
@@ -65,11 +65,11 @@ def test_a_limit_may_begin_anew_at_a_time_in_seconds_or_milliseconds(unit: int) 
         (429, {"x_ratelimit_remaining": "0, 0"}),
     ],
 )
-def test_a_limit_that_is_not_used_up_says_nothing(status: int, headers: dict[str, str]) -> None:
+def test_a_limit_that_is_not_exhausted_has_no_time(status: int, headers: dict[str, str]) -> None:
     assert retry_after(response(b"", status, **headers)) is None
 
 
-def test_retry_after_goes_before_the_limits() -> None:
+def test_retry_after_has_priority_over_the_limits() -> None:
     assert retry_after(response(status=429, retry_after="0", x_ratelimit_remaining="0", x_ratelimit_reset="9")) == 0.0
 
 
@@ -84,5 +84,5 @@ def test_retry_after_goes_before_the_limits() -> None:
         (401, {"x_ratelimit_remaining": "0"}, False),
     ],
 )
-def test_a_403_may_be_a_limit(status: int, headers: dict[str, str], limited: bool) -> None:
+def test_a_403_can_be_a_rate_limit(status: int, headers: dict[str, str], limited: bool) -> None:
     assert is_rate_limited(response(b"", status, **headers)) is limited

@@ -10,17 +10,17 @@ from toolc.guest.context import ToolError
 from toolc.guest.http.shaping import shape
 
 
-def test_a_selection_is_the_data_and_its_json_the_words() -> None:
+def test_a_selection_is_the_data_and_its_json_the_text() -> None:
     found = shape("ignored", [{"a": [1, {"b": "ü"}]}], "a[1]", None, {}, 100)
 
     assert (found.content, found.structured) == ('{"b":"ü"}', [{"b": "ü"}])
 
 
-def test_text_that_is_json_is_selected_from() -> None:
+def test_select_is_applied_to_json_text() -> None:
     assert shape('{"a": 1}\n', None, "a", None, {}, 100).structured == [1]
 
 
-def test_a_selection_that_finds_nothing_is_null() -> None:
+def test_a_selection_without_a_match_is_null() -> None:
     found = shape("{}", None, "a", "{{ result is none }}", {}, 100)
 
     assert (found.content, found.structured) == ("True", [None])
@@ -60,7 +60,7 @@ def test_without_data_the_result_is_the_text_and_stays_text() -> None:
         ("x", None, "{% for _ in range(9) %}12{% endfor %}", "output_limit", "the result has 12 bytes; .*"),
     ],
 )
-def test_what_does_not_fit_is_an_error_in_words(
+def test_a_selection_or_template_that_fails_is_an_error(
     text: str, select: str | None, template: str | None, kind: str, message: str
 ) -> None:
     with pytest.raises(ToolError) as raised:

@@ -109,7 +109,7 @@ def _free() -> int:
     raise AssertionError
 
 
-def test_a_connection_to_a_forward_is_opened_before_the_program_says_anything(way: Way) -> None:
+def test_a_connection_to_a_forward_is_opened_before_the_program_sends_data(way: Way) -> None:
     program = way.connect(way.port)
     assert way.opened() == {"host": "api.example.com", "port": way.port}
     way.say(frames.OPENED, FIRST)
@@ -117,7 +117,7 @@ def test_a_connection_to_a_forward_is_opened_before_the_program_says_anything(wa
     assert program.recv(100) == b"the server speaks first"
 
 
-def test_bytes_go_both_ways_and_both_ends_are_heard(way: Way) -> None:
+def test_data_and_ends_are_forwarded_in_both_directions(way: Way) -> None:
     program = way.connect(way.port)
     program.sendall(b"question")
     way.until(lambda: way.data() == b"question")
@@ -132,7 +132,7 @@ def test_bytes_go_both_ways_and_both_ends_are_heard(way: Way) -> None:
     assert not way.network._by_fd
 
 
-def test_a_program_is_not_read_further_than_the_host_takes(way: Way) -> None:
+def test_a_program_is_read_only_within_the_hosts_window(way: Way) -> None:
     program = way.connect(way.port)
     program.setblocking(False)
     sent = program.send(bytes(4 * frames.FIRST_WINDOW))
@@ -143,7 +143,7 @@ def test_a_program_is_not_read_further_than_the_host_takes(way: Way) -> None:
     way.until(lambda: len(way.data()) == frames.FIRST_WINDOW + 10)
 
 
-def test_what_a_program_takes_is_acknowledged_and_no_more_is_kept(way: Way) -> None:
+def test_consumed_data_is_acknowledged_and_the_buffer_is_limited(way: Way) -> None:
     program = way.connect(way.port)
     way.opened()
     way.say(frames.OPENED, FIRST)
@@ -155,7 +155,7 @@ def test_what_a_program_takes_is_acknowledged_and_no_more_is_kept(way: Way) -> N
             way.say(frames.DATA, FIRST, bytes(frames.MAX_PAYLOAD))
 
 
-def test_a_refused_forward_is_a_reset(way: Way) -> None:
+def test_a_denied_forward_is_reset(way: Way) -> None:
     program = way.connect(way.port)
     way.opened()
     way.say(frames.CLOSE, FIRST, b'{"reason": "no", "kind": "denied"}')
@@ -164,7 +164,7 @@ def test_a_refused_forward_is_a_reset(way: Way) -> None:
     assert way.kinds() == [frames.OPEN, frames.CLOSE]
 
 
-def test_a_refused_request_to_the_proxy_is_answered_with_the_reason(way: Way) -> None:
+def test_a_denied_proxy_request_gets_the_reason(way: Way) -> None:
     program = way.connect(way.proxy)
     program.sendall(b"CONNECT other.example:443 HTTP/1.1\r\n\r\n")
     assert way.opened() == {"host": "other.example", "port": 443}
@@ -176,7 +176,7 @@ def test_a_refused_request_to_the_proxy_is_answered_with_the_reason(way: Way) ->
     way.until(lambda: not way.network._by_fd)
 
 
-def test_a_tunnel_is_there_once_the_host_says_so(way: Way) -> None:
+def test_a_tunnel_is_established_when_the_host_has_opened_it(way: Way) -> None:
     program = way.connect(way.proxy)
     program.sendall(b"CONNECT a.example.org:443 HTTP/1.1\r\n\r\nhello")
     way.until(lambda: way.data() == b"hello")
@@ -184,7 +184,7 @@ def test_a_tunnel_is_there_once_the_host_says_so(way: Way) -> None:
     assert program.recv(100) == b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
-def test_what_is_no_request_is_answered_without_the_host(way: Way) -> None:
+def test_an_invalid_proxy_request_is_answered_without_the_host(way: Way) -> None:
     program = way.connect(way.proxy)
     program.sendall(b"GET / HTTP/1.1\r\n\r\n")
     way.until(lambda: bool(select.select([program], [], [], 0)[0]))
@@ -192,7 +192,7 @@ def test_what_is_no_request_is_answered_without_the_host(way: Way) -> None:
     assert way.said == []
 
 
-def test_numbers_are_given_in_the_order_in_which_the_host_is_asked(way: Way) -> None:
+def test_stream_numbers_follow_the_order_of_the_requests(way: Way) -> None:
     slow = way.connect(way.proxy)
     slow.sendall(b"CONNECT a.example.org:443")
     quick = way.connect(way.port)
@@ -202,7 +202,7 @@ def test_numbers_are_given_in_the_order_in_which_the_host_is_asked(way: Way) -> 
     assert way.opened(FIRST + 1) == {"host": "a.example.org", "port": 443}
 
 
-def test_a_program_that_breaks_off_is_told_to_the_host(way: Way) -> None:
+def test_a_reset_by_the_program_is_sent_to_the_host(way: Way) -> None:
     program = way.connect(way.port)
     way.opened()
     way.say(frames.OPENED, FIRST)
@@ -215,7 +215,7 @@ def test_a_program_that_breaks_off_is_told_to_the_host(way: Way) -> None:
         way.say(frames.DATA, FIRST, b"x")
 
 
-def test_no_more_programs_are_let_in_than_there_is_room_for(way: Way) -> None:
+def test_the_number_of_connections_is_limited(way: Way) -> None:
     programs = [way.connect(way.port) for _ in range(frames.MAX_CONNECTIONS + 5)]
     last = FIRST + frames.MAX_CONNECTIONS
     way.opened(last - 1)
@@ -228,7 +228,7 @@ def test_no_more_programs_are_let_in_than_there_is_room_for(way: Way) -> None:
     way.opened(last)
 
 
-def test_what_dead_programs_wrote_is_still_sent(way: Way) -> None:
+def test_data_of_exited_programs_is_sent(way: Way) -> None:
     program = way.connect(way.port)
     program.sendall(b"last words")
     program.close()
@@ -239,14 +239,14 @@ def test_what_dead_programs_wrote_is_still_sent(way: Way) -> None:
     assert way.kinds()[-1] == frames.END
 
 
-def test_a_place_that_is_taken_is_told() -> None:
+def test_an_address_in_use_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(NetworkError, match=f"cannot listen on 127.0.0.1, port {port}: Address already in use"):
             listening({"forwards": [["127.0.0.1", port, "x"]]})
 
 
-def test_what_localhost_leads_to_is_listened_on_at_both_of_its_addresses() -> None:
+def test_localhost_is_served_on_both_of_its_addresses() -> None:
     # Node tries the first alone, which is the one of IPv6 wherever there is one.
     port = _free()
     network = listening({"forwards": [["127.0.0.1", port, "localhost"]]})
@@ -259,7 +259,7 @@ def test_what_localhost_leads_to_is_listened_on_at_both_of_its_addresses() -> No
     ]
 
 
-def test_an_entry_for_one_of_them_goes_before_that() -> None:
+def test_an_entry_for_an_address_has_priority() -> None:
     port = _free()
     network = listening({"forwards": [["127.0.0.1", port, "127.0.0.1"], ["::1", port, "::1"]]})
     out = bytearray()
@@ -271,7 +271,7 @@ def test_an_entry_for_one_of_them_goes_before_that() -> None:
     ]
 
 
-def test_where_only_one_of_them_can_be_listened_on_that_is_enough() -> None:
+def test_one_address_of_localhost_is_enough() -> None:
     port = _free()
     with socket.create_server(("::1", port), family=socket.AF_INET6):
         network = listening({"forwards": [["127.0.0.1", port, "localhost"]]})
@@ -281,7 +281,7 @@ def test_where_only_one_of_them_can_be_listened_on_that_is_enough() -> None:
     assert out
 
 
-def test_our_own_answer_is_not_the_hosts_to_account_for() -> None:
+def test_the_guests_own_response_does_not_use_the_hosts_window() -> None:
     network, out = GuestNetwork(), bytearray()
     ours, theirs = socket.socketpair()
     with theirs:

@@ -28,20 +28,20 @@ def greeted(data: bytes) -> ProxyRequest:
         (b"0x7f.1:443", "0x7f.1", 443),
     ],
 )
-def test_connect_names_a_host_and_a_port(target: bytes, host: str, port: int) -> None:
+def test_connect_has_a_host_and_a_port(target: bytes, host: str, port: int) -> None:
     found = greeted(b"CONNECT " + target + b" HTTP/1.1\r\nHost: other.example\r\n\r\n")
     assert found.message == {"host": host, "port": port}
     assert found.first == b""
     assert found.response == b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
-def test_what_follows_the_head_goes_to_the_server() -> None:
+def test_data_after_the_head_is_sent_to_the_server() -> None:
     found = ProxyHandshake().feed(b"CONNECT a.example:1 HTTP/1.0\r\n\r\n\x16\x03\x01")
     assert found is not None
     assert found.first == b"\x16\x03\x01"
 
 
-def test_a_url_becomes_a_request_to_its_server_for_one_answer() -> None:
+def test_a_url_becomes_a_request_to_its_server() -> None:
     found = greeted(
         b"GET http://A.example:8080/x?q=1#f HTTP/1.1\r\nHost: A.example:8080\r\nProxy-Connection: keep-alive\r\n"
         b"Connection: keep-alive\r\nProxy-Authorization: Basic eDp5\r\nAccept: */*\r\n\r\n"
@@ -63,12 +63,12 @@ def test_a_url_becomes_a_request_to_its_server_for_one_answer() -> None:
         b"Connection: x\nHost: evil.test\r\n",
     ],
 )
-def test_the_server_hears_the_host_of_the_url_whatever_the_fields_say(fields: bytes) -> None:
+def test_the_host_of_the_url_replaces_the_host_fields(fields: bytes) -> None:
     found = greeted(b"GET http://a.example/ HTTP/1.1\r\n" + fields + b"Accept: a,\r\n b\r\n\r\n")
     assert found.first == (b"GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\nAccept: a,\r\n b\r\n\r\n")
 
 
-def test_methods_may_have_hyphens() -> None:
+def test_methods_can_have_hyphens() -> None:
     assert greeted(b"VERSION-CONTROL http://a.example/ HTTP/1.1\r\n\r\n").first.startswith(b"VERSION-CONTROL / ")
 
 
@@ -81,13 +81,13 @@ def test_methods_may_have_hyphens() -> None:
         (b"http://a.example:/", b"/"),
     ],
 )
-def test_a_url_without_port_or_path_has_the_usual_ones(url: bytes, path: bytes) -> None:
+def test_a_url_without_port_or_path_has_the_defaults(url: bytes, path: bytes) -> None:
     found = greeted(b"GET " + url + b" HTTP/1.1\r\n\r\n")
     assert found.message == {"host": "a.example", "port": 80}
     assert found.first.startswith(b"GET " + path + b" HTTP/1.1\r\n")
 
 
-def test_a_path_may_have_bytes_that_its_client_has_not_encoded_and_a_host_none() -> None:
+def test_a_path_can_have_unencoded_bytes_and_a_host_cannot() -> None:
     found = greeted("GET http://a.example/münchen?ü#ö HTTP/1.1\r\n\r\n".encode())
     assert found.first.startswith("GET /münchen?ü HTTP/1.1\r\n".encode())
     for target in ("GET http://ä.example/", "GET http://a.exämple", "CONNECT ä.example:443", "CONNECT [ä]:443"):
@@ -95,7 +95,7 @@ def test_a_path_may_have_bytes_that_its_client_has_not_encoded_and_a_host_none()
             ProxyHandshake().feed(f"{target} HTTP/1.1\r\n\r\n".encode())
 
 
-def test_port_0_is_not_the_usual_one() -> None:
+def test_port_0_is_not_the_default() -> None:
     assert greeted(b"GET http://a.example:0/ HTTP/1.1\r\n\r\n").message == {"host": "a.example", "port": 0}
 
 
@@ -121,18 +121,18 @@ def test_port_0_is_not_the_usual_one() -> None:
         b"",
     ],
 )
-def test_what_is_no_request_to_a_proxy_is_none(head: bytes) -> None:
+def test_invalid_proxy_requests_are_rejected(head: bytes) -> None:
     with pytest.raises(HandshakeError):
         ProxyHandshake().feed(head + b"\r\n\r\n")
 
 
-def test_a_head_has_an_end() -> None:
+def test_a_head_that_is_too_long_is_rejected() -> None:
     handshake = ProxyHandshake()
     with pytest.raises(HandshakeError, match="too long"):
         handshake.feed(b"CONNECT a.example:443 HTTP/1.1\r\n" + b"x" * MAX_HEAD)
 
 
-def test_a_refusal_is_an_answer_with_the_reason() -> None:
+def test_a_denial_is_a_response_with_the_reason() -> None:
     assert ProxyHandshake().error_response("denied", "no entry").split(b"\r\n") == [
         b"HTTP/1.1 403 Forbidden: no entry",
         b"Content-Type: text/plain; charset=utf-8",
@@ -146,7 +146,7 @@ def test_a_refusal_is_an_answer_with_the_reason() -> None:
     assert ProxyHandshake().error_response("bad", "x").startswith(b"HTTP/1.1 400 ")
 
 
-def test_a_reason_cannot_end_the_status_line_nor_be_an_endless_one() -> None:
+def test_a_reason_cannot_end_the_status_line_and_is_truncated() -> None:
     line, kind, *_ = ProxyHandshake().error_response("denied", "a\r\nSet-Cookie: \u00e9" + "x" * 2000).split(b"\r\n")
     assert line == b"HTTP/1.1 403 Forbidden: a??Set-Cookie: ?" + b"x" * (MAX_PHRASE - len("a??Set-Cookie: ?"))
     assert kind.startswith(b"Content-Type: ")

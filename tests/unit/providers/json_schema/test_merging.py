@@ -41,7 +41,7 @@ def merged(schema: JsonObject) -> JsonObject:
         ),
     ],
 )
-def test_parts_that_agree_become_one(schema: JsonObject, expected: JsonObject) -> None:
+def test_compatible_parts_are_merged(schema: JsonObject, expected: JsonObject) -> None:
     assert merged(schema) == expected
 
 
@@ -64,11 +64,11 @@ def test_parts_that_agree_become_one(schema: JsonObject, expected: JsonObject) -
         {"allOf": [{"$ref": "#/$defs/missing"}, {"title": "T"}]},
     ],
 )
-def test_parts_that_would_mean_something_else_stay_apart(schema: JsonObject) -> None:
+def test_incompatible_parts_are_not_merged(schema: JsonObject) -> None:
     assert merged(schema) == schema
 
 
-def test_references_that_double_are_merged_once_each() -> None:
+def test_repeated_references_are_merged_once() -> None:
     definitions: JsonObject = {
         f"d{level}": {"allOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
         for level in range(60)

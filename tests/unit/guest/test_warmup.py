@@ -1,4 +1,4 @@
-"""What an idle sandbox does beforehand is what a call will do, and leaves nothing."""
+"""The warm-up of an idle sandbox runs the code of a call and leaves nothing open."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from toolc.guest.frames import CLOSE, FIRST_CONNECTION, FrameReader
 from toolc.guest.warmup import forward_request, process_response
 
 
-def test_the_worker_reads_a_response_to_its_answer() -> None:
-    answer = json.loads(process_response())
-    assert (answer["content"], answer["structured"]) == ([{"type": "text", "text": '{"a":1}'}], [{"a": 1}])
-    assert answer["details"]["status"] == 200
+def test_the_worker_processes_a_response() -> None:
+    reply = json.loads(process_response())
+    assert (reply["content"], reply["structured"]) == ([{"type": "text", "text": '{"a":1}'}], [{"a": 1}])
+    assert reply["details"]["status"] == 200
 
 
-def test_the_supervisor_passes_on_to_the_end() -> None:
+def test_the_supervisor_forwards_a_request() -> None:
     assert [*FrameReader().feed(forward_request())] == [(CLOSE, FIRST_CONNECTION, b"{}")]
 
 
 @pytest.mark.parametrize("half", [process_response, forward_request])
-def test_no_descriptor_is_left_open(half: Callable[[], bytes]) -> None:
+def test_no_descriptor_stays_open(half: Callable[[], bytes]) -> None:
     half()
     before = {*Path("/proc/self/fd").iterdir()}
     half()
