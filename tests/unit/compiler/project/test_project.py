@@ -66,7 +66,7 @@ toolc.yaml:2:3: error TC108: 'owner' identifies a tool and cannot have a default
     |   ^^^^^
     = help: write 'owner' in each tool
 
-toolc.yaml:4:23: error TC109: 'timeout' must be a duration such as '500ms', '30s' or '10m', and 5 has no unit
+toolc.yaml:4:23: error TC109: 'timeout' must be a duration such as '500ms', '30s' or '10m', but 5 has no unit
   4 |     limits: {timeout: 5}
     |                       ^
     = help: write 5s
