@@ -1,9 +1,15 @@
-"""HTTP tools for tests: a spec of a few lines, called against a server of the test's own."""
+"""Specs and calls of HTTP tools for tests, with fixtures for an engine, a server and a call."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from configurations import CONFIGURATIONS
+from scripted_server import Answer, ScriptedServer, reply
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -11,6 +17,13 @@ from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult
 from toolc.sandbox.base import Engine
+from toolc.sandbox.oci.engine import OciEngine
+
+Ask: TypeAlias = Callable[..., ToolResult]
+"""The fixture ``ask`` of the tests of HTTP tools."""
+
+KEY_IN_HEADER: JsonObject = {"headers": {"X-Key": "{{ secrets.KEY }}"}}
+KEY_OF_THIS_HOST: JsonObject = {"secrets": {"KEY": {"hosts": ["127.0.0.1"]}}}
 
 
 def http_spec(
@@ -20,7 +33,7 @@ def http_spec(
     result: JsonObject | None = None,
     sandbox: JsonObject | None = None,
 ) -> str:
-    """The text of a spec with this backend."""
+    """Return the text of a spec with this backend."""
     spec: JsonObject = {
         "toolc": 1,
         "name": "ask",
@@ -43,7 +56,7 @@ def call_http(
     workspace: Path | None = None,
     timeout: float = 100,
 ) -> ToolResult:
-    """Compile ``spec`` in ``folder`` and call it."""
+    """Compile ``spec`` in ``folder`` and call its tool."""
     path = folder / "ask.json.yaml"
     path.write_text(spec)
     store = SecretStore({name: LiteralSource(value) for name, value in (secrets or {}).items()}, {})
@@ -53,6 +66,58 @@ def call_http(
 
 
 def failed(result: ToolResult) -> tuple[JsonValue, str]:
-    """The kind and the message of an error."""
+    """Return the kind and the message of an error."""
     assert result.error is not None, result
     return result.error.kind, result.error.message
+
+
+def text(result: ToolResult) -> str:
+    """Return the text of a result that is not an error."""
+    assert not result.is_error, result
+    return result.text
+
+
+def redirect(to: str, status: int = 302) -> bytes:
+    """Return a redirect response."""
+    return reply(b"", status=status, Location=to)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    if reason := CONFIGURATIONS["oci root"].lacks():
+        pytest.skip(reason)
+    engine = OciEngine()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def ask(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Ask:
+    """Call a tool that requests ``/`` from the server, which sends ``answer``. Return the result."""
+
+    def ask(
+        answer: Answer | bytes | None = None,
+        *,
+        http: JsonObject | None = None,
+        result: JsonObject | None = None,
+        sandbox: JsonObject | None = None,
+        parameters: JsonObject | None = None,
+        arguments: JsonObject | None = None,
+        timeout: float = 100,
+        secrets: dict[str, str] | None = None,
+        workspace: Path | None = None,
+    ) -> ToolResult:
+        if answer is not None:
+            server.answers["/"] = answer
+        spec = http_spec(
+            {"url": f"{server.url}/", **(http or {})}, result=result, sandbox=sandbox, parameters=parameters
+        )
+        return call_http(engine, tmp_path, spec, arguments, secrets, workspace, timeout)
+
+    return ask

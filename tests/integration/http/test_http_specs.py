@@ -1,18 +1,17 @@
-"""The tools of ``specs/`` that use the network, called against servers that answer as the real ones do."""
+"""The tools of ``specs/`` that use the network, called with a server that imitates the real ones."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qs
 
 import pytest
-from configurations import CONFIGURATIONS
-from http_tools import failed
+from http_tools import engine, failed, server
 from paths import SPECS
 from scripted_server import ScriptedServer, json_reply, reply
 
@@ -25,44 +24,35 @@ from toolc.model.result import ToolResult
 from toolc.reporters.text import render
 from toolc.sandbox.oci.engine import OciEngine
 
+__all__ = ["engine", "server"]
+
 Call: TypeAlias = Callable[..., ToolResult]
 """See the fixture ``call``."""
 
 NAMES = ("get_weather", "github_issue", "http", "web_search")
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[OciEngine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    made = OciEngine()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as made:
-        yield made
+def write_spec(folder: Path, name: str, text: str) -> None:
+    (folder / f"{name}.yaml").write_text(text)
+    for code in ("http_client.py", "web_page.py"):
+        (folder / code).write_text((SPECS / code).read_text())
 
 
 @pytest.fixture
 def call(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Call:
-    """Calls ``name`` of a spec whose host is the test's server."""
+    """Call ``name`` of a spec whose host is replaced by the server."""
 
-    def called(spec: str, host: str, name: str, arguments: JsonObject, **secrets: str) -> ToolResult:
+    def call(spec: str, host: str, name: str, arguments: JsonObject, **secrets: str) -> ToolResult:
         text = (SPECS / f"{spec}.yaml").read_text()
         assert host in text
         here = f"127.0.0.1:{server.port}"
         text = text.replace(f"https://{host}", f"http://{here}").replace("public:443", here).replace(host, "127.0.0.1")
-        (tmp_path / f"{spec}.yaml").write_text(text)
-        for code in ("http_client.py", "web_page.py"):
-            (tmp_path / code).write_text((SPECS / code).read_text())
+        write_spec(tmp_path, spec, text)
         store = SecretStore({key: LiteralSource(value) for key, value in secrets.items()}, {})
         with Executor(Registry.load(tmp_path / f"{spec}.yaml"), engine=engine, secrets=store) as executor:
             return executor.run(name, arguments)
 
-    return called
+    return call
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -89,13 +79,13 @@ def test_web_search(call: Call, server: ScriptedServer) -> None:
 
 
 @pytest.mark.parametrize("answer", [{"type": "search"}, {"web": {"results": []}}])
-def test_a_search_that_finds_nothing(call: Call, server: ScriptedServer, answer: JsonObject) -> None:
+def test_a_search_without_results(call: Call, server: ScriptedServer, answer: JsonObject) -> None:
     server.answers["/res/v1/web/search"] = json_reply(answer)
     result = call("web_search", "api.search.brave.com", "web_search", {"query": "x"}, BRAVE_API_KEY="brave-key-1")
     assert (result.structured, result.text) == (({"results": []},), "Nothing was found for: x\n")
 
 
-def test_a_search_without_a_key_that_is_good(call: Call, server: ScriptedServer) -> None:
+def test_a_search_with_an_invalid_key(call: Call, server: ScriptedServer) -> None:
     answer: JsonObject = {"type": "ErrorResponse", "error": {"code": "SUBSCRIPTION_TOKEN_INVALID", "status": 422}}
     server.answers["/res/v1/web/search"] = json_reply(answer, status=422)
     search = ("web_search", "api.search.brave.com", "web_search", {"query": "x"})
@@ -104,7 +94,7 @@ def test_a_search_without_a_key_that_is_good(call: Call, server: ScriptedServer)
     assert failed(call(*search, BRAVE_API_KEY="brave-key-1"))[0] == "invalid_args"
 
 
-def test_a_search_beyond_the_months_quota_is_not_tried_again(call: Call, server: ScriptedServer) -> None:
+def test_a_search_over_the_monthly_quota_is_not_retried(call: Call, server: ScriptedServer) -> None:
     server.answers["/res/v1/web/search"] = reply(
         b"enough", status=429, X_RateLimit_Remaining="1, 0", X_RateLimit_Reset="1, 1419704"
     )
@@ -175,7 +165,7 @@ def test_github_issue(call: Call, server: ScriptedServer) -> None:
         assert found == (kind, f'HTTP {status} Status: {{"message": "Validation Failed"}}')
 
 
-def test_an_issue_beyond_githubs_limit(call: Call, server: ScriptedServer) -> None:
+def test_an_issue_over_the_rate_limit(call: Call, server: ScriptedServer) -> None:
     answer: JsonObject = {"message": "API rate limit exceeded"}
     server.answers["/repos/o/r/issues"] = json_reply(answer, status=403, X_RateLimit_Remaining="0", Retry_After="9")
     arguments: JsonObject = {"owner": "o", "repo": "r", "title": "T"}
@@ -185,7 +175,7 @@ def test_an_issue_beyond_githubs_limit(call: Call, server: ScriptedServer) -> No
     )  # fmt: skip
 
 
-def test_an_issue_in_a_repository_that_was_renamed(call: Call, server: ScriptedServer) -> None:
+def test_an_issue_in_a_renamed_repository(call: Call, server: ScriptedServer) -> None:
     server.answers["/repos/o/r/issues"] = reply(status=307, Location="/repositories/1/issues")
     server.answers["/repositories/1/issues"] = json_reply({"number": 8, "html_url": "u"}, status=201)
     arguments: JsonObject = {"owner": "o", "repo": "r", "title": "T"}
@@ -205,7 +195,7 @@ def fetched(call: Call, server: ScriptedServer, answer: bytes, **arguments: int)
     return call("http", "public:443", "http_fetch", {"url": f"{server.url}/page", **arguments})
 
 
-def test_a_page_is_read_as_words(call: Call, server: ScriptedServer) -> None:
+def test_a_page_becomes_text(call: Call, server: ScriptedServer) -> None:
     answer = reply(gzip.compress(PAGE), kind="text/html; charset=utf-8", Content_Encoding="gzip")
     result = fetched(call, server, answer)
     words = "Home\n\nWords\n\nOne bold word.\n\n- first\n- second\n\na  b\n  c\n\ncaf\u00e9"
@@ -259,7 +249,7 @@ a
 b < c é"""
 
 
-def test_a_page_keeps_its_lists_tables_and_programs(call: Call, server: ScriptedServer) -> None:
+def test_a_page_keeps_lists_tables_and_code(call: Call, server: ScriptedServer) -> None:
     result = fetched(call, server, reply(RICH.encode(), kind="text/html"))
     assert result.text == f"# W\n\n{WORDS}"
 
@@ -285,7 +275,7 @@ def test_a_page_keeps_its_lists_tables_and_programs(call: Call, server: Scripted
         ),
     ],
 )
-def test_a_page_is_read_in_its_own_charset(call: Call, server: ScriptedServer, answer: bytes, words: str) -> None:
+def test_a_page_is_decoded(call: Call, server: ScriptedServer, answer: bytes, words: str) -> None:
     assert fetched(call, server, answer).text == words
 
 
@@ -318,7 +308,7 @@ def test_a_page_is_read_in_its_own_charset(call: Call, server: ScriptedServer, a
         ),
     ],
 )
-def test_a_page_that_cannot_be_read(call: Call, server: ScriptedServer, answer: bytes, kind: str, message: str) -> None:
+def test_an_unreadable_page(call: Call, server: ScriptedServer, answer: bytes, kind: str, message: str) -> None:
     found = failed(fetched(call, server, answer))
     assert (found[0], re.fullmatch(message, found[1]) is not None) == (kind, True), found
 
@@ -330,19 +320,19 @@ def test_a_long_page_is_cut(call: Call, server: ScriptedServer) -> None:
     assert result.structured[0]["truncated"] is True  # type: ignore[index, call-overload]
 
 
-def test_what_is_no_page(call: Call, server: ScriptedServer) -> None:
+def test_responses_that_are_not_pages(call: Call, server: ScriptedServer) -> None:
     kind, message = failed(fetched(call, server, reply(b"<p>gone</p>", status=404)))
     assert (kind, message) == ("not_found", "HTTP 404 Status: gone")
     assert failed(fetched(call, server, reply(b"\0\1", kind="application/zip")))[0] == "serialization"
-    picture = failed(fetched(call, server, reply(b"GIF89a", kind="image/gif")))
-    assert picture == ("serialization", "the page is image/gif, which is no text")
-    elsewhere = failed(call("http", "public:443", "http_fetch", {"url": "http://127.0.0.1:9/"}))
-    assert elsewhere[0] == "network"
+    image = failed(fetched(call, server, reply(b"GIF89a", kind="image/gif")))
+    assert image == ("serialization", "the page is image/gif, which is no text")
+    unreachable = failed(call("http", "public:443", "http_fetch", {"url": "http://127.0.0.1:9/"}))
+    assert unreachable[0] == "network"
     loop = failed(fetched(call, server, reply(status=302, Location="/page")))
     assert loop[0] == "network"
 
 
-def test_a_request_says_all_of_its_response(call: Call, server: ScriptedServer) -> None:
+def test_a_request_returns_status_headers_and_body(call: Call, server: ScriptedServer) -> None:
     server.answers["/x"] = reply(b'{"no": 1}', status=418, kind="application/json", X_Tea="yes")
     arguments: JsonObject = {
         "url": f"{server.url}/x?a=1",
@@ -364,7 +354,7 @@ def test_a_request_says_all_of_its_response(call: Call, server: ScriptedServer) 
     assert (asked.headers["x-a"], asked.headers["content-type"]) == ("b", "application/json")
 
 
-def test_a_request_is_written_as_browsers_write_it(call: Call, server: ScriptedServer) -> None:
+def test_a_url_is_escaped_as_in_browsers(call: Call, server: ScriptedServer) -> None:
     server.answers["/caf%C3%A9"] = reply(b"", Set_Cookie="a=1\r\nSet-Cookie: b=2")
     arguments: JsonObject = {"url": f" {server.url}/café?q=a b%20c#top", "headers": {"X-A": "日本"}}
     result = call("http", "public:443", "http_request", arguments)
@@ -386,7 +376,7 @@ def test_a_request_is_written_as_browsers_write_it(call: Call, server: ScriptedS
         (308, "PATCH", "PATCH"),
     ],
 )
-def test_a_request_is_led_on_with_its_method(
+def test_a_redirect_keeps_or_changes_the_method(
     call: Call, server: ScriptedServer, status: int, method: str, followed: str
 ) -> None:
     server.answers["/x"] = reply(status=status, Location="/y")
@@ -403,7 +393,7 @@ def test_a_request_is_led_on_with_its_method(
     assert asked.headers["authorization"] == "Bearer x"
 
 
-def test_a_redirect_that_is_not_followed(call: Call, server: ScriptedServer) -> None:
+def test_a_redirect_is_not_followed_to_other_schemes_or_forever(call: Call, server: ScriptedServer) -> None:
     server.answers["/x"] = reply(status=302, Location="ftp://127.0.0.1/")
     found = failed(call("http", "public:443", "http_request", {"url": f"{server.url}/x"}))
     assert found == ("network", "a redirect to ftp://127.0.0.1/ is not followed: it is no URL of http or https")
@@ -412,14 +402,12 @@ def test_a_redirect_that_is_not_followed(call: Call, server: ScriptedServer) -> 
     assert found == ("network", f"a redirect to {server.url}/x is not followed: there are too many")
 
 
-def test_another_host_is_sent_no_credentials(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> None:
+def test_credentials_are_not_sent_to_another_host(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> None:
     with ScriptedServer({"/y": reply(b"there")}) as other:
         server.answers["/x"] = reply(status=302, Location=f"{other.url}/y")
         text = (SPECS / "http.yaml").read_text()
         allowed = f'"127.0.0.1:{server.port}", "127.0.0.1:{other.port}"'
-        (tmp_path / "http.yaml").write_text(text.replace('"public:443"', allowed))
-        for code in ("http_client.py", "web_page.py"):
-            (tmp_path / code).write_text((SPECS / code).read_text())
+        write_spec(tmp_path, "http", text.replace('"public:443"', allowed))
         headers: JsonObject = {"Authorization": "Bearer x", "Cookie": "a=b", "X-A": "c"}
         with Executor(Registry.load(tmp_path / "http.yaml"), engine=engine) as executor:
             result = executor.run("http_request", {"url": f"{server.url}/x", "headers": headers})
@@ -428,7 +416,7 @@ def test_another_host_is_sent_no_credentials(engine: OciEngine, server: Scripted
         assert (asked.headers["x-a"], set(headers) & {name.title() for name in asked.headers}) == ("c", {"X-A"})
 
 
-def test_a_body_that_is_no_text_is_told_and_not_shown(call: Call, server: ScriptedServer) -> None:
+def test_a_binary_body_is_described(call: Call, server: ScriptedServer) -> None:
     server.answers["/x"] = reply(b"\x89PNG\0", kind="image/png")
     result = call("http", "public:443", "http_request", {"url": f"{server.url}/x"})
     assert result.structured is not None
@@ -436,7 +424,7 @@ def test_a_body_that_is_no_text_is_told_and_not_shown(call: Call, server: Script
 
 
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Host"])
-def test_a_header_that_says_how_the_request_is_read_is_not_the_models(engine: OciEngine, name: str) -> None:
+def test_a_model_cannot_set_framing_headers(engine: OciEngine, name: str) -> None:
     with Executor(Registry.load(SPECS / "http.yaml"), engine=engine) as executor:
         arguments: JsonObject = {"url": "https://example.com/", "headers": {name: "5"}}
         found = failed(executor.run("http_request", arguments))
@@ -444,7 +432,7 @@ def test_a_header_that_says_how_the_request_is_read_is_not_the_models(engine: Oc
 
 
 @pytest.mark.parametrize("name", ["http_fetch", "http_request"])
-def test_a_refusal_names_the_host_of_the_url_and_the_reason(
+def test_a_refusal_names_the_host_and_the_reason(
     call: Call, server: ScriptedServer, engine: OciEngine, name: str
 ) -> None:
     allowed = "(only public addresses may be reached, by https on port 443)"
@@ -466,7 +454,7 @@ def test_a_refusal_names_the_host_of_the_url_and_the_reason(
 @pytest.mark.parametrize(
     "url", ["https://[a", "https://", "nothing", "https://user:pw@a.example/", "https://a b.example/"]
 )
-def test_what_is_no_url_is_said_to_be_none(engine: OciEngine, url: str) -> None:
+def test_an_invalid_url_is_refused(engine: OciEngine, url: str) -> None:
     with Executor(Registry.load(SPECS / "http.yaml"), engine=engine) as executor:
         kind, message = failed(executor.run("http_request", {"url": url}))
     assert (kind, repr(url) in message) == ("invalid_args", True)

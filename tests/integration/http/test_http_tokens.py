@@ -1,37 +1,28 @@
-"""``auth: oauth2``: the token is fetched and kept by the host, and renewed once where the server refuses it."""
+"""``auth: oauth2``: the host requests and caches the token, and renews it once if the server refuses it."""
 
 from __future__ import annotations
 
 import base64
 import socket
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from configurations import CONFIGURATIONS
-from http_tools import call_http, failed, http_spec
+from http_tools import call_http, engine, failed, http_spec
 from scripted_server import Answer, Asked, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
 from toolc.sandbox.oci.engine import OciEngine
 
+__all__ = ["engine"]
+
 SECRET = "s3cret/with+signs"
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[OciEngine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    made = OciEngine()
-    yield made
-    made.close()
-
-
 class Login(ScriptedServer):
-    """A token server: gives ``tokens`` in turn."""
+    """A token server that returns ``tokens`` in order."""
 
     def __init__(self, *tokens: str, expires_in: float | None = 3600, in_form: bool = False) -> None:
         super().__init__({"/token": self.token})
@@ -52,11 +43,11 @@ class Login(ScriptedServer):
 
 
 def api(*good: str) -> ScriptedServer:
-    """A server that takes these tokens, and tells what it was given."""
+    """Return a server that accepts these tokens and returns the one that it received."""
 
     def answer(asked: Asked, connection: socket.socket) -> None:
-        given = asked.headers.get("authorization", "").removeprefix("Bearer ")
-        connection.sendall(reply(given.encode(), status=200 if given in good else 401))
+        token = asked.headers.get("authorization", "").removeprefix("Bearer ")
+        connection.sendall(reply(token.encode(), status=200 if token in good else 401))
 
     return ScriptedServer({"/": answer})
 
@@ -74,7 +65,7 @@ def call(engine: OciEngine, folder: Path, login: ScriptedServer, server: Scripte
     return call_http(engine, folder, spec, secrets={"SECRET": SECRET})
 
 
-def test_a_token_is_fetched_once_and_never_shown(engine: OciEngine, tmp_path: Path) -> None:
+def test_a_token_is_requested_once_and_redacted(engine: OciEngine, tmp_path: Path) -> None:
     with Login("first-token") as login, api("first-token") as server:
         for _ in range(2):
             found = call(engine, tmp_path, login, server)
@@ -84,7 +75,7 @@ def test_a_token_is_fetched_once_and_never_shown(engine: OciEngine, tmp_path: Pa
         assert [each.headers["authorization"] for each in server.asked] == ["Bearer first-token"] * 2
 
 
-def test_a_token_that_is_refused_is_renewed_once(engine: OciEngine, tmp_path: Path) -> None:
+def test_a_refused_token_is_renewed_once(engine: OciEngine, tmp_path: Path) -> None:
     with Login("first-token", "second-token", "third-token") as login, api("first-token") as server:
         assert not call(engine, tmp_path, login, server).is_error
         server.answers["/"] = api("second-token").answers["/"]
@@ -95,27 +86,27 @@ def test_a_token_that_is_refused_is_renewed_once(engine: OciEngine, tmp_path: Pa
         assert len(login.asked) == 3
 
 
-def test_a_token_that_has_expired_is_not_used(engine: OciEngine, tmp_path: Path) -> None:
+def test_an_expired_token_is_not_used(engine: OciEngine, tmp_path: Path) -> None:
     with Login("first-token", "second-token", expires_in=0.001) as login, api("first-token", "second-token") as server:
         for _ in range(2):
             assert not call(engine, tmp_path, login, server).is_error
         assert [each.headers["authorization"] for each in server.asked] == ["Bearer first-token", "Bearer second-token"]
 
 
-def test_a_server_that_reads_the_form_only_gets_the_client_there(engine: OciEngine, tmp_path: Path) -> None:
+def test_the_client_is_sent_in_the_form_if_the_header_is_refused(engine: OciEngine, tmp_path: Path) -> None:
     with Login("first-token", in_form=True) as login, api("first-token") as server:
         assert not call(engine, tmp_path, login, server).is_error
         assert len(login.asked) == 2
 
 
 def dropping(_: Asked, connection: socket.socket) -> None:
-    """Begin an answer, and drop the connection."""
+    """Begin a response and reset the connection."""
     connection.sendall(b"HTTP/1.1 200 OK\r\n")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 @pytest.mark.parametrize(
-    ("answer", "wanted"),
+    ("answer", "expected"),
     [
         (reply(b"oops", status=500), ("network", "the token server returned no access token (HTTP 500)")),
         (
@@ -139,10 +130,10 @@ def dropping(_: Asked, connection: socket.socket) -> None:
         ),
     ],
 )
-def test_no_token_is_an_error_of_its_own(
-    engine: OciEngine, tmp_path: Path, answer: Answer | bytes, wanted: tuple[str, str] | None
+def test_a_missing_token_is_an_error(
+    engine: OciEngine, tmp_path: Path, answer: Answer | bytes, expected: tuple[str, str] | None
 ) -> None:
     with ScriptedServer({"/token": answer}) as login, api() as server:
         found = failed(call(engine, tmp_path, login, server))
-        assert found == wanted or (wanted is None and found[0] == "network")
+        assert found == expected or (expected is None and found[0] == "network")
         assert server.asked == []
