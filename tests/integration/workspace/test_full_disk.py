@@ -1,4 +1,4 @@
-"""A disk that is full: the call is refused with the cause and the remedy, and works once there is room."""
+"""A full disk: the call fails with the cause and the remedy, and works once there is space."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = needs_oci
 
 @pytest.fixture
 def small_disk() -> Iterator[Path]:
-    """A disk of its own, where the user that sets a sandbox up can pass through."""
+    """Mount a small disk that the user who sets up a sandbox can enter."""
     with tempfile.TemporaryDirectory(prefix="toolc-test-disk-") as folder:
         disk = Path(folder, "disk")
         disk.mkdir()
@@ -40,7 +40,7 @@ def small_disk() -> Iterator[Path]:
 
 
 def fill(disk: Path) -> Path:
-    """A file that takes all the room there is."""
+    """Create a file that takes all the space."""
     filler = disk / "filler"
     with filler.open("wb", buffering=0) as file:
         try:
@@ -50,7 +50,7 @@ def fill(disk: Path) -> Path:
             return filler
 
 
-def test_runtime_files(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_disk_of_runtime_files(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner, "_base", lambda: small_disk)
     filler = fill(small_disk)
     engine = OciEngine()
@@ -61,7 +61,7 @@ def test_runtime_files(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     engine.close()
 
 
-def test_a_transactions_view(small_disk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_disk_of_views(small_disk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     os.chown(workspace, 1234, 1234)
@@ -98,7 +98,7 @@ def one_file(size: int) -> bytes:
 
 
 def test_the_disk_of_the_workspace(small_disk: Path) -> None:
-    """The tool wrote in its view, which stands elsewhere; there is no room for it where it is to become real."""
+    """The view is on another disk; there is no space for the commit."""
     workspace = small_disk / "work"
     workspace.mkdir()
     (workspace / "a").write_text("a\n", encoding="ascii")
@@ -117,8 +117,7 @@ def test_the_disk_of_the_workspace(small_disk: Path) -> None:
 
 
 @pytest.mark.skipif(missing() != "", reason=missing())
-def test_a_daemons_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where its images and containers are kept; a full ``/run`` of a daemon is one that does not start."""
+def test_the_disk_of_a_docker_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with own_daemon(megabytes=600) as daemon:
         engine = DockerEngine(daemon.socket)
         filler = fill(daemon.data)

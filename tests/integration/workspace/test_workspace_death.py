@@ -1,4 +1,4 @@
-"""Whoever is killed in a transaction leaves no view, no mount and no volume, and the workspace as it was."""
+"""A killed call of a transaction leaves no view, mount or volume, and an unchanged workspace."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from paths import SUPPORT
 from test_workspace_views import BEFORE, give, workspace
 from transaction_cases import call, doing, tool, tree
 
+from toolc.model.errors import InfrastructureError
 from toolc.runtime.workspace import scratch
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host.owner import Owner
@@ -34,24 +35,24 @@ call(engine, tool("echo new > a; mkdir -p deep/er; sleep 60"), Path({workspace!r
 
 @pytest.mark.parametrize("name", ["docker", "oci root"])
 @pytest.mark.parametrize("seconds", [0.25, 0.35, 0.45, 0.6, 1.2])
-def test_a_kill_in_mid_call_leaves_nothing(workspace: Path, name: str, seconds: float) -> None:
+def test_a_killed_call_leaves_nothing(workspace: Path, name: str, seconds: float) -> None:
     if reason := CONFIGURATIONS[name].lacks():
         pytest.skip(reason)
     give(workspace, 1234)
     program = CALL.format(helpers=str(SUPPORT), name=name, workspace=str(workspace))
     with subprocess.Popen([sys.executable, "-c", program]) as process:
-        time.sleep(seconds)  # whichever moment that is: nothing is left of any
+        time.sleep(seconds)  # at any time during the call
         process.send_signal(signal.SIGKILL)
         assert process.wait(60) == -signal.SIGKILL
     deadline = time.monotonic() + 60
-    while left(process.pid) and time.monotonic() < deadline:
+    while leftovers_of(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert left(process.pid) == []
+    assert leftovers_of(process.pid) == []
     assert tree(workspace) == BEFORE
 
 
-def left(pid: int) -> list[str]:
-    """What bears the label of a process: scratch folders, and volumes and mounts that name one."""
+def leftovers_of(pid: int) -> list[str]:
+    """Return the scratch folders, volumes and mounts with the label of a process."""
     word = f".{pid}."
     found = [folder.name for folder in scratch._base().iterdir() if word in folder.name]
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
@@ -65,10 +66,10 @@ def left(pid: int) -> list[str]:
     return found
 
 
-def test_what_a_dead_owner_left_is_removed_by_the_next_call(
+def test_the_next_call_removes_the_views_of_stale_owners(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workspace: Path
 ) -> None:
-    """Where the janitor was killed too, or the power failed. A sandbox may use it until the engine ended that."""
+    """For example after a power cut. They are removed only after the engine has ended the sandboxes."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with subprocess.Popen(["sleep", "60"]) as process:
         process.kill()
@@ -87,11 +88,9 @@ def test_what_a_dead_owner_left_is_removed_by_the_next_call(
     assert found() == {foreign.label()}
 
 
-def test_a_state_folder_that_others_may_write_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from toolc.model.errors import InfrastructureError
-
+def test_a_state_folder_that_other_users_can_write_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     (tmp_path / "toolc" / "scratch").mkdir(parents=True)
     (tmp_path / "toolc" / "scratch").chmod(0o777)
-    with pytest.raises(InfrastructureError, match="must be a folder that only this user can write"):
+    with pytest.raises(InfrastructureError, match="must be a folder that only this user can write to"):
         scratch.make_scratch("")

@@ -1,4 +1,4 @@
-"""A workspace mounted as it is: what a tool can do there stays there, and it is the folder that was named."""
+"""A mounted workspace: a tool cannot reach anything outside, and the folder cannot be exchanged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ cat out 2>&1 || true; cat up 2>&1 || true; cat /proc/self/mounts; cat ../secret/
 
 
 class Disturbed:
-    """An engine, with somebody who acts just before it is first asked: the workspace was looked at by then."""
+    """An engine that calls ``act`` before its first use, after the workspace was checked."""
 
     def __init__(self, engine: Engine, act: Callable[[], object]) -> None:
         self._engine = engine
@@ -44,7 +44,7 @@ class Disturbed:
 
 
 def _call_while(act: Callable[[threading.Event], None], engine: Engine, spec: ToolSpec, folder: Path) -> str:
-    """What comes of a call while another thread does ``act`` until the end."""
+    """Return the result of a call while another thread runs ``act``."""
     stop = threading.Event()
     other = threading.Thread(target=act, args=(stop,))
     try:
@@ -57,14 +57,14 @@ def _call_while(act: Callable[[threading.Event], None], engine: Engine, spec: To
 
 
 def mounted(script: str, mode: WorkspaceMode, configuration: Configuration) -> ToolSpec:
-    """A tool that works on the real folder."""
+    """Return a tool whose workspace is the real folder."""
     spec = tool(script, min_isolation=configuration.min_isolation)
     return replace(spec, sandbox=replace(spec.sandbox, workspace=mode, transaction=None))
 
 
 @pytest.fixture
 def secret(workspace: Path) -> Path:
-    """A file beside the workspace, which is now its user's."""
+    """Create a folder next to the workspace with a file that the tool must not read."""
     give(workspace, 1234)
     folder = workspace.with_name("secret")
     folder.mkdir()
@@ -73,15 +73,15 @@ def secret(workspace: Path) -> Path:
 
 
 @pytest.mark.parametrize("mode", ["ro", "rw"])
-def test_links_and_parents_lead_to_the_sandboxs_own_files(
+def test_links_lead_to_the_files_of_the_sandbox(
     configuration: Configuration, workspace: Path, secret: Path, mode: WorkspaceMode
 ) -> None:
     (workspace / "out").symlink_to(secret / "key")
     (workspace / "up").symlink_to("../secret/key")
     spec = mounted(LOOK, mode, configuration)
-    said = str(configuration.run(lambda engine: call(engine, spec, workspace).text))
-    assert "hidden" not in said
-    assert " /workspace " in said
+    output = str(configuration.run(lambda engine: call(engine, spec, workspace).text))
+    assert "hidden" not in output
+    assert " /workspace " in output
 
 
 HARM = """
@@ -102,48 +102,23 @@ print(attempt("rmdir", "/workspace"))
 """
 
 
-def test_no_device_link_or_rename_crosses_the_border(
+def test_devices_links_and_renames_do_not_leave_the_workspace(
     configuration: Configuration, workspace: Path, secret: Path
 ) -> None:
     (workspace / "harm.py").write_text(HARM)
     spec = mounted("python3 harm.py; cp /bin/true set; chmod 6755 set || true", "rw", configuration)
-    said = str(configuration.run(lambda engine: call(engine, spec, workspace).text)).split()
-    assert "done" not in said, said
-    assert len(said) == 7
+    output = str(configuration.run(lambda engine: call(engine, spec, workspace).text)).split()
+    assert "done" not in output, output
+    assert len(output) == 7
     assert not (workspace / "set").stat().st_mode & 0o6000
     assert sorted(path.name for path in workspace.parent.iterdir()) == ["secret", "work"]
 
 
-def test_another_folder_in_the_workspaces_place_is_noticed_before_the_tool_runs(
-    configuration: Configuration, workspace: Path, secret: Path
-) -> None:
-    """Between the look at the folder and its mount."""
-    spec = mounted("cat key", "ro", configuration)
-
-    def work(engine: Engine) -> JsonValue:
-        def replace_folder() -> None:
-            workspace.rename(workspace.with_name("moved"))
-            workspace.symlink_to("secret")
-
-        try:
-            return call(cast("Engine", Disturbed(engine, replace_folder)), spec, workspace).text
-        except InfrastructureError as error:
-            return str(error)
-
-    (workspace.parent).chmod(0o777)
-    said = str(configuration.run(work))
-    assert "hidden" not in said
-    assert f"another folder than {workspace}" in said
-
-
-def test_a_transaction_works_on_the_folder_that_was_looked_at_wherever_it_is_now(
-    configuration: Configuration, workspace: Path, secret: Path
-) -> None:
-    spec = tool("cat a; cat key || true; echo new > a", min_isolation=configuration.min_isolation)
-    moved = workspace.with_name("moved")
+def output_after_replacement(configuration: Configuration, spec: ToolSpec, workspace: Path) -> str:
+    """Return the output of a call whose workspace is replaced by a link before the engine starts."""
 
     def replace_folder() -> None:
-        workspace.rename(moved)
+        workspace.rename(workspace.with_name("moved"))
         workspace.symlink_to("secret")
 
     def work(engine: Engine) -> JsonValue:
@@ -153,19 +128,37 @@ def test_a_transaction_works_on_the_folder_that_was_looked_at_wherever_it_is_now
             return str(error)
 
     workspace.parent.chmod(0o777)
-    said = str(configuration.run(work))
-    assert "hidden" not in said
+    return str(configuration.run(work))
+
+
+def test_a_replaced_workspace_is_detected_before_the_tool_runs(
+    configuration: Configuration, workspace: Path, secret: Path
+) -> None:
+    """The folder is replaced between its check and the mount."""
+    spec = mounted("cat key", "ro", configuration)
+
+    output = output_after_replacement(configuration, spec, workspace)
+    assert "hidden" not in output
+    assert f"another folder than {workspace}" in output
+
+
+def test_a_transaction_uses_the_folder_that_was_checked(
+    configuration: Configuration, workspace: Path, secret: Path
+) -> None:
+    spec = tool("cat a; cat key || true; echo new > a", min_isolation=configuration.min_isolation)
+    output = output_after_replacement(configuration, spec, workspace)
+    assert "hidden" not in output
     if configuration.uid:
-        # He can mount it by its path only, and finds out.
-        assert f"another folder than {workspace}" in said
+        # Without root the folder is mounted by its path, and the replacement is detected.
+        assert f"another folder than {workspace}" in output
     else:
-        assert said.startswith("a\n")
-        assert (moved / "a").read_text() == "new\n"
+        assert output.startswith("a\n")
+        assert (workspace.with_name("moved") / "a").read_text() == "new\n"
     assert sorted(path.name for path in secret.iterdir()) == ["key"]
 
 
 @pytest.mark.parametrize("mode", ["rw", "transaction"])
-def test_a_parent_that_is_swapped_all_the_time_never_shows_anything_else(
+def test_a_parent_that_is_swapped_for_a_link_is_not_followed_by_a_call(
     configuration: Configuration, workspace: Path, secret: Path, mode: WorkspaceMode
 ) -> None:
     (secret / "work").mkdir()
@@ -190,6 +183,6 @@ def test_a_parent_that_is_swapped_all_the_time_never_shows_anything_else(
         return "\n".join(_call_while(swap, engine, spec, real / "work") for _ in range(4))
 
     workspace.parent.chmod(0o777)
-    said = str(configuration.run(work))
-    assert "hidden" not in said
+    output = str(configuration.run(work))
+    assert "hidden" not in output
     assert (secret / "work" / "key").read_text() == "hidden\n"

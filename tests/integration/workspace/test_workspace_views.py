@@ -1,4 +1,4 @@
-"""Transactions on real engines: the view, its marks and its end, for every owner and in every configuration."""
+"""Transactions on real engines, for every owner and in every configuration."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def configuration(request: pytest.FixtureRequest) -> Configuration:
 OWNERS = [
     (name, owner) for name, each in CONFIGURATIONS.items() for owner in ((each.uid,) if each.uid else (0, USER, 4321))
 ]
-"""An ordinary user may write only in a workspace of his own."""
+"""An ordinary user may write only to their own workspace."""
 
 
 @pytest.fixture
 def workspace() -> Iterator[Path]:
-    # Not tmp_path: an ordinary user may not look into that.
+    # Not tmp_path, which an ordinary user may not enter.
     with tempfile.TemporaryDirectory(prefix="toolc-views-") as folder:
         Path(folder).chmod(0o755)
         work = Path(folder) / "work"
@@ -72,7 +72,7 @@ def give(folder: Path, uid: int) -> None:
 
 
 def answer(configuration: Configuration, workspace: Path, script: str, **about: object) -> JsonObject:
-    """What a call's result says, from whichever process made it."""
+    """Return the result of a call as JSON, because it may have run in another process."""
     spec = tool(script, min_isolation=configuration.min_isolation, **about)  # type: ignore[arg-type]
 
     def work(engine: Engine) -> JsonValue:
@@ -90,7 +90,7 @@ def answer(configuration: Configuration, workspace: Path, script: str, **about: 
 
 
 @pytest.mark.parametrize(("name", "owner"), OWNERS)
-def test_what_a_call_did_becomes_real_and_stays_its_owners(workspace: Path, name: str, owner: int) -> None:
+def test_changes_are_committed_and_keep_their_owner(workspace: Path, name: str, owner: int) -> None:
     configuration = ready(name)
     give(workspace, owner)
     found = answer(configuration, workspace, SCRIPT)
@@ -106,7 +106,7 @@ def test_what_a_call_did_becomes_real_and_stays_its_owners(workspace: Path, name
     assert found["changes"]["view"] == ("copy" if configuration.min_isolation == "gvisor" else "overlay")  # type: ignore[index,call-overload]
 
 
-def test_what_is_not_committed_leaves_no_trace(configuration: Configuration, workspace: Path) -> None:
+def test_discarded_changes_leave_no_trace(configuration: Configuration, workspace: Path) -> None:
     give(workspace, USER)
     stamps = {path: path.lstat().st_ctime_ns for path in (workspace, *workspace.rglob("*"))}
     assert not answer(configuration, workspace, SCRIPT, commit="never")["is_error"]
@@ -114,14 +114,13 @@ def test_what_is_not_committed_leaves_no_trace(configuration: Configuration, wor
     assert {path: path.lstat().st_ctime_ns for path in (workspace, *workspace.rglob("*"))} == stamps
 
 
-def test_what_is_told_as_new_was_written_by_the_tool_alone(configuration: Configuration, workspace: Path) -> None:
-    """Nodes, pipes, and bits that only mean something outside: refused, or gone."""
+def test_special_files_and_set_id_bits_are_not_committed(configuration: Configuration, workspace: Path) -> None:
     give(workspace, USER)
     found = answer(
         configuration, workspace, "mkfifo pipe; echo x > x; chmod 6755 x || chmod 755 x; mknod n c 0 0 || true"
     )
     if configuration.min_isolation == "gvisor":
-        # Its pipes exist in its own kernel only.
+        # Pipes exist only in the kernel of gVisor.
         assert tree(workspace) == BEFORE | {"x": "x\n"}
         assert (workspace / "x").stat().st_mode & 0o7777 == 0o755
     else:
@@ -156,8 +155,8 @@ def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(configuration: Co
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "owner"), [row for row in OWNERS if row[0] != "docker+gvisor"])
-def test_git_works_and_its_own_files_stay_as_they_are(workspace: Path, name: str, owner: int) -> None:
-    """Where no image is named, the host's own git."""
+def test_git_works_and_its_files_are_unchanged(workspace: Path, name: str, owner: int) -> None:
+    """Without an image, the git of the host is used."""
     configuration = ready(name)
     image = (
         image_builder.build_image("shell-tools", base=None, on_progress=lambda _: None).tag
@@ -168,7 +167,7 @@ def test_git_works_and_its_own_files_stay_as_they_are(workspace: Path, name: str
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         subprocess.run([*git, *words], check=True, capture_output=True)
     give(workspace, owner)
-    # Somebody ran git with more rights than the rest of the folder has.
+    # The user ran git with more rights than the rest of the folder has.
     os.chown(workspace / ".git", 4321, 4321)
     found = answer(
         configuration,

@@ -78,23 +78,18 @@ Listener: TypeAlias = Callable[[ConnectionAttempt], None]
 
 
 class ConnectionLog:
-    """The log of requested connections, in order."""
+    """The log of requested connections, in order. ``requested`` is their number."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._listed: list[EgressConnection] = []
-        self._requested = 0
+        self.requested = 0
         self._refused = 0
-
-    @property
-    def requested(self) -> int:
-        """The number of requested connections."""
-        return self._requested
 
     @property
     def unlisted(self) -> int:
         """The number of requested connections that are not in ``attempts``."""
-        return self._requested - len(self._listed)
+        return self.requested - len(self._listed)
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
         """Return the requested connections with their outcome so far."""
@@ -103,7 +98,7 @@ class ConnectionLog:
 
     def add(self, connection: EgressConnection) -> None:
         """Add a requested connection. Refusals have their own limit, because they are what a user looks for."""
-        self._requested += 1
+        self.requested += 1
         is_refused = connection.decision.entry is None
         self._refused += is_refused
         if len(self._listed) < MAX_LISTED or (is_refused and self._refused <= MAX_LISTED):
@@ -112,7 +107,7 @@ class ConnectionLog:
     def reset(self, connections: Iterable[EgressConnection]) -> None:
         """Reset the counts; the still open ``connections`` are listed again."""
         self._listed = [*connections]
-        self._requested, self._refused = len(self._listed), 0
+        self.requested, self._refused = len(self._listed), 0
 
     def notify(self, connection: EgressConnection) -> None:
         """Pass a decision to the listener. Raise what the listener raises."""
@@ -150,30 +145,20 @@ RequestHandler: TypeAlias = Callable[[bytes], ConnectionRequest]
 """Creates the connection for the payload of a REQUEST frame. Raises ``RefusedError`` or ``ProtocolError``."""
 
 
-def _ignore(_: ConnectionAttempt) -> None:
-    pass
-
-
-def _write_later(_: memoryview) -> int:
-    return 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Egress:
     """The listener for connections, the handler of REQUEST frames, and the redactor of secrets."""
 
-    on_attempt: Listener = _ignore
+    on_attempt: Listener = lambda _: None
     requests: RequestHandler | None = None
     redactor: Redactor = field(default_factory=Redactor)
 
 
 class Broker:
-    """The connections of one call. Frames for the guest are written to ``outgoing``; poll ``fileno`` and call
-    ``serve``.
-    """
+    """The connections of one call. It writes frames to ``outgoing``; poll ``fileno`` and call ``serve``."""
 
     def __init__(
-        self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress, write: Write = _write_later
+        self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress, write: Write = lambda _: 0
     ) -> None:
         self._allow = allow
         self._out = outgoing
@@ -238,12 +223,12 @@ class Broker:
                 case frames.CLOSE if not connection.close_received:
                     connection.close_received = True
                     if not connection.is_delivering:
-                        self._drop(connection)
+                        self._close(connection)
                         return
                 case _:
                     raise ProtocolError(f"it sent a frame of type {kind} on a connection")
         except RefusedError as error:
-            self._end(connection, error)
+            self._close(connection, error)
             return
         connection.last_active = monotonic()
         self._advance(connection)
@@ -302,7 +287,7 @@ class Broker:
         if refusal is None and decision.entry is None:
             refusal = RefusedError(decision.reason, remedy=decision.remedy)
         if refusal is not None:
-            self._end(connection, refusal)
+            self._close(connection, refusal)
         elif decision.is_literal:
             self._connect_to(connection, (decision.host,))
         elif decision.host == LOCALHOST:
@@ -335,14 +320,14 @@ class Broker:
                 self._resolved[result.host] = result
             for connection in waiting:
                 if result.reason:
-                    self._end(connection, RefusedError(result.reason + proxy_hint(), "network"))
+                    self._close(connection, RefusedError(result.reason + proxy_hint(), "network"))
                 else:
                     self._connect_to(connection, result.addresses)
 
     def _connect_to(self, connection: EgressConnection, addresses: Sequence[str]) -> None:
         admission = admit(connection.decision, self._allow, addresses)
         if not admission.addresses:
-            self._end(connection, RefusedError(admission.reason, remedy=admission.remedy))
+            self._close(connection, RefusedError(admission.reason, remedy=admission.remedy))
             return
         connection.addresses = [*admission.addresses]
         self._connect_next(connection, None)
@@ -361,7 +346,7 @@ class Broker:
             self._polling.await_connected(connection)
             return
         assert failure is not None
-        self._end(connection, unreachable(connection.decision, connection.address, failure))
+        self._close(connection, unreachable(connection.decision, connection.address, failure))
 
     def _advance(self, connection: EgressConnection) -> None:
         """Transfer what is possible now. The connection may be closed afterwards."""
@@ -371,14 +356,14 @@ class Broker:
             connection.send(self._out, window(len(self._connections)))
             self._forward(connection)
         except RefusedError as error:
-            self._end(connection, error)
+            self._close(connection, error)
             return
         except OSError as error:
             reason = f"the connection to {connection.decision.host} failed: {error.strerror or error}"
-            self._end(connection, RefusedError(reason, "network"))
+            self._close(connection, RefusedError(reason, "network"))
             return
         if connection.is_done:
-            self._drop(connection)
+            self._close(connection)
         else:
             self._polling.await_open(connection)
 
@@ -404,9 +389,7 @@ class Broker:
         return True
 
     def _forward(self, connection: EgressConnection) -> None:
-        """Pass on one piece of data from the server; of a response everything, which then wakes the guest only
-        once.
-        """
+        """Forward one piece of data from the server; of a response everything, which wakes the guest only once."""
         is_opaque = connection.request.is_opaque
         while self.has_room and (size := connection.read(self._room)):
             frame = self._room[:size]
@@ -423,23 +406,14 @@ class Broker:
         if self._bytes > MAX_BYTES:
             raise RefusedError(f"a call may send and receive no more than {MAX_BYTES} bytes")
 
-    def _end(self, connection: EgressConnection, error: RefusedError) -> None:
-        """Close with a reason and report it; a reason after the end is ignored."""
-        if connection.close_sent:
+    def _close(self, connection: EgressConnection, error: RefusedError | None = None) -> None:
+        """Close a connection, and report the error. An error after the end is ignored."""
+        if error is not None and connection.close_sent:
             return
         self._forget(connection)
         connection.close(self._out, monotonic(), error)
-        if self._log.requested <= MAX_CALL_CONNECTIONS:
+        if error is not None and self._log.requested <= MAX_CALL_CONNECTIONS:
             self._log.notify(connection)
-        self._remove_closed(connection)
-
-    def _drop(self, connection: EgressConnection) -> None:
-        """Close without an error."""
-        self._forget(connection)
-        connection.close(self._out, monotonic())
-        self._remove_closed(connection)
-
-    def _remove_closed(self, connection: EgressConnection) -> None:
         if connection.is_closed:
             del self._connections[connection.stream]
 
@@ -458,7 +432,7 @@ class Broker:
         for connection in [*self._connections.values()]:
             if connection.transport is not None:
                 if now - connection.last_active > IDLE_SECONDS:
-                    self._end(
+                    self._close(
                         connection, RefusedError(f"no data was transferred for {IDLE_SECONDS:g} seconds", "timeout")
                     )
             elif connection.close_sent:

@@ -6,20 +6,9 @@ import json
 import socket
 from dataclasses import replace
 
+from toolc.guest import frames
 from toolc.guest.flow_control import FlowWindow
-from toolc.guest.frames import (
-    CLOSE,
-    DATA,
-    END,
-    FIRST_WINDOW,
-    HEADER,
-    MAX_DATA,
-    OPENED,
-    WINDOW,
-    WINDOW_BYTES,
-    ProtocolError,
-    encode,
-)
+from toolc.guest.frames import HEADER, ProtocolError, encode
 from toolc.model.destinations import format_destination
 from toolc.model.result import ConnectionAttempt
 from toolc.runtime.egress.policy import Decision
@@ -54,7 +43,7 @@ class EgressConnection:
         # Clients send no server name for addresses or for ``localhost``, so it is not checked for this machine.
         checked = request.is_opaque and not decision.is_local
         self._name = ClientHelloFilter(decision.host) if checked else None
-        self._guest_window = FIRST_WINDOW
+        self._guest_window = frames.FIRST_WINDOW
         self._flow = FlowWindow()
         self._guest_ended = self._server_ended = self._finished = False
         self._must_send_opened = False
@@ -120,7 +109,7 @@ class EgressConnection:
     def grant_window(self, payload: bytes) -> None:
         """Handle an acknowledgement of the guest. Raise ``ProtocolError`` if it exceeds what was sent."""
         granted = payload.decode("ascii", "replace")
-        outstanding = WINDOW_BYTES - self._guest_window
+        outstanding = frames.WINDOW_BYTES - self._guest_window
         known = granted.isascii() and granted.isdigit() and len(granted) <= 10
         if self.close_received or not (known and 0 < int(granted) <= outstanding):
             raise ProtocolError("it acknowledged data that it was not sent")
@@ -131,13 +120,13 @@ class EgressConnection:
         self.transport, self.socket = transport, None
         self.addresses.clear()
         if self.request.is_opaque:
-            out += encode(OPENED, self.stream)
+            out += encode(frames.OPENED, self.stream)
         else:
             self._must_send_opened = True
 
     def pop_opened(self) -> bytes:
-        """Return the delayed OPENED frame, which precedes the data of the server; empty if it was sent already."""
-        frame = encode(OPENED, self.stream) if self._must_send_opened else b""
+        """Return the delayed OPENED frame, which precedes the data of the server; empty if it was sent."""
+        frame = encode(frames.OPENED, self.stream) if self._must_send_opened else b""
         self._must_send_opened = False
         return frame
 
@@ -160,7 +149,7 @@ class EgressConnection:
             self._head_left -= of_head
             granted = self._flow.release(sent - of_head, target_window)
             if granted and not self._guest_ended:
-                out += encode(WINDOW, self.stream, b"%d" % granted)
+                out += encode(frames.WINDOW, self.stream, b"%d" % granted)
         if self._guest_ended and not self._to_server and not self._finished:
             self._finished = True
             transport.finish()
@@ -168,17 +157,17 @@ class EgressConnection:
     def read(self, room: memoryview) -> int:
         """Write a frame with received data to ``room``, within the guest's window. Return its length in bytes.
 
-        Return 0 if no data has arrived. ``room`` holds a header and ``MAX_DATA`` bytes. Raise ``OSError``.
+        Return 0 if no data has arrived. ``room`` holds a header and ``frames.MAX_DATA`` bytes. Raise ``OSError``.
         """
         if self.transport is None or not self.wants_read:
             return 0
-        size = self.transport.read_into(room[HEADER.size : HEADER.size + min(MAX_DATA, self._guest_window)])
+        size = self.transport.read_into(room[HEADER.size : HEADER.size + min(frames.MAX_DATA, self._guest_window)])
         if size is None:
             return 0
         self._server_ended = not size
         self._guest_window -= size
         self.bytes_in = self.transport.received
-        HEADER.pack_into(room, 0, size, DATA if size else END, self.stream)
+        HEADER.pack_into(room, 0, size, frames.DATA if size else frames.END, self.stream)
         return HEADER.size + size
 
     @property
@@ -209,4 +198,4 @@ class EgressConnection:
             self.reason, self.remedy = str(error), error.remedy
             self.allowed = self.allowed and kind != "denied"
             message = {"reason": self.reason, "kind": kind}
-        out += encode(CLOSE, self.stream, json.dumps(message).encode())
+        out += encode(frames.CLOSE, self.stream, json.dumps(message).encode())

@@ -252,9 +252,7 @@ def _extensions(hello: bytes) -> dict[int, bytes]:
 
 
 def _one_name(body: bytes) -> str:
-    """Return the only name of a ``server_name`` extension: if there were several, servers would use different
-    ones.
-    """
+    """Return the only name of a ``server_name`` extension; of several, servers would use different ones."""
     outer = _FieldReader(body)
     names = _FieldReader(outer.vector(2))
     kind, name = names.number(1), names.vector(2)

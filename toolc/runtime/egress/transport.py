@@ -65,10 +65,8 @@ class PlainTransport:
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self.received = 0
-
-    def fileno(self) -> int:
-        """Return the descriptor of the socket."""
-        return self._socket.fileno()
+        self.fileno = connection.fileno
+        self.close = connection.close
 
     def read_into(self, room: memoryview) -> int | None:
         """Read what has arrived."""
@@ -90,10 +88,6 @@ class PlainTransport:
         """Shut down the sending side."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
-
-    def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
 
     def abort(self) -> None:
         """Reset the connection."""

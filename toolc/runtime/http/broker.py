@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote
@@ -107,9 +107,7 @@ class HttpBroker:
         return any(self._redactor.text(each) != each for each in (text, unquote(text)))
 
     def _own_request(self, query: Mapping[str, str], cursor: JsonValue) -> ConnectionRequest:
-        """Return the plan's request with ``query`` replacing its fields of these names and ``cursor`` in its
-        body.
-        """
+        """Return the request of the plan, with these fields of the query replaced and ``cursor`` in its body."""
         call = self._call
         target = self._origin
         fields = [each for each in call.query if each.name not in query]
@@ -240,14 +238,24 @@ def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
 
     Raise ``RefusedError`` if the pointer leads into a value without members.
     """
-    root = [parse_json(body)]
-    parent: JsonValue = root
-    key = "0"
-    for token in pointer_tokens(pointer):
-        parent = _child(parent, key, pointer)
-        key = token
-    _put(parent, key, cursor, pointer)
-    return _compact_json(root[0]).encode()
+    try:
+        return _compact_json(_with_member(parse_json(body), pointer_tokens(pointer), cursor)).encode()
+    except LookupError:
+        raise RefusedError(f"the body has no place for a cursor at {pointer}", "network") from None
+
+
+def _with_member(value: JsonValue, path: Sequence[str], member: JsonValue) -> JsonValue:
+    """Return ``value`` with ``member`` at ``path``. Raise ``LookupError`` if there is no place for it."""
+    if not path:
+        return member
+    if value is None:
+        value = {}
+    if isinstance(value, dict):
+        return value | {path[0]: _with_member(value.get(path[0]), path[1:], member)}
+    index = list_index(path[0])
+    if not isinstance(value, list) or index is None:
+        raise LookupError(path[0])
+    return [*value[:index], _with_member(value[index], path[1:], member), *value[index + 1 :]]
 
 
 def _compact_json(value: JsonValue) -> str:
@@ -256,32 +264,3 @@ def _compact_json(value: JsonValue) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
         raise RefusedError("the cursor of the next page is nested too deeply", "network") from None
-
-
-def _child(parent: JsonValue, key: str, pointer: str) -> JsonValue:
-    """Return the value of ``key`` in ``parent``; if it is missing or null, add an object."""
-    found: JsonValue = None
-    if isinstance(parent, dict):
-        found = parent.get(key)
-    elif isinstance(parent, list):
-        found = parent[_index(parent, key, pointer)]
-    if found is None:
-        found = {}
-        _put(parent, key, found, pointer)
-    return found
-
-
-def _put(parent: JsonValue, key: str, value: JsonValue, pointer: str) -> None:
-    if isinstance(parent, dict):
-        parent[key] = value
-    elif isinstance(parent, list):
-        parent[_index(parent, key, pointer)] = value
-    else:
-        raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
-
-
-def _index(parent: list[JsonValue], key: str, pointer: str) -> int:
-    index = list_index(key)
-    if index is None or index >= len(parent):
-        raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
-    return index

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from secrets import token_hex
 
 from toolc.backends.base import PlanError
@@ -14,7 +15,7 @@ from toolc.runtime.egress.broker import RequestHandler
 from toolc.runtime.egress.transport import RefusedError
 from toolc.runtime.http.broker import HttpBroker
 from toolc.runtime.http.message import libraries
-from toolc.runtime.http.request import MAX_BODY, ReadFile
+from toolc.runtime.http.request import MAX_BODY
 from toolc.runtime.secrets.redaction import CallSecrets
 from toolc.runtime.workspace.dir_handle import DirHandle
 
@@ -29,10 +30,13 @@ def prepare_http_call(
     call = plan.invocation
     if not isinstance(call, HttpCall):
         return plan, None
-    read_file = _reader(plan.profile.workspace)
     try:
         broker = HttpBroker(
-            call, values=secrets.values, declared=declared, redactor=secrets.redactor, read_file=read_file
+            call,
+            values=secrets.values,
+            declared=declared,
+            redactor=secrets.redactor,
+            read_file=partial(_read_file, plan.profile.workspace),
         )
     except RefusedError as error:
         raise PlanError(str(error)) from None
@@ -43,20 +47,14 @@ def prepare_http_call(
     return replace(plan, invocation=call), broker.connection_request
 
 
-def _reader(workspace: Mount | None) -> ReadFile:
-    def read(path: str) -> bytes:
-        if workspace is None:
-            raise RefusedError(f"the file {path[:200]!r} cannot be sent: the tool has no workspace")
-        try:
-            with (
-                DirHandle.open(workspace.pinned or workspace.source) as root,
-                root.file(os.fsencode(path)) as descriptor,
-            ):
-                if os.fstat(descriptor).st_size > MAX_BODY:
-                    raise RefusedError(f"the file {path[:200]!r} has more than {MAX_BODY >> 20} MiB")
-                with os.fdopen(os.dup(descriptor), "rb") as file:
-                    return file.read(MAX_BODY)
-        except OSError as error:
-            raise RefusedError(f"the file {path[:200]!r} cannot be sent: {error.strerror}") from None
-
-    return read
+def _read_file(workspace: Mount | None, path: str) -> bytes:
+    if workspace is None:
+        raise RefusedError(f"the file {path[:200]!r} cannot be sent: the tool has no workspace")
+    try:
+        with DirHandle.open(workspace.pinned or workspace.source) as root, root.file(os.fsencode(path)) as descriptor:
+            if os.fstat(descriptor).st_size > MAX_BODY:
+                raise RefusedError(f"the file {path[:200]!r} has more than {MAX_BODY >> 20} MiB")
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                return file.read(MAX_BODY)
+    except OSError as error:
+        raise RefusedError(f"the file {path[:200]!r} cannot be sent: {error.strerror}") from None

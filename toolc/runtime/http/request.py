@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from toolc.backends.http_templates import escape
 from toolc.model.destinations import HostError, canonical_host, format_host, is_loopback
-from toolc.model.http_plan import Base64, FormPart, MultipartForm, NamedValue, Pieces, PlainBody, RequestBody, Slot
+from toolc.model.http_plan import Base64, FormPart, NamedValue, Pieces, PlainBody, RequestBody, Slot
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_URL: Final = 8192
@@ -146,11 +146,10 @@ def fill_body(body: RequestBody, secrets: Mapping[str, str], read_file: ReadFile
     """Return the bytes and the media type of a body. Raise ``RefusedError`` for a file that cannot be sent."""
     if isinstance(body, PlainBody):
         return fill(body.pieces, secrets), body.content_type
-    return _multipart(body, secrets, read_file)
-
-
-def _multipart(body: MultipartForm, secrets: Mapping[str, str], read_file: ReadFile) -> tuple[bytes, str]:
-    parts = [(_part_head(part), _part_data(part, secrets, read_file)) for part in body.parts]
+    parts = [
+        (_part_head(part), fill(part.value, secrets) if part.path is None else read_file(part.path))
+        for part in body.parts
+    ]
     if sum(len(data) for _, data in parts) > MAX_BODY:
         raise RefusedError(f"the body has more than {MAX_BODY >> 20} MiB")
     boundary = _boundary([data for _, data in parts])
@@ -165,10 +164,6 @@ def _part_head(part: FormPart) -> bytes:
         head += f'; filename="{_quoted(part.path.rpartition("/")[2])}"'
         kind = kind or "application/octet-stream"
     return (head + (f"\r\nContent-Type: {kind}" if kind else "") + "\r\n").encode()
-
-
-def _part_data(part: FormPart, secrets: Mapping[str, str], read_file: ReadFile) -> bytes:
-    return fill(part.value, secrets) if part.path is None else read_file(part.path)
 
 
 def _quoted(text: str) -> str:

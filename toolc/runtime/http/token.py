@@ -16,6 +16,7 @@ from urllib.parse import quote_plus
 
 from toolc.backends.content import parse_json
 from toolc.model.http_plan import TokenRequest
+from toolc.model.json_schema import JsonObject
 from toolc.runtime.egress.transport import Transport
 from toolc.runtime.http.request import Target, fill, request
 from toolc.runtime.http.transport import OuterTransport
@@ -54,9 +55,7 @@ class HttpResponse:
         return self._end is not None and len(self._data) >= self._end
 
     def read(self) -> tuple[int, bytes]:
-        """Return status and body, once the response is complete or the connection has ended. Raise
-        ``InvalidResponseError``.
-        """
+        """Return status and body of a response that has ended. Raise ``InvalidResponseError``."""
         if not self._data:
             raise InvalidResponseError("ended the connection without a response")
         response = _parse_head(bytes(self._data))
@@ -226,12 +225,9 @@ class TokenTransport(OuterTransport):
     def _handle(self, status: int, body: bytes) -> bytes:
         if not 200 <= status < 300:
             return _status(status, _error_code(body))
-        try:
-            value = parse_json(body)
-        except ValueError:
-            value = None
-        token = value.get("access_token") if isinstance(value, dict) else None
-        if not isinstance(value, dict) or not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        value = _json_object(body)
+        token = value.get("access_token")
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise InvalidResponseError("sent a response without an access_token")
         if str(value.get("token_type", "bearer")).lower() != "bearer":
             raise InvalidResponseError("sent a token that is not a bearer token")
@@ -243,12 +239,16 @@ class TokenTransport(OuterTransport):
 
 def _error_code(body: bytes) -> str:
     """Return the error code of RFC 6749, 5.2, and nothing else: a response may contain any other data."""
+    code = _json_object(body).get("error")
+    return code if isinstance(code, str) and re.fullmatch(r"[a-z_]{1,60}", code) else ""
+
+
+def _json_object(body: bytes) -> JsonObject:
     try:
         value = parse_json(body)
     except ValueError:
-        return ""
-    code = value.get("error") if isinstance(value, dict) else None
-    return code if isinstance(code, str) and re.fullmatch(r"[a-z_]{1,60}", code) else ""
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _status(status: int, error_code: str) -> bytes:

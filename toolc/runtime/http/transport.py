@@ -26,14 +26,12 @@ class TlsTransport:
         self._socket = _context(os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")).wrap_socket(
             connection, server_hostname=host, do_handshake_on_connect=False, suppress_ragged_eofs=False
         )
+        self.fileno = self._socket.fileno
+        self.close = self._socket.close
         self._unsent = bytearray()
         self._has_handshake = False
         self.received = 0
         self.wants_write = False
-
-    def fileno(self) -> int:
-        """Return the descriptor of the socket."""
-        return self._socket.fileno()
 
     def read_into(self, room: memoryview) -> int | None:
         """Read what has arrived. Raise ``OSError``."""
@@ -59,10 +57,6 @@ class TlsTransport:
 
     def finish(self) -> None:
         """Do nothing: an HTTP/1.1 server may treat a half-closed connection as closed."""
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._socket.close()
 
     def abort(self) -> None:
         """Reset the connection."""

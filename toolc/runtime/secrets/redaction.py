@@ -89,9 +89,7 @@ class Redactor:
         return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def head(self, text: str, size: int) -> str:
-        """Return the first ``size`` characters of a text that may have been truncated without knowledge of the
-        secrets.
-        """
+        """Return the first ``size`` characters of a text that may already have been truncated."""
         if len(text) < size:
             return self.text(text)
         redacted = self.final(text.encode("utf-8", "surrogatepass"))[0]
@@ -144,9 +142,7 @@ class Redactor:
         return redacted, data[limit:], end - limit
 
     def _redact(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, int]:
-        """Return ``data`` from ``first`` to ``limit`` without secrets that begin there, and where the last one
-        ends.
-        """
+        """Return ``data`` from ``first`` to ``limit`` without secrets that begin there, and the end of the last."""
         pieces: list[bytes] = []
         at = first
         for start, end, mark in self._found(data):

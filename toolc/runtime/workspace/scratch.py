@@ -81,7 +81,7 @@ def _base() -> Path:
         raise InfrastructureError(_unusable(error)) from error
     if status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise InfrastructureError(
-            f"{base} is writable by other users; remove it, or set XDG_STATE_HOME to another folder"
+            f"{base} must be a folder that only this user can write to; remove it, or set XDG_STATE_HOME"
         )
     return base
 
