@@ -22,7 +22,6 @@ from typing import Final
 
 from toolc.model.call_graph import called_tools, tools_by_name
 from toolc.model.errors import UsageError
-from toolc.model.json_schema import JsonObject
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_file import canonical, register, registry_frame
 from toolc.model.spec.tool import ToolSpec
@@ -197,7 +196,7 @@ def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> lis
         columns.append([*map(canonical, lowering.definitions)])
         losses[name] = []
         for index, found in enumerate(_losses_by_tool(tools, lowering)):
-            losses[name].append(canonical([*map(_loss_to_json, found)])[1:-1] if found else b"")
+            losses[name].append(canonical([loss._asdict() for loss in found])[1:-1] if found else b"")
             counts[index] += sum(loss.pointer.startswith(_COUNTED) for loss in found)
     columns += [losses[name] for name in sorted(PROVIDER_NAMES)]
     return [
@@ -270,10 +269,6 @@ def _losses_by_tool(tools: Sequence[ToolSpec], lowering: Lowering) -> Iterator[S
         while at < len(lowering.losses) and lowering.losses[at].tool == tool.name:
             at += 1
         yield lowering.losses[start:at]
-
-
-def _loss_to_json(loss: Loss) -> JsonObject:
-    return {"tool": loss.tool, "pointer": loss.pointer, "message": loss.message}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

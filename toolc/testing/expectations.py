@@ -31,9 +31,11 @@ def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Change
     if expect.matches is not None and not re.search(expect.matches, result.text):
         yield f"the text does not match {expect.matches!r}:\n{result.text}"
     if expect.json is not None:
-        yield from _compare_json(expect.json[0], result)
+        found = json_of(result)
+        restricted = None if found is None else (restrict_keys(expect.json[0], found[0]),)
+        yield from _compare_data("JSON", expect.json[0], restricted, result)
     if expect.structured is not None:
-        yield from _compare_structured(expect.structured[0], result)
+        yield from _compare_data("structured data", expect.structured[0], result.structured, result)
     for file in expect.files:
         yield from _compare_file(file, workspace)
     for path in expect.absent:
@@ -121,19 +123,11 @@ def _ending(kind: str | None) -> str:
     return f"the error {kind}" if kind else "no error"
 
 
-def _compare_json(wanted: JsonValue, result: ToolResult) -> Iterator[str]:
-    found = json_of(result)
-    if found is None:
-        yield "expected JSON, got " + (f"the text:\n{result.text}" if result.text else "nothing")
-    elif not json_equal(wanted, got := restrict_keys(wanted, found[0])):
-        yield "the JSON differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got) + "\n")
-
-
-def _compare_structured(wanted: JsonValue, result: ToolResult) -> Iterator[str]:
-    if result.structured is None:
-        yield "expected structured data, got " + (f"the text:\n{result.text}" if result.text else "nothing")
-    elif not json_equal(wanted, got := result.structured[0]):
-        yield "the structured data differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got) + "\n")
+def _compare_data(what: str, wanted: JsonValue, got: tuple[JsonValue] | None, result: ToolResult) -> Iterator[str]:
+    if got is None:
+        yield f"expected {what}, got " + (f"the text:\n{result.text}" if result.text else "nothing")
+    elif not json_equal(wanted, got[0]):
+        yield f"the {what} differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got[0]) + "\n")
 
 
 def restrict_keys(wanted: JsonValue, got: JsonValue) -> JsonValue:

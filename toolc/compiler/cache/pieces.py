@@ -93,8 +93,9 @@ class PieceCache:
 
     def together(self, tools: Sequence[LocatedTool]) -> tuple[Diagnostic, ...]:
         """Return the findings about all tools together; those of the last run if all outlines are the same."""
-        found = self._restore_findings()
-        if found is None:
+        try:
+            found = diagnostics_from_json(self._findings, {})
+        except INVALID_CACHE:  # None is invalid too
             found = Diagnostics()
             for each in check_together(tools):
                 found.add(each.code, each.message, each.span, each.hint, each.fix)
@@ -147,12 +148,6 @@ class PieceCache:
         return all(
             json.loads(json.dumps(self._outlines[name].outline.tools)) == stored[name].outline.tools for name in names
         )
-
-    def _restore_findings(self) -> Diagnostics | None:
-        try:
-            return None if self._findings is None else diagnostics_from_json(self._findings, {})
-        except INVALID_CACHE:
-            return None
 
 
 class _Input(NamedTuple):

@@ -38,41 +38,27 @@ class UnwritableError(ValueError):
     """Raised for a value that the language cannot represent; ``str(error)`` names it."""
 
 
-def in_yaml(value: JsonValue) -> str:
-    """Return a value as one line of YAML. Raise ``UnwritableError``."""
+def _inline(value: JsonValue, *, toml: bool) -> str:
+    """Return a value as one line of YAML or TOML. Raise ``UnwritableError``."""
     match value:
-        case dict():
-            return "{" + ", ".join(f"{yaml_key(key)}: {in_yaml(each)}" for key, each in value.items()) + "}"
-        case list():
-            return "[" + ", ".join(map(in_yaml, value)) + "]"
-        case _:
-            return _scalar(value)
-
-
-def in_toml(value: JsonValue) -> str:
-    """Return a value as one line of TOML, which has no null. Raise ``UnwritableError``."""
-    match value:
-        case None:
+        case None if toml:
             raise UnwritableError("TOML has no null")
         case dict():
-            return "{" + ", ".join(f"{toml_key(key)} = {in_toml(each)}" for key, each in value.items()) + "}"
+            return "{" + ", ".join(_pairs(value, toml=toml)) + "}"
         case list():
-            return "[" + ", ".join(map(in_toml, value)) + "]"
+            return "[" + ", ".join(_inline(each, toml=toml) for each in value) + "]"
         case _:
             return _scalar(value)
 
 
-def yaml_key(key: str) -> str:
-    """Return a YAML key, quoted if a parser could read it as another type."""
-    return key if _PLAIN_KEY.fullmatch(key) and key.lower() not in _WORDS else _scalar(key)
+def _pairs(values: Mapping[str, JsonValue], *, toml: bool) -> Iterator[str]:
+    """Yield keys with their values; a key is quoted if a parser could read it as another type."""
+    for key, value in values.items():
+        is_plain = _PLAIN_KEY.fullmatch(key) and (toml or key.lower() not in _WORDS)
+        yield f"{key if is_plain else _scalar(key)}{' =' if toml else ':'} {_inline(value, toml=toml)}"
 
 
-def toml_key(key: str) -> str:
-    """Return a TOML key, quoted if necessary."""
-    return key if _PLAIN_KEY.fullmatch(key) else _scalar(key)
-
-
-def yaml_block(text: str, indent: int) -> str | None:
+def _yaml_block(text: str, indent: int) -> str | None:
     """Return a text as a YAML literal block indented by ``indent`` spaces, or None if that is not possible."""
     lines = text.removesuffix("\n").split("\n")
     is_odd = any(not line.isprintable() or line != line.rstrip() for line in lines)
@@ -80,11 +66,6 @@ def yaml_block(text: str, indent: int) -> str | None:
         return None
     end = "" if text.endswith("\n") else "-"
     return f"|{end}\n" + "\n".join(f"{' ' * indent}{line}" if line else "" for line in lines)
-
-
-def toml_block(text: str) -> str:
-    """Return a text as a multi-line TOML string. Raise ``UnwritableError``."""
-    return '"""\n' + "\n".join(_scalar(line)[1:-1] for line in text.split("\n")) + '"""'
 
 
 def _scalar(value: JsonValue) -> str:
@@ -248,14 +229,16 @@ def _format(source: SourceText, value: JsonValue, entry: nodes.MappingEntry) -> 
     """Return a value in the language of the file; a text in a block stays a block if possible."""
     if is_toml(source):
         is_block = source.between(entry.value.span)[:3] in {'"""', "'''"}
-        return toml_block(value) if isinstance(value, str) and is_block else in_toml(value)
+        if not (isinstance(value, str) and is_block):
+            return _inline(value, toml=True)
+        return '"""\n' + "\n".join(_scalar(line)[1:-1] for line in value.split("\n")) + '"""'
     if isinstance(value, str) and source.between(entry.value.span)[:1] in {"|", ">"}:
         line = source.line(entry.value.span.start.line + 1)
         indent = len(line) - len(line.lstrip(" "))
-        block = yaml_block(value, indent or entry.key_span.start.column + 1)
+        block = _yaml_block(value, indent or entry.key_span.start.column + 1)
         if block is not None:
             return block
-    return in_yaml(value)
+    return _inline(value, toml=False)
 
 
 def _inserted(tool: LocatedTool, index: int, new: dict[str, JsonValue]) -> Edit:
@@ -265,13 +248,13 @@ def _inserted(tool: LocatedTool, index: int, new: dict[str, JsonValue]) -> Edit:
     if isinstance(expect, nodes.Mapping) and expect.entries:
         return _before_first(source, expect, new)
     if expect is not None:
-        return Edit(expect.span, in_toml(new) if is_toml(source) else in_yaml(new))
+        return Edit(expect.span, _inline(new, toml=is_toml(source)))
     test = tool.node_at("tests", index)
     if isinstance(test, nodes.Mapping) and test.span.path == source.path:
         if test.entries:
             return _before_first(source, test, {"expect": new})
         if not is_toml(source):
-            return Edit(test.span, in_yaml({"expect": new}))
+            return Edit(test.span, _inline({"expect": new}, toml=False))
     raise UnwritableError("'expect' cannot be added to the test; add it by hand")
 
 
@@ -279,10 +262,7 @@ def _before_first(source: SourceText, mapping: nodes.Mapping, new: Mapping[str, 
     first = mapping.entries[0].key_span
     start = source.offset(first.start)
     span = source.span(start, start)
-    if is_toml(source):
-        pairs = [f"{toml_key(key)} = {in_toml(value)}" for key, value in new.items()]
-    else:
-        pairs = [f"{yaml_key(key)}: {in_yaml(value)}" for key, value in new.items()]
+    pairs = _pairs(new, toml=is_toml(source))
     if source.between(mapping.span).startswith("{"):
         return Edit(span, "".join(f"{pair}, " for pair in pairs))
     indent = " " * (first.start.column - 1)

@@ -186,13 +186,8 @@ def compile_text(data: bytes, found: SpecFile, projects: Projects, settings: Set
     compiler, diagnostics = FileCompiler(projects, settings), Diagnostics()
     document = compiler.parse(found, data, diagnostics)
     piece = compiler.compile_document(found, document, diagnostics)
-    return FileResult(document, reported(piece, compiler))
-
-
-def reported(piece: Piece, compiler: FileCompiler) -> Diagnostics:
-    """Return the findings to report for a piece that is compiled without other files."""
     sources = (piece.source,) if piece.source else ()
-    return _reported(piece.diagnostics, sources, compiler.projects, compiler.settings)
+    return FileResult(document, _reported(piece.diagnostics, sources, projects, settings))
 
 
 def _reported(
