@@ -10,6 +10,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -147,8 +148,7 @@ def test_the_stream_is_bidirectional_and_separates_stderr(engine: DockerEngine) 
         "sys.stderr.write('E' * 10_000); sys.stderr.flush()\n"
         "sys.stdout.buffer.write(sys.stdin.buffer.read(300_000)[::-1])\n"
     )
-    sandbox = engine.start(Profile(), python(program))
-    try:
+    with closing(engine.start(Profile(), python(program))) as sandbox:
         data = bytes(range(250)) * 1200
         sent = 0
         while sent < len(data):
@@ -161,8 +161,6 @@ def test_the_stream_is_bidirectional_and_separates_stderr(engine: DockerEngine) 
         assert collected == data[::-1]
         assert sandbox.error_output() == "E" * 4096
         assert sandbox.write(b"to nobody") == len(b"to nobody")
-    finally:
-        sandbox.close()
 
 
 SEE_WORKSPACE = (
@@ -186,12 +184,9 @@ def test_the_tool_runs_as_the_owner_of_the_workspace(engine: DockerEngine, folde
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder away")
     os.chown(folder, 1234, 1235)
-    sandbox = engine.start(Profile(workspace=workspace(folder)), python(SEE_WORKSPACE))
-    try:
+    with closing(engine.start(Profile(workspace=workspace(folder)), python(SEE_WORKSPACE))) as sandbox:
         assert sandbox.user == "1234:1235"
         assert output(sandbox) == "1234 1235 text written\n"
-    finally:
-        sandbox.close()
     made = (folder / "new.txt").stat()
     assert (made.st_uid, made.st_gid) == (1234, 1235)
 
@@ -200,12 +195,9 @@ def test_a_workspace_of_root_is_used_without_capabilities(engine: DockerEngine, 
     if os.geteuid() != 0:
         pytest.skip("the workspace is not root's")
     profile = Profile(workspace=workspace(folder))
-    sandbox = engine.start(profile, python(SEE_WORKSPACE))
-    try:
+    with closing(engine.start(profile, python(SEE_WORKSPACE))) as sandbox:
         assert sandbox.user == "0:0 (no capabilities)"
         assert output(sandbox) == "0 0 text written\n"
-    finally:
-        sandbox.close()
     assert json.loads(run(engine, profile, LOOK_AROUND))["CapBnd"] == "0" * 16
     with pytest.raises(InfrastructureError, match="which run_as: nonroot forbids"):
         engine.start(replace(profile, nonroot=True), python("pass"))
@@ -285,14 +277,13 @@ def test_out_of_memory_in_a_child_is_detected(engine: DockerEngine) -> None:
 
 
 def is_seen_out_of_memory(engine: DockerEngine, program: str) -> bool:
-    sandbox = engine.start(Profile(limits=Limits(memory_bytes=32 * MIB, tmp_bytes=MIB)), python(program))
-    try:
+    with closing(
+        engine.start(Profile(limits=Limits(memory_bytes=32 * MIB, tmp_bytes=MIB)), python(program))
+    ) as sandbox:
         assert line(sandbox) == "9\n"
         deadline = time.monotonic() + 15
         while not sandbox.out_of_memory() and time.monotonic() < deadline:
             time.sleep(0.02)
-    finally:
-        sandbox.close()
     return sandbox.out_of_memory()
 
 

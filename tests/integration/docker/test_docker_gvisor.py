@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,8 @@ def engine() -> Iterator[DockerEngine]:
 def shell(engine: DockerEngine, script: str, profile: Profile = PROFILE) -> str:
     """Return what a command prints in a call."""
     plan = Plan(profile=profile, invocation=Exec(argv=("sh", "-c", script)), call_id="1", env=PATH)
-    sandbox = engine.start(profile, BOOTSTRAP_ARGUMENTS)
-    try:
+    with closing(engine.start(profile, BOOTSTRAP_ARGUMENTS)) as sandbox:
         outcome = converse(sandbox, plan, timeout_ms=20_000, cancellation=None, on_progress=lambda *_: None)
-    finally:
-        sandbox.close()
     return f"{outcome.ending} {outcome.status} {outcome.stdout.text()}"
 
 
@@ -185,19 +183,15 @@ def used_seconds(engine: DockerEngine, container: str) -> float:
 )
 def test_a_cancelled_call_ends_immediately(engine: DockerEngine, script: str) -> None:
     plan = Plan(profile=PROFILE, invocation=Exec(argv=("sh", "-c", script)), call_id="1", env=PATH)
-    sandbox = engine.start(PROFILE, BOOTSTRAP_ARGUMENTS)
-    try:
-        with Cancellation() as cancellation:
-            outcome = converse(
-                sandbox,
-                plan,
-                timeout_ms=1_000_000,
-                cancellation=cancellation,
-                on_progress=lambda *_: None,
-                on_output=lambda *_: cancellation.cancel(),
-            )
-    finally:
-        sandbox.close()
+    with closing(engine.start(PROFILE, BOOTSTRAP_ARGUMENTS)) as sandbox, Cancellation() as cancellation:
+        outcome = converse(
+            sandbox,
+            plan,
+            timeout_ms=1_000_000,
+            cancellation=cancellation,
+            on_progress=lambda *_: None,
+            on_output=lambda *_: cancellation.cancel(),
+        )
     assert outcome.ending == "cancelled"
     wait_until(lambda: not processes(sandbox.container))
 

@@ -8,6 +8,8 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +22,6 @@ from transaction_cases import call, tool
 from toolc.model.errors import InfrastructureError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.plan import Profile
-from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.docker import container as docker_container
 from toolc.sandbox.docker import engine as docker_engine
@@ -60,39 +61,22 @@ def failure_of_a_call_while(
     engine: DockerEngine, workspace: Path, happens: Callable[[], None], cancellation: Cancellation | None = None
 ) -> str:
     """Return what a call raises if something ``happens`` during it."""
-    error = result_of_a_call_while(engine, workspace, happens, cancellation)
-    assert isinstance(error, InfrastructureError)
-    return str(error)
-
-
-def result_of_a_call_while(
-    engine: DockerEngine, workspace: Path, happens: Callable[[], None], cancellation: Cancellation | None = None
-) -> ToolResult | BaseException:
-    """Return the outcome of a call if something ``happens`` during it."""
-    found: list[ToolResult | BaseException] = []
     begun = threading.Event()
     spec = tool("echo begun; exec sleep 1000")
     limits = replace(spec.sandbox.limits, timeout_ms=1_000_000)
     spec = replace(spec, sandbox=replace(spec.sandbox, limits=limits))
 
-    def hear(event: Event) -> None:
+    def on_event(event: Event) -> None:
         if isinstance(event, ToolUpdate):
             begun.set()
 
-    def one() -> None:
-        try:
-            found.append(call(engine, spec, workspace, on_event=hear, cancellation=cancellation))
-        except BaseException as error:  # noqa: BLE001  whatever it is, the test looks at it
-            found.append(error)
-
-    caller = threading.Thread(target=one)
-    caller.start()
-    assert begun.wait(60)
-    happens()
-    caller.join(100)
-    assert not caller.is_alive()
-    (become,) = found
-    return become
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(call, engine, spec, workspace, on_event=on_event, cancellation=cancellation)
+        assert begun.wait(60)
+        happens()
+        error = future.exception(100)
+    assert isinstance(error, InfrastructureError)
+    return str(error)
 
 
 def running(engine: DockerEngine) -> list[str]:
@@ -114,9 +98,9 @@ def nothing_left(engine: DockerEngine) -> bool:
 
 def test_a_daemon_restart(daemon: OwnDaemon, engine: DockerEngine, workspace: Path) -> None:
     try:
-        told = failure_of_a_call_while(engine, workspace, daemon.stop)
+        message = failure_of_a_call_while(engine, workspace, daemon.stop)
         # A busy daemon may be gone before it has removed what it killed.
-        assert told == ENDED or re.fullmatch(rf"{NOT_REMOVED}: cannot connect to .*; {REMEDY}", told), told
+        assert message == ENDED or re.fullmatch(rf"{NOT_REMOVED}: cannot connect to .*; {REMEDY}", message), message
         with pytest.raises(InfrastructureError, match=r"no Docker daemon|cannot connect"):
             engine.start(Profile(), ["-c", "pass"])
         with pytest.raises(InfrastructureError, match=r"there is no Docker daemon at|no Docker daemon is listening at"):
@@ -127,47 +111,46 @@ def test_a_daemon_restart(daemon: OwnDaemon, engine: DockerEngine, workspace: Pa
     assert nothing_left(engine)
 
 
-@pytest.mark.slow
-def test_a_daemon_that_hangs(
-    daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def short_timeouts(
+    daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch, *names: str
+) -> Iterator[None]:
+    """Shorten these timeouts in the block; release the daemon after it, and check that it works."""
     assert works(engine)
     with monkeypatch.context() as patch:
-        patch.setattr(docker_container, "REMOVE_SECONDS", 0.5)
-        patch.setattr(docker_container, "CREATE_SECONDS", 0.5)
-        patch.setattr(docker_container, "OPEN_SECONDS", 0.5)
-        daemon.hold()
+        for name in names:
+            patch.setattr(docker_container, f"{name}_SECONDS", 0.3)
         try:
-            with pytest.raises(InfrastructureError, match="the daemon did not answer in time"):
-                engine.start(Profile(), ["-c", "pass"])
+            yield
         finally:
             daemon.release()
     assert works(engine)
     assert nothing_left(engine)
+
+
+@pytest.mark.slow
+def test_a_daemon_that_hangs(daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    with short_timeouts(daemon, engine, monkeypatch, "CREATE", "REMOVE", "OPEN"):
+        daemon.hold()
+        with pytest.raises(InfrastructureError, match="the daemon did not answer in time"):
+            engine.start(Profile(), ["-c", "pass"])
 
 
 @pytest.mark.parametrize("moment", ["create", "attach", "start"])
 def test_a_daemon_that_hangs_after_a_request(
     daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    assert works(engine)
     really = getattr(docker_engine, f"{moment}_container")
 
     def held(*arguments: object) -> object:
         daemon.hold()
         return really(*arguments)
 
-    with monkeypatch.context() as patch:
-        for name in ("CREATE", "ATTACH", "START", "REMOVE"):
-            patch.setattr(docker_container, f"{name}_SECONDS", 0.3)
+    names = ("CREATE", "ATTACH", "START", "REMOVE")
+    with short_timeouts(daemon, engine, monkeypatch, *names), monkeypatch.context() as patch:
         patch.setattr(docker_engine, f"{moment}_container", held)
-        try:
-            with pytest.raises(InfrastructureError, match="the daemon did not answer in time"):
-                engine.start(Profile(), ["-c", "pass"])
-        finally:
-            daemon.release()
-    assert works(engine)
-    assert nothing_left(engine)
+        with pytest.raises(InfrastructureError, match="the daemon did not answer in time"):
+            engine.start(Profile(), ["-c", "pass"])
 
 
 def test_a_daemon_that_hangs_during_a_call(
@@ -179,15 +162,9 @@ def test_a_daemon_that_hangs_during_a_call(
         daemon.hold()
         cancellation.cancel()
 
-    with monkeypatch.context() as patch, Cancellation() as cancellation:
-        patch.setattr(docker_container, "REMOVE_SECONDS", 0.3)
-        try:
-            told = failure_of_a_call_while(engine, workspace, hold, cancellation)
-        finally:
-            daemon.release()
-    assert re.fullmatch(f"{NOT_REMOVED}: the daemon did not answer in time; {REMEDY}", told)
-    assert works(engine)
-    assert nothing_left(engine)
+    with short_timeouts(daemon, engine, monkeypatch, "REMOVE"), Cancellation() as cancellation:
+        message = failure_of_a_call_while(engine, workspace, hold, cancellation)
+    assert re.fullmatch(f"{NOT_REMOVED}: the daemon did not answer in time; {REMEDY}", message)
 
 
 @pytest.mark.slow
@@ -195,17 +172,12 @@ def test_a_daemon_that_hangs_during_removal(
     daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox = engine.start(Profile(), ["-c", "import time; time.sleep(600)"])
-    with monkeypatch.context() as patch:
-        patch.setattr(docker_container, "REMOVE_SECONDS", 0.3)
+    with short_timeouts(daemon, engine, monkeypatch, "REMOVE"):
         daemon.hold()
-        try:
-            with pytest.raises(InfrastructureError, match="did not answer in time; remove it with: docker rm -f"):
-                sandbox.close()
-        finally:
-            daemon.release()
-    sandbox.close()
-    assert works(engine)
-    assert nothing_left(engine)
+        with pytest.raises(InfrastructureError, match="did not answer in time; remove it with: docker rm -f"):
+            sandbox.close()
+        daemon.release()
+        sandbox.close()
 
 
 def test_process_1_is_killed_from_outside(
@@ -222,8 +194,8 @@ def test_process_1_is_killed_from_outside(
             assert isinstance(about["State"], dict)
             os.kill(int(str(about["State"]["Pid"])), signal.SIGKILL)
 
-    told = failure_of_a_call_while(engine, workspace, kill)
-    assert told == f"the sandbox ended before its call did; its error output:\n{KILLED_FROM_OUTSIDE}"
+    message = failure_of_a_call_while(engine, workspace, kill)
+    assert message == f"the sandbox ended before its call did; its error output:\n{KILLED_FROM_OUTSIDE}"
     assert works(engine)
     assert nothing_left(engine)
 
@@ -240,8 +212,7 @@ def test_a_guest_that_is_killed_by_the_daemon(engine: DockerEngine, workspace: P
 
 def test_a_removed_image(daemon: OwnDaemon, engine: DockerEngine) -> None:
     assert works(engine)
-    api = APIClient(f"unix://{daemon.socket}", version="auto")
-    try:
+    with closing(APIClient(f"unix://{daemon.socket}", version="auto")) as api:
         api.tag(base_tag(), "toolc-test/aside", "1")
         saved = b"".join(api.get_image("toolc-test/aside:1"))
         api.remove_image("toolc-test/aside:1", force=True)
@@ -251,6 +222,4 @@ def test_a_removed_image(daemon: OwnDaemon, engine: DockerEngine) -> None:
         list(api.load_image(saved))  # type: ignore[no-untyped-call]
         repository, _, version = base_tag().partition(":")
         api.tag("toolc-test/aside:1", repository, version)
-    finally:
-        api.close()
     assert works(engine)

@@ -45,22 +45,17 @@ def die_after(module, name):
 
 moment = sys.argv[1]
 print(Owner.current().label(), Owner.current().directory(), flush=True)
-if moment == "create under way":
-    original = docker_engine.create_container
-    def create(*arguments):
+name = moment.partition(" ")[0] + "_container"
+if moment.endswith(" under way"):
+    original = getattr(docker_engine, name)
+    def die_before_the_response(*arguments):
         api_client._Connection._head = die
         original(*arguments)
-    docker_engine.create_container = create
+    setattr(docker_engine, name, die_before_the_response)
 elif moment == "before create":
     docker_engine.create_container = die
-elif moment == "start under way":
-    original = docker_engine.start_container
-    def start(*arguments):
-        api_client._Connection._head = die
-        original(*arguments)
-    docker_engine.start_container = start
 elif moment != "in call":
-    die_after(docker_engine, moment + "_container")
+    die_after(docker_engine, name)
 sandbox = DockerEngine().start(Profile(), ["-I", "-S", "-c", sys.argv[2]])
 while not sandbox.read():
     select.select([sandbox], [], [])
@@ -86,7 +81,7 @@ def test_a_killed_process_leaves_nothing(client: Client, moment: str) -> None:
     )
     assert died.returncode == -signal.SIGKILL
     label, directory = died.stdout.split()
-    # The janitor removes its owner's folder last; anybody's next start does so too, and may be first.
+    # The janitor removes its owner's folder last; the next start of another process does so too.
     wait_until(lambda: not Path(directory).exists() and with_label(client, label) == [])
 
 
@@ -104,8 +99,7 @@ def test_a_process_that_ends_leaves_nothing_and_no_janitor(client: Client) -> No
 def dead_owner(monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the label of a process that has exited.
 
-    Its machine is this test's own, where this process is for so long: whoever else works here removes what the
-    dead have left too, and would be first.
+    It is on a machine of this test only: other processes remove leftovers of dead owners too, and would be first.
     """
     with subprocess.Popen(["true"]) as over:
         over.wait()

@@ -20,6 +20,7 @@ from toolc.runtime.workspace import scratch
 from toolc.sandbox.base import Leftover
 from toolc.sandbox.docker import sweep
 from toolc.sandbox.docker.api_client import ApiError, Client
+from toolc.sandbox.docker.container import remove_container
 from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host import cgroups, janitor, owner, store
@@ -43,18 +44,13 @@ def owners(dead_owner: str) -> tuple[str, str, str]:
     return dead_owner, Owner.current().label(), FOREIGN
 
 
-REASONS = [
-    "",
-    f"its process {os.getpid()} is alive",
-    "it belongs to another machine, or to one without /etc/machine-id",
-]
+ELSEWHERE = "it belongs to another machine, or to one without /etc/machine-id"
+REASONS = ["", f"its process {os.getpid()} is alive", ELSEWHERE]
 
 
 def test_containers_and_volumes(client: Client, engine: DockerEngine, owners: tuple[str, str, str]) -> None:
     made = [created(client, engine, label) for label in owners]
-    options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{owners[0]}/1/upper,y"}
-    name = f"toolc-test-leftover-{os.getpid()}"
-    client.call("POST", "/volumes/create", {"Name": name, "DriverOpts": dict(options)}, timeout=60)
+    create_volume(client, owners[0])
     try:
         found = engine.leftovers()
         dead, volume = of(owners[0], found)
@@ -68,7 +64,7 @@ def test_containers_and_volumes(client: Client, engine: DockerEngine, owners: tu
         assert set(made) & set(map(str, containers(client))) == {*made[1:]}
     finally:
         for container in made:
-            engine_remove(client, container)
+            remove_container(client, container)
 
 
 def test_a_container_is_removed_before_its_volume(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,16 +81,15 @@ def test_a_container_is_removed_before_its_volume(monkeypatch: pytest.MonkeyPatc
     assert answers == []
 
 
-def engine_remove(client: Client, container: str) -> None:
-    from toolc.sandbox.docker import container as docker_container
-
-    docker_container.remove_container(client, container)
+def create_volume(client: Client, owner: str) -> str:
+    name = f"toolc-test-lost-{os.urandom(4).hex()}"
+    options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{owner}/1/upper,y"}
+    client.call("POST", "/volumes/create", {"Name": name, "DriverOpts": dict(options)}, timeout=60)
+    return name
 
 
 def test_the_janitor_removes_volumes_without_a_container(client: Client, dead_owner: str) -> None:
-    options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{dead_owner}/1/upper,y"}
-    name = f"toolc-test-lost-{os.getpid()}"
-    client.call("POST", "/volumes/create", {"Name": name, "DriverOpts": dict(options)}, timeout=60)
+    name = create_volume(client, dead_owner)
     command = sweep.command(client, dead_owner)
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 1
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0
@@ -147,11 +142,8 @@ def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_folders(places: Path, owners: tuple[str, str, str]) -> None:
     for label in owners:
-        for folder in (
-            places / "run" / label,
-            scratch._base() / label / "1",
-            store.directory() / "scratch" / f"{label}-1",
-        ):
+        stored = store.directory() / "scratch" / f"{label}-1"
+        for folder in (places / "run" / label, scratch._base() / label / "1", stored):
             (folder / "deep").mkdir(parents=True)
     (places / "run" / "not an owner's").mkdir()
     found = leftovers.survey()
@@ -188,4 +180,4 @@ def test_gc_keeps_the_callers_own_sandbox(client: Client, engine: DockerEngine) 
         )
         assert f"kept  container  {left[:12]}  (its process {os.getpid()} is alive)" in done.stdout
     finally:
-        engine_remove(client, left)
+        remove_container(client, left)

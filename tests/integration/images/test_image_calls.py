@@ -7,9 +7,10 @@ import hashlib
 import os
 import textwrap
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from configurations import CONFIGURATIONS
@@ -29,10 +30,26 @@ from toolc.sandbox.oci import images as oci_images
 from toolc.sandbox.python import interpreter
 from toolc.sandbox.selection import load
 
+Test = TypeVar("Test", bound=Callable[..., None])
+
 BUSYBOX = f"toolc-test/busybox:{os.getpid()}"
 ONE = f"toolc-test/one:{os.getpid()}"
 
 ENGINES = pytest.mark.parametrize("engine", ["docker", "oci"])
+
+
+def with_images(test: Test) -> Test:
+    """Decorate a test that runs on both engines, with the images."""
+    decorated: Test = ENGINES(needs_busybox(pytest.mark.usefixtures("images")(test)))
+    return decorated
+
+
+def shell(argv: str, sandbox: str, more: str = "") -> str:
+    """Return a spec of a shell tool without its first lines."""
+    return f"backend: {{shell: {{argv: {argv}{more}}}}}\nsandbox: {{{sandbox}}}\n"
+
+
+ANY_EXIT = ", success_exit_codes: any"
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +86,7 @@ def call(
 def registry_of(folder: Path, spec: str) -> Registry:
     """Return the tool of a spec without its first lines."""
     file = folder / "tool.yaml"
-    head = "toolc: 1\nname: tool\ndescription: A tool that this test made for itself.\n"
+    head = "toolc: 1\nname: tool\ndescription: A tool of this test.\n"
     file.write_text(head + textwrap.dedent(spec), encoding="utf-8")
     return Registry.load(file)
 
@@ -80,19 +97,10 @@ def text(result: ToolResult) -> str:
     return "".join(block.text for block in result.content if isinstance(block, Text))
 
 
-@ENGINES
-@needs_busybox
-@pytest.mark.usefixtures("images")
+@with_images
 def test_a_shell_tool_does_not_see_the_portable_python(engine: str, tmp_path: Path) -> None:
-    result = call(
-        tmp_path,
-        engine,
-        f"""
-        backend: {{shell: {{argv: [sh, -c, "env; echo; ls /; cat /proc/self/maps | wc -l; ls /usr /lib"],
-                           success_exit_codes: any}}}}
-        sandbox: {{image: "{BUSYBOX}"}}
-    """,
-    )
+    argv = '[sh, -c, "env; echo; ls /; cat /proc/self/maps | wc -l; ls /usr /lib"]'
+    result = call(tmp_path, engine, shell(argv, f'image: "{BUSYBOX}"', ANY_EXIT))
     environment, _, rest = text(result).partition("\n\n")
     names = {line.partition("=")[0] for line in environment.splitlines()}
     assert names <= {"PATH", "HOME", "LOGNAME", "USER", "LANG", "TOOLC_CALL_ID", "SHLVL", "PWD", "OLDPWD"}
@@ -101,24 +109,12 @@ def test_a_shell_tool_does_not_see_the_portable_python(engine: str, tmp_path: Pa
     assert "ls: /usr: No such file or directory" in rest
 
 
-@ENGINES
-@needs_busybox
-@pytest.mark.usefixtures("images")
+@with_images
 def test_an_image_may_have_one_static_program(engine: str, tmp_path: Path) -> None:
-    result = call(
-        tmp_path,
-        engine,
-        f"""
-        backend: {{shell: {{argv: [/echo, hello]}}}}
-        sandbox: {{image: "{ONE}"}}
-    """,
-    )
-    assert text(result) == "hello\n"
+    assert text(call(tmp_path, engine, shell("[/echo, hello]", f'image: "{ONE}"'))) == "hello\n"
 
 
-@ENGINES
-@needs_busybox
-@pytest.mark.usefixtures("images")
+@with_images
 def test_a_python_tool_runs_in_an_image_without_python(engine: str, tmp_path: Path) -> None:
     result = call(
         tmp_path,
@@ -140,45 +136,24 @@ def test_a_python_tool_runs_in_an_image_without_python(engine: str, tmp_path: Pa
     assert result.structured == (["/.toolc", "hello\n2\n", 1],)
 
 
-@ENGINES
-@needs_busybox
-@pytest.mark.usefixtures("images")
+@with_images
 def test_the_portable_python_is_read_only(engine: str, tmp_path: Path) -> None:
     script = "touch /.toolc/x; touch /.toolc/lib/x; touch /x; echo done"
-    result = call(
-        tmp_path,
-        engine,
-        f"""
-        backend: {{shell: {{argv: [sh, -c, "{script}"], success_exit_codes: any}}}}
-        sandbox: {{image: "{BUSYBOX}"}}
-    """,
-    )
+    result = call(tmp_path, engine, shell(f'[sh, -c, "{script}"]', f'image: "{BUSYBOX}"', ANY_EXIT))
     assert text(result).startswith("done\n")
     assert str(result.details["stderr"]).count("Read-only file system") == 3
 
 
-@ENGINES
-@needs_busybox
-@pytest.mark.usefixtures("images")
+@with_images
 def test_a_volume_of_the_image_is_a_limited_tmpfs(engine: str, tmp_path: Path) -> None:
-    result = call(
-        tmp_path,
-        engine,
-        f"""
-        backend: {{shell: {{argv: [sh, -c, "echo 1 > /data/x && cat /data/x"]}}}}
-        sandbox: {{image: "{BUSYBOX}"}}
-    """,
-    )
-    assert text(result) == "1\n"
+    spec = shell('[sh, -c, "echo 1 > /data/x && cat /data/x"]', f'image: "{BUSYBOX}"')
+    assert text(call(tmp_path, engine, spec)) == "1\n"
 
 
 @needs_busybox
 @pytest.mark.usefixtures("images")
 def test_both_engines_report_the_same_image(tmp_path: Path) -> None:
-    spec = f"""
-        backend: {{shell: {{argv: [echo, a]}}}}
-        sandbox: {{image: "{BUSYBOX}"}}
-    """
+    spec = shell("[echo, a]", f'image: "{BUSYBOX}"')
     found = [call(tmp_path, engine, spec).details["image"] for engine in ("docker", "oci")]
     assert found[0] == found[1]
     assert found[0] == {"name": BUSYBOX, "digest": oci_images.unpacked_image(BUSYBOX).digest}
@@ -218,14 +193,7 @@ def test_a_tool_without_an_image_reports_the_base_image(tmp_path: Path) -> None:
 )
 def test_a_missing_image(engine: str, more: str, tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError) as caught:
-        call(
-            tmp_path,
-            engine,
-            """
-            backend: {shell: {argv: [echo, a]}}
-            sandbox: {image: "toolc-test/none:1"}
-        """,
-        )
+        call(tmp_path, engine, shell("[echo, a]", 'image: "toolc-test/none:1"'))
     assert str(caught.value) == (
         f"the {engine} engine cannot run this call: the image toolc-test/none:1 is not on this host; "
         f"get it with: docker pull toolc-test/none:1{more}"
@@ -237,13 +205,7 @@ def test_a_removed_image_is_reported_and_works_once_it_is_back(tmp_path: Path) -
     name = f"toolc-test/vanishing:{os.getpid()}"
     file = archive(tmp_path / "image.tar", name, busybox(), "one of its own")
     usable("docker")
-    spec = tmp_path / "tool.yaml"
-    spec.write_text(
-        "toolc: 1\nname: tool\ndescription: A tool that this test made for itself.\n"
-        f"backend: {{shell: {{argv: [echo, a]}}}}\nsandbox: {{image: '{name}'}}\n",
-        encoding="utf-8",
-    )
-    executor = Executor(Registry.load(spec), engine="docker")
+    executor = Executor(registry_of(tmp_path, shell("[echo, a]", f"image: '{name}'")), engine="docker")
     with in_docker(file, name):
         assert text(executor.run("tool", {})) == "a\n"
     for _ in range(2):
@@ -295,9 +257,7 @@ def test_requirements_are_installed(engine: str, tmp_path: Path, index: Path) ->
     assert call(tmp_path, engine, REQUIRES).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
 
 
-@ENGINES
-@needs_busybox
-@pytest.mark.usefixtures("images")
+@with_images
 def test_requirements_in_an_image_without_python(engine: str, tmp_path: Path, index: Path) -> None:
     wheel(index, "greeting", "1.0", "WORD = 'hello'\n")
     spec = textwrap.dedent(REQUIRES) + f"sandbox: {{image: '{BUSYBOX}'}}\n"
@@ -313,14 +273,7 @@ def test_an_image_built_from_the_tools_folder(engine: str, tmp_path: Path) -> No
     (tmp_path / "image").mkdir()
     (tmp_path / "image/Dockerfile").write_text(DOCKERFILE, encoding="utf-8")
     (tmp_path / "image/word").write_bytes(base64.b64decode("AP8=") + f"{os.getpid()}\n".encode())
-    result = call(
-        tmp_path,
-        engine,
-        """
-        backend: {shell: {argv: [tail, -n, "1", /word]}}
-        sandbox: {build: image}
-    """,
-    )
+    result = call(tmp_path, engine, shell('[tail, -n, "1", /word]', "build: image"))
     assert text(result) == "built\n"
     image = result.details["image"]
     assert isinstance(image, dict)
@@ -334,7 +287,7 @@ def test_a_dockerfile_that_downloads_with_the_hosts_network_is_refused(engine: s
     (tmp_path / "image").mkdir()
     (tmp_path / "image/Dockerfile").write_text(f"FROM x\nADD http://127.0.0.1:1/{os.getpid()} /x\n", encoding="utf-8")
     with pytest.raises(InfrastructureError) as caught:
-        call(tmp_path, engine, "backend: {shell: {argv: [echo, a]}}\nsandbox: {build: image}\n")
+        call(tmp_path, engine, shell("[echo, a]", "build: image"))
     assert str(caught.value) == (
         f"image/Dockerfile makes Docker download 'http://127.0.0.1:1/{os.getpid()} /x' with the host's network; "
         "put the file into the folder and COPY it, or download it with RUN"
@@ -349,14 +302,8 @@ def test_an_image_built_on_toolcs_base_may_lack_python(engine: str, tmp_path: Pa
     (tmp_path / "image/Dockerfile").write_text(
         f"ARG BASE\nFROM ${{BASE}}\nRUN rm -f /usr/bin/python3* # {os.getpid()}\nENV PATH=/nowhere\n", encoding="utf-8"
     )
-    result = call(
-        tmp_path,
-        engine,
-        """
-        backend: {shell: {argv: [/bin/sh, -c, "ls /usr/bin/python3 || echo none"]}}
-        sandbox: {build: image}
-    """,
-    )
+    argv = '[/bin/sh, -c, "ls /usr/bin/python3 || echo none"]'
+    result = call(tmp_path, engine, shell(argv, "build: image"))
     image = result.details["image"]
     assert isinstance(image, dict)
     try:
@@ -379,15 +326,7 @@ def test_an_image_creates_nothing_in_the_workspace(engine: str, tmp_path: Path) 
             InfrastructureError, match=r"the image declares a volume at '/data/\.\./workspace/made', which a"
         ),
     ):
-        call(
-            tmp_path,
-            engine,
-            f"""
-            backend: {{shell: {{argv: [echo, a]}}}}
-            sandbox: {{image: "{name}", workspace: rw}}
-        """,
-            workspace=tmp_path / "work",
-        )
+        call(tmp_path, engine, shell("[echo, a]", f'image: "{name}", workspace: rw'), workspace=tmp_path / "work")
     assert list((tmp_path / "work").iterdir()) == []
 
 
@@ -397,14 +336,7 @@ def test_a_failed_build_shows_dockers_output(tmp_path: Path) -> None:
         "ARG BASE\nFROM ${BASE}\nRUN echo no such thing >&2; exit 7\n", encoding="utf-8"
     )
     with pytest.raises(InfrastructureError) as caught:
-        call(
-            tmp_path,
-            "docker",
-            """
-            backend: {shell: {argv: [echo, a]}}
-            sandbox: {build: image}
-        """,
-        )
+        call(tmp_path, "docker", shell("[echo, a]", "build: image"))
     assert str(caught.value).startswith(
         "the image of image/Dockerfile could not be built: "
         "The command '/bin/sh -c echo no such thing >&2; exit 7' returned a non-zero code: 7\n"
@@ -412,9 +344,7 @@ def test_a_failed_build_shows_dockers_output(tmp_path: Path) -> None:
     assert "no such thing" in str(caught.value)
 
 
-@ENGINES
-@needs_busybox
-@pytest.mark.usefixtures("images")
+@with_images
 def test_the_approved_image_and_packages_are_used(engine: str, tmp_path: Path, index: Path) -> None:
     wheel(index, "greeting", "2.0", "WORD = 'hello'\n")
     spec = textwrap.dedent(REQUIRES).replace("1.0", "2.0") + f"sandbox: {{image: '{BUSYBOX}'}}\n"

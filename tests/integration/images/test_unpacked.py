@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -57,15 +57,12 @@ def test_nothing_is_unpacked_in_a_new_store() -> None:
 @needs_busybox
 def test_an_image_in_use_is_kept(tmp_path: Path) -> None:
     take(tmp_path, "mine:1", "old", busybox())
-    with contextlib.closing(OciEngine()) as engine:
-        sandbox = engine.start(Profile(image="mine:1"), BOOTSTRAP_ARGUMENTS)
-        try:
+    with closing(OciEngine()) as engine:
+        with closing(engine.start(Profile(image="mine:1"), BOOTSTRAP_ARGUMENTS)):
             take(tmp_path, "mine:1", "new", busybox())
             (stale,) = [each for each in metadata.stored_images() if each.is_stale]
             with pytest.raises(InfrastructureError, match=r"^a call of process \d+ uses it; try again later$"):
                 metadata.remove_image(stale)
             assert stale.folder.is_dir()
-        finally:
-            sandbox.close()
         metadata.remove_image(stale)
     assert not stale.folder.exists()

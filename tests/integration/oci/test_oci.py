@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -212,13 +213,10 @@ def test_workspace_files_belong_to_its_owner(
         os.chown(path, owner, owner)
         path.chmod(0o700)
     (tmp_path / "private").chmod(0o700)
-    sandbox = start(engine, WRITE, Profile(workspace=mount(folder, mode), limits=SMALL))
-    try:
+    with closing(start(engine, WRITE, Profile(workspace=mount(folder, mode), limits=SMALL))) as sandbox:
         assert sandbox.user == f"{inside}:{inside}"
         last = "1" if mode == "rw" else "Read-only file system"
         assert read_all(sandbox) == f"{inside} {inside} {inside} read\n{last}\n"
-    finally:
-        sandbox.close()
     assert (folder / "out put").exists() is (mode == "rw")
     if mode == "rw":
         assert ((folder / "out put").stat().st_uid, (folder / "out put").stat().st_gid) == (owner, owner)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ def one():
     assert read_line(sandbox) == "ready"
     return sandbox
 """
+STARTING = "kept = [one(), one()]\nsys.stdin.read()\n"
 READY = "kept = [one(), one()]\nprint('ready', flush=True)\nsys.stdin.read()\n"
 LOAD = """
 def again():
@@ -51,16 +53,18 @@ def workspace(tmp_path: Path) -> Iterator[Path]:
     assert list(tmp_path.iterdir()) == []
 
 
-def start_owner(then: str, workspace: Path) -> tuple[subprocess.Popen[str], str]:
+@contextmanager
+def started_owner(then: str, workspace: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Yield a process that runs ``OWNER`` and ``then``, and its label; nothing of it may be left in the end."""
     argv = [sys.executable, "-c", OWNER + then, str(SUPPORT), str(workspace)]
-    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    return process, process.stdout.readline().strip()
-
-
-def wait_ready(process: subprocess.Popen[str]) -> None:
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        label = process.stdout.readline().strip()
+        if "'ready'" in then:
+            assert process.stdout.readline() == "ready\n"
+        yield process, label
+    until(lambda: not traces(label))
+    assert traces(label) == []
 
 
 def processes(word: str, label: str) -> list[int]:
@@ -75,74 +79,48 @@ def processes(word: str, label: str) -> list[int]:
     return found
 
 
-def assert_nothing_of(label: str) -> None:
-    until(lambda: not traces(label))
-    assert traces(label) == []
-
-
 @pytest.mark.parametrize("delay_ms", [0, 5, 15, 30, 60])
 def test_an_owner_killed_during_a_start(workspace: Path, delay_ms: int) -> None:
-    process, label = start_owner(READY, workspace)
-    with process:
+    with started_owner(STARTING, workspace) as (process, label):
         assert until(lambda: bool(processes("--pid-file", label)))
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=delay_ms / 1000)
         process.kill()
-    assert_nothing_of(label)
 
 
-def test_an_owner_killed_while_sandboxes_run(workspace: Path) -> None:
-    process, label = start_owner(READY, workspace)
-    with process:
-        wait_ready(process)
-        assert traces(label)
+@pytest.mark.parametrize("then", [READY, LOAD], ids=["while sandboxes run", "under load"])
+def test_an_owner_that_is_killed(workspace: Path, then: str) -> None:
+    with started_owner(then, workspace) as (process, label):
+        assert then == LOAD or traces(label)
         process.kill()
-    assert_nothing_of(label)
-
-
-def test_an_owner_killed_under_load(workspace: Path) -> None:
-    process, label = start_owner(LOAD, workspace)
-    with process:
-        wait_ready(process)
-        process.kill()
-    assert_nothing_of(label)
 
 
 def test_an_owner_that_ends_without_closing_sandboxes(workspace: Path) -> None:
-    process, label = start_owner("one()\n", workspace)
-    with process:
+    with started_owner("one()\n", workspace) as (process, _):
         assert process.wait() == 0
-    assert_nothing_of(label)
 
 
 def test_owner_and_runtimes_killed_together(workspace: Path) -> None:
-    process, label = start_owner(READY, workspace)
-    with process:
-        wait_ready(process)
+    with started_owner(READY, workspace) as (process, label):
         runtimes = processes("--pid-file", label)
         assert len(runtimes) == 2
         for pid in (process.pid, *runtimes):
             os.kill(pid, signal.SIGKILL)
-    assert_nothing_of(label)
 
 
 def test_owner_runtimes_and_janitor_killed_together(workspace: Path) -> None:
-    process, label = start_owner(READY, workspace)
-    with process:
-        wait_ready(process)
+    with started_owner(READY, workspace) as (process, label):
         for pid in (process.pid, *processes("--pid-file", label), *processes("janitor_process", label)):
             os.kill(pid, signal.SIGKILL)
-    remove_tree(bundles.BundleDirectory.create().directory)
-    assert traces(label) == []
+        process.wait()
+        remove_tree(bundles.BundleDirectory.create().directory)
+        assert traces(label) == []
 
 
 def test_the_sweep_keeps_sandboxes_of_other_owners(workspace: Path) -> None:
-    process, label = start_owner(READY, workspace)
-    with process:
-        wait_ready(process)
+    with started_owner(READY, workspace) as (process, label):
         before = [trace for trace in traces(label) if trace.startswith("folder")]
         assert not sweep.sweep(f"toolc-{label[:-1]}")
         remove_tree(bundles.BundleDirectory.create().directory)
         assert [trace for trace in traces(label) if trace.startswith("folder")] == before
         process.kill()
-    assert_nothing_of(label)

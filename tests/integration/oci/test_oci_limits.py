@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from oci_cases import SMALL, needs_oci, read_all, read_line, run, start
@@ -52,35 +53,26 @@ os.read(0, 1)
 
 
 def test_memory_cannot_be_swapped_and_only_the_child_dies(engine: OciEngine) -> None:
-    sandbox = start(engine, CHILD_ALLOCATES)
-    assert read_line(sandbox) == "9"
-    assert sandbox.out_of_memory()
-    sandbox.close()
-    assert sandbox.out_of_memory()
-
-
-def test_a_sandbox_killed_for_its_memory_reports_it(engine: OciEngine) -> None:
-    sandbox = start(engine, "hog = [bytearray(2**20) for _ in range(10_000)]; print('never')")
-    assert read_all(sandbox) == ""
-    assert sandbox.out_of_memory()
-    sandbox.close()
+    with closing(start(engine, CHILD_ALLOCATES)) as sandbox:
+        assert read_line(sandbox) == "9"
+        assert sandbox.out_of_memory()
     assert sandbox.out_of_memory()
 
 
-def test_files_in_temporary_folders_count_as_memory(engine: OciEngine) -> None:
+@pytest.mark.parametrize(
+    ("program", "is_oom"),
+    [
+        ("hog = [bytearray(2**20) for _ in range(10_000)]; print('never')", True),
+        ("open('/tmp/big', 'wb').write(bytes(2**20) * 200)", True),  # files in temporary folders count as memory
+        ("raise SystemExit(3)", False),
+    ],
+)
+def test_out_of_memory_is_reported(engine: OciEngine, program: str, is_oom: bool) -> None:
     limits = dataclasses.replace(SMALL, tmp_bytes=4 * SMALL.memory_bytes)
-    sandbox = start(engine, "open('/tmp/big', 'wb').write(bytes(2**20) * 200)", Profile(limits=limits))
-    assert read_all(sandbox) == ""
-    sandbox.close()
-    assert sandbox.out_of_memory()
-
-
-def test_a_normal_exit_is_not_out_of_memory(engine: OciEngine) -> None:
-    sandbox = start(engine, "raise SystemExit(3)")
-    assert read_all(sandbox) == ""
-    assert not sandbox.out_of_memory()
-    sandbox.close()
-    assert not sandbox.out_of_memory()
+    with closing(start(engine, program, Profile(limits=limits))) as sandbox:
+        assert read_all(sandbox) == ""
+        assert sandbox.out_of_memory() == is_oom
+    assert sandbox.out_of_memory() == is_oom
 
 
 def test_cpu_time_is_limited(engine: OciEngine) -> None:
@@ -101,13 +93,10 @@ def test_memory_and_swap_share_the_limit(engine: OciEngine) -> None:
     read_line(sandbox)
     assert sandbox._memory_events is not None
     group = sandbox._memory_events.parent
-    memory, swap = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+    expected = {"memory.limit_in_bytes": SMALL.memory_bytes, "memory.memsw.limit_in_bytes": SMALL.memory_bytes}
     if (group / "memory.max").exists():
-        assert (group / "memory.max").read_text(encoding="utf-8").strip() == str(SMALL.memory_bytes)
-        assert (group / "memory.swap.max").read_text(encoding="utf-8").strip() == "0"
-    else:
-        assert (group / memory).read_text(encoding="utf-8").strip() == str(SMALL.memory_bytes)
-        assert (group / swap).read_text(encoding="utf-8").strip() == str(SMALL.memory_bytes)
+        expected = {"memory.max": SMALL.memory_bytes, "memory.swap.max": 0}
+    assert {name: int((group / name).read_text(encoding="utf-8")) for name in expected} == expected
     sandbox.close()
     assert not group.exists()
 

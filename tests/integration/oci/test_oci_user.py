@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,12 +52,9 @@ def engine_as_user(work: object, *, groups: bool = True) -> JsonValue:
     assert callable(work)
 
     def with_engine() -> JsonValue:
-        engine = OciEngine()
-        try:
+        with closing(OciEngine()) as engine:
             found: JsonValue = work(engine)
             return found
-        finally:
-            engine.close()
 
     return as_user(with_engine, groups=groups)
 
@@ -130,11 +128,8 @@ def test_delegated_controllers_are_enforced_without_the_others(
     def work(engine: OciEngine) -> JsonValue:
         (offered,) = engine.capabilities()
         profile = Profile(limits=LIMITS, accept_unenforced=ALL)
-        sandbox = start(engine, "import os; print(os.getpid(), flush=True); input()", profile)
-        try:
+        with closing(start(engine, "import os; print(os.getpid(), flush=True); input()", profile)) as sandbox:
             return [[*sorted(offered.weak)], kept(sandbox._paths.name)]
-        finally:
-            sandbox.close()
 
     limits = {"cpu": "cpus", "memory": "memory", "pids": "pids"}
     assert engine_as_user(work) == [

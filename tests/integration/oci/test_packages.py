@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -105,14 +105,11 @@ def test_packages_in_use_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         fill(folder)
 
     monkeypatch.setattr(packages, "_install", install)
-    with contextlib.closing(OciEngine()) as engine:
-        sandbox = engine.start(Profile(requirements=("greets==1.0",)), BOOTSTRAP_ARGUMENTS)
-        try:
+    with closing(OciEngine()) as engine:
+        with closing(engine.start(Profile(requirements=("greets==1.0",)), BOOTSTRAP_ARGUMENTS)):
             os.utime(only().folder, (LONG_AGO, LONG_AGO))
             with pytest.raises(InfrastructureError, match=r"^a call of process \d+ uses it; try again later$"):
                 packages.remove_packages(only())
             assert only().is_unused
-        finally:
-            sandbox.close()
         packages.remove_packages(only())
     assert packages.installed_packages() == ()

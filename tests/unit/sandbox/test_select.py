@@ -3,63 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
 import pytest
 
 from toolc.model import names
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.plan import LimitName, Profile
+from toolc.model.result import Outcome
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.sandbox import selection
-from toolc.sandbox.base import (
-    Capabilities,
-    ContentDigests,
-    Enforcement,
-    Engine,
-    EngineSandbox,
-    EngineStatus,
-    Leftover,
-    offer,
-    unenforced_reason,
-)
+from toolc.sandbox.base import Capabilities, Enforcement, Engine, EngineStatus, offer, unenforced_reason
+from toolc.testing.fake_engine import FakeEngine
 
 
-@dataclass
-class Stub:
+class Stub(FakeEngine):
     """An engine with fixed answers."""
 
-    name: str
-    found: EngineStatus
-    reason: str | None = None
-    probes: int = 0
-    weak: Mapping[LimitName, Enforcement] = field(default_factory=dict)
+    def __init__(self, name: str, status: EngineStatus) -> None:
+        super().__init__(lambda _: Outcome(ending="exited"))
+        self._name, self.status, self.probes = name, status, 0
+        self.reason: str | None = None
+        self.weak: Mapping[LimitName, Enforcement] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
 
     def probe(self) -> EngineStatus:
         self.probes += 1
-        return self.found
+        return self.status
 
     def capabilities(self) -> tuple[Capabilities, ...]:
         return (Capabilities(weak=self.weak),)
 
-    def overlay_obstacle(self, profile: Profile) -> str | None:
-        return None
-
     def unsupported_reason(self, profile: Profile) -> str | None:
-        return self.reason if profile.image is None else "no images"
-
-    def content_digests(self, profile: Profile) -> ContentDigests:
-        return ContentDigests()
-
-    def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
-        raise NotImplementedError
-
-    def leftovers(self) -> tuple[Leftover, ...]:
-        return ()
-
-    def close(self) -> None:
-        pass
+        return self.reason
 
 
 WORKS = EngineStatus(available=True, version="1")
@@ -92,7 +71,7 @@ def test_auto_selects_the_first_engine(engines: dict[str, Stub]) -> None:
 
 
 def test_auto_skips_an_unavailable_engine(engines: dict[str, Stub]) -> None:
-    engines["docker"].found = absent("no daemon was found", "Install one.")
+    engines["docker"].status = absent("no daemon was found", "Install one.")
     assert selection.select("auto", Profile()) == selection.EngineSelection(
         engines["oci"], ("docker: no daemon was found",)
     )
@@ -114,7 +93,7 @@ def test_a_named_engine_is_never_replaced(engines: dict[str, Stub]) -> None:
 
 
 def test_the_message_if_no_engine_is_suitable(engines: dict[str, Stub]) -> None:
-    engines["docker"].found = absent("no daemon was found", "Install one.")
+    engines["docker"].status = absent("no daemon was found", "Install one.")
     engines["oci"].reason = "it cannot use images"
     with pytest.raises(NoEngineError) as caught:
         selection.select("auto", Profile())
@@ -140,10 +119,10 @@ def test_an_unknown_engine(engines: dict[str, Stub]) -> None:
 
 
 def test_only_success_is_cached(engines: dict[str, Stub]) -> None:
-    engines["docker"].found = absent("not yet", "Wait.")
+    engines["docker"].status = absent("not yet", "Wait.")
     for _ in range(2):
         assert selection.select("auto", Profile()).engine is engines["oci"]
-    engines["docker"].found = WORKS
+    engines["docker"].status = WORKS
     for _ in range(3):
         assert selection.select("auto", Profile()).engine is engines["docker"]
     assert (engines["docker"].probes, engines["oci"].probes) == (3, 1)

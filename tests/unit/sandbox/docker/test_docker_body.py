@@ -31,6 +31,10 @@ def mount(owner: int, group: int) -> Mount:
     return Mount(source="/work", mode="rw", owner=owner, group=group)
 
 
+RUNSC = "path=/usr/bin/runsc runtimeArgs=['--network=none'"
+IN_GVISOR = Profile(min_isolation="gvisor", workspace=mount(1000, 0))
+
+
 @pytest.mark.parametrize(
     ("workspace", "daemon", "user"),
     [
@@ -59,26 +63,10 @@ def test_the_user_of_a_tool(workspace: Mount | None, daemon: Daemon, user: User)
         (Profile(workspace=mount(1000, 0)), replace(DAEMON, remaps_users=True), "this Docker daemon maps every user"),
         (Profile(min_isolation="gvisor"), DAEMON, "the tool demands min_isolation: gvisor, but this"),
         (Profile(min_isolation="gvisor"), WITH_GVISOR, None),
-        (
-            Profile(min_isolation="gvisor", workspace=mount(1000, 0)),
-            registered("path=/usr/bin/runsc runtimeArgs=['--network=none']"),
-            'add "--oci-seccomp" to its runtimeArgs',
-        ),
-        (
-            Profile(min_isolation="gvisor", workspace=mount(1000, 0)),
-            registered("path=/usr/bin/runsc runtimeArgs=['--network=none', '--oci-seccomp']"),
-            None,
-        ),
-        (
-            Profile(min_isolation="gvisor", workspace=replace(mount(1000, 0), mode="ro")),
-            registered("path=/usr/bin/runsc runtimeArgs=['--network=none']"),
-            None,
-        ),
-        (
-            Profile(min_isolation="gvisor", workspace=mount(1000, 0)),
-            registered("runtimeType=io.containerd.runsc.v1"),
-            None,
-        ),
+        (IN_GVISOR, registered(f"{RUNSC}]"), 'add "--oci-seccomp" to its runtimeArgs'),
+        (IN_GVISOR, registered(f"{RUNSC}, '--oci-seccomp']"), None),
+        (replace(IN_GVISOR, workspace=replace(mount(1000, 0), mode="ro")), registered(f"{RUNSC}]"), None),
+        (IN_GVISOR, registered("runtimeType=io.containerd.runsc.v1"), None),
         (Profile(min_isolation="vm"), WITH_GVISOR, "the tool demands min_isolation: vm, but this"),
         (Profile(min_isolation="vm"), WITH_KATA, None),
         (Profile(), replace(DAEMON, has_seccomp=False), "this Docker daemon filters no system calls"),
@@ -101,64 +89,40 @@ def test_the_whole_configuration() -> None:
         limits=Limits(memory_bytes=64 * MIB, cpus=1.5, pids=32, tmp_bytes=8 * MIB),
     )
     image = LocalImage("sha256:abc", ("/data", "/workspace"))
+    tmpfs = "rw,nosuid,nodev,mode=1777,uid=1000,gid=100"
     assert create_config(profile, ["-I", "-c", "pass"], daemon=DAEMON, image=image, owner="me") == {
-        "Image": "sha256:abc",
-        "Entrypoint": ["python3"],
-        "Cmd": ["-I", "-c", "pass"],
-        "WorkingDir": "/",
-        "Hostname": "sandbox",
-        "User": "1000:100",
-        "Labels": {"toolc.owner": "me"},
-        "OpenStdin": True,
-        "StdinOnce": True,
-        "AttachStdin": True,
-        "AttachStdout": True,
-        "AttachStderr": True,
-        "Tty": False,
-        "Healthcheck": {"Test": ["NONE"]},
+        "Image": "sha256:abc", "Entrypoint": ["python3"], "Cmd": ["-I", "-c", "pass"], "WorkingDir": "/",
+        "Hostname": "sandbox", "User": "1000:100", "Labels": {"toolc.owner": "me"},
+        "OpenStdin": True, "StdinOnce": True, "AttachStdin": True, "AttachStdout": True, "AttachStderr": True,
+        "Tty": False, "Healthcheck": {"Test": ["NONE"]},
         "HostConfig": {
             "AutoRemove": True,
             "CapDrop": ["ALL"],
             "SecurityOpt": ["no-new-privileges", "seccomp=" + json.dumps(seccomp.profile("x86_64"))],
-            "NetworkMode": "none",
-            "Dns": ["127.0.0.1"],
-            "DnsSearch": ["."],
-            "DnsOptions": ["ndots:1"],
+            "NetworkMode": "none", "Dns": ["127.0.0.1"], "DnsSearch": ["."], "DnsOptions": ["ndots:1"],
             "ExtraHosts": ["sandbox:127.0.0.1"],
             "IpcMode": "none",
             "ReadonlyRootfs": True,
             "MaskedPaths": [
-                *MASKED_PATHS,
-                "/dev/mqueue",
-                "/sys/firmware",
-                "/sys/devices/virtual/powercap",
-                "/sys/kernel",
+                *MASKED_PATHS, "/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel",
             ],
             "ReadonlyPaths": [*READONLY_PATHS],
             "LogConfig": {"Type": "none"},
             "RestartPolicy": {"Name": "no"},
-            "Memory": 64 * MIB,
-            "MemorySwap": 64 * MIB,
-            "NanoCpus": 1_500_000_000,
-            "PidsLimit": 32,
+            "Memory": 64 * MIB, "MemorySwap": 64 * MIB, "NanoCpus": 1_500_000_000, "PidsLimit": 32,
             "Ulimits": [{"Name": "core", "Soft": 1, "Hard": 1}],
             "Tmpfs": {
-                "/data": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,noexec,size=16777216,nr_inodes=4096",
-                "/tmp": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,exec,size=8388608,nr_inodes=2048",
-                "/tool": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,exec,size=16777216,nr_inodes=4096",
-                "/dev/shm": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,noexec,size=16777216,nr_inodes=4096",
+                "/data": f"{tmpfs},noexec,size=16777216,nr_inodes=4096",
+                "/tmp": f"{tmpfs},exec,size=8388608,nr_inodes=2048",
+                "/tool": f"{tmpfs},exec,size=16777216,nr_inodes=4096",
+                "/dev/shm": f"{tmpfs},noexec,size=16777216,nr_inodes=4096",
             },
-            "Mounts": [
-                {
-                    "Type": "bind",
-                    "Source": "/home/ada/a, b",
-                    "Target": "/workspace",
-                    "ReadOnly": True,
-                    "BindOptions": {"Propagation": "rprivate", "NonRecursive": True},
-                }
-            ],
+            "Mounts": [{
+                "Type": "bind", "Source": "/home/ada/a, b", "Target": "/workspace", "ReadOnly": True,
+                "BindOptions": {"Propagation": "rprivate", "NonRecursive": True},
+            }],
         },
-    }
+    }  # fmt: skip
 
 
 def test_unknown_architectures_keep_the_daemons_filter() -> None:
@@ -183,25 +147,22 @@ def test_gvisor_limits_processes_and_the_host_its_threads() -> None:
     assert body_of(profile, WITH_GVISOR) == (
         ["pids=10", "not-kernel=6.1.0"],
         {
-            "Memory": (64 + 32) * MIB,
-            "MemorySwap": (64 + 32) * MIB,
-            "NanoCpus": 1_000_000_000,
-            "PidsLimit": 10 * 16 + 1024,
-            "Runtime": "runsc",
+            "Memory": (64 + 32) * MIB, "MemorySwap": (64 + 32) * MIB, "NanoCpus": 1_000_000_000,
+            "PidsLimit": 10 * 16 + 1024, "Runtime": "runsc",
         },
-    )
+    )  # fmt: skip
 
 
 def test_limits_of_a_virtual_machine() -> None:
-    told, limits = body_of(Profile(min_isolation="vm"), WITH_KATA)
-    assert told == ["not-kernel=6.1.0"]
+    arguments, limits = body_of(Profile(min_isolation="vm"), WITH_KATA)
+    assert arguments == ["not-kernel=6.1.0"]
     assert (limits["Runtime"], limits["PidsLimit"]) == ("kata", 128)
 
 
 def test_gvisor_as_the_default_runtime_is_not_named() -> None:
     daemon = replace(WITH_GVISOR, runtimes=WITH_GVISOR.runtimes[::-1])
-    told, limits = body_of(Profile(), daemon)
-    assert told == ["pids=128", "not-kernel=6.1.0"]
+    arguments, limits = body_of(Profile(), daemon)
+    assert arguments == ["pids=128", "not-kernel=6.1.0"]
     assert "Runtime" not in limits
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 
 from toolc.sandbox.docker.api_client import ApiError, Client, _Connection
 
-Answer = Callable[[socket.socket], None]
+NOT_HTTP = "the server at this socket does not speak HTTP"
+NOT_JSON = "the daemon's response is not JSON"
+INCOMPLETE = "the daemon closed the connection before its response was complete"
+OK = b"HTTP/1.1 200 OK\r\n"
 
 
 @contextmanager
@@ -51,9 +54,7 @@ def test_a_json_request_and_response(path: Path) -> None:
 
 
 def test_a_chunked_response(path: Path) -> None:
-    with daemon(
-        path, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\n2;x=y\r\n2]\r\n0\r\n\r\n"
-    ) as client:
+    with daemon(path, OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\n2;x=y\r\n2]\r\n0\r\n\r\n") as client:
         assert client.call("GET", "/x", timeout=60) == [1, 2]
 
 
@@ -73,32 +74,16 @@ def test_no_content_is_none(path: Path) -> None:
         (b'HTTP/1.1 409 Conflict\r\nContent-Length: 21\r\n\r\n{"message": "in use"}', "in use", 409),
         (b"HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops", "oops", 500),
         (b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n", "HTTP status 500", 500),
-        (b"SSH-2.0-OpenSSH\r\n", "the server at this socket does not speak HTTP", 0),
-        (b"HTTP/1.1 many\r\n\r\n", "the server at this socket does not speak HTTP", 0),
-        (b"", "the daemon closed the connection before its response was complete", 0),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[",
-            "the daemon closed the connection before its response was complete",
-            0,
-        ),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n[",
-            "the daemon's response is not JSON: Expecting value: line 1 column 2 (char 1)",
-            0,
-        ),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
-            "the daemon's response is longer than 67108864 bytes",
-            0,
-        ),
-        (
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-            "the server at this socket does not speak HTTP",
-            0,
-        ),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n[1, 2]", "the server at this socket does not speak HTTP", 0),
-        (b"x" * 70_000, "the server at this socket does not speak HTTP", 0),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000, "the daemon's response is not JSON: it is nested too deeply", 0),
+        (b"SSH-2.0-OpenSSH\r\n", NOT_HTTP, 0),
+        (b"HTTP/1.1 many\r\n\r\n", NOT_HTTP, 0),
+        (b"", INCOMPLETE, 0),
+        (OK + b"Content-Length: 9\r\n\r\n[", INCOMPLETE, 0),
+        (OK + b"Content-Length: 1\r\n\r\n[", f"{NOT_JSON}: Expecting value: line 1 column 2 (char 1)", 0),
+        (OK + b"Content-Length: 99999999999\r\n\r\n", "the daemon's response is longer than 67108864 bytes", 0),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", NOT_HTTP, 0),
+        (OK + b"Content-Length: -5\r\n\r\n[1, 2]", NOT_HTTP, 0),
+        (b"x" * 70_000, NOT_HTTP, 0),
+        (OK + b"\r\n" + b"[" * 100_000, f"{NOT_JSON}: it is nested too deeply", 0),
         (b"HTTP/1.1 500 Oops\r\n\r\n" + b"[" * 100_000, "[" * 1000, 500),
         (b'HTTP/1.1 500 Oops\r\n\r\n{"message": "a\\u001b[2J\\nb"}', "a [2J b", 500),
     ],
