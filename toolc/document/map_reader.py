@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Final, TypeAlias, TypeVar
+from functools import lru_cache, update_wrapper
+from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from toolc.document import suggestions
 from toolc.document.edits import fix, quote_plain, rename
@@ -25,6 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _MAX_UNKNOWN: Final = 1000
 """The maximum number of unknown keys of one map that are reported one by one. Finding suggestions is slow."""
@@ -362,3 +363,30 @@ def list_of(parse: Parse[T]) -> Parse[tuple[T, ...]]:
         return tuple([value for value in values if value is not None])
 
     return parse_list
+
+
+def map_parser(
+    name: str = "",
+) -> Callable[[Callable[Concatenate[Reader, P], T]], Callable[Concatenate[Node, str, Findings, P], T | None]]:
+    """Return a decorator that turns a function of a ``Reader`` into a parser of a map, see ``Parse``.
+
+    The parser reports another kind of node, and the keys that the function did not read. ``name`` is the name of the
+    map in findings; if it is empty, the name that the parser receives is used.
+    """
+
+    def decorate(
+        decode: Callable[Concatenate[Reader, P], T],
+    ) -> Callable[Concatenate[Node, str, Findings, P], T | None]:
+        def parse(node: Node, what: str, findings: Findings, /, *args: P.args, **kwargs: P.kwargs) -> T | None:
+            found = mapping(node, what, findings)
+            if found is None:
+                return None
+            reader = Reader(found, name or what, findings)
+            value = decode(reader, *args, **kwargs)
+            reader.close()
+            return value
+
+        update_wrapper(parse, decode)
+        return parse
+
+    return decorate

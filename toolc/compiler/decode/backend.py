@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from toolc.compiler.decode.shell import constant, decode_shell
 from toolc.compiler.project.files import FileError, SpecFolder
-from toolc.document.map_reader import Findings, Reader, first_line, list_of, mapping, mismatch, quote_names, text
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, mismatch, quote_names, text
 from toolc.document.nodes import Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.json_schema import Schema
@@ -18,26 +18,20 @@ KINDS: Final = ("shell", "python", "http", "plugin", "composite", "agent")
 """The kinds of backends in specs."""
 
 
-def decode_backend(
-    node: Node, what: str, findings: Findings, *, folder: SpecFolder, parameters: Schema | None, tool_name: str
-) -> Backend | None:
+@map_parser("'backend'")
+def decode_backend(reader: Reader, *, folder: SpecFolder, parameters: Schema | None, tool_name: str) -> Backend | None:
     """Decode ``backend``; ``parameters`` is None and ``tool_name`` empty if they could not be read."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'backend'", findings)
-    kinds = [entry for entry in found.entries if entry.key in KINDS]
+    kinds = [entry for entry in reader.node.entries if entry.key in KINDS]
     if len(kinds) > 1:
         message = f"a tool has one backend, but this one has both '{kinds[0].key}' and '{kinds[1].key}'"
-        findings.add(codes.ONE_BACKEND, message, kinds[1].key_span, "keep one, or make two tools")
-    elif not kinds and not found.entries:
+        reader.findings.add(codes.ONE_BACKEND, message, kinds[1].key_span, "keep one, or make two tools")
+    elif not kinds and not reader.node.entries:
         hint = f"add one of {quote_names(KINDS)}"
         message = "a tool has one backend, but this one has none"
-        findings.add(codes.ONE_BACKEND, message, first_line(found.span), hint)
+        reader.findings.add(codes.ONE_BACKEND, message, first_line(reader.node.span), hint)
     reader.ignore(*KINDS)
-    reader.close()
     given = _Given(folder, parameters, tool_name)
-    backends = [_decode(entry.key, entry.value, findings, given) for entry in kinds]
+    backends = [_decode(entry.key, entry.value, reader.findings, given) for entry in kinds]
     return next((backend for backend in backends if backend is not None), None)
 
 
@@ -76,19 +70,15 @@ def _decode(kind: str, node: Node, findings: Findings, given: _Given) -> Backend
             return decode_agent(node, what, findings, parameters)
 
 
-def decode_plugin(node: Node, what: str, findings: Findings, folder: SpecFolder) -> PluginBackend | None:
+@map_parser("backend.plugin")
+def decode_plugin(reader: Reader, folder: SpecFolder) -> PluginBackend | None:
     """Decode ``backend.plugin``."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "backend.plugin", findings)
     command = reader.required("command", _command)
     tool = reader.optional("tool", text)
     groups = reader.optional("files", list_of(partial(_match, folder=folder))) or ()
-    reader.close()
     files = {file.path: file for group in groups for file in group}
     ordered = tuple(sorted(files.values(), key=lambda file: file.path))
-    _check_command(found.get("command"), frozenset(files), findings, folder)
+    _check_command(reader.node.get("command"), frozenset(files), reader.findings, folder)
     return PluginBackend(command=command, tool=tool, files=ordered) if command else None
 
 

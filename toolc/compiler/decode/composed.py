@@ -18,6 +18,7 @@ from toolc.document.map_reader import (
     first_line,
     integer,
     list_of,
+    map_parser,
     mapping,
     sequence,
     text,
@@ -43,12 +44,9 @@ _MOST_TOKENS: Final = 1_000_000
 _LARGEST_BUDGET: Final = 100_000_000
 
 
-def decode_agent(node: Node, what: str, findings: Findings, parameters: Schema | None) -> AgentBackend | None:
+@map_parser("backend.agent")
+def decode_agent(reader: Reader, parameters: Schema | None) -> AgentBackend | None:
     """Decode ``backend.agent``; ``parameters`` is None if they could not be read."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "backend.agent", findings)
     provider: AgentProvider | None = reader.required("provider", choice(get_args(AgentProvider)))
     model = reader.required("model", text)
     instructions = reader.required("instructions", partial(read_template, scope=Scope(parameters=parameters)))
@@ -59,7 +57,6 @@ def decode_agent(node: Node, what: str, findings: Findings, parameters: Schema |
     max_turns = reader.default("max_turns", integer(1, _MOST_TURNS), 10)
     max_tokens = reader.default("max_tokens", integer(1, _MOST_TOKENS), 4096)
     token_budget = reader.default("token_budget", integer(1, _LARGEST_BUDGET), 200_000)
-    reader.close()
     if provider is None:
         return None
     return AgentBackend(
@@ -101,15 +98,11 @@ _MOST_STEPS: Final = 100
 _NO_ARGUMENTS: Final = JsonMap(entries=())
 
 
-def decode_composite(node: Node, what: str, findings: Findings, parameters: Schema | None) -> CompositeBackend | None:
+@map_parser("backend.composite")
+def decode_composite(reader: Reader, parameters: Schema | None) -> CompositeBackend | None:
     """Decode ``backend.composite``; ``parameters`` is None if they could not be read."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "backend.composite", findings)
     strategy: Strategy | None = reader.required("strategy", choice(get_args(Strategy)))
     steps = reader.required("steps", partial(_steps, parameters=parameters, strategy=strategy))
-    reader.close()
     return CompositeBackend(strategy=strategy, steps=steps) if strategy is not None and steps else None
 
 

@@ -11,7 +11,7 @@ from toolc.compiler.project.files import FileError, relative_path
 from toolc.compiler.project.network import destinations
 from toolc.compiler.schema.check_schema import check_instance
 from toolc.compiler.schema.patterns import check_pattern
-from toolc.document.map_reader import Findings, Reader, list_of, mapping, string
+from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, string
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, to_json
 from toolc.model import codes
 from toolc.model.json_schema import JsonObject, Schema
@@ -37,20 +37,15 @@ def decode_tests(
     return list_of(partial(_test, parameters=parameters, workspace=workspace))(node, what, findings)
 
 
-def _test(
-    node: Node, what: str, findings: Findings, parameters: Schema | None, workspace: WorkspaceMode
-) -> Test | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, what, findings)
+@map_parser()
+def _test(reader: Reader, parameters: Schema | None, workspace: WorkspaceMode) -> Test | None:
     expect = reader.default("expect", _expect, _NOTHING)
     schema = None if expect.error == "invalid_args" else parameters
-    arguments = _arguments(reader.get("args") or Mapping({}, found), f"{what}.args", findings, schema) or {}
+    node = reader.get("args") or Mapping({}, reader.node)
+    arguments = _arguments(node, f"{reader.what}.args", reader.findings, schema) or {}
     test = Test(args=arguments, files=reader.default("files", _files, ()), expect=expect)
-    reader.close()
     if workspace == "none":
-        _refuse_files(found, findings)
+        _refuse_files(reader.node, reader.findings)
     return test
 
 
@@ -75,28 +70,23 @@ def _arguments(node: Node, what: str, findings: Findings, parameters: Schema | N
     return value
 
 
-def _expect(node: Node, what: str, findings: Findings) -> Expect | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "expect", findings)
+@map_parser("expect")
+def _expect(reader: Reader) -> Expect | None:
     json, structured = reader.get("json"), reader.get("structured")
     files = reader.get("files")
     network = reader.get("network")
-    expect = Expect(
+    return Expect(
         text=reader.optional("text", string),
         matches=reader.optional("matches", _pattern),
         json=(to_json(json),) if json is not None else None,
         structured=(to_json(structured),) if structured is not None else None,
         error=reader.optional("error", error_kind),
         files=reader.default("files", _files_after, ()),
-        absent=_absent(files, findings),
+        absent=_absent(files, reader.findings),
         changes=reader.optional("changes", _changes),
         network=None if isinstance(network, Mapping) else reader.optional("network", destinations),
-        connections=_connections(network, findings) if isinstance(network, Mapping) else None,
+        connections=_connections(network, reader.findings) if isinstance(network, Mapping) else None,
     )
-    reader.close()
-    return expect
 
 
 def _connections(node: Mapping, findings: Findings) -> ExpectedNetwork:
@@ -108,18 +98,13 @@ def _connections(node: Mapping, findings: Findings) -> ExpectedNetwork:
     return connections
 
 
-def _changes(node: Node, what: str, findings: Findings) -> ExpectedChanges | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "expect.changes", findings)
-    changes = ExpectedChanges(
+@map_parser("expect.changes")
+def _changes(reader: Reader) -> ExpectedChanges | None:
+    return ExpectedChanges(
         added=reader.default("added", _paths, ()),
         changed=reader.default("changed", _paths, ()),
         deleted=reader.default("deleted", _paths, ()),
     )
-    reader.close()
-    return changes
 
 
 def _path(node: Node, what: str, findings: Findings) -> str | None:

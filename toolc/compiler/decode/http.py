@@ -20,6 +20,7 @@ from toolc.document.map_reader import (
     choice,
     integer,
     list_of,
+    map_parser,
     mapping,
     quote_names,
     text,
@@ -49,12 +50,9 @@ from toolc.model.spec.http_backend import (
 from toolc.model.template import Template, as_text
 
 
-def read_auth(node: Node, what: str, findings: Findings, scope: Scope) -> Auth | None:
+@map_parser("'auth'")
+def read_auth(reader: Reader, scope: Scope) -> Auth | None:
     """Decode ``auth``, which has exactly one of four kinds."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'auth'", findings)
     auth: Auth | None = None
     match reader.one_of("bearer", "basic", "api_key", "oauth2"):
         case "bearer":
@@ -68,44 +66,31 @@ def read_auth(node: Node, what: str, findings: Findings, scope: Scope) -> Auth |
             auth = reader.optional("oauth2", partial(_oauth2, scope=scope))
         case _:
             pass
-    reader.close()
     return auth
 
 
-def _basic(node: Node, what: str, findings: Findings, scope: Scope) -> BasicAuth | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'basic'", findings)
+@map_parser("'basic'")
+def _basic(reader: Reader, scope: Scope) -> BasicAuth | None:
     username = reader.required("username", partial(read_template, scope=scope))
     password = reader.required("password", partial(read_template, scope=scope))
-    reader.close()
     return BasicAuth(username=username, password=password) if username and password else None
 
 
-def _api_key(node: Node, what: str, findings: Findings, scope: Scope) -> ApiKeyAuth | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'api_key'", findings)
+@map_parser("'api_key'")
+def _api_key(reader: Reader, scope: Scope) -> ApiKeyAuth | None:
     place: Literal["header", "query"] = "query" if reader.one_of("header", "query") == "query" else "header"
     name = reader.optional(place, text)
     value = reader.required("value", partial(read_template, scope=scope))
-    reader.close()
     return ApiKeyAuth(place=place, name=name, value=value) if name is not None and value is not None else None
 
 
-def _oauth2(node: Node, what: str, findings: Findings, scope: Scope) -> OAuth2Auth | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'oauth2'", findings)
+@map_parser("'oauth2'")
+def _oauth2(reader: Reader, scope: Scope) -> OAuth2Auth | None:
     token_url = reader.required("token_url", read_constant_url)
     client_id = reader.required("client_id", partial(read_template, scope=scope))
     client_secret = reader.required("client_secret", partial(read_template, scope=scope))
     scopes = reader.optional("scopes", list_of(text)) or ()
     audience = reader.optional("audience", text)
-    reader.close()
     if token_url is None or client_id is None or client_secret is None:
         return None
     return OAuth2Auth(
@@ -152,17 +137,14 @@ def read_field(node: Node, what: str, findings: Findings, scope: Scope) -> Templ
     return read_template(node, what, findings, scope)
 
 
-def read_body(node: Node, what: str, findings: Findings, scope: Scope) -> Body | None:
+@map_parser("'body'")
+def read_body(reader: Reader, scope: Scope) -> Body | None:
     """Decode ``body``, which has exactly one of four kinds."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'body'", findings)
     body: Body | None = None
     match reader.one_of("json", "form", "multipart", "text"):
         case "json":
             json = reader.get("json")
-            value = read_json_template(json, "'json'", findings, scope) if json is not None else None
+            value = read_json_template(json, "'json'", reader.findings, scope) if json is not None else None
             body = JsonBody(value=value) if value is not None else None
         case "form":
             fields = reader.optional("form", partial(read_fields, scope=scope))
@@ -175,7 +157,6 @@ def read_body(node: Node, what: str, findings: Findings, scope: Scope) -> Body |
             body = TextBody(text=template) if template is not None else None
         case _:
             pass
-    reader.close()
     return body
 
 
@@ -226,32 +207,28 @@ _METHOD: Final[Parse[Method]] = choice(_METHODS)
 _NO_BODY: Final = ("GET", "HEAD", "OPTIONS")
 
 
-def decode_http(node: Node, what: str, findings: Findings, parameters: Schema | None) -> HttpBackend | None:
+@map_parser("backend.http")
+def decode_http(reader: Reader, parameters: Schema | None) -> HttpBackend | None:
     """Decode ``backend.http``; ``parameters`` is None if they could not be read."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "backend.http", findings)
     plain = Scope(parameters=parameters)
     secret = Scope(parameters=parameters, takes_secrets=True)
     url = _url(reader, plain)
     method: Method = reader.default("method", _method, "GET")
     auth, body = reader.get("auth"), reader.get("body")
-    if method in _NO_BODY and (entry := found.entry("body")):
+    if method in _NO_BODY and (entry := reader.node.entry("body")):
         message = f"a {method} request has no body"
-        findings.add(codes.BAD_VALUE, message, entry.key_span, "use 'query', or another 'method' such as POST")
+        reader.findings.add(codes.BAD_VALUE, message, entry.key_span, "use 'query', or another 'method' such as POST")
     backend = HttpBackend(
         url=url or Template(()),
         method=method,
         query=reader.default("query", partial(read_fields, scope=secret), ()),
         headers=reader.default("headers", partial(read_headers, scope=secret), ()),
-        body=read_body(body, "'body'", findings, secret) if body is not None else None,
-        auth=read_auth(auth, "'auth'", findings, secret) if auth is not None else None,
+        body=read_body(body, "'body'", reader.findings, secret) if body is not None else None,
+        auth=read_auth(auth, "'auth'", reader.findings, secret) if auth is not None else None,
         retry=reader.optional("retry", _decode_retry),
         pagination=reader.optional("pagination", read_pagination),
         errors=reader.default("errors", read_http_errors, ()),
     )
-    reader.close()
     return backend if url is not None else None
 
 
@@ -277,18 +254,13 @@ def _method(node: Node, what: str, findings: Findings) -> Method | None:
     return _METHOD(node, what, findings)
 
 
-def _decode_retry(node: Node, what: str, findings: Findings) -> HttpRetry | None:
+@map_parser("backend.http.retry")
+def _decode_retry(reader: Reader) -> HttpRetry | None:
     """Decode ``retry`` of an HTTP tool, which depends on status codes."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "backend.http.retry", findings)
     standard = HttpRetry()
     statuses = reader.default("statuses", list_of(integer(400, 599)), standard.statuses)
-    retry = HttpRetry(
+    return HttpRetry(
         statuses=tuple(sorted(set(statuses))),
         attempts=reader.default("attempts", attempts, standard.attempts),
         backoff_ms=reader.default("backoff", duration, standard.backoff_ms),
     )
-    reader.close()
-    return retry

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolc.compiler.decode.shell import error_kind
 from toolc.compiler.templates.expressions import expression
-from toolc.document.map_reader import Findings, Parse, Reader, first_line, integer, list_of, mapping, mismatch, text
+from toolc.document.map_reader import Findings, Parse, Reader, first_line, integer, list_of, map_parser, mismatch, text
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import Node, Scalar, Sequence
 from toolc.model import codes
@@ -28,15 +28,12 @@ _POINTER: Final = re.compile(r"(?:/(?:[^/~]|~[01])*)+")
 _STATUS: Final = re.compile(r"[2-5]([0-9]{2}|xx)")
 
 
-def read_pagination(node: Node, what: str, findings: Findings) -> Pagination | None:
+@map_parser("'pagination'")
+def read_pagination(reader: Reader) -> Pagination | None:
     """Decode ``pagination``, which has exactly one of four kinds."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'pagination'", findings)
     kind = reader.one_of("cursor", "link", "offset", "page")
     value = reader.get(kind) if kind else None
-    style = _STYLES[kind](value, f"'{kind}'", findings) if kind and value is not None else None
+    style = _STYLES[kind](value, f"'{kind}'", reader.findings) if kind and value is not None else None
     standard = Pagination(style=LinkPages())
     pagination = Pagination(
         style=style or standard.style,
@@ -44,10 +41,9 @@ def read_pagination(node: Node, what: str, findings: Findings) -> Pagination | N
         max_pages=reader.default("max_pages", integer(1, 1000), standard.max_pages),
         max_items=reader.optional("max_items", integer(1, 1_000_000)),
     )
-    reader.close()
-    if kind in {"offset", "page"} and not found.entry("items"):
+    if kind in {"offset", "page"} and not reader.node.entry("items"):
         message = f"pages by '{kind}' end when a page has no items, but 'items' is missing"
-        findings.add(codes.MISSING_KEY, message, first_line(found.span), "add items, e.g. items: results")
+        reader.findings.add(codes.MISSING_KEY, message, first_line(reader.node.span), "add items, e.g. items: results")
     return pagination if style is not None else None
 
 
@@ -68,19 +64,15 @@ def read_http_errors(node: Node, what: str, findings: Findings) -> tuple[HttpErr
     return tuple(sorted(rules, key=lambda rule: (rule.status or "").replace("x", "~")))
 
 
-def _rule(node: Node, what: str, findings: Findings) -> HttpErrorRule | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, what, findings)
+@map_parser()
+def _rule(reader: Reader) -> HttpErrorRule | None:
     status = reader.optional("status", _status)
     when = reader.optional("when", expression)
     kind = reader.required("kind", error_kind)
     message = reader.optional("message", text)
-    reader.close()
-    if not found.entry("status") and not found.entry("when"):
-        problem = f"{what} has neither 'status' nor 'when', so every response would be an error"
-        findings.add(codes.MISSING_KEY, problem, first_line(found.span), "add one, or both")
+    if not reader.node.entry("status") and not reader.node.entry("when"):
+        problem = f"{reader.what} has neither 'status' nor 'when', so every response would be an error"
+        reader.findings.add(codes.MISSING_KEY, problem, first_line(reader.node.span), "add one, or both")
     return HttpErrorRule(kind=kind, status=status, when=when, message=message) if kind is not None else None
 
 
@@ -92,16 +84,12 @@ def _status(node: Node, what: str, findings: Findings) -> str | None:
     return None
 
 
-def _cursor(node: Node, what: str, findings: Findings) -> CursorPages | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'cursor'", findings)
+@map_parser("'cursor'")
+def _cursor(reader: Reader) -> CursorPages | None:
     place = reader.one_of("parameter", "pointer")
     parameter = reader.optional("parameter", text)
     pointer = reader.optional("pointer", _pointer)
     following = reader.required("next", expression)
-    reader.close()
     if place is None or (parameter is None and pointer is None) or not following:
         return None
     return CursorPages(parameter=parameter, pointer=pointer, next=following)
@@ -125,24 +113,16 @@ def _link(node: Node, what: str, findings: Findings) -> LinkPages | None:
     return None
 
 
-def _offset(node: Node, what: str, findings: Findings) -> OffsetPages | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'offset'", findings)
+@map_parser("'offset'")
+def _offset(reader: Reader) -> OffsetPages | None:
     parameter = reader.required("parameter", text)
-    reader.close()
     return OffsetPages(parameter=parameter) if parameter is not None else None
 
 
-def _page(node: Node, what: str, findings: Findings) -> NumberedPages | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'page'", findings)
+@map_parser("'page'")
+def _page(reader: Reader) -> NumberedPages | None:
     parameter = reader.required("parameter", text)
     first = reader.default("first", integer(0, 1), 1)
-    reader.close()
     return NumberedPages(parameter=parameter, first=first) if parameter is not None else None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import partial
 from typing import Final
 
 from toolc.compiler.decode.python_function import PythonSource, check_function, parse_python
@@ -18,7 +19,7 @@ from toolc.compiler.project.files import (
     case_conflicts,
     report_carriage_returns,
 )
-from toolc.document.map_reader import Findings, Reader, first_line, list_of, mapping, sequence, text
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, sequence, text
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.model import codes
 from toolc.model.json_schema import Schema
@@ -144,36 +145,32 @@ def _hint(value: str) -> str:
     return f"pin it, as in {name[0]}==1.2.3"
 
 
+@map_parser("backend.python")
 def decode_python(
-    node: Node, what: str, findings: Findings, folder: SpecFolder, parameters: Schema | None, *, tool_name: str
+    reader: Reader, folder: SpecFolder, parameters: Schema | None, *, tool_name: str
 ) -> PythonBackend | None:
     """Decode ``backend.python``.
 
     Without ``function:``, the function has the name of the tool (with ``_`` for each ``-``). ``tool_name`` is empty
     and ``parameters`` is None if they could not be read.
     """
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "backend.python", findings)
     pinned = reader.optional("requirements", requirements) or ()
     source = None
     match reader.one_of("file", "code"):
         case "file":
-            source = reader.optional("file", lambda node, what, findings: _file(node, what, findings, folder))
+            source = reader.optional("file", partial(_file, folder=folder))
         case "code":
             name = f"{tool_name or 'tool'}.py"
-            source = reader.optional("code", lambda node, what, findings: _code(node, what, findings, name))
+            source = reader.optional("code", partial(_code, name=name))
         case _:
             pass
     function = reader.optional("function", text) or tool_name.replace("-", "_")
-    more = reader.optional("files", list_of(lambda node, what, findings: _match(node, what, findings, folder))) or ()
-    reader.close()
+    more = reader.optional("files", list_of(partial(_match, folder=folder))) or ()
     if source is None:
         return None
     entry, python = source
-    files = _gather(entry, more, found, findings, folder)
-    _check(python, function, _function_span(found), parameters, findings)
+    files = _gather(entry, more, reader.node, reader.findings, folder)
+    _check(python, function, _function_span(reader.node), parameters, reader.findings)
     return PythonBackend(entry=entry.path, function=function, files=files, requirements=pinned)
 
 

@@ -18,6 +18,7 @@ from toolc.document.map_reader import (
     choice,
     first_line,
     list_of,
+    map_parser,
     mapping,
     quote_names,
     suggestion,
@@ -116,22 +117,17 @@ def _line(span: Span, written: str, number: int, findings: Findings) -> Span:
     return Span(span.path, Position(line, start), Position(line, max(len(shown.rstrip()) + 1, start + 1)))
 
 
-def decode_result(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> ResultSpec | None:
+@map_parser("'result'")
+def decode_result(reader: Reader, *, parameters: Schema | None) -> ResultSpec | None:
     """Decode ``result`` without ``schema``, which ``decode_result_schema`` decodes because models see it."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'result'", findings)
     reader.get("schema")
     scope = Scope(parameters=parameters).omitting()
-    result = ResultSpec(
+    return ResultSpec(
         format=reader.default("format", choice(get_args(ResultFormat)), "text"),
         files=reader.optional("files", list_of(partial(_file, scope=scope))) or (),
         select=reader.optional("select", expression),
         template=reader.optional("template", partial(result_template, parameters=parameters)),
     )
-    reader.close()
-    return result
 
 
 def _file(node: Node, what: str, findings: Findings, *, scope: Scope) -> Template | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.compiler.decode.shell import error_kind
-from toolc.document.map_reader import Findings, Reader, integer, list_of, mapping
+from toolc.document.map_reader import Findings, Reader, integer, list_of, map_parser
 from toolc.document.nodes import Node
 from toolc.document.units import duration
 from toolc.model import codes
@@ -18,21 +18,16 @@ attempts: Final = integer(2, 10)
 """Decodes the total number of attempts."""
 
 
-def decode_retry(node: Node, what: str, findings: Findings) -> Retry | None:
+@map_parser("'retry'")
+def decode_retry(reader: Reader) -> Retry | None:
     """Decode ``retry`` of a tool."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'retry'", findings)
     standard = Retry()
     kinds = reader.default("kinds", list_of(_kind), standard.kinds)
-    retry = Retry(
+    return Retry(
         kinds=tuple(sorted(set(kinds))),
         attempts=reader.default("attempts", attempts, standard.attempts),
         backoff_ms=reader.default("backoff", duration, standard.backoff_ms),
     )
-    reader.close()
-    return retry
 
 
 def _kind(node: Node, what: str, findings: Findings) -> ErrorKind | None:

@@ -12,7 +12,7 @@ from toolc.compiler.project.limits import STANDARD, decode_limits
 from toolc.compiler.project.network import decode_network, decode_secrets
 from toolc.compiler.schema.parameters import NO_PARAMETERS
 from toolc.compiler.templates.parse import Scope, parse, read_template
-from toolc.document.map_reader import Findings, Parse, Reader, choice, list_of, mapping, text
+from toolc.document.map_reader import Findings, Parse, Reader, choice, list_of, map_parser, mapping, text
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.document.units import render_size
 from toolc.model import codes
@@ -202,14 +202,9 @@ _RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
 _NO_NETWORK: Final = NetworkSpec()
 
 
-def decode_sandbox(
-    node: Node, what: str, findings: Findings, *, folder: SpecFolder, is_plugin: bool
-) -> SandboxSpec | None:
+@map_parser("sandbox")
+def decode_sandbox(reader: Reader, *, folder: SpecFolder, is_plugin: bool) -> SandboxSpec | None:
     """Decode ``sandbox``; every key has a default. The environment of a plugin may contain secrets."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "sandbox", findings)
     workspace = reader.default("workspace", decode_workspace, NO_WORKSPACE)
     env = reader.default("env", partial(decode_env, takes_secrets=is_plugin), NO_VARIABLES)
     sandbox = SandboxSpec(
@@ -226,10 +221,9 @@ def decode_sandbox(
         min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
         run_as=reader.optional("run_as", _RUN_AS),
     )
-    reader.close()
-    if found.entry("image") and (build := found.entry("build")):
+    if reader.node.entry("image") and (build := reader.node.entry("build")):
         message = "a sandbox has an 'image' or a 'build', but this one has both"
-        findings.add(codes.BAD_VALUE, message, build.key_span, "keep one")
+        reader.findings.add(codes.BAD_VALUE, message, build.key_span, "keep one")
     return sandbox
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Final, get_args
 
 from toolc.compiler.project.files import FileError, SpecFolder, report_carriage_returns
@@ -16,6 +17,7 @@ from toolc.document.map_reader import (
     first_line,
     integer,
     list_of,
+    map_parser,
     mapping,
     mismatch,
     sequence,
@@ -37,23 +39,17 @@ NO_COMMAND: Final = ShellBackend(command=Argv(elements=()))
 """A placeholder for a backend that could not be read."""
 
 
-def decode_shell(
-    node: Node, what: str, findings: Findings, folder: SpecFolder, parameters: Schema | None
-) -> ShellBackend | None:
+@map_parser("backend.shell")
+def decode_shell(reader: Reader, folder: SpecFolder, parameters: Schema | None) -> ShellBackend | None:
     """Decode ``backend.shell``; ``parameters`` is None if they could not be read."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "backend.shell", findings)
     scope = Scope(parameters=parameters)
     command = _decode_command(reader, folder, scope)
-    stdin = reader.optional("stdin", lambda node, what, findings: _template(node, what, findings, scope))
+    stdin = reader.optional("stdin", partial(_template, scope=scope))
     success = reader.default("success_exit_codes", _success_exit_codes, _ZERO)
     errors = reader.optional("errors", _exit_errors) or ()
     _check_errors(success, errors, reader)
     allow_dash = reader.optional("allow_dash", list_of(_parameter(parameters))) or ()
     progress = reader.default("progress", boolean, False)
-    reader.close()
     if command is None:
         return None
     return ShellBackend(
@@ -75,10 +71,10 @@ def _decode_command(reader: Reader, folder: SpecFolder, scope: Scope) -> Argv | 
             entry.key_span, "name the program as the first item of 'argv'",
         )  # fmt: skip
     if kind == "argv":
-        return reader.optional("argv", lambda node, what, findings: _argv(node, what, findings, scope))
+        return reader.optional("argv", partial(_argv, scope=scope))
     source = reader.optional("script", text) if kind == "script" else None
     if kind == "file":
-        source = reader.optional("file", lambda node, what, findings: _script_file(node, what, findings, folder))
+        source = reader.optional("file", partial(_script_file, folder=folder))
     if source is None:
         return None
     if interpreter is None:
@@ -115,7 +111,7 @@ def _group(node: Mapping, what: str, findings: Findings, scope: Scope) -> WhenGr
     when = reader.required("when", _parameter(scope.parameters))
     everything = frozenset(scope.parameters.properties if scope.parameters else ())
     present = Scope(parameters=scope.parameters, present=frozenset({when}) if when else everything)
-    argv = reader.required("argv", list_of(lambda node, what, findings: _template(node, what, findings, present)))
+    argv = reader.required("argv", list_of(partial(_template, scope=present)))
     reader.close()
     return WhenGroup(when=when, argv=argv) if when is not None and argv is not None else None
 

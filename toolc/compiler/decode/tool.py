@@ -20,7 +20,18 @@ from toolc.compiler.project.files import SpecFolder
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.variables import check_defaults, may_name_variables, merge_defaults, put_variables
 from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
-from toolc.document.map_reader import Findings, Parse, Reader, boolean, list_of, mapping, sequence, string, text
+from toolc.document.map_reader import (
+    Findings,
+    Parse,
+    Reader,
+    boolean,
+    list_of,
+    map_parser,
+    mapping,
+    sequence,
+    string,
+    text,
+)
 from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
 from toolc.document.suggestions import has_misspelled_key
 from toolc.model import codes
@@ -152,19 +163,14 @@ def _calls_others(node: Mapping) -> bool:
     return isinstance(backend, Mapping) and any(backend.entry(kind) for kind in ("composite", "agent"))
 
 
-def _annotations(node: Node, what: str, findings: Findings) -> Annotations | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'annotations'", findings)
-    annotations = Annotations(
+@map_parser("'annotations'")
+def _annotations(reader: Reader) -> Annotations | None:
+    return Annotations(
         read_only=reader.optional("read_only", boolean),
         destructive=reader.optional("destructive", boolean),
         idempotent=reader.optional("idempotent", boolean),
         open_world=reader.optional("open_world", boolean),
     )
-    reader.close()
-    return annotations
 
 
 def decode(

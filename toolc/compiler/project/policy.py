@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeVar, get_args
 from toolc.compiler.project.limits import decode_limits
 from toolc.compiler.project.network import destinations
 from toolc.document.loader import load_project
-from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, list_of, mapping, text
+from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, list_of, map_parser, text
 from toolc.document.nodes import Document, Mapping, Node
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
@@ -38,14 +38,11 @@ _RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
 _MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
 
 
-def decode_policy(node: Node, what: str, findings: Findings) -> Policy | None:
+@map_parser("the policy")
+def decode_policy(reader: Reader) -> Policy | None:
     """Decode a policy. Parts with errors are left out, so the caller must check ``findings`` for errors."""
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "the policy", findings)
-    policy = Policy(
-        path=findings.source.path,
+    return Policy(
+        path=reader.findings.source.path,
         limits=reader.default("limits", _limits, ()),
         hosts=reader.optional("hosts", destinations),
         public_egress=reader.default("public_egress", boolean, True),
@@ -58,10 +55,8 @@ def decode_policy(node: Node, what: str, findings: Findings) -> Policy | None:
         run_as=reader.optional("run_as", _RUN_AS),
         min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
         approvals=reader.default("approvals", list_of(_approval), ()),
-        places={"": found.span} | {entry.key: entry.key_span for entry in found.entries},
+        places={"": reader.node.span} | {entry.key: entry.key_span for entry in reader.node.entries},
     )
-    reader.close()
-    return policy
 
 
 def decode_policy_file(document: Document, findings: Findings) -> Policy | None:
@@ -87,19 +82,14 @@ def _limit(limits: Limits, name: str) -> Limit:
     return Limit(name, getattr(limits, name))
 
 
-def _approval(node: Node, what: str, findings: Findings) -> Approval | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "an approval", findings)
-    approval = Approval(
+@map_parser("an approval")
+def _approval(reader: Reader) -> Approval | None:
+    return Approval(
         by=reader.required("by", _names) or (),
         risks=reader.default("risks", list_of(_risk), ()),
         paths=reader.default("paths", list_of(text), ()),
         tags=reader.default("tags", list_of(text), ()),
     )
-    reader.close()
-    return approval
 
 
 def _names(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:

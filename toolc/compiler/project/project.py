@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from toolc.compiler.project.files import FileError, relative_path
 from toolc.compiler.project.settings import HOST, Settings, complaint
 from toolc.compiler.project.variables import ProjectVariables, check_defaults, decode_variables
-from toolc.document.map_reader import Findings, Reader, choice, list_of, mapping, text
+from toolc.document.map_reader import Findings, Reader, choice, list_of, map_parser, mapping, text
 from toolc.document.nodes import Document, Mapping, Node
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
@@ -150,19 +150,14 @@ def _member(node: Node, what: str, findings: Findings) -> Member | None:
     return Member(name, node.span) if name is not None else None
 
 
-def _lint(node: Node, what: str, findings: Findings) -> Settings | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "lint", findings)
-    settings = Settings(
+@map_parser("lint")
+def _lint(reader: Reader) -> Settings | None:
+    return Settings(
         select=reader.default("select", list_of(_selected), ()),
         ignore=reader.default("ignore", list_of(_ignored), ()),
         severity=reader.default("severity", _severities, {}),
         hosts=reader.default("hosts", list_of(_host), ()),
     )
-    reader.close()
-    return settings
 
 
 def _host(node: Node, what: str, findings: Findings) -> str | None:
