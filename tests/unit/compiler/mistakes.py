@@ -1,4 +1,4 @@
-"""Wrong specs as people write them: a good one with one thing changed, or a file that is no spec at all."""
+"""Common mistakes: a good spec with one change, or a file that is not a spec."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PARAMETER: Final = '  path: {type: string, description: "File, relative to the 
 _MCP_TOOLS: Final = {"tools": [{"name": "x", "description": "y", "inputSchema": {"type": "object"}}]}
 
 CHANGED: Final = {
-    # YAML that does not say what was meant
+    # YAML syntax
     "missing colon": ("name: word_count", "name word_count"),
     "missing colon of a map": ("  shell:", "  shell"),
     "missing space": ("name: word_count", "name:word_count"),
@@ -80,7 +80,7 @@ CHANGED: Final = {
     "URL without scheme": (_SHELL, '  http: {method: get, url: "api.github.com/{{ path }}"}'),
     "scheme of a blank": (_SHELL, '  http: {method: GET, url: " ://a.example/{{ path }}"}'),
     "host with a blank": (_SHELL, '  http: {method: GET, url: "https:// .example.com/{{ path }}"}'),
-    # keys of elsewhere
+    # keys of other formats
     "typo": ("parameters:", "paramters:"),
     "inputSchema": ("parameters:", "inputSchema:"),
     "capital": ("name: word_count", "Name: word_count"),
@@ -107,7 +107,7 @@ CHANGED: Final = {
     "shell variable": ('"{{ path }}"', '"${path}"'),
     "secret": ("workspace: ro", "workspace: ro\n  env: {GITHUB_TOKEN: ghp_abcdefghijklmnopqrstuvwxyz0123456789}"),
 }  # fmt: skip
-"""For each mistake the text of ``GOOD`` that was changed, and into what."""
+"""The changed text of ``GOOD`` and its replacement, by mistake."""
 
 _TOML: Final = """\
 toolc = 1
@@ -145,11 +145,11 @@ OTHER: Final[dict[str, str | bytes]] = {
     "long-key.toml": f"{'k' * 500} = 1\n{_TOML}",
     "open-map.toml": _TOML.replace("[backend.shell]\n", "backend = { shell = {\n"),
 }
-"""Whole files, by their names."""
+"""Complete files by name."""
 
 
 def files() -> dict[str, bytes]:
-    """Every mistake as a file: its name, and what it holds."""
+    """Return every mistake as a file."""
     texts: dict[str, str | bytes] = {}
     for name, (was, text) in CHANGED.items():
         assert was in GOOD, name

@@ -1,4 +1,4 @@
-"""Good specs with one thing changed: bytes, characters, tokens or lines; one number is one mutation."""
+"""Random changes of good specs: bytes, characters, tokens or lines. A number selects a mutation."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ _STRANGE: Final[tuple[str, ...]] = (
 
 
 def mutate(path: Path, number: int) -> bytes:
-    """What the file at ``path`` holds after the mutation of this number."""
+    """Return the contents of the file at ``path`` after the mutation with this number."""
     draw = random.Random(f"{path.name} {number}")
-    data = path.read_bytes()
-    mutation = draw.choice(_MUTATIONS)
-    return mutation(data, draw)
+    return draw.choice(_MUTATIONS)(path.read_bytes(), draw)
 
 
 def _flip_bit(data: bytes, draw: random.Random) -> bytes:

@@ -1,4 +1,4 @@
-"""A build's files are the canonical bytes of what the registry and the providers say of all tools."""
+"""The files of a build are the canonical bytes of the registry and of the definitions for providers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from toolc.providers import load_provider
 
 @pytest.fixture(scope="module")
 def registry() -> RegistryFile:
-    """Tools with losses and without."""
+    """Tools with and without losses."""
     return compile_specs([ROOT / "specs"]).registry()
 
 
-def test_the_files_are_those_of_all_tools_lowered_together(registry: RegistryFile) -> None:
+def test_files_contain_all_tools(registry: RegistryFile) -> None:
     tools = [tool.spec for tool in registry.tools]
     lowered = {name: load_provider(name).lower(tools) for name in PROVIDER_NAMES}
     losses = {name: [each._asdict() for each in lowering.losses] for name, lowering in lowered.items()}
@@ -32,7 +32,7 @@ def test_the_files_are_those_of_all_tools_lowered_together(registry: RegistryFil
     assert join(render(tools, tools), registry.toolsets) == wanted
 
 
-def test_tools_that_do_not_depend_on_others_may_be_rendered_one_by_one(registry: RegistryFile) -> None:
+def test_independent_tools_can_be_rendered_separately(registry: RegistryFile) -> None:
     tools = [tool.spec for tool in registry.tools]
     assert not any(map(depends_on_others, tools))
     assert [each for tool in tools for each in render([tool], tools)] == render(tools, tools)
@@ -48,13 +48,13 @@ def written(registry: RegistryFile, folder: Path) -> list[list[int]]:
     return [[*map(len, tool.texts)] for tool in rendered]
 
 
-def test_the_files_are_split_into_the_same_texts(registry: RegistryFile, tmp_path: Path) -> None:
+def test_split_is_the_inverse_of_join(registry: RegistryFile, tmp_path: Path) -> None:
     tools = [tool.spec for tool in registry.tools]
     sizes = written(registry, tmp_path)
     assert split(tmp_path, registry.toolsets, sizes) == [tool.texts for tool in render(tools, tools)]
 
 
-def test_files_of_another_length_are_refused(registry: RegistryFile, tmp_path: Path) -> None:
+def test_files_of_another_length_are_rejected(registry: RegistryFile, tmp_path: Path) -> None:
     sizes = written(registry, tmp_path)
     for other in (sizes[1:], [*sizes, sizes[0]], [[size + 1 for size in sizes[0]], *sizes[1:]], []):
         with pytest.raises(ValueError, match=r"written|shorter"):

@@ -1,4 +1,4 @@
-"""From paths to a checked registry: all findings of all files, and the same bytes everywhere."""
+"""Compilation of paths: tools, findings of all files, and the same bytes on every machine."""
 
 from __future__ import annotations
 
@@ -25,28 +25,24 @@ from toolc.model.registry_file import canonical, parse
 POSITIVE = TEST_SPECS / "positive"
 
 
-def test_tools_are_sorted_by_name_and_know_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tools_are_sorted_and_have_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "specs").mkdir()
     for file, name in (("x", "b"), ("y", "a"), ("z", "C")):
         text = HEAD.replace("hello", name, 1) + ECHO
         (tmp_path / "specs" / f"{file}.yaml").write_text(text, encoding="utf-8")
-
     compilation = compile_specs([Path("specs")])
-
     assert [tool.name for tool in compilation.tools] == ["C", "a", "b"]
     assert compilation.paths == {"C": "specs/z.yaml", "a": "specs/y.yaml", "b": "specs/x.yaml"}
     assert [tool.spec for tool in compilation.registry().tools] == list(compilation.tools)
 
 
-def test_an_error_in_one_file_hides_nothing_in_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_of_all_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.yaml").write_text("toolc: 1\nname: [\n", encoding="utf-8")
     Path("b.yaml").write_text(HEAD + "extra: 1\n" + ECHO, encoding="utf-8")
     Path("c.yaml").write_text(HEAD + ECHO.replace("hello", "'{{ x }}'"), encoding="utf-8")
-
     compilation = compile_specs([Path()])
-
     assert [(found.span.path, found.code.number) for found in compilation.diagnostics.sorted()] == [
         ("a.yaml", "TC001"),
         ("b.yaml", "TC101"),
@@ -60,10 +56,9 @@ def test_an_error_in_one_file_hides_nothing_in_another(tmp_path: Path, monkeypat
     assert error.value.diagnostics == compilation.diagnostics.sorted()
 
 
-def test_a_path_without_specs_is_a_usage_error(tmp_path: Path) -> None:
+def test_path_without_specs_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "other.yaml").write_text("a: 1\n", encoding="utf-8")
-
     with pytest.raises(UsageError, match="no such file or folder"):
         compile_specs([tmp_path / "missing"])
     for path in (tmp_path / "empty", tmp_path):
@@ -71,29 +66,24 @@ def test_a_path_without_specs_is_a_usage_error(tmp_path: Path) -> None:
             compile_specs([path])
 
 
-def test_another_yaml_file_gets_a_warning(tmp_path: Path) -> None:
+def test_other_yaml_file_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("a: 1\n", encoding="utf-8")
     compilation = compile_text(tmp_path, HEAD + ECHO)
-
     with_other = compile_specs([tmp_path])
-
     assert compilation.diagnostics.sorted() == ()
     (found,) = with_other.diagnostics.sorted()
     assert (found.code.number, found.is_error) == ("TC113", False)
     assert with_other.registry().get("hello")
 
 
-def test_a_named_file_is_a_spec_or_wrong(tmp_path: Path) -> None:
+def test_named_file_must_be_a_spec(tmp_path: Path) -> None:
     (found,) = compile_text(tmp_path, "name: hello\n").diagnostics.sorted()
-
     assert (found.code.number, found.message) == ("TC102", "the spec has no 'toolc'")
 
 
-def test_a_registry_reads_back_as_it_was_written() -> None:
+def test_registry_round_trip() -> None:
     registry = compile_specs([POSITIVE]).registry()
-
     stored = canonical(registry.to_json())
-
     assert registry_from_json(parse(stored)) == registry
 
 
@@ -111,8 +101,8 @@ sys.stdout.buffer.write(found.encode() + registry)
 """
 
 
-def compiled_elsewhere(folder: Path, *arguments: str, **environment: str) -> bytes:
-    """The findings and registry of a compilation in a process of its own, started in ``folder``."""
+def compiled_in_new_process(folder: Path, *arguments: str, **environment: str) -> bytes:
+    """Return the findings and registry of a compilation in a new process, started in ``folder``."""
     root = str(ROOT)
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1", **environment}
     done = subprocess.run(
@@ -123,20 +113,18 @@ def compiled_elsewhere(folder: Path, *arguments: str, **environment: str) -> byt
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["positive", "negative"])
-def test_the_same_specs_give_the_same_bytes_everywhere(tmp_path: Path, kind: str) -> None:
-    """Whatever the hash seed, the locale, the folder, the order of files and what the environment says."""
+def test_output_is_reproducible(tmp_path: Path, kind: str) -> None:
+    """The hash seed, locale, folder, order of files and environment have no effect."""
     files = sorted(path for path in POSITIVE.with_name(kind).rglob("*") if path.is_file() and path.suffix != ".txt")
     for name, order in (("one", files), ("two", files[::-1])):
         for path in order:
             copy = tmp_path / name / "specs" / path.relative_to(POSITIVE.with_name(kind))
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
-
-    first = compiled_elsewhere(tmp_path / "one", "specs", PYTHONHASHSEED="0", LC_ALL="C")
-    second = compiled_elsewhere(
+    first = compiled_in_new_process(tmp_path / "one", "specs", PYTHONHASHSEED="0", LC_ALL="C")
+    second = compiled_in_new_process(
         tmp_path / "two", "specs", PYTHONHASHSEED="4711", LC_ALL="C.UTF-8", TZ="Asia/Tokyo", HOME="/nowhere"
     )
-
     assert len(first) > 1000
     assert first == second
 
@@ -182,20 +170,20 @@ _TOOL = st.fixed_dictionaries(
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(_TOOL)
-def test_any_tree_is_a_tool_or_has_an_error(
+def test_any_tree_compiles_or_has_an_error(
     tmp_path_factory: pytest.TempPathFactory, tree: dict[str, JsonValue]
 ) -> None:
     folder = tmp_path_factory.getbasetemp() / "trees"
-
     compilation = compile_text(folder, json.dumps(tree))
-
     if not compilation.diagnostics.has_errors:
         assert registry_from_json(compilation.registry().to_json()) == compilation.registry()
 
 
-# No marks and no fillers: among them are characters that nobody sees, which TC210 refuses.
-_SEEN = st.characters(codec="utf-8", exclude_categories=("C", "M", "Z"), exclude_characters="\u115f\u1160\u3164\uffa0")
-_WORDS = st.text(_SEEN, min_size=1, max_size=8).filter(lambda text: "{{" not in text)
+# No marks and fillers, because TC210 reports invisible characters.
+_VISIBLE = st.characters(
+    codec="utf-8", exclude_categories=("C", "M", "Z"), exclude_characters="\u115f\u1160\u3164\uffa0"
+)
+_WORDS = st.text(_VISIBLE, min_size=1, max_size=8).filter(lambda text: "{{" not in text)
 _GOOD = st.fixed_dictionaries(
     {
         "toolc": st.just(1),
@@ -223,17 +211,15 @@ _GOOD = st.fixed_dictionaries(
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(_GOOD)
-def test_a_good_tree_is_a_tool(tmp_path_factory: pytest.TempPathFactory, tree: dict[str, JsonValue]) -> None:
+def test_valid_tree_compiles(tmp_path_factory: pytest.TempPathFactory, tree: dict[str, JsonValue]) -> None:
     folder = tmp_path_factory.getbasetemp() / "trees"
-
     compilation = compile_text(folder, json.dumps(tree, ensure_ascii=False))
-
     assert [found for found in compilation.diagnostics.sorted() if found.is_error] == []
     registry = compilation.registry()
     assert registry_from_json(parse(canonical(registry.to_json()))) == registry
 
 
-def test_a_value_that_is_wrong_anyway_is_not_doubted_as_well(tmp_path: Path) -> None:
+def test_invalid_value_is_not_reported_as_ambiguous_too(tmp_path: Path) -> None:
     text = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\nlabel: on\n"
     found = found_in(tmp_path, text + "annotations: {read_only: yes}\nbackend: {shell: {argv: [echo, hello]}}\n")
     assert found == [

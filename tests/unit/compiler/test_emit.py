@@ -30,7 +30,6 @@ def test_new_folder(tmp_path: Path) -> None:
         write_files(tmp_path / "new" / "build", FIRST)
     finally:
         os.umask(old)
-
     out = tmp_path / "new" / "build"
     assert contents(out) == FIRST
     assert stat.S_IMODE(out.stat().st_mode) == stat.S_IMODE((out / "providers").stat().st_mode) == 0o755
@@ -48,7 +47,6 @@ def test_next_build_replaces_the_folder(tmp_path: Path) -> None:
 def test_empty_folder_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
     write_files(tmp_path / "build", FIRST)
-
     assert contents(tmp_path / "build") == FIRST
 
 
@@ -63,7 +61,6 @@ def test_folder_with_foreign_files_is_not_changed(tmp_path: Path, foreign: str) 
     else:
         path.write_bytes(b"mine")
     before = contents(out)
-
     with pytest.raises(UsageError) as error:
         write_files(out, SECOND)
     assert str(error.value) == (
@@ -99,7 +96,6 @@ def test_link_is_followed_and_kept(tmp_path: Path) -> None:
     write_files(tmp_path / "real", FIRST)
     (tmp_path / "build").symlink_to("real")
     write_files(tmp_path / "build", SECOND)
-
     assert (tmp_path / "build").is_symlink()
     assert contents(tmp_path / "real") == SECOND
 
@@ -124,7 +120,6 @@ def test_temporary_folder_of_a_killed_build_is_removed(tmp_path: Path) -> None:
     (tmp_path / ".build.toolc-build-x1y2").mkdir()
     (tmp_path / ".build.other").mkdir()
     write_files(tmp_path / "build", FIRST)
-
     assert sorted(path.name for path in tmp_path.iterdir()) == [".build.other", "build"]
 
 
@@ -153,7 +148,6 @@ def test_concurrent_builds_do_not_mix(tmp_path: Path) -> None:
             os.close(descriptor)
         assert names in ({"a.json"}, {"b.json"}, set())  # a folder that has been replaced is being removed
         seen += bool(names)
-
     assert [writer.wait() for writer in writers] == [0, 0]
     assert seen
     assert set(contents(out)) in ({"a.json", "providers/a.json"}, {"b.json", "providers/b.json"})

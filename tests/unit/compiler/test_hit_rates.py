@@ -1,9 +1,8 @@
-"""How often each warning speaks about good specs: those of ``tests/corpus``, written like public tool catalogues.
+"""The rate of each warning on the good specs of ``tests/corpus``, which resemble public tool catalogues.
 
-A warning that fires on more than 2 % of them is off by default. The measured rates stand in ``docs/reference/check-
-rates.md``;
-``make golden`` writes them anew. ``tests/corpus/outside.json`` holds what was counted once over public definitions,
-which we do not copy: only words, parameters and annotations, since a definition has neither backend nor sandbox.
+A warning that is reported for more than 2 % of them is off by default. ``make golden`` writes the rates to
+``docs/reference/check-rates.md``. ``tests/corpus/outside.json`` has the counts for public definitions, which are not
+copied here; these have only texts, parameters and annotations.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from toolc.model.diagnostics import Code, Severity
 
 OUTSIDE = json.loads((CORPUS / "outside.json").read_text(encoding="utf-8"))
 TABLE = DOCS / "reference" / "check-rates.md"
-MOST = 0.02
+MAX_RATE = 0.02
 WARNINGS = [code for code in codes.ALL if code.severity is Severity.WARNING]
 HEAD = """\
 # Check rates
@@ -52,7 +51,7 @@ def corpus() -> Compilation:
 
 
 def outside(code: Code) -> float | None:
-    """The rate over public definitions; None where those have nothing that the code is about."""
+    """Return the rate over public definitions, or None if the code does not apply to them."""
     if not code.number.startswith(_ABOUT_DEFINITIONS) or code in _ABOUT_BACKENDS:
         return None
     return float(OUTSIDE["findings"].get(f"{code.number} {code.slug}", 0) / OUTSIDE["tools"])
@@ -60,7 +59,7 @@ def outside(code: Code) -> float | None:
 
 @cache
 def hits() -> Mapping[Code, int]:
-    """In how many tools each warning is found; what stands under ``defaults`` counts as one tool."""
+    """Return the number of tools with each warning; a finding under ``defaults`` counts once."""
     starts = {(tool.path, tool.span("name").start.line) for tool in corpus().located}
     lines: dict[str, list[int]] = {}
     for path, line in sorted(starts):
@@ -72,19 +71,19 @@ def hits() -> Mapping[Code, int]:
     return Counter(code for code, _, _ in places)
 
 
-def test_the_corpus_is_large_and_compiles() -> None:
+def test_corpus_is_large_and_compiles() -> None:
     assert len(corpus().tools) >= 100
     assert not corpus().diagnostics.has_errors
     assert corpus().registry().tools
 
 
 @pytest.mark.parametrize("code", [code for code in WARNINGS if code.enabled], ids=lambda code: code.slug)
-def test_a_warning_that_is_on_is_quiet(code: Code) -> None:
-    assert hits().get(code, 0) / len(corpus().tools) <= MOST
-    assert (outside(code) or 0) <= MOST
+def test_enabled_warning_is_rare(code: Code) -> None:
+    assert hits().get(code, 0) / len(corpus().tools) <= MAX_RATE
+    assert (outside(code) or 0) <= MAX_RATE
 
 
-def test_the_table_is_up_to_date(golden: bool) -> None:
+def test_table_is_up_to_date(golden: bool) -> None:
     count = len(corpus().tools)
     rows = (
         f"| {code.number} | {code.name} | {'on' if code.enabled else 'off'} | {hits().get(code, 0)} "

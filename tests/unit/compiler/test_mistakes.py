@@ -1,4 +1,4 @@
-"""Mistakes that people make: each message says what is wrong, where, and what to do. Read the golden file."""
+"""The messages about common mistakes, in a golden file, and the same findings in every format."""
 
 from __future__ import annotations
 
@@ -36,50 +36,45 @@ def rendered(diagnostics: Diagnostics, name: str) -> str:
     return render(Report(diagnostics=diagnostics, version="0"), name)
 
 
-def test_every_mistake_is_told_exactly(golden: bool) -> None:
+def test_messages(golden: bool) -> None:
     found = {name: rendered(found_in(name), "text") for name in FILES}
-
-    told = "\n".join(f"--- {name}\n{text or 'no findings'}" for name, text in found.items())
-
-    assert told == expected("mistakes", told, golden=golden)
+    text = "\n".join(f"--- {name}\n{each or 'no findings'}" for name, each in found.items())
+    assert text == expected("mistakes", text, golden=golden)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_finding_stands_on_a_token(name: str) -> None:
+def test_findings_are_at_tokens(name: str) -> None:
     diagnostics = found_in(name)
-
     assert {complaint(each, diagnostics.source(each.span.path)) for each in diagnostics.sorted()} <= {""}
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_format_carries_the_same_findings(name: str) -> None:
+def test_formats_have_the_same_findings(name: str) -> None:
     diagnostics = found_in(name)
     found = [
         (each.span.start.line, each.span.start.column, each.code.number, printable(each.message))
         for each in diagnostics.sorted()
     ]
-
-    said = {each: rendered(diagnostics, each) for each in FORMATS}
-
+    outputs = {each: rendered(diagnostics, each) for each in FORMATS}
     assert [
-        (int(line), int(column), code, message) for line, column, code, message in HEADLINE.findall(said["text"])
+        (int(line), int(column), code, message) for line, column, code, message in HEADLINE.findall(outputs["text"])
     ] == [(line, max(column, 1), *rest) for line, column, *rest in found]
     assert [
         (each["line"], each["column"], each["code"], printable(each["message"]))
-        for each in json.loads(said["json"])["findings"]
+        for each in json.loads(outputs["json"])["findings"]
     ] == found
     assert [
         (region["startLine"], region["startColumn"], each["ruleId"], printable(first_line))
-        for each in json.loads(said["sarif"])["runs"][0]["results"]
+        for each in json.loads(outputs["sarif"])["runs"][0]["results"]
         for region in [each["locations"][0]["physicalLocation"]["region"]]
         for first_line in [each["message"]["text"].split("\n")[0]]
     ] == found
     assert [
         (f"{each.get('name')}", failure.get("message"))
-        for each in ElementTree.fromstring(said["junit"]).iter("testcase")
+        for each in ElementTree.fromstring(outputs["junit"]).iter("testcase")
         for failure in each.iter("failure")
     ] == [(f"{code} {line}:{column}", message) for line, column, code, message in found]
     assert [
         (int(line), code, message.replace("%25", "%"))
-        for line, code, message in re.findall(r"line=(\d+),title=(TC\d+)::(.*?)(?:%0A|\n)", said["github"])
+        for line, code, message in re.findall(r"line=(\d+),title=(TC\d+)::(.*?)(?:%0A|\n)", outputs["github"])
     ] == [(line, code, message) for line, _, code, message in found]

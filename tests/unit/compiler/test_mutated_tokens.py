@@ -1,6 +1,6 @@
-"""Good specs with one token changed into a mistake: the finding stands on that token.
+"""Good specs with one token replaced by a mistake: the finding is at that token.
 
-Some twenty of each file here; for all: ``TOOLC_MUTATIONS=1000 pytest tests/unit/compiler/test_mutated_tokens.py``.
+About twenty per file; for all: ``TOOLC_MUTATIONS=1000 pytest tests/unit/compiler/test_mutated_tokens.py``.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from toolc.model.source import Span
 
 COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
 
-# Below these keys, names are the writer's own.
-OWN_NAMES = {
+# Below these keys, names are chosen by the author.
+CHOSEN_NAMES = {
     "parameters", "vars", "env", "secrets", "files", "args", "schema", "json", "form", "multipart", "query",
     "headers", "examples", "errors", "properties", "providers", "toolsets", "body", "structured",
 }  # fmt: skip
 ENUMS = {"workspace", "format", "strategy", "lifetime", "method", "commit"}
 UNITS = {"timeout", "memory", "output", "tmp", "file_size"}
-TRUTHS = {"read_only", "destructive", "idempotent", "open_world", "confirm"}
+BOOLEANS = {"read_only", "destructive", "idempotent", "open_world", "confirm"}
 
 
 def mutated(document: Document, span: Span, text: str) -> bytes:
@@ -40,18 +40,18 @@ def mutated(document: Document, span: Span, text: str) -> bytes:
 
 
 def entries(node: Node) -> Iterator[tuple[str, Span, Node]]:
-    """Each key of the format in a document, where it stands, and its value."""
+    """Yield each key of the format in a document with its span and value."""
     if isinstance(node, Sequence):
         for item in node.items:
             yield from entries(item)
     for entry in node.entries if isinstance(node, Mapping) else ():
         yield entry.key, entry.key_span, entry.value
-        if entry.key not in OWN_NAMES:
+        if entry.key not in CHOSEN_NAMES:
             yield from entries(entry.value)
 
 
 def mutations(document: Document) -> Iterator[tuple[Span, str, str]]:
-    """Where something is changed, into what, and the number of the finding that must stand there."""
+    """Yield the span to replace, the new text, and the number of the expected finding at that span."""
     is_toml = document.source.path.endswith(".toml")
     for key, place, value in entries(document.root):
         if key == "toolc":
@@ -64,7 +64,7 @@ def mutations(document: Document) -> Iterator[tuple[Span, str, str]]:
         for keys, text, number in (
             (ENUMS, '"nonsense"', "TC108"),
             (UNITS, '"7 parsecs"', "TC109"),
-            (TRUTHS, '"maybe"', "TC108"),
+            (BOOLEANS, '"maybe"', "TC108"),
             ({"name"}, '"two words"', "TC201"),
             ({"description", "label", "owner"}, "[1]", "TC108"),
         ):
@@ -74,16 +74,14 @@ def mutations(document: Document) -> Iterator[tuple[Span, str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)
-def test_a_finding_stands_on_the_token_that_was_changed(path: Path) -> None:
+def test_finding_is_at_the_changed_token(path: Path) -> None:
     document = load_data(path.read_bytes(), path, path.name, Diagnostics())
     assert document is not None
-    found_at = SpecFile(path=path, shown=path.name, folder=None)
+    spec = SpecFile(path=path, shown=path.name, folder=None)
     projects = Projects(Diagnostics())
-
-    all_of_them = [*mutations(document)]
-    assert all_of_them
-    for span, text, number in all_of_them[:: max(1, len(all_of_them) // COUNT)]:
-        found = compile_text(mutated(document, span, text), found_at, projects, NO_SETTINGS).diagnostics.sorted()
-
+    changes = [*mutations(document)]
+    assert changes
+    for span, text, number in changes[:: max(1, len(changes) // COUNT)]:
+        found = compile_text(mutated(document, span, text), spec, projects, NO_SETTINGS).diagnostics.sorted()
         places = [each.span.start for each in found if each.code.number == number]
         assert span.start in places, f"{span}: {document.source.between(span)!r} -> {text}: {found}"

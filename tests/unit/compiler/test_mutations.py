@@ -1,6 +1,6 @@
-"""Good specs with one thing changed: whatever it is, there is an answer at once, and each finding has its place.
+"""Good specs with one random change: compilation is fast, and each finding has a valid position.
 
-Twenty of each file here; for more: ``TOOLC_MUTATIONS=500 pytest tests/unit/compiler/test_mutations.py``.
+Twenty per file; for more: ``TOOLC_MUTATIONS=500 pytest tests/unit/compiler/test_mutations.py``.
 """
 
 from __future__ import annotations
@@ -32,13 +32,11 @@ def compiled(data: bytes, path: Path) -> FileResult:
 @pytest.mark.filterwarnings("ignore:Possible (nested )?set:FutureWarning")
 @pytest.mark.timeout(0 if COUNT > 20 else 120)
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)
-def test_each_mutation_has_its_findings_at_once_and_in_their_places(path: Path) -> None:
+def test_mutations_are_compiled_fast_with_valid_positions(path: Path) -> None:
     for number in range(COUNT):
         data = mutate(path, number)
         started = time.process_time()
-
         found = compiled(data, path).diagnostics
-
         assert time.process_time() - started < SECONDS, f"mutation {number} of {path.name}"
         for each in found.sorted():
             wrong = complaint(each, found.source(each.span.path))
@@ -46,7 +44,6 @@ def test_each_mutation_has_its_findings_at_once_and_in_their_places(path: Path) 
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)
-def test_the_same_text_has_the_same_findings(path: Path) -> None:
+def test_findings_are_reproducible(path: Path) -> None:
     data = mutate(path, COUNT)
-
     assert compiled(data, path).diagnostics.sorted() == compiled(data, path).diagnostics.sorted()

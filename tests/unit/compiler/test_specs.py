@@ -1,7 +1,7 @@
-"""Whole specs: each in ``positive/`` compiles in silence, each in ``negative/`` gives exactly its findings.
+"""Complete specs: each in ``positive/`` has no findings, each in ``negative/`` has exactly the listed findings.
 
-A new file in either folder is a new case. After a change that is meant, write the expected findings anew with
-``PYTHONPATH=tests/support python tests/unit/compiler/test_specs.py`` and read the difference.
+A new file in either folder is a new case. After an intended change, write the expected findings with
+``PYTHONPATH=tests/support python tests/unit/compiler/test_specs.py`` and review the difference.
 """
 
 from __future__ import annotations
@@ -24,27 +24,23 @@ NEGATIVE = sorted(path.name for path in (SPECS / "negative").glob("*.*ml"))
 
 
 @pytest.mark.parametrize("name", POSITIVE)
-def test_a_good_spec_has_no_findings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_good_spec_has_no_findings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SPECS / "positive")
-
     compilation = compile_specs([Path(name)])
-
     assert render(compilation.diagnostics, color=False) == ""
     assert compilation.registry().tools
 
 
 @pytest.mark.parametrize("name", NEGATIVE)
-def test_a_bad_spec_has_exactly_these_findings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_spec_has_the_listed_findings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SPECS / "negative")
-
     found = _findings(name)
-
     assert found == Path(name).with_suffix(".txt").read_text(encoding="utf-8")
     assert f" {name.split('-', maxsplit=1)[0]}: " in found
 
 
 def _findings(name: str) -> str:
-    """The findings about a bad spec, with those of its number even where they are off."""
+    """Return the findings about a bad spec, including those of its number if they are off by default."""
     number = name.split("-", maxsplit=1)[0]
     return render(compile_specs([Path(name)], Settings(severity=_warning(number))).diagnostics, color=False)
 

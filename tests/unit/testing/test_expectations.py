@@ -129,7 +129,6 @@ def test_reached_destinations_must_be_listed() -> None:
     result = ToolResult(content=(), details={"network": attempts})
     exact = Destination(kind="exact", host="a.example", port=443)
     wildcard = Destination(kind="wildcard", host="c.example", port=443)
-
     assert problems(Expect(network=()), result_of("x")) == []
     assert problems(Expect(network=(exact,)), result_of("x")) == []
     assert problems(Expect(network=(exact, wildcard)), result) == []
@@ -174,7 +173,6 @@ def test_changes_between_snapshots(tmp_path: Path) -> None:
     (tmp_path / "link").unlink()
     (tmp_path / "link").symlink_to("new")
     os.mkfifo(tmp_path / "pipe")
-
     assert changes(before, snapshot(tmp_path), result_of("")) == Changes(
         added=("new/file", "pipe"), changed=("changed", "link"), deleted=("gone",)
     )

@@ -108,7 +108,6 @@ def test_any_value_round_trips(tmp_path: Path, value: JsonValue, tests: str, suf
     values: dict[Route, JsonValue] = {("json",): value}
     values |= {("text",): value} if isinstance(value, str) else {}
     _, reason = updated(tmp_path, tests, values, suffix=suffix)
-
     assert reason == ""
     expect = compile_specs([tmp_path / f"t{suffix}"]).tools[0].tests[0].expect
     assert expect.json == (value,)
@@ -127,7 +126,6 @@ def test_several_keys_of_several_tests(tmp_path: Path) -> None:
         ExpectationUpdate(tool=tool, index=0, values=first),
     ]
     done = update_tests(updates)
-
     assert [each.index for each in done.applied] == [0]
     assert [reason for _, reason in done.rejected] == ["expect.network has no 'allowed'; add it by hand"]
     assert path.read_text(encoding="utf-8") == YAML + (
@@ -142,7 +140,6 @@ def test_longer_test_does_not_move_others(tmp_path: Path) -> None:
     (tool,) = compile_specs([path]).located
     values: dict[Route, JsonValue] = {("text",): "b\nc\nd\n"}
     done = update_tests([ExpectationUpdate(tool=tool, index=index, values=values) for index in (2, 0)])
-
     assert [each.index for each in done.applied] == [0, 2]
     assert path.read_text(encoding="utf-8") == YAML + tests.replace("      a\n", "      b\n      c\n      d\n")
 

@@ -56,7 +56,6 @@ def test_hint_names_only_some_of_many_tools(tmp_path: Path) -> None:
 
 def test_repeated_name_is_an_error() -> None:
     write(toolc="toolsets: {all: [hello, hello], some: [hello]}\nexclude: [old, two]\n")
-
     assert lines(compile_specs([Path("one")])) == [
         "toolc.yaml:1:25 error TC108 this list already contains 'hello' on line 1"
     ]
