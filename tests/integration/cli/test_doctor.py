@@ -140,7 +140,7 @@ to improve
 """
 
 
-def test_the_whole_as_text() -> None:
+def test_text_output() -> None:
     assert to_text(DIAGNOSIS) == TEXT
 
 
@@ -162,7 +162,7 @@ PROBED = Diagnosis(
 )
 
 
-def test_probes_are_a_table_with_a_summary_and_the_meaning_of_what_failed() -> None:
+def test_probe_results_as_text() -> None:
     assert to_text(PROBED).partition("a tool tries")[2] == (
         " to       docker  docker gvisor  oci\n"
         "kernel\n"
@@ -181,7 +181,7 @@ def test_probes_are_a_table_with_a_summary_and_the_meaning_of_what_failed() -> N
     )
 
 
-def test_what_a_tool_has_said_cannot_move_the_cursor() -> None:
+def test_tool_output_is_escaped_on_a_terminal() -> None:
     failed = Diagnosis(
         host=HOST, engines=(), trials={}, probes=PROBES[:1],
         probed={("oci", "namespace"): Probed(results={"bpf": ProbeResult("failed", "\x1b[2J")})},
@@ -189,13 +189,13 @@ def test_what_a_tool_has_said_cannot_move_the_cursor() -> None:
     assert "found: \\x1b[2J\n" in to_text(failed)
 
 
-def test_an_engine_whose_call_fails_is_not_the_strongest() -> None:
+def test_failed_engine_is_not_the_strongest() -> None:
     best = DIAGNOSIS.strongest
     assert best is not None
     assert (best[0].name, best[1].isolation) == ("docker", "namespace")
 
 
-def test_where_nothing_works_it_says_so() -> None:
+def test_no_working_engine() -> None:
     nothing = Diagnosis(host=HOST, engines=ENGINES[2:], trials={})
     assert not nothing.works
     assert to_text(nothing) == (
@@ -213,7 +213,7 @@ def test_where_nothing_works_it_says_so() -> None:
     )
 
 
-def test_json_holds_all_of_it() -> None:
+def test_json_output() -> None:
     value = json.loads(json.dumps(to_json(PROBED)))
     assert list(value) == ["works", "host", "engines", "strongest", "probes", "not_probed"]
     assert value["works"] is False
@@ -257,7 +257,7 @@ def test_json_holds_all_of_it() -> None:
     [(DIAGNOSIS, 0), (PROBED, 3), (Diagnosis(host=HOST, engines=ENGINES[2:], trials={}), 3)],
     ids=["works", "a probe failed", "no engine"],
 )
-def test_the_exit_code_says_whether_a_tool_can_run(
+def test_exit_codes(
     diagnosis: Diagnosis, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(doctor, "diagnose", lambda *_, **__: diagnosis)
@@ -267,7 +267,7 @@ def test_the_exit_code_says_whether_a_tool_can_run(
     assert capsys.readouterr().out == to_text(diagnosis)
 
 
-def test_an_unknown_engine_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_engine_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["doctor", "--engine", "chroot"])
     assert ended.value.code == 2

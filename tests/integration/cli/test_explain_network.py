@@ -60,7 +60,7 @@ def port() -> int:
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_each_connection_is_told_with_the_line_it_is_about(engine: str, port: int, tmp_path: Path) -> None:
+def test_connections_are_printed_with_their_lines(engine: str, port: int, tmp_path: Path) -> None:
     (tmp_path / "fetch.yaml").write_text(SPEC.format(port=port), encoding="utf-8")
     done = run(tmp_path, engine)
     assert done.stdout == "done"
@@ -76,7 +76,7 @@ def test_each_connection_is_told_with_the_line_it_is_about(engine: str, port: in
 
 
 @pytest.mark.parametrize("engine", engines()[-1:])
-def test_a_connection_that_the_server_resets_at_its_end_is_no_failed_one(engine: str, tmp_path: Path) -> None:
+def test_connection_reset_at_the_end_is_not_a_failure(engine: str, tmp_path: Path) -> None:
     def serve(listener: socket.socket) -> None:
         connection, _ = listener.accept()
         connection.sendall(b"hello")
@@ -116,7 +116,7 @@ def test_a_connection_that_the_server_resets_at_its_end_is_no_failed_one(engine:
 
 
 @pytest.mark.parametrize("engine", engines()[-1:])
-def test_a_registry_has_no_lines(engine: str, port: int, tmp_path: Path) -> None:
+def test_registry_without_lines(engine: str, port: int, tmp_path: Path) -> None:
     (tmp_path / "fetch.yaml").write_text(SPEC.format(port=port), encoding="utf-8")
     build = [sys.executable, "-m", "toolc", "build", "fetch.yaml", "--out", "build"]
     subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
@@ -126,7 +126,7 @@ def test_a_registry_has_no_lines(engine: str, port: int, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("engine", engines()[-1:])
-def test_a_tool_without_a_network_connects_to_nothing(engine: str, tmp_path: Path) -> None:
+def test_tool_without_network_access(engine: str, tmp_path: Path) -> None:
     spec = {
         "toolc": 1,
         "name": "fetch",
@@ -141,7 +141,7 @@ def test_a_tool_without_a_network_connects_to_nothing(engine: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("engine", engines()[:1])
-def test_a_redirect_to_no_url_has_no_host_to_name(engine: str, tmp_path: Path) -> None:
+def test_redirect_to_an_invalid_url(engine: str, tmp_path: Path) -> None:
     with ScriptedServer({"/": reply(status=302, Location="gopher://x")}) as server:
         spec = {
             "toolc": 1,
@@ -158,7 +158,7 @@ def test_a_redirect_to_no_url_has_no_host_to_name(engine: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("engine", engines()[:1])
-def test_an_http_tools_own_urls_are_where_the_spec_says_them(engine: str, tmp_path: Path) -> None:
+def test_urls_of_an_http_tool_have_lines(engine: str, tmp_path: Path) -> None:
     token = reply(b'{"access_token": "a-token-of-a-test", "token_type": "Bearer"}', Content_Type="application/json")
     with ScriptedServer({"/token": token}) as tokens, ScriptedServer({"/": reply(b"fine")}) as server:
         (tmp_path / "fetch.yaml").write_text(OWN_URLS.format(url=server.url, tokens=tokens.url), encoding="utf-8")

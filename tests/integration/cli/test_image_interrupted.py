@@ -83,7 +83,7 @@ def ended(builder: subprocess.Popen[str], how: signal.Signals) -> None:
 
 @pytest.mark.needs_engine
 @pytest.mark.parametrize("how", CODES)
-def test_in_a_step_of_the_build(api: docker.APIClient, version: str, tmp_path: Path, how: signal.Signals) -> None:
+def test_interrupted_build_step(api: docker.APIClient, version: str, tmp_path: Path, how: signal.Signals) -> None:
     def steps() -> list[str]:
         return [each["Id"] for each in api.containers(all=True) if f"sleep 1000; : {version}" in each["Command"]]
 
@@ -101,7 +101,7 @@ def test_in_a_step_of_the_build(api: docker.APIClient, version: str, tmp_path: P
 @pytest.mark.needs_engine
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("how", CODES)
-def test_while_a_base_is_made(version: str, tmp_path: Path, how: signal.Signals) -> None:
+def test_interrupted_base_image(version: str, tmp_path: Path, how: signal.Signals) -> None:
     """A program of another name's runs for a minute, with children of its own, and fills a folder."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "mmdebstrap"

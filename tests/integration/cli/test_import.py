@@ -60,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_the_spec_is_written_and_runs(folder: Path, engine: str) -> None:
+def test_import_writes_a_working_spec(folder: Path, engine: str) -> None:
     made = toolc(folder, "import", "plugin", "--engine", engine, "--", "python3", "tool.py")
     assert (made.returncode, made.stdout, made.stderr) == (0, "wrote stats.yaml: stats\n", "")
     assert (folder / "stats.yaml").read_text(encoding="utf-8") == SPEC
@@ -69,7 +69,7 @@ def test_the_spec_is_written_and_runs(folder: Path, engine: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_written_is_named_and_no_tool_that_the_project_takes_from_toolc(folder: Path) -> None:
+def test_import_prints_the_written_tools(folder: Path) -> None:
     (folder / ".git").mkdir()
     (folder / "toolc.yaml").write_text("builtin: [calculator]\n", encoding="utf-8")
     made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
@@ -77,7 +77,7 @@ def test_what_was_written_is_named_and_no_tool_that_the_project_takes_from_toolc
 
 
 @pytest.mark.slow
-def test_the_plugin_is_asked_in_a_sandbox_and_never_on_this_host(folder: Path) -> None:
+def test_plugin_is_queried_in_a_sandbox(folder: Path) -> None:
     sign = folder / "sign"
     (folder / "tool.py").write_text(f"open({str(sign)!r}, 'w').close()\n{PLUGIN}", encoding="utf-8")
     made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
@@ -87,7 +87,7 @@ def test_the_plugin_is_asked_in_a_sandbox_and_never_on_this_host(folder: Path) -
 
 
 @pytest.mark.slow
-def test_the_command_decides_nothing_about_the_spec_that_stands_there(folder: Path) -> None:
+def test_existing_spec_is_not_replaced(folder: Path) -> None:
     (folder / "stats.yaml").write_text("mine", encoding="utf-8")
     for out in ((), ("--out", "stats.yaml")):
         made = toolc(folder, "import", "plugin", *out, "--", "python3", "tool.py")
@@ -113,14 +113,14 @@ NOT = "does not describe itself"
     ],
     ids=["nothing", "junk", "junk and a log", "ends", "hangs"],
 )  # fmt: skip
-def test_what_is_no_plugin_is_told_and_nothing_is_written(folder: Path, words: list[str], message: str) -> None:
+def test_invalid_plugin_writes_nothing(folder: Path, words: list[str], message: str) -> None:
     made = toolc(folder, "import", "plugin", "--timeout", "1s", "--", *words)
     assert made.returncode == 2
     assert re.fullmatch(f"toolc: {message}\n", made.stderr)
     assert [each.name for each in folder.iterdir()] == ["tool.py"]
 
 
-def test_files_stand_beside_the_spec(folder: Path) -> None:
+def test_files_must_be_next_to_the_spec(folder: Path) -> None:
     (folder / "specs").mkdir()
     made = toolc(folder, "import", "plugin", "--out", "specs/stats.yaml", "--", "python3", "./tool.py")
     assert made.returncode == 2
@@ -138,7 +138,7 @@ def test_files_stand_beside_the_spec(folder: Path) -> None:
         (["--env", "A-B=1"], "'A-B' cannot be the name of a variable"),
     ],
 )
-def test_options_are_judged_before_anything_starts(folder: Path, options: list[str], message: str) -> None:
+def test_options_are_validated_before_the_start(folder: Path, options: list[str], message: str) -> None:
     made = toolc(folder, "import", "plugin", *options, "--", "python3", "tool.py")
     assert made.returncode == 2
     assert message in made.stderr
@@ -146,7 +146,7 @@ def test_options_are_judged_before_anything_starts(folder: Path, options: list[s
 
 
 @pytest.mark.slow
-def test_a_plugin_that_no_spec_can_say_is_written_and_told(folder: Path) -> None:
+def test_invalid_description_is_written_and_reported(folder: Path) -> None:
     text = PLUGIN.replace('"numbers": {', '"args": {').replace('["numbers"]', '["args"]')
     (folder / "tool.py").write_text(text, encoding="utf-8")
     made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")

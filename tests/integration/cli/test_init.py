@@ -20,7 +20,7 @@ def run(*arguments: str) -> int:
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_what_it_makes_works(
+def test_created_folder_works(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -34,7 +34,7 @@ def test_what_it_makes_works(
     assert capfdbinary.readouterr() == (b"Hello, Ada!\n", b"")
 
 
-def test_it_says_what_it_made_and_what_to_try(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_prints_the_files_and_the_next_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("init", str(tmp_path / "t")) == 0
     made, tried = capsys.readouterr().out.splitlines()
     assert made == f"created {', '.join(files())} in {tmp_path}/t"
@@ -42,12 +42,12 @@ def test_it_says_what_it_made_and_what_to_try(tmp_path: Path, capsys: pytest.Cap
     assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(files())
 
 
-def test_what_it_says_to_try_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_command_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("init", str(tmp_path / "my tools")) == 0
     assert f"try: cd '{tmp_path}/my tools' && " in capsys.readouterr().out
 
 
-def test_nothing_that_exists_is_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_files_are_not_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "README.md").write_text("mine")
     (tmp_path / ".gitignore").symlink_to("nowhere")
     assert run("init", str(tmp_path)) == 2
@@ -57,18 +57,18 @@ def test_nothing_that_exists_is_touched(tmp_path: Path, capsys: pytest.CaptureFi
     assert sorted(path.name for path in tmp_path.iterdir()) == [".gitignore", "README.md"]
 
 
-def test_a_folder_that_has_other_things_is_added_to(tmp_path: Path) -> None:
+def test_folder_with_other_files(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     assert run("init", str(tmp_path)) == 0
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_that_cannot_be_created(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("x")
     assert run("init", str(tmp_path / "file")) == 2
     assert "cannot be written: Not a directory" in capsys.readouterr().err
 
 
-def test_what_could_not_be_made_whole_is_not_in_the_way_of_the_next_try(tmp_path: Path) -> None:
+def test_partial_files_are_removed(tmp_path: Path) -> None:
     (tmp_path / ".github").write_text("a file in the place of the last files' folder")
     assert run("init", str(tmp_path), "--ci", "github") == 2
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [".github"]
@@ -76,7 +76,7 @@ def test_what_could_not_be_made_whole_is_not_in_the_way_of_the_next_try(tmp_path
 
 
 @pytest.mark.parametrize("host", ["github", "gitlab"])
-def test_the_review_of_pull_requests_is_added_where_it_is_asked_for(
+def test_ci_option_adds_reviews(
     host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -94,7 +94,7 @@ def test_the_review_of_pull_requests_is_added_where_it_is_asked_for(
     assert run(*hooks[1]["entry"].split()[1:]) == 0
 
 
-def test_without_it_nothing_of_ci_is_made(tmp_path: Path) -> None:
+def test_no_ci_files_by_default(tmp_path: Path) -> None:
     assert run("init", str(tmp_path)) == 0
     assert not (tmp_path / ".github").exists()
     assert not (tmp_path / ".pre-commit-config.yaml").exists()

@@ -44,7 +44,7 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 @pytest.mark.parametrize(("name", "engine"), [("docker", "docker"), ("oci root", "oci")])
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("sent", CODES, ids=lambda sent: sent.name)
-def test_a_signal_at_any_moment(tmp_path: Path, name: str, engine: str, command: str, sent: signal.Signals) -> None:
+def test_signal_at_any_time(tmp_path: Path, name: str, engine: str, command: str, sent: signal.Signals) -> None:
     if reason := lacks(name):
         pytest.skip(reason)
     (tmp_path / "nap.yaml").write_text(SPEC, encoding="utf-8")

@@ -109,7 +109,7 @@ def test_output_and_progress_arrive_while_the_tool_runs(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_a_failure_goes_on_where_the_output_ended(engine: str) -> None:
+def test_failure_continues_the_output(engine: str) -> None:
     with start("fail", "--engine", engine) as process:
         assert process.stdout
         assert process.stdout.readline() == b"half\n"
@@ -120,7 +120,7 @@ def test_a_failure_goes_on_where_the_output_ended(engine: str) -> None:
 
 
 @pytest.mark.needs_engine
-def test_a_call_that_is_stopped_does_not_say_its_output_twice() -> None:
+def test_stopped_call_prints_its_output_once() -> None:
     said = message = ""
     for seconds in ("0.7", "10", "60"):  # a machine that stalls may leave no time to say anything
         command = [*TOOLC, "run", "tools.yaml#fail", "--timeout", f"{seconds}s"]
@@ -132,7 +132,7 @@ def test_a_call_that_is_stopped_does_not_say_its_output_twice() -> None:
 
 
 @pytest.mark.needs_engine
-def test_output_that_is_cut_in_its_middle_is_shown_as_the_result_has_it() -> None:
+def test_truncated_output_matches_the_result() -> None:
     plain, as_json = (
         subprocess.run([*TOOLC, "run", "tools.yaml#much", *options], capture_output=True, check=False).stdout
         for options in ((), ("--json",))
@@ -145,13 +145,13 @@ def test_output_that_is_cut_in_its_middle_is_shown_as_the_result_has_it() -> Non
 
 
 @pytest.mark.needs_engine
-def test_data_is_not_shown_before_it_is_whole(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_json_data_is_printed_at_the_end(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert subprocess.run([*TOOLC, "run", "tools.yaml#data"], check=False).returncode == 0
     assert capfdbinary.readouterr().out == b'{\n"a": 1}'
 
 
 @pytest.mark.needs_engine
-def test_json_stays_silent_until_the_end() -> None:
+def test_json_prints_nothing_before_the_end() -> None:
     with start("talk", "--json") as process:
         assert process.stdout
         assert process.stderr
@@ -179,7 +179,7 @@ def test_events_are_lines_of_json_and_the_last_is_the_result(engine: str) -> Non
     assert len(lines) == 5
 
 
-def test_arguments_that_are_wrong_are_an_event_too() -> None:
+def test_invalid_arguments_are_an_event() -> None:
     done = subprocess.run(
         [*TOOLC, "run", "tools.yaml#talk", "--arg", "a=1", "--events"], capture_output=True, check=False
     )
@@ -188,7 +188,7 @@ def test_arguments_that_are_wrong_are_an_event_too() -> None:
     assert (done.returncode, event["event"], event["result"]["error"]["kind"]) == (2, "end", "invalid_args")
 
 
-def test_json_and_events_are_two_different_wishes(capfd: pytest.CaptureFixture[str]) -> None:
+def test_json_and_events_cannot_be_combined(capfd: pytest.CaptureFixture[str]) -> None:
     assert subprocess.run([*TOOLC, "run", "tools.yaml#talk", "--json", "--events"], check=False).returncode == 2
     assert capfd.readouterr() == (
         "",
@@ -197,7 +197,7 @@ def test_json_and_events_are_two_different_wishes(capfd: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_an_interrupt_in_a_flood_is_130_at_once(engine: str) -> None:
+def test_interrupt_during_output_is_130(engine: str) -> None:
     with start("flood", "--engine", engine) as process:
         assert process.stdout
         assert process.stdout.readline() == b"y\n"
@@ -207,7 +207,7 @@ def test_an_interrupt_in_a_flood_is_130_at_once(engine: str) -> None:
 
 
 @pytest.mark.needs_engine
-def test_a_reader_that_has_had_enough_ends_the_call() -> None:
+def test_closed_pipe_ends_the_call() -> None:
     with start("drip") as process:
         assert process.stdout
         assert process.stdout.readline() == b"y\n"
@@ -218,7 +218,7 @@ def test_a_reader_that_has_had_enough_ends_the_call() -> None:
 
 
 @pytest.mark.needs_engine
-def test_timing_is_a_table_on_stderr_and_a_detail(capfd: pytest.CaptureFixture[str]) -> None:
+def test_timing_table(capfd: pytest.CaptureFixture[str]) -> None:
     go()
     subprocess.run([*TOOLC, "run", "tools.yaml#data", "--json", "--timing"], check=False)
     out, err = capfd.readouterr()
@@ -261,7 +261,7 @@ CLEAR = b"\r\x1b[K"
 
 
 @pytest.mark.needs_engine
-def test_a_terminal_shows_a_bar_below_the_output_and_takes_it_away() -> None:
+def test_progress_bar_below_the_output() -> None:
     screen = Screen()
     with start("talk", stdout=screen.theirs, stderr=screen.theirs) as process:
         screen.until(lambda seen: all(each in seen for each in (BAR, b"one\r\n", b"noted\r\n")))
@@ -273,7 +273,7 @@ def test_a_terminal_shows_a_bar_below_the_output_and_takes_it_away() -> None:
 
 
 @pytest.mark.needs_engine
-def test_a_terminal_shows_stderr_too_and_a_failure_does_not_repeat_it() -> None:
+def test_stderr_is_not_repeated_on_a_terminal() -> None:
     screen = Screen()
     with start("complain", stdout=screen.theirs, stderr=screen.theirs) as process:
         screen.until(lambda seen: seen == b"bad\r\n")
@@ -283,14 +283,14 @@ def test_a_terminal_shows_stderr_too_and_a_failure_does_not_repeat_it() -> None:
 
 
 @pytest.mark.parametrize("noted", ["", "bad", "bad\nwor", "bad\nworse"])
-def test_the_rest_of_stderr_follows_and_ends_its_line(noted: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_remaining_stderr_follows(noted: str, capfd: pytest.CaptureFixture[str]) -> None:
     sys.stderr.write(noted)
     print_details(ToolResult(content=(), details={"stderr": "bad\nworse"}), noted)
     assert capfd.readouterr().err == "bad\nworse\n"
 
 
 @pytest.mark.needs_engine
-def test_a_result_that_goes_elsewhere_is_whole_whatever_the_terminal_shows() -> None:
+def test_redirected_result_is_complete() -> None:
     go()
     screen = Screen()
     process = start("complain", stderr=screen.theirs)
@@ -299,7 +299,7 @@ def test_a_result_that_goes_elsewhere_is_whole_whatever_the_terminal_shows() -> 
 
 
 @pytest.mark.needs_engine
-def test_a_terminal_shows_what_a_function_yields_while_it_runs() -> None:
+def test_yielded_output_on_a_terminal() -> None:
     screen = Screen()
     with start("watch", stdout=screen.theirs, stderr=subprocess.DEVNULL) as process:
         screen.until(lambda seen: seen == b"seen ")
@@ -309,7 +309,7 @@ def test_a_terminal_shows_what_a_function_yields_while_it_runs() -> None:
 
 
 @pytest.mark.needs_engine
-def test_a_terminal_shows_what_a_function_yields_before_it_is_stopped() -> None:
+def test_yielded_output_of_a_stopped_call() -> None:
     shown, late = b"", ""
     for seconds in ("0.7", "10", "50"):  # a machine that stalls may leave no time to yield anything
         screen = Screen()
@@ -322,7 +322,7 @@ def test_a_terminal_shows_what_a_function_yields_before_it_is_stopped() -> None:
 
 
 @pytest.mark.needs_engine
-def test_a_pipe_gets_what_a_function_yields_with_its_result() -> None:
+def test_yielded_output_in_a_pipe() -> None:
     with start("watch") as process:
         assert process.stdout
         assert process.stderr
@@ -333,7 +333,7 @@ def test_a_pipe_gets_what_a_function_yields_with_its_result() -> None:
 
 
 @pytest.mark.needs_engine
-def test_a_terminal_that_cannot_draw_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_on_a_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     go()
     screen = Screen()
@@ -342,7 +342,7 @@ def test_a_terminal_that_cannot_draw_gets_lines(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.needs_engine
-def test_an_interrupt_takes_the_bar_away() -> None:
+def test_interrupt_removes_the_bar() -> None:
     screen = Screen()
     with start("talk", stdout=subprocess.DEVNULL, stderr=screen.theirs) as process:
         screen.until(lambda seen: seen.endswith(b"noted\r\n" + BAR))
@@ -370,7 +370,7 @@ class Terminal(io.StringIO):
         (None, "漢" * 100, "漢" * 19),
     ],
 )
-def test_a_report_is_one_line_that_fits(
+def test_progress_line_fits_the_terminal(
     percent: float | None, message: str, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen = Terminal()
@@ -382,7 +382,7 @@ def test_a_report_is_one_line_that_fits(
     assert screen.getvalue() == f"\r\x1b[K{line}"
 
 
-def test_a_bar_waits_for_the_end_of_a_line_and_shows_the_last_report_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_waits_for_the_end_of_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen()
     with os.fdopen(os.dup(screen.theirs), "w") as both:
         monkeypatch.setattr(sys, "stdout", both)
@@ -398,7 +398,7 @@ def test_a_bar_waits_for_the_end_of_a_line_and_shows_the_last_report_then(monkey
     assert screen.close() == b"half a line\r\n" + CLEAR + bar
 
 
-def test_what_may_not_be_in_the_result_is_not_shown(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_output_outside_the_result_is_not_shown(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     output = LiveDisplay(5, sys.stdout)
     for piece in ("aü", "büb", "c"):
         output.show(piece)

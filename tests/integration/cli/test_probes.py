@@ -31,7 +31,7 @@ HOST: attempts.Host = {"secret": "/dev/null", "word": "", "socket": "", "port": 
 TRACES = {"follow_link", "write_read_only", "leave_processes", "leave_files", "find_files", "leave_mounts"}
 
 
-def test_every_probe_is_in_the_table_once_and_every_entry_is_a_probe() -> None:
+def test_probe_table_is_complete() -> None:
     names = [probe.name for probe in load_probes()]
     limits = {tool.name for tool in Registry.load(FOLDER) if tool.tests}
     assert len(names) == len(set(names)) >= 40
@@ -47,11 +47,11 @@ def test_the_table_names_probes_only() -> None:
     assert sum(probe.limit is not None for probe in probes.values()) == 6
 
 
-def test_the_tools_demand_the_isolation_that_is_probed() -> None:
+def test_probe_tools_require_the_probed_isolation() -> None:
     assert {tool.sandbox.min_isolation for tool in load_tools("gvisor")} == {"gvisor"}
 
 
-def test_system_calls_have_numbers_for_the_same_calls_on_every_machine() -> None:
+def test_system_call_numbers_cover_every_machine() -> None:
     x86, arm = attempts.NUMBERS["x86_64"], attempts.NUMBERS["aarch64"]
     assert list(x86) == list(arm)
     assert len(set(x86.values())) == len(x86)
@@ -73,7 +73,7 @@ def test_system_calls_have_numbers_for_the_same_calls_on_every_machine() -> None
         "other-devices",
     ],
 )
-def test_what_is_no_harm_to_try_here_succeeds_where_there_is_no_sandbox(
+def test_harmless_attempts_succeed_without_a_sandbox(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = tmp_path / "secret"
@@ -92,7 +92,7 @@ def test_what_is_no_harm_to_try_here_succeeds_where_there_is_no_sandbox(
     assert said.startswith("done: "), said
 
 
-def test_an_attempt_is_refused_done_or_broken_and_never_ends_the_rest() -> None:
+def test_attempt_outcomes() -> None:
     def broken() -> object:
         raise KeyError("x")
 
@@ -121,27 +121,27 @@ def leaky(plan: Plan) -> Outcome:
     return Outcome(ending="exited", reply=Capture(answer, b"", len(answer)) if entry else None)
 
 
-def test_what_is_not_refused_fails_and_says_what_was_seen() -> None:
+def test_successful_attempt_fails_the_probe() -> None:
     found = run(leaky)
     assert found["bpf"] == ProbeResult("failed", "let through: EINVAL")
     assert found["tunnel"] == ProbeResult("failed", "done: 3")
     assert found["keys"] == ProbeResult("held")
 
 
-def test_a_limit_that_is_not_kept_fails() -> None:
+def test_exceeded_limit_fails_the_probe() -> None:
     found = run(leaky)
     assert found["time"] == ProbeResult("failed", "expected the error timeout, got no error")
     assert found["memory_of_many"] == ProbeResult("failed", "expected the error out_of_memory, got no error")
     assert found["find_files"].verdict == "failed"
 
 
-def test_a_limit_that_the_user_does_without_is_not_failed() -> None:
+def test_accepted_unenforced_limit_does_not_fail() -> None:
     found = run(leaky, accepted=("memory",))
     assert found["memory"] == ProbeResult("unenforced", "not enforced here, which you have accepted")
     assert found["time"].verdict == "failed"
 
 
-def test_a_limit_that_ends_a_call_by_another_is_kept() -> None:
+def test_limit_enforced_by_another_limit() -> None:
     def hungry(plan: Plan) -> Outcome:
         attempted = isinstance(plan.invocation, PythonCall) and plan.invocation.entry == "attempts.py"
         return leaky(plan) if attempted else Outcome(ending="out_of_memory")
@@ -151,13 +151,13 @@ def test_a_limit_that_ends_a_call_by_another_is_kept() -> None:
     assert found["open_files"].verdict == "failed"
 
 
-def test_a_device_of_the_sandboxs_own_kernel_is_no_harm() -> None:
+def test_devices_of_the_sandbox_kernel() -> None:
     found = run(leaky, "gvisor")
     assert found["tunnel"] == ProbeResult("own", "its own kernel's")
     assert found["bpf"].verdict == "failed"
 
 
-def test_attempts_that_do_not_end_as_they_should_are_a_failure_of_ours() -> None:
+def test_broken_attempts_are_an_infrastructure_failure() -> None:
     with pytest.raises(InfrastructureError, match="the attempts did not end as they should"):
         run(lambda _: Outcome(ending="timed_out"))
 
@@ -170,7 +170,7 @@ def test_every_probe_holds(engine: str) -> None:
     assert {name: answer for name, answer in found.items() if answer.verdict != "held"} == {}
 
 
-def test_a_sandbox_without_its_walls_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unprotected_sandbox_fails_the_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = container_config.create_config
 
     def weak(*args: Any, **named: Any) -> JsonObject:  # Any, for it passes on what it is given

@@ -94,7 +94,7 @@ def test_content_is_on_stdout_and_the_rest_on_stderr(engine: str, capfdbinary: p
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_a_failure_is_exit_code_1_and_says_its_kind(engine: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_failure_is_exit_code_1(engine: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run("tools.yaml#fail", "--engine", engine) == 1
     assert capfdbinary.readouterr() == (
         b"half\n[stderr]\nbroken\n[exit status 3]",
@@ -110,7 +110,7 @@ def test_a_failure_is_exit_code_1_and_says_its_kind(engine: str, capfdbinary: py
         ("true", 1, b"ValueError: no\n[talk.py, line 6]", b"toolc: the tool failed (execution): ValueError: no\n"),
     ],
 )
-def test_what_a_function_prints_is_for_the_person(
+def test_printed_output_of_a_function_is_on_stderr(
     engine: str, fail: str, code: int, out: bytes, told: bytes, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert run("tools.yaml#talk", "--arg", f"fail={fail}", "--engine", engine) == code
@@ -118,15 +118,13 @@ def test_what_a_function_prints_is_for_the_person(
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_a_picture_is_raw_bytes_where_they_do_no_harm(engine: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_image_is_raw_bytes_except_on_a_terminal(engine: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run("tools.yaml#picture", "--engine", engine) == 0
     assert capfdbinary.readouterr() == (b"\x89PNG\r\n\x1a\nrest", b"")
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_the_workspace_is_this_folder_or_the_one_given(
-    engine: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_default_workspace(engine: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     Path("a.txt").write_text("here")
     Path("other").mkdir()
     Path("other/a.txt").write_text("there")
@@ -152,7 +150,7 @@ def test_json_is_the_whole_result(engine: str, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_a_timeout_is_the_tools_error_and_says_how_long(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_timeout_is_a_tool_error(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("tools.yaml#slow", "--timeout", "500ms", "--json", "--engine", engine) == 1
     result = json.loads(capsys.readouterr().out)
     assert result["error"]["kind"] == "timeout"
@@ -160,7 +158,7 @@ def test_a_timeout_is_the_tools_error_and_says_how_long(engine: str, capsys: pyt
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_an_interrupt_ends_the_call_at_once_with_130(engine: str) -> None:
+def test_interrupt_is_exit_code_130(engine: str) -> None:
     command = [*TOOLC, "run", "tools.yaml#slow", "--engine", engine]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -180,7 +178,7 @@ def wait_for(path: Path) -> None:
 
 
 @pytest.mark.needs_engine
-def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_run_from_a_registry(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with pytest.raises(SystemExit):
         main(("build", "tools.yaml"))
     Path("tools.yaml").unlink()
@@ -209,25 +207,25 @@ def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) ->
          "- times: expected an integer, got the number 0.5\n")),
     ],
 )  # fmt: skip
-def test_what_cannot_be_run_is_exit_code_2(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_targets_are_exit_code_2(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == 2
     assert capsys.readouterr() == ("", f"toolc: {told}")
 
 
-def test_an_unknown_engine_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_engine(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("tools.yaml#hello", "--engine", "nope") == 2
     assert "'nope' is not one of 'auto', " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("workspace", ["/", "nope", "tools.yaml"])
-def test_a_refused_workspace_is_exit_code_2(workspace: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_workspace_is_exit_code_2(workspace: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("tools.yaml#read", "--arg", "path=x", "--workspace", workspace) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("toolc: the workspace ")
 
 
-def test_wrong_arguments_are_still_a_result_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_arguments_are_a_json_result(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("tools.yaml#hello", "--args", "{}", "--json") == 2
     result = json.loads(capsys.readouterr().out)
     assert result["is_error"] is True
@@ -238,7 +236,7 @@ def test_wrong_arguments_are_still_a_result_in_json(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("args", ["{bad", "[1]", "@nope.json"])
-def test_what_is_no_arguments_at_all_is_still_a_result_in_json(args: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unparsable_arguments_are_a_json_result(args: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("tools.yaml#hello", "--args", args, "--json") == 2
     out, err = capsys.readouterr()
     error = json.loads(out)["error"]
@@ -255,7 +253,7 @@ def test_specs_with_errors_are_exit_code_2_and_their_findings_are_shown(capsys: 
 
 
 @pytest.mark.slow
-def test_a_terminal_gets_a_last_line_feed_and_nothing_that_could_move_its_cursor() -> None:
+def test_text_on_a_terminal() -> None:
     Path("odd.yaml").write_text(
         "toolc: 1\n"
         "name: odd\n"
@@ -267,12 +265,12 @@ def test_a_terminal_gets_a_last_line_feed_and_nothing_that_could_move_its_cursor
 
 
 @pytest.mark.slow
-def test_a_terminal_gets_no_picture() -> None:
+def test_image_on_a_terminal() -> None:
     assert on_a_terminal("tools.yaml#picture") == b""
 
 
 @pytest.mark.slow
-def test_a_terminal_is_told_once_why_a_tool_failed() -> None:
+def test_failure_is_printed_once_on_a_terminal() -> None:
     assert on_a_terminal("tools.yaml#fail", stderr=subprocess.STDOUT) == (
         b"half\nbroken\n[exit status 3]\ntoolc: the tool failed (exit_status)\n"
     )
@@ -292,7 +290,7 @@ def on_a_terminal(target: str, stderr: int = subprocess.DEVNULL) -> bytes:
     return shown.replace(b"\r\n", b"\n")
 
 
-def test_an_engine_that_is_not_the_first_choice_is_named_with_the_reason() -> None:
+def test_fallback_engine_is_printed_with_the_reason() -> None:
     _, first, second, *_ = engine_names()
     try:
         select(second, Profile())

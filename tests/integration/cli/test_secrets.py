@@ -43,7 +43,7 @@ def run(*arguments: str) -> int:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_missing_secret_is_exit_code_2_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_secret_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("run", "who.yaml") == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -81,7 +81,7 @@ def test_the_configuration_and_the_environment_are_used(
 
 @pytest.mark.needs_engine
 @pytest.mark.usefixtures("folder")
-def test_tests_get_what_they_are_given_and_nothing_else(
+def test_tests_receive_only_the_secrets_of_the_option(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TOOLC_SECRET_USER_NAME", "deploy-bot")
@@ -93,7 +93,7 @@ def test_tests_get_what_they_are_given_and_nothing_else(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-def test_a_crash_leaves_no_memory_behind() -> None:
+def test_crash_writes_no_core_file() -> None:
     Path("mine.yaml").write_text("USER_NAME: {command: [sh, -c, 'kill -SEGV $PPID; echo deploy-bot']}\n")
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     code = (
@@ -105,7 +105,7 @@ def test_a_crash_leaves_no_memory_behind() -> None:
     assert (os.WTERMSIG(status), os.WCOREDUMP(status)) == (signal.SIGSEGV, False)
 
 
-def test_a_file_of_secrets_that_is_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_secrets_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mine.yaml").write_text("USER_NAME: short\n")
     assert run("run", "who.yaml", "--secrets", "mine.yaml") == 2
     assert "has fewer than 8 characters" in capsys.readouterr().err

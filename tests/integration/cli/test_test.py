@@ -49,7 +49,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_what_is_as_expected_passes(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_expected_results_pass(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
     tests = """\
 tests:
   - expect: {text: "{\\"word\\": \\"hi\\"}\\n", json: {word: hi}, matches: 'h.\\"', files: {after.txt: hi}}
@@ -66,7 +66,7 @@ tests:
 
 
 @pytest.mark.needs_engine
-def test_what_is_not_fails_with_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unexpected_results_fail_with_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
     tests = """\
 tests:
   - args: {word: a}
@@ -115,7 +115,7 @@ FAIL t[3] (N ms) t.yaml:18:5
     )
 
 
-def test_nothing_to_test_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_test(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("") == 2
     assert capsys.readouterr().err == "toolc: there is nothing to test: none of the 1 tools has the key `tests`\n"
 
@@ -145,7 +145,7 @@ tools:
         (("build/registry.json#one",), ["one[1]"]),
     ],
 )
-def test_what_can_be_named(targets: tuple[str, ...], ran: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_valid_targets(targets: tuple[str, ...], ran: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
     if targets[0].startswith("build"):
         build("s.yaml", "build")
@@ -157,7 +157,7 @@ def test_what_can_be_named(targets: tuple[str, ...], ran: list[str], capsys: pyt
 
 
 @pytest.mark.parametrize("target", ["s.yaml#tow", "build/registry.json#tow"])
-def test_a_tool_that_is_not_there(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_tool(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
     build("s.yaml", "build")
     with pytest.raises(SystemExit) as raised:
@@ -203,7 +203,7 @@ def test_tools_are_chosen_by_name_and_tag(
 
 
 @pytest.mark.parametrize("options", [("--tool", "nothing"), ("--tag", "file", "--tool", "read_b")])
-def test_what_chooses_nothing_is_told(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_filter_without_matches(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices(*options) == 2
     expected = "toolc: there is nothing to test: no tool matches --tool and --tag; list the tools with: toolc list\n"
     assert capsys.readouterr().err.endswith(expected)
@@ -211,7 +211,7 @@ def test_what_chooses_nothing_is_told(options: tuple[str, ...], capsys: pytest.C
 
 @pytest.mark.needs_engine
 @pytest.mark.parametrize("jobs", ["1", "3"])
-def test_tests_are_told_in_order_whatever_runs_at_the_same_time(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_are_printed_in_order(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices("-j", jobs) == 1
     out = re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
     lines = [line for line in out.splitlines() if not line.startswith(" ")]
@@ -235,7 +235,7 @@ DIFFERENCE = """\
 
 
 @pytest.mark.needs_engine
-def test_json_tells_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices("--format", "json", "--tool", "write_*") == 1
     told = json.loads(capsys.readouterr().out)
     assert all(each.pop("duration_ms") > 0 for each in told["tests"])
@@ -258,7 +258,7 @@ def test_json_tells_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.needs_engine
-def test_junit_tells_it_to_ci(capsys: pytest.CaptureFixture[str]) -> None:
+def test_junit_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices("--format", "junit", "--tool", "write_*") == 1
     out = re.sub(r' time="[0-9.]+"', "", capsys.readouterr().out)
     assert (
@@ -290,7 +290,7 @@ the text differs:
 
 
 @pytest.mark.needs_engine
-def test_what_cannot_run_keeps_nobody_from_running(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tests_that_cannot_run_do_not_stop_others(capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(
         """\
 toolc: 1
@@ -340,7 +340,7 @@ def test_the_changes_of_a_workspace_are_compared(workspace: str, capsys: pytest.
 
 
 @pytest.mark.needs_engine
-def test_changes_that_differ_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_different_changes_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     text = (WRITER % ("rw", "null", "null")).replace("[new.txt]", "[]").replace("deleted: [gone", "deleted: [same")
     Path("w.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(SystemExit):
@@ -364,7 +364,7 @@ FAIL w[1] (N ms) w.yaml:8:5
 
 
 @pytest.mark.needs_engine
-def test_what_came_becomes_what_is_expected(capsys: pytest.CaptureFixture[str]) -> None:
+def test_update_writes_results(capsys: pytest.CaptureFixture[str]) -> None:
     tests = """\
 tests:
   - args: {word: a}  # the first
@@ -399,7 +399,7 @@ tests:
     assert capsys.readouterr().out.endswith("2 passed, 1 failed\n")
 
 
-def test_a_registry_s_tests_are_not_updated(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tests_of_a_registry_are_not_updated(capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
     build("s.yaml", "build")
     with pytest.raises(SystemExit) as raised:
@@ -409,7 +409,7 @@ def test_a_registry_s_tests_are_not_updated(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.slow
-def test_a_terminal_shows_how_many_are_over_and_takes_it_away() -> None:
+def test_progress_bar_on_a_terminal() -> None:
     Path("c.yaml").write_text(CHOICES, encoding="utf-8")
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as screen:
@@ -458,7 +458,7 @@ tools:
 
 
 @pytest.mark.needs_engine
-def test_connections_of_the_tools_that_a_tool_calls_count_as_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_connections_of_called_tools_are_included(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         Path("n.yaml").write_text(NETWORK % {"port": port}, encoding="utf-8")

@@ -19,11 +19,11 @@ def schema(**properties: JsonValue) -> Schema:
     return Schema({"type": "object", "properties": dict(properties)})
 
 
-def test_without_any_there_are_none() -> None:
+def test_no_arguments() -> None:
     assert read_arguments(None, (), NONE) == {}
 
 
-def test_json_is_taken_as_it_stands() -> None:
+def test_json_arguments() -> None:
     assert read_arguments('{"a": [1, "x", null]}', (), NONE) == {"a": [1, "x", None]}
 
 
@@ -51,13 +51,13 @@ def test_json_comes_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
         ("@/nope/a.json", "--args @/nope/a.json cannot be read: No such file or directory"),
     ],
 )  # fmt: skip
-def test_what_is_no_object_is_told(args: str, told: str) -> None:
+def test_arguments_must_be_an_object(args: str, told: str) -> None:
     with pytest.raises(UsageError) as raised:
         read_arguments(args, (), NONE)
     assert str(raised.value) == told
 
 
-def test_a_file_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+def test_arguments_file_is_not_utf8(tmp_path: Path) -> None:
     file = tmp_path / "args.json"
     file.write_bytes(b'{"a": "\xe4"}')
     with pytest.raises(UsageError, match=rf"^--args @{file} is not UTF-8: see byte 7$"):
@@ -82,7 +82,7 @@ def test_a_file_that_is_not_utf8_is_told(tmp_path: Path) -> None:
         (None, "x", "x"),
     ],
 )
-def test_one_argument_is_typed_by_its_schema(declared: JsonValue, typed: str, value: JsonValue) -> None:
+def test_argument_is_parsed_by_its_type(declared: JsonValue, typed: str, value: JsonValue) -> None:
     assert read_arguments(None, (f"x={typed}",), schema(x=declared)) == {"x": value}
 
 
@@ -95,13 +95,13 @@ def test_one_argument_is_typed_by_its_schema(declared: JsonValue, typed: str, va
         ("x=NaN", "--arg x: expected integer or null as JSON, got 'NaN'"),
     ],
 )
-def test_an_argument_that_cannot_be_read_is_told(pair: str, told: str) -> None:
+def test_invalid_arguments(pair: str, told: str) -> None:
     with pytest.raises(UsageError) as raised:
         read_arguments(None, (pair,), schema(x={"type": ["integer", "null"]}))
     assert str(raised.value) == told
 
 
-def test_single_arguments_stand_over_the_object_and_each_once() -> None:
+def test_arg_overrides_args() -> None:
     declared = schema(a={"type": "integer"})
     expected: JsonObject = {"a": 2, "b": 1}
     assert read_arguments('{"a": 1, "b": 1}', ("a=2",), declared) == expected

@@ -29,7 +29,7 @@ def run(*arguments: str) -> int:
     return raised.value.code
 
 
-def test_the_version_costs_no_more_than_click() -> None:
+def test_version_imports_only_click() -> None:
     code = (
         "import sys\n"
         "from toolc.cli.main import main\n"
@@ -42,7 +42,7 @@ def test_the_version_costs_no_more_than_click() -> None:
     )
 
 
-def test_what_python_plans_for_patterns_is_not_printed(tmp_path: Path) -> None:
+def test_future_warnings_of_patterns_are_not_printed(tmp_path: Path) -> None:
     spec = tmp_path / "brackets.yaml"
     spec.write_text(
         "toolc: 1\nname: brackets\ndescription: Say which of these brackets a text has.\n"
@@ -54,7 +54,7 @@ def test_what_python_plans_for_patterns_is_not_printed(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_version_is_the_packages() -> None:
+def test_version_is_that_of_the_package() -> None:
     metadata = ROOT / "pyproject.toml"
     version = re.search(r'^version = "(.+)"$', metadata.read_text(encoding="utf-8"), re.MULTILINE)
     out = subprocess.run([*TOOLC, "--version"], capture_output=True, text=True, check=True).stdout
@@ -73,7 +73,7 @@ EMPTY = "the path is empty; write . for the current folder"
 
 
 @pytest.mark.parametrize(("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["plugin"])])
-def test_nothing_is_asked_for_and_the_help_is_shown(
+def test_group_without_a_command_prints_help(
     group: Sequence[str], commands: Sequence[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*group) == 2
@@ -132,7 +132,7 @@ def test_each_error_has_its_exit_code(
     assert capfd.readouterr().err == told
 
 
-def test_a_bug_is_one_line_that_says_where_the_traceback_is(
+def test_bug_is_one_line_with_the_traceback_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -145,7 +145,7 @@ def test_a_bug_is_one_line_that_says_where_the_traceback_is(
 
 
 @pytest.mark.slow
-def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
+def test_closed_output_pipe_is_not_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "toolc: 1\nname: a\ndescription: A tool that only tests the list of tools.\n"
         "backend: {shell: {argv: ['true']}}\n",
@@ -186,7 +186,7 @@ main(["list"])
 """
 
 
-def test_whoever_presses_ctrl_c_again_does_not_wait_and_sees_no_traceback() -> None:
+def test_second_ctrl_c_exits_immediately() -> None:
     command = [sys.executable, "-c", STUCK]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:

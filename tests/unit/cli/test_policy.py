@@ -54,7 +54,7 @@ def toolc(capsys: pytest.CaptureFixture[str]) -> Toolc:
     return call
 
 
-def test_a_project_s_policy_holds_wherever_its_specs_are_read(specs: Path, toolc: Toolc) -> None:
+def test_project_policy_applies_to_every_command(specs: Path, toolc: Toolc) -> None:
     (specs / "toolc.yaml").write_text("policy: {limits: {timeout: 5s}}\n", encoding="utf-8")
     finding = FINDING.format("toolc.yaml")
     for words, code in (
@@ -71,7 +71,7 @@ def test_a_project_s_policy_holds_wherever_its_specs_are_read(specs: Path, toolc
     assert toolc("check", "specs")[0] == 0
 
 
-def test_a_central_policy_holds_for_specs_and_for_a_registry(toolc: Toolc) -> None:
+def test_central_policy_applies_to_specs_and_registries(toolc: Toolc) -> None:
     for words in (("check", "specs"), ("build", "specs")):
         assert toolc(*words)[0] == 0
         status, out, err = toolc(*words, "--policy", "central.yml")
@@ -84,7 +84,7 @@ def test_a_central_policy_holds_for_specs_and_for_a_registry(toolc: Toolc) -> No
     assert "timeout: 10s is more than central.yml allows" in out
 
 
-def test_a_policy_that_cannot_be_read_lets_nothing_through(specs: Path, toolc: Toolc) -> None:
+def test_unreadable_policy_is_an_error(specs: Path, toolc: Toolc) -> None:
     (specs / "central.yml").write_text("policy: {limit: {}}\n", encoding="utf-8")
     for words in (("check", "specs"), ("build", "specs"), ("run", "specs/hello.yaml"), ("serve", "specs")):
         status, out, err = toolc(*words, "--policy", "central.yml")
@@ -93,7 +93,7 @@ def test_a_policy_that_cannot_be_read_lets_nothing_through(specs: Path, toolc: T
     assert toolc("test", "specs", "--policy", "nowhere.yml")[0] == 2
 
 
-def test_a_program_s_policy_refuses_before_anything_starts() -> None:
+def test_executor_policy_refuses_before_the_start() -> None:
     engine = FakeEngine(lambda _: Outcome(ending="exited", stdout=Capture(head=b"hi", total_bytes=2)))
     registry = Registry.load("specs")
     policy = read_policy("central.yml")
@@ -105,7 +105,7 @@ def test_a_program_s_policy_refuses_before_anything_starts() -> None:
         assert not executor.run("hello", {}).is_error
 
 
-def test_what_reads_long_results_on_is_under_no_policy_and_no_lock() -> None:
+def test_read_result_is_exempt_from_policies_and_locks() -> None:
     from toolc.model.lock_file import Lock, lock_tools
 
     lock = lock_tools([Registry.load("specs").registered("hello")], lambda _: (None, ()), "toolc.lock")

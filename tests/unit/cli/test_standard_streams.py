@@ -41,19 +41,19 @@ def sh(command: str, environment: Mapping[str, str] | None = None) -> tuple[int,
 @pytest.mark.parametrize(
     ("closed", "told"), [("<&-", (0, "hello  größe\n", "")), (">&-", (0, "", "")), ("2>&-", (0, "hello  größe\n", ""))]
 )
-def test_a_closed_stream_is_an_empty_one(closed: str, told: tuple[int, str, str]) -> None:
+def test_closed_streams(closed: str, told: tuple[int, str, str]) -> None:
     assert sh(f"{TOOLC} list good.yaml {closed}") == told
 
 
 @pytest.mark.slow
-def test_closed_stdin_holds_no_arguments() -> None:
+def test_closed_stdin_has_no_arguments() -> None:
     code, out, err = sh(f"{TOOLC} run good.yaml --args - <&-")
     assert (code, out) == (2, "")
     assert err.startswith("toolc: --args - is not JSON: line 1 column 1: ")
 
 
 @pytest.mark.slow
-def test_what_a_stream_cannot_say_is_escaped() -> None:
+def test_unencodable_characters_are_escaped() -> None:
     ascii_only = {"PYTHONIOENCODING": "ascii"}
     assert sh(f"{TOOLC} list good.yaml", ascii_only) == (0, "hello  gr\\xf6\\xdfe\n", "")
     code, out, err = sh(f"{TOOLC} check bad.yaml", ascii_only)
@@ -66,9 +66,7 @@ def test_what_a_stream_cannot_say_is_escaped() -> None:
     ("environment", "colored"),
     [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
 )
-def test_a_terminal_gets_colours_unless_it_has_none_or_nobody_wants_them(
-    environment: dict[str, str], *, colored: bool
-) -> None:
+def test_colours_on_a_terminal(environment: dict[str, str], *, colored: bool) -> None:
     inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as screen:
@@ -85,7 +83,7 @@ def test_a_terminal_gets_colours_unless_it_has_none_or_nobody_wants_them(
 
 
 @pytest.mark.slow
-def test_a_pipe_that_somebody_made_non_blocking_gets_everything() -> None:
+def test_non_blocking_pipe_receives_everything() -> None:
     command = [*TOOLC.split(" "), "schema"]
     whole = subprocess.run(command, capture_output=True, check=True).stdout
     reader, writer = os.pipe()

@@ -61,7 +61,7 @@ def test_a_check_of_one_file_imports_only_what_reads_it(folder: Path) -> None:
     assert sorted(modules & ELSEWHERE) == []
 
 
-def test_an_answer_that_is_known_needs_no_compiler(folder: Path) -> None:
+def test_cached_check_does_not_import_the_compiler(folder: Path) -> None:
     (folder / ".git").mkdir()
     code = f"from toolc.compiler.cache import answers as cache_answers; cache_answers._RACY_NS = -(10 ** 18)\n{LOADED}"
     first, second = (loaded(folder, "check", "one.yaml", code=code) for _ in range(2))

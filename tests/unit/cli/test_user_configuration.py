@@ -42,7 +42,7 @@ def toolc(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_its_engine_is_the_default(spec: str, configure: Path) -> None:
+def test_configured_engine_is_the_default(spec: str, configure: Path) -> None:
     configure.write_text("engine: oci\n", encoding="utf-8")
     done = toolc("run", "--json", spec)
     assert done.returncode == 0, done.stderr
@@ -50,7 +50,7 @@ def test_its_engine_is_the_default(spec: str, configure: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_option_comes_first(spec: str, configure: Path) -> None:
+def test_option_overrides_the_configuration(spec: str, configure: Path) -> None:
     configure.write_text("engine: oci\n", encoding="utf-8")
     done = toolc("run", "--json", "--engine", "docker", spec)
     assert done.returncode == 0, done.stderr
@@ -59,7 +59,7 @@ def test_the_option_comes_first(spec: str, configure: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "test", "serve"])
-def test_a_mistake_in_it_stops_every_command_that_calls_tools(command: str, spec: str, configure: Path) -> None:
+def test_invalid_configuration_stops_commands_that_call_tools(command: str, spec: str, configure: Path) -> None:
     configure.write_text("engine: podman\n", encoding="utf-8")
     done = toolc(command, spec)
     assert (done.returncode, done.stdout) == (2, "")
@@ -68,13 +68,13 @@ def test_a_mistake_in_it_stops_every_command_that_calls_tools(command: str, spec
     )
 
 
-def test_and_no_other(spec: str, configure: Path) -> None:
+def test_invalid_configuration_does_not_stop_other_commands(spec: str, configure: Path) -> None:
     configure.write_text("engine: podman\n", encoding="utf-8")
     assert toolc("check", spec).returncode == 0
 
 
 @pytest.mark.slow
-def test_accepting_what_is_enforced_changes_nothing(spec: str, configure: Path) -> None:
+def test_accepting_an_enforced_protection(spec: str, configure: Path) -> None:
     configure.write_text("accept_unenforced: [memory, cpus, pids]\n", encoding="utf-8")
     done = toolc("run", spec)
     assert (done.returncode, done.stdout, done.stderr) == (0, "hello\n", "")

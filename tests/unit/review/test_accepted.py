@@ -24,7 +24,7 @@ def accepted(folder: Path, *lines: str) -> Path:
     return path
 
 
-def test_an_accepted_change_is_left_out_also_after_its_line_moved(tmp_path: Path) -> None:
+def test_accepted_change_is_omitted_after_its_line_moved(tmp_path: Path) -> None:
     first = difference(tmp_path / "1", {"a.yaml": PLAIN}, {"a.yaml": WIDER})
     known = fingerprint("look", first.tools[0].changes[0])
     path = accepted(tmp_path, f'{{fingerprint: "{known}", reason: it is ours, who: alice}}')
@@ -41,7 +41,7 @@ def test_an_accepted_change_is_left_out_also_after_its_line_moved(tmp_path: Path
     ],
     ids=["values", "types"],
 )
-def test_whoever_accepts_what_is_compatible_has_not_accepted_what_breaks_beside_it(
+def test_accepting_a_compatible_change_does_not_accept_a_breaking_one(
     tmp_path: Path, old: str, new: str, harmless: str, left: str
 ) -> None:
     before, after = (PLAIN.replace("type: string, ", "").replace("maxLength: 50", each) for each in (old, new))
@@ -53,7 +53,7 @@ def test_whoever_accepts_what_is_compatible_has_not_accepted_what_breaks_beside_
     assert kept.count == 1
 
 
-def test_whoever_accepts_a_schema_of_results_has_accepted_no_other(tmp_path: Path) -> None:
+def test_accepting_a_result_schema_does_not_accept_another(tmp_path: Path) -> None:
     def promised(folder: str, kind: str) -> str:
         after = f"{PLAIN}result: {{format: json, schema: {{type: object, properties: {{a: {{type: {kind}}}}}}}}}\n"
         (tool,) = difference(tmp_path / folder, {"a.yaml": PLAIN}, {"a.yaml": after}).tools
@@ -62,7 +62,7 @@ def test_whoever_accepts_a_schema_of_results_has_accepted_no_other(tmp_path: Pat
     assert promised("one", "string") == promised("again", "string") != promised("other", "integer")
 
 
-def test_an_acceptance_expires_and_one_of_nothing_can_go(tmp_path: Path) -> None:
+def test_expired_and_unused_acceptances(tmp_path: Path) -> None:
     found = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": WIDER})
     known = fingerprint("look", found.tools[0].changes[0])
     path = accepted(
@@ -151,7 +151,7 @@ def test_the_fingerprint_of_a_provider_change_does_not_depend_on_the_text_of_the
         ("nothing", "must be a map"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_wrong_says_where(tmp_path: Path, line: str, words: str) -> None:
+def test_invalid_file_of_accepted_changes(tmp_path: Path, line: str, words: str) -> None:
     with pytest.raises(UsageError) as raised:
         read(accepted(tmp_path, line))
     assert words in str(raised.value)

@@ -21,7 +21,7 @@ def meets(text: str, kind: Kind, grade: Grade, rule: str = "X") -> bool:
     )
 
 
-def test_a_grade_alone_is_of_any_kind_and_its_own_scale() -> None:
+def test_grade_without_a_kind() -> None:
     assert meets("breaking", "contract", "breaking")
     assert not meets("breaking", "contract", "warning")
     assert not meets("breaking", "risk", "critical")
@@ -30,7 +30,7 @@ def test_a_grade_alone_is_of_any_kind_and_its_own_scale() -> None:
     assert not meets("high", "risk", "medium")
 
 
-def test_a_kind_before_it_narrows_it_and_drift_is_a_risk_too() -> None:
+def test_grade_with_a_kind() -> None:
     assert meets("breaking,risk:high", "risk", "high")
     assert meets("risk:medium", "surface", "medium", "RSK10")
     assert not meets("risk:high", "contract", "breaking")
@@ -38,6 +38,6 @@ def test_a_kind_before_it_narrows_it_and_drift_is_a_risk_too() -> None:
 
 
 @pytest.mark.parametrize("text", ["severe", "risk", "risk:", "colour:high", "high;low"])
-def test_what_can_not_fail_is_refused(text: str) -> None:
+def test_invalid_fail_on_values(text: str) -> None:
     with pytest.raises(UsageError, match="is not a grade; write one of these"):
         parse_fail_on(text)

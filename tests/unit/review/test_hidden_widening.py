@@ -183,12 +183,16 @@ NOT_SHOWN: Final[dict[str, tuple[dict[str, str], dict[str, str]]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("base", "edits", "wanted"), SHOWN.values(), ids=SHOWN)
-def test_it_is_shown(repository: Repository, base: dict[str, str], edits: dict[str, str], wanted: list[str]) -> None:
+def test_hidden_widening_is_reported(
+    repository: Repository, base: dict[str, str], edits: dict[str, str], wanted: list[str]
+) -> None:
     assert both_ways(repository, base, edits) == wanted
 
 
 @pytest.mark.parametrize(("base", "edits"), NOT_SHOWN.values(), ids=NOT_SHOWN)
-def test_what_has_no_effect_is_not(repository: Repository, base: dict[str, str], edits: dict[str, str]) -> None:
+def test_changes_without_effect_are_not_reported(
+    repository: Repository, base: dict[str, str], edits: dict[str, str]
+) -> None:
     assert both_ways(repository, base, edits) == []
 
 

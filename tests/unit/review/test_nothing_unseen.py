@@ -86,7 +86,7 @@ def state(tools: tuple[ToolSpec, ...]) -> State:
 
 
 @pytest.mark.slow
-def test_no_digest_moves_unseen(tools: tuple[ToolSpec, ...]) -> None:
+def test_every_digest_change_is_reported(tools: tuple[ToolSpec, ...]) -> None:
     before = state(tools)
     choices = random.Random(7)
     tried = 0

@@ -29,7 +29,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     return made
 
 
-def test_a_policy_that_allows_more_is_shown_though_no_tool_has_changed(tmp_path: Path) -> None:
+def test_relaxed_policy_is_reported_without_a_changed_tool(tmp_path: Path) -> None:
     loose = "policy: {hosts: ['*.example.com:443', 'a.example.org:443']}\n"
     found = difference(tmp_path, {"a.yaml": PLAIN, "toolc.yaml": STRICT}, {"a.yaml": PLAIN, "toolc.yaml": loose})
     assert told(found.shared) == [
@@ -44,14 +44,14 @@ def test_a_policy_that_allows_more_is_shown_though_no_tool_has_changed(tmp_path:
     assert [each for each in told(back.shared) if "limits" in each] == []
 
 
-def test_a_project_file_that_goes_or_comes_below_changes_nothing_while_one_above_is_as_strict(tmp_path: Path) -> None:
+def test_nested_project_file_with_an_equally_strict_parent(tmp_path: Path) -> None:
     above = {"toolc.yaml": STRICT, "sub/a.yaml": PLAIN}
     below = above | {"sub/toolc.yaml": "vars: {x: 1}\n"}
     assert told(difference(tmp_path / "1", above, below).shared) == []
     assert told(difference(tmp_path / "2", below, above).shared) == []
 
 
-def test_between_commits_a_loosened_policy_has_the_name_that_the_repository_has(repository: Repository) -> None:
+def test_relaxed_policy_in_commits_has_its_repository_path(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": PLAIN, "toolc.yaml": STRICT})
     repository.commit({"toolc.yaml": STRICT.replace("1m", "2m")})
     from toolc.review.compare import compare
@@ -79,15 +79,13 @@ LONG = "# ours\npolicy:\n  limits: {timeout: 1m}\n  hosts:\n    - '*.example.com
     ],
     ids=["a wider bound", "a longer list", "a bound that is gone", "a policy that is gone"],
 )
-def test_a_loosened_policy_is_told_at_its_line_on_both_sides(
-    edited: str, wanted: tuple[str, str], tmp_path: Path
-) -> None:
+def test_relaxed_policy_is_reported_with_both_lines(edited: str, wanted: tuple[str, str], tmp_path: Path) -> None:
     found = difference(tmp_path, {"a.yaml": PLAIN, "toolc.yaml": LONG}, {"a.yaml": PLAIN, "toolc.yaml": edited})
     first = found.shared[0]
     assert (str(first.old), str(first.new)) == wanted
 
 
-def test_who_must_approve_is_also_whom_the_place_and_the_tags_before_name(tmp_path: Path) -> None:
+def test_approvers_include_those_of_the_old_path_and_tags(tmp_path: Path) -> None:
     project = {"toolc.yaml": ASKING}
     moved = REACHING.replace("tags: [payments]\n", "")
     found = difference(tmp_path, {"a.yaml": PLAIN + "tags: [payments]\n"} | project, {"b.yaml": moved} | project)
@@ -98,7 +96,7 @@ def test_who_must_approve_is_also_whom_the_place_and_the_tags_before_name(tmp_pa
     }
 
 
-def test_who_must_approve_is_named_on_each_change_and_in_the_summary(tmp_path: Path) -> None:
+def test_approvers_are_in_each_change_and_in_the_summary(tmp_path: Path) -> None:
     project = {"toolc.yaml": ASKING}
     found = difference(tmp_path, {"a.yaml": PLAIN} | project, {"a.yaml": REACHING} | project)
     (change,) = (each for _, each in found.changes if each.rule == "RSK01")
@@ -109,16 +107,14 @@ def test_who_must_approve_is_named_on_each_change_and_in_the_summary(tmp_path: P
     assert "- to be approved by&#58; " not in markdown.report(found)
 
 
-def test_a_change_that_drops_its_approval_still_needs_it(tmp_path: Path) -> None:
+def test_removed_approval_rule_still_applies(tmp_path: Path) -> None:
     old, new = {"a.yaml": PLAIN, "toolc.yaml": ASKING}, {"a.yaml": REACHING, "toolc.yaml": "vars: {}\n"}
     found = difference(tmp_path, old, new)
     named = {each.rule: each.approvers for _, each in found.changes if each.approvers}
     assert named == {"RSK01": ("@example/network", "@example/payments"), "RSK12": ("@example/platform",)}
 
 
-def test_a_central_policy_is_held_against_what_changed(
-    repository: Repository, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_central_policy_applies_to_changed_tools(repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     repository.write({"specs/a.yaml": REACHING, "../central.yml": "policy: {hosts: []}\n"})
 

@@ -250,7 +250,7 @@ WIDER: Final = added_cases() | {
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), WIDER.values(), ids=WIDER)
-def test_what_a_call_may_now_do_is_shown(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+def test_new_permissions_are_reported(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
     assert one(tmp_path, old, new) == expected
 
 
@@ -285,11 +285,11 @@ SAME: Final = {
 
 
 @pytest.mark.parametrize(("old", "new"), SAME.values(), ids=SAME)
-def test_what_means_the_same_is_not_shown(tmp_path: Path, old: str, new: str) -> None:
+def test_equivalent_specs_have_no_changes(tmp_path: Path, old: str, new: str) -> None:
     assert one(tmp_path, old, new) == []
 
 
-def test_a_moved_file_and_another_language_are_no_change(tmp_path: Path) -> None:
+def test_moved_and_converted_specs_have_no_changes(tmp_path: Path) -> None:
     toml = """\
 toolc = 1
 name = "look"
@@ -303,7 +303,7 @@ argv = ["echo", "--", "{{ name }}"]
     assert difference(tmp_path, {"a.yaml": PLAIN}, {"deep/er/b.toml": toml}).tools == ()
 
 
-def test_what_comes_from_the_project_file_is_shown_on_the_tool(tmp_path: Path) -> None:
+def test_project_file_change_is_reported_for_the_tool(tmp_path: Path) -> None:
     old = {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}
     new = {"a.yaml": PLAIN, "toolc.yaml": "defaults: {sandbox: {network: {allow: [evil.example.com:443]}}}\n"}
     (tool,) = difference(tmp_path, old, new).tools
@@ -311,13 +311,13 @@ def test_what_comes_from_the_project_file_is_shown_on_the_tool(tmp_path: Path) -
     assert (tool.name, change.rule, change.cause.rpartition("/")[2]) == ("look", "RSK01", "toolc.yaml")
 
 
-def test_what_stays_is_the_same_whatever_comes_beside_it(tmp_path: Path) -> None:
+def test_other_tools_do_not_change_with_a_new_one(tmp_path: Path) -> None:
     other = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Put a thing down")
     found = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": PLAIN, "b.yaml": other})
     assert [(tool.name, tool.pair.status) for tool in found.tools] == [("other", "added")]
 
 
-def test_a_new_tool_shows_all_that_it_comes_with(tmp_path: Path) -> None:
+def test_new_tool_reports_all_permissions(tmp_path: Path) -> None:
     new = PLAIN + "sandbox: {workspace: rw, network: {allow: ['public:443']}, lifetime: session}\n"
     (tool,) = difference(
         tmp_path, {"b.yaml": PLAIN.replace("look", "other")}, {"b.yaml": PLAIN.replace("look", "other"), "a.yaml": new}
@@ -375,7 +375,7 @@ UNSEEN: Final = {
 
 
 @pytest.mark.parametrize(("old", "new", "wanted"), UNSEEN.values(), ids=UNSEEN)
-def test_what_no_rule_is_about_is_told_too(tmp_path: Path, old: str, new: str, wanted: list[str]) -> None:
+def test_remaining_changes_are_reported(tmp_path: Path, old: str, new: str, wanted: list[str]) -> None:
     assert one(tmp_path, old, new) == wanted
 
 
@@ -390,7 +390,7 @@ backend: {composite: {strategy: sequential, steps: [{id: one, tool: finder, args
 """
 
 
-def test_an_alias_that_means_another_tool_is_told_on_what_calls_it(tmp_path: Path) -> None:
+def test_redirected_alias_is_reported_for_the_caller(tmp_path: Path) -> None:
     other = changed(PLAIN, ("name: look", "name: other"), ("Look a thing up", "Open one thing that there is"))
     files = {"both.yaml": COMPOSITE}
     old = files | {"a.yaml": f"{PLAIN}aliases: [finder]\n", "b.yaml": other}
@@ -399,7 +399,7 @@ def test_an_alias_that_means_another_tool_is_told_on_what_calls_it(tmp_path: Pat
     assert found["both"] == ["RSK07 high: the name finder now refers to another tool"]
 
 
-def test_a_toolset_that_grows_is_told_on_the_tool_and_for_what_it_makes_possible(tmp_path: Path) -> None:
+def test_growing_toolset_reports_new_data_flows(tmp_path: Path) -> None:
     reads = PLAIN + "sandbox: {workspace: ro}\n"
     sends = changed(PLAIN, ("name: look", "name: send"), ("Look a thing up", "Send one thing away"))
     specs = {"a.yaml": reads, "b.yaml": f"{sends}sandbox: {{network: {{allow: ['public:443']}}}}\naliases: [post]\n"}
@@ -435,14 +435,14 @@ LOOKS_AWAY: Final = {
 
 
 @pytest.mark.parametrize(("project", "wanted"), LOOKS_AWAY.values(), ids=LOOKS_AWAY)
-def test_a_project_that_looks_away_is_told_once(tmp_path: Path, project: str, wanted: list[str]) -> None:
+def test_relaxed_lint_settings_are_reported_once(tmp_path: Path, project: str, wanted: list[str]) -> None:
     found = difference(
         tmp_path, {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}, {"a.yaml": PLAIN, "toolc.yaml": project}
     )
     assert (found.tools, told(found.shared)) == ((), wanted)
 
 
-def test_a_project_that_looks_away_is_told_at_the_line_that_says_so(tmp_path: Path) -> None:
+def test_relaxed_lint_settings_are_reported_with_their_line(tmp_path: Path) -> None:
     project = "vars: {}\nlint:\n  hosts: [a.example.com]\n  severity:\n    TC501: 'off'\nexclude:\n  - 'old/**'\n"
     found = difference(
         tmp_path, {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}, {"a.yaml": PLAIN, "toolc.yaml": project}
@@ -451,7 +451,7 @@ def test_a_project_that_looks_away_is_told_at_the_line_that_says_so(tmp_path: Pa
     assert places == ["toolc.yaml:5:5", "toolc.yaml:3:11", "toolc.yaml:7:5"]
 
 
-def test_a_comment_that_ignores_is_told_where_it_stands_and_a_moved_one_is_not(tmp_path: Path) -> None:
+def test_new_ignore_comment_is_reported_but_not_a_moved_one(tmp_path: Path) -> None:
     ignoring = changed(PLAIN, ("    argv", "    # toolc: ignore[TC406] it is used elsewhere\n    argv"))
     found = difference(tmp_path / "new", {"a.yaml": PLAIN}, {"a.yaml": ignoring})
     assert [(each.rule, each.message, each.after) for each in found.shared] == [
@@ -461,7 +461,7 @@ def test_a_comment_that_ignores_is_told_where_it_stands_and_a_moved_one_is_not(t
     assert difference(tmp_path / "moved", {"a.yaml": ignoring}, {"b.yaml": f"# moved\n{ignoring}"}).shared == ()
 
 
-def test_a_command_is_shown_as_its_spec_writes_it(tmp_path: Path) -> None:
+def test_command_is_printed_as_in_the_spec(tmp_path: Path) -> None:
     (tool,) = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": PLAIN.replace('"{{ name }}"', '"-n {{name}}"')}).tools
     (change,) = tool.changes
     assert (change.before, change.after) == ('["echo", "--", "{{ name }}"]', '["echo", "--", "-n {{ name }}"]')

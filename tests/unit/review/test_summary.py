@@ -21,7 +21,7 @@ sandbox:
 """
 
 
-def test_all_that_calls_may_newly_reach_is_in_ten_lines(tmp_path: Path) -> None:
+def test_summary_lists_new_permissions(tmp_path: Path) -> None:
     hosts = ", ".join(f"h{number}.example.com:443" for number in range(10, 30))
     new = PLAIN + EVERYTHING % hosts
     assert summary(difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": new})) == (
@@ -38,7 +38,7 @@ def test_all_that_calls_may_newly_reach_is_in_ten_lines(tmp_path: Path) -> None:
     )
 
 
-def test_a_definition_costs_a_token_for_four_bytes() -> None:
+def test_token_estimate() -> None:
     with state_of(str(CALCULATOR), []) as state:
         (tool,) = (each.spec for each in state.tools.values())
     assert tokens([]) == 0
@@ -46,7 +46,7 @@ def test_a_definition_costs_a_token_for_four_bytes() -> None:
     assert 50 < tokens([tool]) < 1000
 
 
-def test_what_a_provider_says_less_of_is_told_with_its_place(tmp_path: Path) -> None:
+def test_provider_losses_are_reported_with_their_place(tmp_path: Path) -> None:
     old = PLAIN.replace("maxLength: 50", "title: Name")
     new = PLAIN.replace("maxLength: 50", "pattern: '^(?!x)[a-z]+$', not: {const: b}")
     (tool,) = difference(tmp_path, {"a.yaml": old}, {"a.yaml": new}).tools

@@ -58,7 +58,7 @@ def test_a_build_writes_the_registry_and_every_provider(capsys: pytest.CaptureFi
     assert json.loads(Path("out/registry.json").read_bytes())["tools"][0]["name"] == "hello"
 
 
-def test_an_error_writes_nothing_and_leaves_what_was_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_leaves_the_output_folder_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
     write("hello.yaml", GOOD)
     assert run("build", "specs") == 0
     before = Path("build/registry.json").read_bytes()
@@ -72,7 +72,7 @@ def test_an_error_writes_nothing_and_leaves_what_was_there(capsys: pytest.Captur
     assert Path("build/registry.json").read_bytes() == before
 
 
-def test_warnings_are_errors_only_if_one_asks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_are_errors_with_strict(capsys: pytest.CaptureFixture[str]) -> None:
     write("hello.yaml", WARNED)
     assert run("check", "specs") == 0
     assert run("check", "specs", "--strict") == 1
@@ -82,7 +82,7 @@ def test_warnings_are_errors_only_if_one_asks(capsys: pytest.CaptureFixture[str]
     assert run("build", "specs") == 0
 
 
-def test_a_check_says_what_it_found_on_stdout_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_prints_findings_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     write("hello.yaml", GOOD.replace("[echo, ", "[echo, --, "))
     assert run("check", "specs") == 0
     assert capsys.readouterr() == ("1 tool: no errors\n", "")
@@ -96,9 +96,7 @@ def test_a_check_says_what_it_found_on_stdout_and_writes_nothing(capsys: pytest.
 
 @pytest.mark.parametrize("command", ["build", "check", "test"])
 @pytest.mark.parametrize(("path", "told"), [("nope", "nope: no such file or folder"), ("specs", "no specs found")])
-def test_what_cannot_be_worked_on_is_exit_code_2(
-    command: str, path: str, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_paths_are_exit_code_2(command: str, path: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(command, path) == 2
     assert told in capsys.readouterr().err
 

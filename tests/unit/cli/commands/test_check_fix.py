@@ -46,7 +46,7 @@ def test_a_check_alone_writes_nothing(capsys: pytest.CaptureFixture[str]) -> Non
     assert "[fixable with --fix]" in capsys.readouterr().out
 
 
-def test_fix_mends_what_is_safe_and_reports_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_applies_safe_fixes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "specs", "--fix") == 1
     assert text() == SAFE
     out, err = capsys.readouterr()
@@ -63,7 +63,7 @@ def test_fix_mends_what_is_safe_and_reports_the_rest(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("options", [["--unsafe-fixes"], ["--fix", "--unsafe-fixes"]])
-def test_unsafe_fixes_mend_all(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsafe_fixes(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "specs", *options) == 0
     assert text() == UNSAFE
     told = "toolc: specs/hello.yaml:5:10: TC004: put it in quotes\ntoolc: fixed 2 of 2\n"
@@ -72,7 +72,7 @@ def test_unsafe_fixes_mend_all(options: list[str], capsys: pytest.CaptureFixture
     assert capsys.readouterr() == ("1 tool: no errors\n", "toolc: fixed 0 of 0\n")
 
 
-def test_a_diff_shows_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "specs", "--diff") == 1
     assert text() == BEFORE
     out, err = capsys.readouterr()
@@ -94,13 +94,13 @@ def test_a_diff_shows_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr() == ("", "toolc: would fix 0\n")
 
 
-def test_a_format_for_programs_has_stdout_to_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_machine_format_is_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "specs", "--fix", "--format", "json") == 1
     out, err = capsys.readouterr()
     assert [each["code"] for each in json.loads(out)["findings"]] == ["TC004"]
     assert err == "toolc: fixed 1 of 2\n"
 
 
-def test_what_is_ignored_is_left() -> None:
+def test_ignored_findings_are_not_fixed() -> None:
     assert run("check", "specs", "--fix", "--ignore", "TC003") == 1
     assert text() == BEFORE

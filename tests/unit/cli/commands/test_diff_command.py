@@ -39,18 +39,18 @@ def fingerprints(printed: str) -> list[str]:
     return [change["fingerprint"] for tool in json.loads(printed)["tools"] for change in tool["changes"]]
 
 
-def test_nothing_is_printed_where_nothing_changed(repository: Repository) -> None:
+def test_no_changes_print_nothing(repository: Repository) -> None:
     found = diff("HEAD", "HEAD")
     assert (found.exit_code, found.stdout, found.stderr) == (0, "", "")
     assert diff("HEAD", "HEAD", "--format", "markdown", "--fail-on", "low").stdout == ""
 
 
-def test_the_summary_is_a_few_lines(repository: Repository) -> None:
+def test_summary(repository: Repository) -> None:
     assert diff("HEAD", "--summary").stdout == SUMMARY
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "json", "sarif", "github"])
-def test_every_format_tells_both_changes_and_the_same_bytes_twice(repository: Repository, name: str) -> None:
+def test_every_format_is_deterministic(repository: Repository, name: str) -> None:
     found = diff("HEAD", "--format", name)
     assert (found.exit_code, found.stdout) == (0, diff("HEAD", "--format", name).stdout)
     assert "RSK01" in found.stdout
@@ -61,15 +61,13 @@ def test_every_format_tells_both_changes_and_the_same_bytes_twice(repository: Re
     ("bars", "status"),
     [("breaking", 1), ("risk:high", 1), ("RSK01", 2), ("risk:critical", 0), ("critical", 0), ("surface:low", 0)],
 )
-def test_it_fails_on_what_it_is_asked_to_and_prints_all_the_same(
-    repository: Repository, bars: str, status: int
-) -> None:
+def test_fail_on(repository: Repository, bars: str, status: int) -> None:
     found = diff("HEAD", "--fail-on", bars)
     assert found.exit_code == status
     assert ("look: changed" in found.stdout) == (status < 2)
 
 
-def test_what_is_accepted_is_not_told_and_who_accepts_it_in_the_same_change_is(repository: Repository) -> None:
+def test_accepted_changes_are_omitted_and_new_acceptances_reported(repository: Repository) -> None:
     accepted = "accepted:\n" + "".join(
         f"  - {{fingerprint: '{each}', reason: The report needs it., who: alice}}\n"
         for each in fingerprints(diff("HEAD", "--format", "json").stdout)
@@ -87,9 +85,7 @@ def test_what_is_accepted_is_not_told_and_who_accepts_it_in_the_same_change_is(r
     assert diff("HEAD", "--path", "specs").stdout == ""
 
 
-def test_acceptances_that_a_link_leads_to_are_a_change_wherever_they_are(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_linked_file_of_accepted_changes(repository: Repository, tmp_path: Path) -> None:
     first = fingerprints(diff("HEAD", "--format", "json").stdout)[0]
     elsewhere = tmp_path / "accepted.yaml"
     elsewhere.write_text(f"accepted:\n  - {{fingerprint: '{first}', reason: None., who: mallory}}\n", encoding="utf-8")
@@ -97,7 +93,7 @@ def test_acceptances_that_a_link_leads_to_are_a_change_wherever_they_are(
     assert "medium RSK12: mallory accepts " in diff("HEAD").stdout
 
 
-def test_a_base_without_specs_has_nothing_and_one_with_errors_says_so(repository: Repository) -> None:
+def test_base_without_specs_or_with_errors(repository: Repository) -> None:
     repository.git("rm", "-q", "--cached", "-r", "specs")
     empty = repository.git("commit-tree", "-m", "empty", "4b825dc642cb6eb9a060e54bf8d69288fbee4904")
     assert "look: added" in diff(empty).stdout
@@ -108,7 +104,7 @@ def test_a_base_without_specs_has_nothing_and_one_with_errors_says_so(repository
     assert "errors in its specs; tools that cannot be read count as new" in found.stderr
 
 
-def test_a_head_with_errors_is_refused_with_their_places(repository: Repository) -> None:
+def test_head_with_errors(repository: Repository) -> None:
     repository.write({"specs/a.yaml": PLAIN.replace("name: look", "nam: look")})
     found = diff("HEAD")
     assert (found.exit_code, found.stdout) == (1, "")
@@ -125,13 +121,13 @@ def test_a_head_with_errors_is_refused_with_their_places(repository: Repository)
         (["--", "-x"], "'-x' is neither a commit"),
     ],
 )
-def test_what_cannot_be_compared_says_why(repository: Repository, arguments: list[str], words: str) -> None:
+def test_invalid_diff_arguments(repository: Repository, arguments: list[str], words: str) -> None:
     found = diff(*arguments)
     assert found.exit_code == 2
     assert words in found.stderr
 
 
-def test_a_registry_whose_schemas_no_compiler_wrote_is_refused(repository: Repository) -> None:
+def test_registry_with_an_invalid_schema(repository: Repository) -> None:
     with state_of(None, [Path()]) as state:
         tool = state.tools["look"].spec
     bad = register(replace(tool, parameters=Schema({"type": None})))

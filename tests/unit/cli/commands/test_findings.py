@@ -50,16 +50,14 @@ def test_the_exit_code_does_not_depend_on_the_format(
 
 
 @pytest.mark.parametrize("command", ["check", "build"])
-def test_a_format_for_programs_has_stdout_to_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_machine_format_is_alone_on_stdout(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(command, "good.yaml", "--format", "json") == 0
     out, err = capsys.readouterr()
     assert json.loads(out) == {"report": 1, "findings": [], "omitted": [], "errors": 0, "warnings": 0}
     assert err == ("built 1 tool for 5 providers into build\n" if command == "build" else "")
 
 
-def test_a_file_that_is_named_absolutely_is_reported_from_here(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_absolute_paths_are_reported_relative_to_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", str(folder / "bad.yaml"), "--format", "json") == 1
     assert {each["path"] for each in json.loads(capsys.readouterr().out)["findings"]} == {"bad.yaml"}
 
@@ -72,7 +70,7 @@ def test_sarif_has_the_page_of_each_rule(capsys: pytest.CaptureFixture[str]) -> 
     assert all(len(rule["help"]["markdown"]) > 40 for rule in rules)
 
 
-def test_an_unknown_format_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "good.yaml", "--format", "xml") == 2
     assert "'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'" in capsys.readouterr().err
 
@@ -95,7 +93,7 @@ class Terminal(io.StringIO):
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
     ],
 )
-def test_findings_are_coloured_on_a_terminal_unless_the_user_says_otherwise(
+def test_findings_are_coloured_on_a_terminal(
     environment: dict[str, str], on_terminal: bool, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):

@@ -38,7 +38,7 @@ def gc(monkeypatch: pytest.MonkeyPatch, host: Host, *options: str) -> Result:
     return CliRunner().invoke(command, [*options])
 
 
-def test_what_dead_owners_left_is_removed_and_the_rest_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leftovers_of_dead_owners_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host()
     result = gc(monkeypatch, host)
     assert result.exit_code == 0
@@ -54,13 +54,13 @@ def test_a_dry_run_removes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert host.removed == []
 
 
-def test_what_cannot_be_removed_is_told_and_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_removal_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
     result = gc(monkeypatch, Host(stuck=True))
     assert result.exit_code == 3
     assert result.stdout.splitlines()[1] == "kept  folder  /run/f  (something is mounted in it)"
 
 
-def test_json_has_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_output(monkeypatch: pytest.MonkeyPatch) -> None:
     result = gc(monkeypatch, Host(), "--json")
     owner = "m.b.1.7.9"
     alive = "its process 7 is alive"
@@ -75,13 +75,13 @@ def test_json_has_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (dry["removed"], dry["reason"]) == (False, "")
 
 
-def test_nothing_is_said_to_be_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_to_remove(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "survey", lambda: Survey(()))
     result = CliRunner().invoke(command, [])
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "toolc: nothing to remove\n")
 
 
-def test_where_nobody_could_look_is_told_and_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uninspected_places_are_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leftovers, "survey", lambda: Survey((), ("the daemon does not answer",)))
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 3

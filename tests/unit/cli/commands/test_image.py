@@ -23,7 +23,7 @@ BASE = BuiltImage(
 )
 
 
-def test_build_prints_the_tag_and_tells_progress_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_prints_progress_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str | None]] = []
 
     def build_image(name: str, *, base: str | None, on_progress: OnProgress) -> BuiltImage:
@@ -38,7 +38,7 @@ def test_build_prints_the_tag_and_tells_progress_apart(monkeypatch: pytest.Monke
     assert asked == [("base", None), ("python", "debian:13"), ("node", "debian:13")]
 
 
-def test_build_knows_every_name_before_the_first_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_name_is_refused_before_the_first_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(image_builder, "build_image", lambda *_, **__: pytest.fail("nothing may be built"))
     result = CliRunner().invoke(command, ["build", "base", "nodejs"])
     assert isinstance(result.exception, UsageError)
@@ -47,7 +47,7 @@ def test_build_knows_every_name_before_the_first_is_built(monkeypatch: pytest.Mo
     )
 
 
-def test_export_says_what_was_unpacked_and_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_prints_the_unpacked_image(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, Path | None]] = []
 
     def export_image(name: str, archive: Path | None) -> Unpacked:
@@ -69,7 +69,7 @@ def test_export_writes_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.exit_code, result.stdout) == (0, "node:1.0  node.tar\n")
 
 
-def test_export_goes_one_way_only() -> None:
+def test_export_refuses_both_options() -> None:
     result = CliRunner().invoke(command, ["export", "node", "--output", "a", "--from", "b"])
     assert (result.exit_code, "pass only one of them" in result.stderr) == (2, True)
 
@@ -112,14 +112,14 @@ def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: 
     assert result.stderr == "toolc: images are built with Docker: it does not answer\n"
 
 
-def test_list_of_none_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
+def test_list_without_images(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
     monkeypatch.setattr(image_builder, "list_images", lambda: ())
     result = CliRunner().invoke(command, ["list"])
     assert not unpacked
     assert (result.stdout, result.stderr) == ("", "toolc: there are no images yet; build one with: toolc image build\n")
 
 
-def test_prune_removes_what_no_name_means_any_more(unpacked: list[StoredImage]) -> None:
+def test_prune_removes_unnamed_images(unpacked: list[StoredImage]) -> None:
     unpacked += [NAMED, STALE]
     result = CliRunner().invoke(command, ["prune", "--dry-run"])
     assert (result.stdout, len(unpacked)) == ("would remove  sha256:c  3MiB\n", 2)
@@ -129,7 +129,7 @@ def test_prune_removes_what_no_name_means_any_more(unpacked: list[StoredImage]) 
     assert (result.stdout, result.stderr) == ("", "toolc: nothing to remove\n")
 
 
-def test_prune_removes_packages_that_nobody_uses(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
+def test_prune_removes_unused_packages(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
     assert not unpacked
     unused = [Packages(key="k", names=("a-1.0", "b-2.0"), folder=Path("/store/site/k"), last_used=0.0)]
     monkeypatch.setattr(packages, "installed_packages", lambda: tuple(unused))

@@ -68,19 +68,17 @@ def test_codes_are_selected_and_ignored(
         ),
     ],
 )
-def test_codes_that_cannot_be_named_are_a_usage_error(
-    options: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_codes_are_a_usage_error(options: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "specs", *options) == 2
     assert capsys.readouterr() == ("", f"toolc: {told}\n")
 
 
-def test_strict_takes_what_is_left_for_errors() -> None:
+def test_strict_treats_warnings_as_errors() -> None:
     assert run("check", "specs", "--strict") == 1
     assert run("check", "specs", "--strict", "--ignore", "TC204") == 0
 
 
-def test_a_build_goes_where_the_project_says(
+def test_build_uses_the_out_folder_of_the_project(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("toolc.yaml").write_text("out: made/tools\n", encoding="utf-8")
@@ -92,7 +90,7 @@ def test_a_build_goes_where_the_project_says(
     assert Path("../other/registry.json").is_file()
 
 
-def test_show_tells_where_each_value_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
+def test_effective_values_have_an_origin(capsys: pytest.CaptureFixture[str]) -> None:
     Path("toolc.yaml").write_text("defaults: {sandbox: {limits: {timeout: 5s}}}\n", encoding="utf-8")
     for target in (["hello"], ["hello", "specs"], ["specs"], ["specs/hello.yaml#hello"]):
         assert run("show", *target, "--effective") == 0
@@ -121,7 +119,7 @@ def test_show_tells_where_each_value_comes_from(capsys: pytest.CaptureFixture[st
         (["hello", "--effective", "--registry", "r"], "--effective needs specs: toolc show NAME --effective"),
     ],
 )
-def test_what_cannot_be_shown(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_show_arguments(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", *arguments) == 2
     assert f"toolc: {told}" in capsys.readouterr().err
 

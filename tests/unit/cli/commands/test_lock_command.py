@@ -34,7 +34,7 @@ def toolc(*words: str) -> tuple[int, str, str]:
 
 @pytest.mark.slow
 @pytest.mark.needs_engine
-def test_what_is_locked_can_be_called_until_it_changes(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_tool_can_be_called_until_it_changes(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert toolc("lock", "specs") == (0, "", "toolc: toolc.lock approves 1 tool: have its change reviewed\n")
     assert toolc("lock", "specs", "--check")[0] == 0
     monkeypatch.chdir(specs)
@@ -61,7 +61,7 @@ def test_without_a_lock_nothing_is_approved(specs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lock_is_written_whole_or_not_at_all(specs: Path) -> None:
+def test_lock_is_written_atomically(specs: Path) -> None:
     assert toolc("lock", "specs")[0] == 0
     before = Path("toolc.lock").read_bytes()
     (specs / "hello.yaml").write_text(SPEC.replace("argv", "args"), encoding="utf-8")

@@ -54,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-def test_without_a_terminal_it_is_denied_with_the_remedy() -> None:
+def test_without_a_terminal_the_call_is_denied() -> None:
     result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
@@ -65,13 +65,13 @@ def test_without_a_terminal_it_is_denied_with_the_remedy() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_as_json_it_is_a_result_of_its_kind() -> None:
+def test_denied_call_as_json() -> None:
     result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a", "--json"])
     assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (2, "denied")
 
 
 @pytest.mark.usefixtures("folder")
-def test_yes_answers_beforehand() -> None:
+def test_yes_skips_the_prompt() -> None:
     result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a", "--yes"])
     assert (result.exit_code, result.stdout) == (0, "done\n")
 
@@ -96,7 +96,7 @@ QUESTION = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 2)])
-def test_on_a_terminal_it_asks_and_shows_the_arguments(folder: Path, answer: str, status: int) -> None:
+def test_prompt_shows_the_arguments(folder: Path, answer: str, status: int) -> None:
     helpers = str(SUPPORT)
     ours, theirs = pty.openpty()
     script = ON_TERMINAL.format(helpers=helpers)
@@ -176,7 +176,7 @@ command(["both.yaml#both"])
 
 
 @pytest.mark.slow
-def test_steps_that_ask_at_once_are_asked_one_after_the_other_and_nothing_is_shown_between(tmp_path: Path) -> None:
+def test_concurrent_prompts_are_shown_one_at_a_time(tmp_path: Path) -> None:
     (tmp_path / "both.yaml").write_text(BOTH)
     ours, theirs = pty.openpty()
     script = SEVERAL.format(helpers=str(SUPPORT))
@@ -207,9 +207,7 @@ def test_steps_that_ask_at_once_are_asked_one_after_the_other_and_nothing_is_sho
     assert ({thing for thing, _ in asked}, [answer for _, answer in asked]) == ({"a", "b"}, ["y", "n"]), said
 
 
-def test_the_output_of_an_attempt_that_another_follows_is_not_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_output_of_a_retried_attempt_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = [(1, b"half"), (0, b"whole")]
 
     def answer(_: object) -> Outcome:

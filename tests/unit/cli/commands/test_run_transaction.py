@@ -55,13 +55,13 @@ def test_changes_that_were_made_are_listed_on_stderr(folder: Path) -> None:
     assert run(folder, "success") == (0, "done\n", f"{LISTED}toolc: the workspace has these 2 changes\n")
 
 
-def test_changes_that_are_never_made_say_so(folder: Path) -> None:
+def test_discarded_changes(folder: Path) -> None:
     told = f"{LISTED}toolc: the workspace is as it was: the spec says commit: never\n"
     assert run(folder, "never") == (0, "done\n", told)
     assert (folder / "work" / "old").exists()
 
 
-def test_without_a_terminal_nobody_is_asked_and_the_way_out_is_named(folder: Path) -> None:
+def test_without_a_terminal_changes_are_discarded(folder: Path) -> None:
     code, _, told = run(folder, "ask")
     assert code == 1
     assert told.endswith(
@@ -71,12 +71,12 @@ def test_without_a_terminal_nobody_is_asked_and_the_way_out_is_named(folder: Pat
     assert (folder / "work" / "old").exists()
 
 
-def test_yes_answers_beforehand(folder: Path) -> None:
+def test_yes_skips_the_prompt(folder: Path) -> None:
     assert run(folder, "ask", "--yes")[0] == 0
     assert not (folder / "work" / "old").exists()
 
 
-def test_json_has_the_changes_and_nothing_is_listed(folder: Path) -> None:
+def test_json_has_the_changes(folder: Path) -> None:
     code, out, told = run(folder, "success", "--json")
     assert (code, told) == (0, "")
     assert '"committed": true' in out
@@ -98,7 +98,7 @@ command(["edit.yaml", "--workspace", "work"])
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "committed"), [("y\n", True), ("n\n", False), ("\n", False)])
-def test_on_a_terminal_it_asks(folder: Path, answer: str, committed: bool) -> None:
+def test_prompt_on_a_terminal(folder: Path, answer: str, committed: bool) -> None:
     (folder / "edit.yaml").write_text(SPEC.replace("COMMIT", "ask"))
     helpers = str(SUPPORT)
     ours, theirs = pty.openpty()

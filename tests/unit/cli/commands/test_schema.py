@@ -32,7 +32,7 @@ def test_it_prints_the_schema_of_the_project_file(capsys: pytest.CaptureFixture[
     assert "toolsets" in schema["properties"]
 
 
-def test_a_new_repo_has_the_schema_that_its_specs_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_writes_the_schema_of_its_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("init", str(tmp_path / "t")) == 0
     capsys.readouterr()
     assert run("schema") == 0

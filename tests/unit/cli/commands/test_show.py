@@ -96,7 +96,7 @@ def show(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_a_composite_shows_which_step_brings_what(capsys: pytest.CaptureFixture[str]) -> None:
+def test_composite_shows_the_steps_with_each_permission(capsys: pytest.CaptureFixture[str]) -> None:
     shown = show(capsys, "s.yaml#mirror")
     told, _, digests = shown.rpartition("\n\n")
     rows = [" ".join(line.split()) for line in told.splitlines()]
@@ -104,11 +104,11 @@ def test_a_composite_shows_which_step_brings_what(capsys: pytest.CaptureFixture[
     assert [line.split()[0] for line in digests.splitlines()] == ["surface", "effect"]
 
 
-def test_a_tool_shows_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert show(capsys, "s.yaml#fetch").startswith(FETCH)
 
 
-def test_json_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output(capsys: pytest.CaptureFixture[str]) -> None:
     build("s.yaml", "build")
     shown = json.loads(show(capsys, "mirror", "--registry", "build/registry.json", "--json"))
     stored = {tool["name"]: tool for tool in json.loads(Path("build/registry.json").read_bytes())["tools"]}
@@ -120,7 +120,7 @@ def test_json_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert granted["images"] == [{"value": None, "by": ["get", "put"]}]
 
 
-def test_a_changed_step_moves_the_composite_s_effect(capsys: pytest.CaptureFixture[str]) -> None:
+def test_changed_step_changes_the_effect_of_the_composite(capsys: pytest.CaptureFixture[str]) -> None:
     was = json.loads(show(capsys, "s.yaml#mirror", "--json"))["digests"]
     Path("s.yaml").write_text(SPECS.replace("writes: [a]", "writes: [a, b]"), encoding="utf-8")
     now = json.loads(show(capsys, "s.yaml#mirror", "--json"))["digests"]

@@ -59,16 +59,16 @@ TOLD: Final = {
 
 
 @pytest.mark.parametrize(("old", "new", "wanted"), TOLD.values(), ids=TOLD)
-def test_it_is_told(tmp_path: Path, old: str, new: str, wanted: str) -> None:
+def test_tool_change_is_reported(tmp_path: Path, old: str, new: str, wanted: str) -> None:
     assert wanted in one(tmp_path, old, new)
 
 
-def test_more_time_and_a_longer_answer_break_nothing(tmp_path: Path) -> None:
+def test_higher_limits_are_not_breaking(tmp_path: Path) -> None:
     new = PLAIN + "sandbox: {limits: {timeout: 60s, output: 1MiB}}\n"
     assert [line for line in one(tmp_path, PLAIN, new) if line.startswith("CON")] == []
 
 
-def test_a_tool_that_has_its_old_name_as_an_alias_breaks_nobody(tmp_path: Path) -> None:
+def test_renaming_with_an_alias_is_compatible(tmp_path: Path) -> None:
     new = PLAIN.replace("name: look", "name: find") + "aliases: [look]\n"
     (tool,) = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": new}).tools
     assert told(tool.changes) == [
@@ -77,7 +77,7 @@ def test_a_tool_that_has_its_old_name_as_an_alias_breaks_nobody(tmp_path: Path) 
     ]
 
 
-def test_a_toolset_that_a_tool_left(tmp_path: Path) -> None:
+def test_tool_leaves_a_toolset(tmp_path: Path) -> None:
     old = {"a.yaml": PLAIN, "toolc.yaml": "toolsets: {desk: [look]}\n"}
     new = {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}
     (tool,) = difference(tmp_path, old, new).tools
@@ -85,7 +85,7 @@ def test_a_toolset_that_a_tool_left(tmp_path: Path) -> None:
     assert [str(each.old).rpartition("/")[2] for each in tool.changes] == ["toolc.yaml:1:19"]
 
 
-def test_toolsets_of_registry_files_as_those_of_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_toolsets_in_registry_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, project in (("old", "toolsets: {desk: [see], all: [see]}\n"), ("new", "toolsets: {all: [look]}\n")):
         folder = tmp_path / name

@@ -46,7 +46,7 @@ BESIDE: Final[dict[str, JsonObject]] = {
 
 
 @pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
-def test_what_is_required_beside_it_is_a_value_that_is_allowed(beside: JsonObject) -> None:
+def test_other_required_properties_are_valid(beside: JsonObject) -> None:
     def schema(most: int, *required: JsonValue) -> JsonObject:
         properties: JsonObject = {"beside": beside, "word": {"type": "string", "maxLength": most}}
         known: JsonObject = {"id": {"type": "string", "pattern": UUID}}
@@ -58,7 +58,7 @@ def test_what_is_required_beside_it_is_a_value_that_is_allowed(beside: JsonObjec
         assert (validation_errors(old, found.value), len(validation_errors(new, found.value))) == ([], 1)
 
 
-def test_a_value_of_a_format_looks_like_it() -> None:
+def test_witness_matches_the_format() -> None:
     old: JsonObject = {"type": "object", "properties": {"at": {"format": "date-time"}}, "required": ["at"]}
     new = old | {"required": ["at", "by"]}
     found = witness(old, new, schema_changes(old, new)[0])
@@ -67,9 +67,7 @@ def test_a_value_of_a_format_looks_like_it() -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "value"), WITNESSED.values(), ids=WITNESSED)
-def test_it_is_a_value_that_the_old_one_takes_and_the_new_one_refuses(
-    old: JsonObject, new: JsonObject, value: JsonValue
-) -> None:
+def test_witness_is_accepted_before_and_rejected_after(old: JsonObject, new: JsonObject, value: JsonValue) -> None:
     found = witness(old, new, schema_changes(old, new)[0])
     assert isinstance(found, Counterexample)
     assert (found.value, bool(validation_errors(old, value)), bool(validation_errors(new, value))) == (
@@ -79,13 +77,13 @@ def test_it_is_a_value_that_the_old_one_takes_and_the_new_one_refuses(
     )
 
 
-def test_where_there_is_none_it_says_so() -> None:
+def test_no_witness_has_a_reason() -> None:
     old: JsonObject = {"type": "string", "pattern": "^zq{3}x[0-9]{7}$"}
     new: JsonObject = {"type": "string", "pattern": "^zq{3}x[0-8]{7}$"}
     assert witness(old, new, schema_changes(old, new)[0]) == NOT_FOUND
 
 
-def test_a_reference_to_nothing_judges_nothing() -> None:
+def test_unresolvable_reference_has_no_witness() -> None:
     old: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}]}
     new: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}], "type": "string"}
     assert witness(old, new, schema_changes(old, new)[-1]) == UNRESOLVED
@@ -96,7 +94,7 @@ def strings(count: int, most: int) -> JsonObject:
     return {"type": "object", "properties": properties, "required": [*properties]}
 
 
-def test_what_is_judged_for_all_changes_of_one_schema_is_bounded() -> None:
+def test_witness_search_has_a_budget() -> None:
     old, new = strings(200, 9), strings(200, 8)
     effort = EvaluationBudget(2_000)
     found = [witness(old, new, each, effort) for each in schema_changes(old, new)]
@@ -105,7 +103,7 @@ def test_what_is_judged_for_all_changes_of_one_schema_is_bounded() -> None:
     assert {each for each in found if isinstance(each, str)} == {TOO_MANY}
 
 
-def test_the_smallest_value_around_is_made_once_for_all_that_is_tried_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_surrounding_value_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def counted(node: Node, *depth: int) -> JsonObject | None:

@@ -37,7 +37,7 @@ def paired(old: State, new: State) -> list[tuple[str, str | None, str | None, st
     ]
 
 
-def test_a_name_that_both_have_is_one_tool_whatever_else_changed() -> None:
+def test_same_name_is_the_same_tool() -> None:
     old, new = state(tool("a", "wc")), state(tool("a", "rm", "Something else altogether"))
     assert paired(old, new) == [("kept", "a", "a", "")]
 
@@ -51,7 +51,7 @@ def test_a_name_that_both_have_is_one_tool_whatever_else_changed() -> None:
     ],
     ids=["alias", "effect", "description"],
 )
-def test_a_name_that_went_and_one_that_came_are_one_tool(new: ToolSpec, why: str) -> None:
+def test_renamed_tools_are_paired(new: ToolSpec, why: str) -> None:
     assert paired(state(tool("a")), state(new)) == [("renamed", "a", "b", why)]
 
 
@@ -59,22 +59,22 @@ def served(name: str, description: str, own: str | None = None) -> ToolSpec:
     return replace(tool(name, description=description), backend=PluginBackend(command=("notes-server",), tool=own))
 
 
-def test_two_tools_of_one_plugin_do_not_do_the_same() -> None:
+def test_tools_of_one_plugin_are_not_paired() -> None:
     old, new = state(served("zip", "Pack files")), state(served("log", "Write more lines to the log"))
     assert paired(old, new) == [("added", None, "log", ""), ("removed", "zip", None, "")]
 
 
-def test_a_tool_of_a_plugin_under_another_name_does_the_same() -> None:
+def test_renamed_plugin_tool_is_paired() -> None:
     old, new = state(served("zip", "Pack files")), state(served("pack", "Make one file of many", "zip"))
     assert paired(old, new) == [("renamed", "zip", "pack", "a call does the same")]
 
 
-def test_descriptions_that_are_less_alike_are_two_tools() -> None:
+def test_different_descriptions_are_not_paired() -> None:
     new = tool("b", "rm", "Count the words of one text, and then do many other things with all of its lines")
     assert paired(state(tool("a")), state(new)) == [("removed", "a", None, ""), ("added", None, "b", "")]
 
 
-def test_each_tool_is_part_of_one_pair_and_an_alias_goes_before_an_effect() -> None:
+def test_aliases_have_priority_over_effects() -> None:
     old = state(tool("a"), tool("c", "rm", "Remove"))
     new = state(tool("b"), replace(tool("d"), aliases=("a",)))
     assert paired(old, new) == [
@@ -84,6 +84,6 @@ def test_each_tool_is_part_of_one_pair_and_an_alias_goes_before_an_effect() -> N
     ]
 
 
-def test_the_order_of_tools_changes_nothing() -> None:
+def test_order_of_tools_does_not_matter() -> None:
     old, new = [tool(name, name) for name in "abc"], [tool(name, name.lower(), "x") for name in "BCA"]
     assert paired(state(*old), state(*new)) == paired(state(*old[::-1]), state(*new[::-1]))

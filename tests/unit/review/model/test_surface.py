@@ -11,7 +11,7 @@ from reviewing import PLAIN, one
 from toolc.review.model.text_diff import format_route, word_diff
 
 
-def test_words_that_went_and_came_stand_where_they_were() -> None:
+def test_word_diff_keeps_the_order() -> None:
     assert word_diff("Look a thing up.", "Look one thing up!") == (
         (" ", "Look "),
         ("-", "a"),
@@ -22,20 +22,18 @@ def test_words_that_went_and_came_stand_where_they_were() -> None:
     )
 
 
-def test_a_text_that_says_one_thing_a_thousand_times_is_told_as_a_whole() -> None:
+def test_repetitive_texts_are_compared_as_a_whole() -> None:
     old, new = "What it is. " * 3000, "Which it is. " * 3000
     started = time.process_time()  # which other processes do not make longer
     assert word_diff(old, new) == (("-", old), ("+", new))
     assert time.process_time() - started < 20
 
 
-def test_a_place_is_written_as_people_do() -> None:
+def test_format_route() -> None:
     assert format_route(("examples", 0, "city")) == "examples[0].city"
 
 
-def test_a_word_inside_of_what_came_does_not_hide_the_keys_around_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_change_inside_a_new_value_does_not_cover_the_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shorthand = PLAIN[PLAIN.index("  name: {") : PLAIN.index("backend:")]
     old = PLAIN.replace(shorthand, f"  type: object\n  properties:\n  {shorthand}  required: [name]\n")

@@ -35,7 +35,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Difference:
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "github"])
-def test_as_it_is_printed(small: Difference, name: str, golden: bool) -> None:
+def test_golden_reports(small: Difference, name: str, golden: bool) -> None:
     printed = {"text": text.report, "markdown": markdown.report}.get(
         name, partial(machine.findings_report, format_name=name)
     )
@@ -56,7 +56,7 @@ def test_json_has_every_change_with_its_fingerprint(small: Difference) -> None:
     assert value["tools"][0]["changes"][0]["witness"]["value"] == {"name": "a" * 21}
 
 
-def test_nothing_changed_is_no_text_at_all(tmp_path: Path) -> None:
+def test_no_changes_print_nothing(tmp_path: Path) -> None:
     same = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": PLAIN})
     assert (text.report(same), markdown.report(same), machine.findings_report(same, "github"), summary(same)) == (
         "",
@@ -66,7 +66,7 @@ def test_nothing_changed_is_no_text_at_all(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_spec_says_does_nothing_on_a_page(tmp_path: Path) -> None:
+def test_spec_text_is_escaped_in_markdown(tmp_path: Path) -> None:
     hostile = json.dumps(HOSTILE)
     new = PLAIN.replace("label: Look", f"label: {hostile}").replace("[echo,", f"[{hostile},")
     report = markdown.report(difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": new}))
@@ -83,7 +83,7 @@ def test_what_a_spec_says_does_nothing_on_a_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_comment_has_room(tmp_path: Path) -> None:
+def test_comment_length_is_limited(tmp_path: Path) -> None:
     old = {f"{n}.yaml": PLAIN.replace("name: look", f"name: look_{n}") for n in range(200)}
     new = {path: spec.replace("Look a thing up", "Look at a thing " * 40) for path, spec in old.items()}
     report = markdown.report(difference(tmp_path, old, new))
@@ -92,7 +92,7 @@ def test_a_comment_has_room(tmp_path: Path) -> None:
     assert len(summary(difference(tmp_path, old, new))) <= 10
 
 
-def test_a_tool_that_is_gone_and_one_that_was_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_and_renamed_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     other = PLAIN.replace("name: look", "name: put").replace("Look a thing up", "Put one thing down there")
     renamed = PLAIN.replace("name: look", "name: find")
@@ -112,7 +112,7 @@ def test_a_tool_that_is_gone_and_one_that_was_renamed(tmp_path: Path, monkeypatc
     ]
 
 
-def test_a_script_of_ten_thousand_lines_is_cut_in_every_report(tmp_path: Path) -> None:
+def test_long_script_is_truncated_in_every_report(tmp_path: Path) -> None:
     old = SCRIPT.replace("      echo one\n", "".join(f"      echo {n}\n" for n in range(10_000)))
     new = SCRIPT.replace("      echo one\n", "".join(f"      printf {n}\n" for n in range(10_000)))
     found = difference(tmp_path, {"a.yaml": old}, {"a.yaml": new})
@@ -122,7 +122,7 @@ def test_a_script_of_ten_thousand_lines_is_cut_in_every_report(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_one_tool_with_too_many_changes_still_names_the_gravest(tmp_path: Path) -> None:
+def test_tool_with_too_many_changes_lists_the_most_severe(tmp_path: Path) -> None:
     entry = "  p{}: {{type: string, maxLength: 9, description: '{}'}}\n"
     many = "".join(entry.format(number, "What it is, in words. " * 40) for number in range(60))
     old = PLAIN.replace("backend:", f"{many}backend:")
@@ -132,7 +132,7 @@ def test_one_tool_with_too_many_changes_still_names_the_gravest(tmp_path: Path) 
     assert "**critical** RSK02" in report
 
 
-def test_names_of_branches_do_nothing_on_a_page(small: Difference) -> None:
+def test_branch_names_are_escaped_in_markdown(small: Difference) -> None:
     bad = "x\n# [a](http://evil.example) @all <script>`" + "long" * 400
     named = replace(small, old=replace(small.old, label=bad), new=replace(small.new, label=bad))
     title = markdown.report(named).splitlines()[1]
@@ -150,7 +150,7 @@ def test_sarif_follows_its_schema(small: Difference) -> None:
     assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["CON105", "RSK01", "RSK07"]
 
 
-def test_what_is_changed_far_inside_a_long_program_is_shown(tmp_path: Path) -> None:
+def test_change_inside_a_long_program(tmp_path: Path) -> None:
     long = [f"      echo {n}\n" for n in range(10_000)]
     old = SCRIPT.replace("      echo one\n", "".join(long))
     new = SCRIPT.replace("      echo one\n", "".join([*long[:9_000], "      curl evil.example\n", *long[9_000:]]))
@@ -158,14 +158,14 @@ def test_what_is_changed_far_inside_a_long_program_is_shown(tmp_path: Path) -> N
     assert lines[3:5] == ["    @@ -9002,0 +9002,1 @@", "    +curl evil.example"]
 
 
-def test_what_is_changed_far_inside_a_long_line_is_shown(tmp_path: Path) -> None:
+def test_change_inside_a_long_line(tmp_path: Path) -> None:
     old = PLAIN.replace("[echo,", f"[echo, {'a' * 1000}b,")
     new = PLAIN.replace("[echo,", f"[echo, {'a' * 1000}c,")
     report = text.report(difference(tmp_path, {"a.yaml": old}, {"a.yaml": new}))
     assert f'    +...{"a" * 40}c", "--",' in report
 
 
-def test_a_fingerprint_is_of_all_that_changed(tmp_path: Path) -> None:
+def test_fingerprint_depends_on_complete_values(tmp_path: Path) -> None:
     """One that was made of shortened texts would accept other changes too."""
 
     def known(folder: str, middle: str) -> set[str]:

@@ -59,7 +59,7 @@ CHANGES: Final[dict[str, tuple[dict[str, str], list[str]]]] = {
 
 
 @pytest.mark.parametrize(("files", "wanted"), CHANGES.values(), ids=CHANGES)
-def test_a_change_of_a_file_is_told_on_its_tool(
+def test_changed_file_is_reported_for_its_tool(
     repository: Repository, files: dict[str, str], wanted: list[str]
 ) -> None:
     repository.commit(files)
@@ -77,7 +77,7 @@ LINKS: Final[dict[str, Callable[[Path], str]]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("target", LINKS.values(), ids=LINKS)
 @pytest.mark.parametrize("place", ["specs/look.py", "specs/lib/a.py", "specs/image/Dockerfile", "specs/look.sh"])
-def test_a_link_of_a_strangers_commit_leads_nowhere(
+def test_link_of_an_untrusted_commit(
     repository: Repository, tmp_path: Path, place: str, target: Callable[[Path], str]
 ) -> None:
     secret = tmp_path / "secret.py"
@@ -93,7 +93,7 @@ def test_a_link_of_a_strangers_commit_leads_nowhere(
         assert found.exit_code in {0, 1}
 
 
-def test_a_file_that_becomes_a_link_to_another_is_told(repository: Repository) -> None:
+def test_file_replaced_by_a_link(repository: Repository) -> None:
     repository.commit({"specs/lib/b.py": "def look(name):\n    return open(name)\n"})
     (repository.top / "specs/look.py").unlink()
     (repository.top / "specs/look.py").symlink_to("lib/b.py")
@@ -103,7 +103,7 @@ def test_a_file_that_becomes_a_link_to_another_is_told(repository: Repository) -
     assert found.exit_code == 1 or "the program look.py changed" in found.stdout
 
 
-def test_a_tree_made_by_hand_writes_through_no_link(repository: Repository, tmp_path: Path) -> None:
+def test_manipulated_tree_does_not_write_through_links(repository: Repository, tmp_path: Path) -> None:
     """A tree with a link and a folder of one name: Git's own tools refuse it, a clone may still have it."""
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -74,7 +74,7 @@ def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_change_is_classified_and_every_witness_is_true(commits: list[str]) -> None:
+def test_history_of_this_repository(commits: list[str]) -> None:
     known = {each.number for each in rules()}
     witnesses = 0
     for base, head in pairwise(commits):

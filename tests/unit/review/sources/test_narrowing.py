@@ -66,13 +66,13 @@ def repository_of(repository: Repository) -> sources_repository.Repository:
     return found
 
 
-def test_a_spec_that_did_not_change_is_not_compiled_unless_it_speaks_of_files(repository: Repository) -> None:
+def test_unchanged_specs_without_files_are_not_compiled(repository: Repository) -> None:
     assert chosen(repository) == ["specs/deep/6.yaml"]
     repository.write({"specs/2.yaml": named(2).replace("echo", "cat")})
     assert chosen(repository) == ["specs/2.yaml", "specs/deep/6.yaml"]
 
 
-def test_all_are_where_texts_alone_do_not_tell(repository: Repository) -> None:
+def test_ambiguous_texts_compile_everything(repository: Repository) -> None:
     repository.write({"toolc.yaml": "vars: {a: c}\n"})
     assert chosen(repository) is None
     repository.commit({"specs/both.yaml": COMPOSITE})
@@ -83,7 +83,7 @@ def test_all_are_where_texts_alone_do_not_tell(repository: Repository) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_found_is_what_compiling_everything_finds(repository: Repository) -> None:
+def test_result_equals_that_of_compiling_everything(repository: Repository) -> None:
     choices = random.Random(1)
     edits = (
         lambda text: text.replace("echo", "cat"),
@@ -113,7 +113,7 @@ def test_what_is_found_is_what_compiling_everything_finds(repository: Repository
             repository.commit({})
 
 
-def test_a_broken_spec_of_the_head_is_said_though_the_change_did_not_bring_it(repository: Repository) -> None:
+def test_unchanged_broken_spec_of_the_head_is_reported(repository: Repository) -> None:
     broken = named(7) + "nonsense: 1\n"
     repository.commit({"specs/7.yaml": broken})
     repository.write({"specs/2.yaml": named(2).replace("echo", "cat")})
@@ -125,7 +125,7 @@ def test_a_broken_spec_of_the_head_is_said_though_the_change_did_not_bring_it(re
     assert errors_of_head() == [("specs/7.yaml:10:1", "TC101")]
 
 
-def test_what_is_known_to_have_no_errors_is_not_compiled_again(repository: Repository) -> None:
+def test_known_specs_are_not_compiled_again(repository: Repository) -> None:
     repository.write({"specs/2.yaml": named(2).replace("echo", "cat")})
     everything = {f"specs/{n}.yaml" for n in range(6)} | {"specs/deep/6.yaml"}
     assert compiled_of_head() == everything
@@ -136,7 +136,7 @@ def test_what_is_known_to_have_no_errors_is_not_compiled_again(repository: Repos
         assert (sorted(old.tools), sorted(new.tools)) == (["look_2", "look_3", "look_6"],) * 2
 
 
-def test_another_project_file_proves_nothing(repository: Repository) -> None:
+def test_changed_project_file_invalidates_the_cache(repository: Repository) -> None:
     compiled_of_head()
     repository.commit({"toolc.yaml": "vars: {a: c}\n"})
     repository.write({"specs/2.yaml": named(2).replace("echo", "cat")})
@@ -144,7 +144,7 @@ def test_another_project_file_proves_nothing(repository: Repository) -> None:
 
 
 @pytest.mark.parametrize("spoil", ["", "{", "[]", '{"specs/1.yaml": 1}', '{"specs/1.yaml": [[], 1, 2]}'])
-def test_a_file_of_what_is_known_that_holds_something_else_proves_nothing(
+def test_invalid_cache_file_is_ignored(
     repository: Repository, spoil: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -158,9 +158,7 @@ def test_a_file_of_what_is_known_that_holds_something_else_proves_nothing(
 
 @pytest.mark.parametrize("is_committed", [False, True])
 @pytest.mark.parametrize("fresh", [named(1).replace("Look", "Cut"), named(9) + "aliases: [look_1]\n"])
-def test_a_name_that_a_spec_has_which_did_not_change_is_taken(
-    repository: Repository, fresh: str, is_committed: bool
-) -> None:
+def test_name_conflict_with_an_unchanged_spec(repository: Repository, fresh: str, is_committed: bool) -> None:
     compiled_of_head()
     repository.write({"specs/9.yaml": fresh})
     if is_committed:
@@ -170,7 +168,7 @@ def test_a_name_that_a_spec_has_which_did_not_change_is_taken(
         assert [each.code.number for each in new.diagnostics.sorted() if each.is_error] == ["TC203"]
 
 
-def test_a_path_below_which_nothing_changed_hides_nothing_below_another(repository: Repository) -> None:
+def test_paths_are_compared_separately(repository: Repository) -> None:
     repository.commit({"more/a.yaml": named(8), "same/b.yaml": named(9)})
     repository.write({"more/a.yaml": named(8).replace("echo", "cat")})
     for paths in (["same", "more"], ["more", "same"]):
@@ -214,7 +212,7 @@ SPELLINGS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
-def test_a_file_that_changes_is_seen_however_a_spec_names_it(repository: Repository, spelling: str) -> None:
+def test_changed_file_is_detected_in_any_syntax(repository: Repository, spelling: str) -> None:
     anchors = "owner: &key file\ntags: [&place lib/look.py]\nversion: '1'\n"
     text = anchors * ("*" in spelling) + named(7, PLAIN).replace('shell:\n    argv: [echo, --, "{{ name }}"]', spelling)
     repository.commit({"specs/deep/7.yaml": text})
@@ -224,7 +222,7 @@ def test_a_file_that_changes_is_seen_however_a_spec_names_it(repository: Reposit
     assert found_both_ways() == found_of_all()
 
 
-def test_a_file_that_the_project_names_for_all_is_seen(repository: Repository) -> None:
+def test_changed_file_of_the_project_is_detected(repository: Repository) -> None:
     repository.commit({"toolc.yaml": "defaults: {backend: {python: {file: one.py, function: look}}}\n"})
     bare = "\n".join(PLAIN.replace("name: look", "name: bare").splitlines()[:6]) + "\n"
     repository.commit({"specs/bare.yaml": bare, "specs/one.py": "def look(name):\n    return name\n"})
@@ -232,7 +230,7 @@ def test_a_file_that_the_project_names_for_all_is_seen(repository: Repository) -
     assert "RSK07 high: the program one.py changed" in dict(found_both_ways())["bare"]
 
 
-def test_a_name_that_stands_in_braces_is_known(repository: Repository) -> None:
+def test_name_in_braces(repository: Repository) -> None:
     json = """\
 {"toolc": 1, "name": "put_away", "label": "Put", "description": "Put one thing away, by its name, for good.",
  "backend": {"shell": {"argv": ["true"]}}}
@@ -266,7 +264,7 @@ def found_of_all() -> list[tuple[str, list[str]]]:
     ],
     ids=["plain", "a parameter called name", "lines of TOML that go on", "SQL"],
 )
-def test_what_people_write_every_day_is_not_taken_for_odd(repository: Repository, text: str) -> None:
+def test_common_syntax_needs_no_full_parse(repository: Repository, text: str) -> None:
     repository.commit({"specs/a.toml" if "toolc = 1" in text else "specs/a.yaml": text})
     assert chosen(repository) == ["specs/deep/6.yaml"]
 
@@ -285,10 +283,10 @@ ODD = {
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_what_these_patterns_do_not_look_into_is_odd(text: bytes) -> None:
+def test_unusual_syntax_needs_a_full_parse(text: bytes) -> None:
     assert needs_full_parse(text)
 
 
 @pytest.mark.parametrize("text", ["a: b # \u00e9", "a:\r\n  b: [c, d]\r\n", "rename: |\n  x"])
-def test_what_they_do_is_not(text: str) -> None:
+def test_supported_syntax_needs_no_full_parse(text: str) -> None:
     assert not needs_full_parse(text.encode())

@@ -47,7 +47,7 @@ def test_a_commit_and_the_working_tree(repository: Repository) -> None:
     assert lines("main", None, "specs") == CHANGED
 
 
-def test_two_commits_whatever_the_working_tree_holds(repository: Repository) -> None:
+def test_two_commits_ignore_the_working_tree(repository: Repository) -> None:
     first = repository.commit({"a.yaml": PLAIN})
     repository.commit({"a.yaml": OTHER})
     repository.write({"a.yaml": "not: [a spec"})
@@ -56,7 +56,7 @@ def test_two_commits_whatever_the_working_tree_holds(repository: Repository) -> 
     assert lines("main", first) == CHANGED
 
 
-def test_lines_are_named_as_the_repository_names_them(repository: Repository) -> None:
+def test_lines_have_repository_paths(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     repository.commit({"specs/a.yaml": "# moved\n" + OTHER})
     with state_of("HEAD~1", [Path()]) as old, state_of("HEAD", [Path()]) as new:
@@ -64,20 +64,20 @@ def test_lines_are_named_as_the_repository_names_them(repository: Repository) ->
     assert (str(change.old), str(change.new)) == ("specs/a.yaml:9:5", "specs/a.yaml:10:5")
 
 
-def test_files_beside_a_spec_belong_to_it(repository: Repository) -> None:
+def test_files_next_to_a_spec(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": CODE, "specs/lib/look.py": "def look(name):\n    return name\n"})
     repository.commit({"specs/lib/look.py": "def look(name):\n    return open(name).read()\n"})
     assert lines("HEAD~1", "HEAD") == ["RSK07 high: the program lib/look.py changed"]
 
 
-def test_the_project_file_above_holds_for_what_is_named(repository: Repository) -> None:
+def test_project_file_in_a_parent_folder(repository: Repository) -> None:
     project = "defaults: {sandbox: {network: {allow: [evil.example.com:443]}}}\n"
     repository.commit({"toolc.yaml": "vars: {}\n", "team/specs/a.yaml": PLAIN})
     repository.commit({"toolc.yaml": project})
     assert lines("HEAD~1", "HEAD", "team/specs") == ["RSK01 high: a call may now reach evil.example.com:443"]
 
 
-def test_from_a_subfolder_only_what_is_in_it(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_a_subfolder(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     renamed = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Put one down")
     repository.commit({"one/a.yaml": PLAIN, "two/b.yaml": renamed})
     repository.commit({"one/a.yaml": OTHER, "two/b.yaml": renamed.replace("echo", "cat")})
@@ -93,7 +93,7 @@ def test_a_worktree(repository: Repository, tmp_path: Path, monkeypatch: pytest.
     assert lines("main") == CHANGED
 
 
-def test_before_the_first_spec_there_were_no_tools(repository: Repository) -> None:
+def test_base_without_specs(repository: Repository) -> None:
     repository.commit({"README": "none yet\n"})
     repository.commit({"specs/a.yaml": PLAIN})
     assert lines("HEAD~1", "HEAD") == ["CON312 compatible: the tool was added"]
@@ -101,7 +101,7 @@ def test_before_the_first_spec_there_were_no_tools(repository: Repository) -> No
     assert lines("HEAD", "HEAD~1") == ["CON301 breaking: the tool was removed: calls fail"]
 
 
-def test_a_base_that_is_broken_is_read_as_far_as_it_goes(repository: Repository) -> None:
+def test_base_with_errors(repository: Repository) -> None:
     other = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Put one down")
     repository.commit({"a.yaml": PLAIN, "b.yaml": other.replace("backend:", "backend: []\nbeckend:")})
     repository.commit({"a.yaml": OTHER, "b.yaml": other})
@@ -111,7 +111,7 @@ def test_a_base_that_is_broken_is_read_as_far_as_it_goes(repository: Repository)
     assert lines("HEAD~1", "HEAD") == [*CHANGED, "CON312 compatible: the tool was added"]
 
 
-def test_links_and_submodules_and_what_git_would_change_on_checkout(repository: Repository, tmp_path: Path) -> None:
+def test_links_submodules_and_filters(repository: Repository, tmp_path: Path) -> None:
     secret = tmp_path / "secret.py"
     secret.write_text("def look(name):\n    return 1\n", encoding="utf-8")
     sub = Repository.make(tmp_path / "sub")
@@ -132,7 +132,7 @@ def test_links_and_submodules_and_what_git_would_change_on_checkout(repository: 
     assert not marker.exists()
 
 
-def test_a_folder_that_became_a_link_has_what_the_folder_had(repository: Repository) -> None:
+def test_folder_replaced_by_a_link(repository: Repository) -> None:
     wider = f"{PLAIN}sandbox: {{network: {{allow: [evil.example.com:443]}}}}\n"
     repository.commit({"specs/a.yaml": PLAIN})
     (repository.top / "specs/a.yaml").unlink()
@@ -154,7 +154,7 @@ def test_a_folder_that_became_a_link_has_what_the_folder_had(repository: Reposit
         ("specs", "HEAD: specs is a link loop"),
     ],
 )
-def test_a_link_of_a_commit_that_leads_nowhere_is_refused(repository: Repository, target: str, words: str) -> None:
+def test_dangling_link_in_a_commit(repository: Repository, target: str, words: str) -> None:
     (repository.top / "specs").symlink_to(target)
     repository.commit({})
     with pytest.raises(UsageError) as raised:
@@ -162,7 +162,7 @@ def test_a_link_of_a_commit_that_leads_nowhere_is_refused(repository: Repository
     assert str(raised.value) == words
 
 
-def test_a_link_of_the_working_tree_that_leads_to_itself_is_refused(repository: Repository) -> None:
+def test_link_loop_in_the_working_tree(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     (repository.top / "loop").symlink_to("loop")
     for path in ("loop", "loop/specs"):
@@ -170,9 +170,7 @@ def test_a_link_of_the_working_tree_that_leads_to_itself_is_refused(repository: 
             narrowed_lines("HEAD", None, path)
 
 
-def test_a_repository_with_names_of_sha256_compiles_only_what_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sha256_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = tmp_path / "repository"
     top.mkdir()
     repository = Repository(top)
@@ -186,14 +184,14 @@ def test_a_repository_with_names_of_sha256_compiles_only_what_changed(
         assert ([*old.tools], [*new.tools]) == (["look"], ["look"])
 
 
-def test_a_spec_that_a_commit_does_not_hold_is_refused(repository: Repository) -> None:
+def test_spec_in_git_lfs(repository: Repository) -> None:
     repository.commit({"a.yaml": PLAIN})
     repository.commit({"a.yaml": "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"})
     with pytest.raises(UsageError, match=r"HEAD: a\.yaml is stored in Git LFS and not in the commit"):
         narrowed_lines("HEAD~1", "HEAD")
 
 
-def test_a_tree_that_no_honest_git_writes_leads_nowhere(repository: Repository, tmp_path: Path) -> None:
+def test_manipulated_tree(repository: Repository, tmp_path: Path) -> None:
     blob = repository.git("hash-object", "-w", "--stdin", asked=PLAIN.encode())
     entry = b"100644 ..\0" + bytes.fromhex(blob)
     inner = repository.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", asked=entry)
@@ -204,15 +202,13 @@ def test_a_tree_that_no_honest_git_writes_leads_nowhere(repository: Repository, 
     assert [each.name for each in tmp_path.iterdir()] == ["repository"]
 
 
-def test_a_large_file_beside_a_spec_is_too_large_in_a_commit_too(repository: Repository) -> None:
+def test_large_file_next_to_a_spec(repository: Repository) -> None:
     repository.commit({"a.yaml": CODE, "lib/look.py": "#" * (5 << 20)})
     with state_of("HEAD", [Path()]) as state:
         assert [each.message for each in state.diagnostics.sorted()] == ["lib/look.py is larger than 4 MiB"]
 
 
-def test_a_shallow_clone_says_what_to_fetch(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shallow_clone(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = repository.commit({"a.yaml": PLAIN})
     repository.commit({"a.yaml": OTHER})
     repository.git("clone", "--quiet", "--depth=1", f"file://{repository.top}", str(tmp_path / "clone"))
@@ -223,9 +219,7 @@ def test_a_shallow_clone_says_what_to_fetch(
         lines("HEAD~1")
 
 
-def test_a_partial_clone_gets_what_it_lacks_and_says_so_where_it_cannot(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_clone(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = repository.commit({"a.yaml": PLAIN})
     repository.commit({"a.yaml": OTHER})
     repository.git("config", "uploadpack.allowFilter", "true")
@@ -240,7 +234,7 @@ def test_a_partial_clone_gets_what_it_lacks_and_says_so_where_it_cannot(
         lines(first)
 
 
-def test_a_folder_and_a_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_and_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in (("old", PLAIN), ("new", OTHER)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.yaml").write_text(text, encoding="utf-8")
@@ -263,7 +257,7 @@ def test_a_folder_and_a_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("specs", "'specs' is a commit and a path; write ./specs for the path, or refs/heads/specs"),
     ],
 )  # fmt: skip
-def test_a_name_that_means_nothing_or_two_things(repository: Repository, name: str, words: str) -> None:
+def test_unknown_or_ambiguous_state(repository: Repository, name: str, words: str) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     repository.git("branch", "specs")
     with pytest.raises(UsageError) as raised:
@@ -272,14 +266,12 @@ def test_a_name_that_means_nothing_or_two_things(repository: Repository, name: s
     assert lines("./specs", "refs/heads/specs") == []
 
 
-def test_where_nothing_is_committed_yet_nothing_can_be_fetched(repository: Repository) -> None:
+def test_repository_without_commits(repository: Repository) -> None:
     with pytest.raises(UsageError, match=r"existing file or folder; nothing is committed yet$"):
         lines("HEAD")
 
 
-def test_a_bare_repository_and_one_that_the_environment_names_say_what_to_do(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bare_repository_and_git_dir(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository.commit({"a.yaml": PLAIN})
     repository.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
     monkeypatch.chdir(tmp_path / "bare")
@@ -306,9 +298,7 @@ def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         lines("main")
 
 
-def test_a_project_file_of_a_commit_is_called_what_the_repository_calls_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_project_file_of_a_commit_has_its_repository_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = Repository.make(tmp_path / "a" / "b")
     repository.commit({"specs/a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"})
     repository.commit({"toolc.yaml": "defaults: {sandbox: {workspace: ro}}\n"})
