@@ -1,4 +1,4 @@
-"""Two versions of a spec compared, without Git: for tests that say what changed."""
+"""Compare two versions of a spec without Git."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ backend:
 
 
 def difference(folder: Path, old: Mapping[str, str], new: Mapping[str, str]) -> Difference:
-    """What lies between two folders of files."""
+    """Return the difference between two folders of files."""
     for name, files in (("old", old), ("new", new)):
         for path, text in files.items():
             place = folder / name / path
@@ -37,13 +37,13 @@ def difference(folder: Path, old: Mapping[str, str], new: Mapping[str, str]) -> 
         return compare(before, after)
 
 
-def told(changes: tuple[ToolChange, ...]) -> list[str]:
-    """Each change as one line."""
+def change_lines(changes: tuple[ToolChange, ...]) -> list[str]:
+    """Return each change as one line."""
     return [f"{each.rule} {each.grade}: {each.message}" for each in changes]
 
 
 def one(folder: Path, old: str, new: str, **more: str) -> list[str]:
-    """What is told of the only tool, whose spec was ``old`` and is ``new``; ``more`` are project files and such."""
+    """Return the changes of one tool from the spec ``old`` to ``new``; ``more`` are other files of both versions."""
     files = {path.replace("__", "."): text for path, text in more.items()}
     found = difference(folder, {"a.yaml": old} | files, {"a.yaml": new} | files)
-    return [line for tool in found.tools for line in told(tool.changes)]
+    return [line for tool in found.tools for line in change_lines(tool.changes)]

@@ -1,4 +1,4 @@
-"""``toolc doctor``: what it says, to people and to programs, and its exit code."""
+"""``toolc doctor``: text, JSON and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``toolc run --explain-network``: the line that allowed a connection, or the line that would."""
+"""``toolc run --explain-network``: the line of a spec that allows or would allow a connection."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(folder: Path, engine: str, *options: str, target: str = "fetch.yaml") ->
 
 @pytest.fixture
 def port() -> int:
-    """A port at which nobody listens."""
+    """Return a port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as closed:
         found: int = closed.getsockname()[1]
     return found
@@ -64,11 +64,11 @@ def test_connections_are_printed_with_their_lines(engine: str, port: int, tmp_pa
     (tmp_path / "fetch.yaml").write_text(SPEC.format(port=port), encoding="utf-8")
     done = run(tmp_path, engine)
     assert done.stdout == "done"
-    told = [line for line in done.stderr.splitlines() if line.startswith("toolc: ")]
+    expected = [line for line in done.stderr.splitlines() if line.startswith("toolc: ")]
     failed = f"127.0.0.1:{port}: 127.0.0.1, port {port}: connection refused"
     add = "to allow it add {0} to sandbox.network.allow (fetch.yaml:18:5)"
     name, address = "other.example.com:80", f"127.0.0.2:{port}"
-    assert told[-3:] == [
+    assert expected[-3:] == [
         f"toolc: failed {failed}; allowed by 127.0.0.1:{port} (fetch.yaml:20:9)",
         f"toolc: refused {name}: no entry of network.allow covers {name}; {add.format(name)}",
         f"toolc: refused {address}: no entry of network.allow covers {address}; {add.format(address)}",
@@ -107,9 +107,9 @@ def test_connection_reset_at_the_end_is_not_a_failure(engine: str, tmp_path: Pat
         done = run(tmp_path, engine)
         thread.join()
     assert done.stdout == "reset"
-    told = re.sub(r"[0-9.]+ ms", "N ms", done.stderr.splitlines()[-1])
+    expected = re.sub(r"[0-9.]+ ms", "N ms", done.stderr.splitlines()[-1])
     here = f"127.0.0.1:{port}"
-    assert re.sub(r"\(fetch.yaml:1:[0-9]+\)", "(PLACE)", told) == (
+    assert re.sub(r"\(fetch.yaml:1:[0-9]+\)", "(PLACE)", expected) == (
         f"toolc: connected to {here}, allowed by {here} (PLACE); 1 bytes sent, 5 received, N ms; "
         "at the end the connection to 127.0.0.1 failed: Connection reset by peer"
     )
@@ -165,8 +165,8 @@ def test_urls_of_an_http_tool_have_lines(engine: str, tmp_path: Path) -> None:
         (tmp_path / "secrets.yaml").write_text("CLIENT_SECRET: correct horse\n", encoding="utf-8")
         ran = run(tmp_path, engine, "--secrets", "secrets.yaml")
         assert ran.stdout == "fine"
-        told = [line.partition(";")[0] for line in ran.stderr.splitlines() if "connected to" in line]
-        assert told == [
+        expected = [line.partition(";")[0] for line in ran.stderr.splitlines() if "connected to" in line]
+        assert expected == [
             f"toolc: connected to {each}, allowed by {each} (fetch.yaml:{place})"
             for each, place in ((f"127.0.0.1:{tokens.port}", "9:20"), (f"127.0.0.1:{server.port}", "6:10"))
         ]

@@ -1,4 +1,4 @@
-"""``toolc image build`` that is ended at any moment: the exit code says so, nothing is left, the next one works."""
+"""An interrupted ``toolc image build``: its exit code, no leftovers, and the next build works."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def build(folder: Path, version: str, public: str, path: str = "") -> subprocess
 def ended(builder: subprocess.Popen[str], how: signal.Signals) -> None:
     with builder:
         builder.send_signal(how)
-        _, said = builder.communicate(timeout=TIMEOUT)
-    assert builder.returncode in CODES[how], said
-    assert "Traceback" not in said
+        _, output = builder.communicate(timeout=TIMEOUT)
+    assert builder.returncode in CODES[how], output
+    assert "Traceback" not in output
 
 
 @pytest.mark.needs_engine
@@ -102,7 +102,7 @@ def test_interrupted_build_step(api: docker.APIClient, version: str, tmp_path: P
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("how", CODES)
 def test_interrupted_base_image(version: str, tmp_path: Path, how: signal.Signals) -> None:
-    """A program of another name's runs for a minute, with children of its own, and fills a folder."""
+    """Replace a program by one that runs for a minute, starts children and fills a folder."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "mmdebstrap"
     program.write_text('#!/bin/sh\necho half > "$TMPDIR/half"\nsleep 1000 & sleep 1001\n')

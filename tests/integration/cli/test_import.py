@@ -1,4 +1,4 @@
-"""``toolc import plugin``: the spec of a plugin, written from what it says of itself in a sandbox."""
+"""``toolc import plugin``: the spec of a plugin from its own description."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("engine", engines())
 def test_import_writes_a_working_spec(folder: Path, engine: str) -> None:
-    made = toolc(folder, "import", "plugin", "--engine", engine, "--", "python3", "tool.py")
-    assert (made.returncode, made.stdout, made.stderr) == (0, "wrote stats.yaml: stats\n", "")
+    result = toolc(folder, "import", "plugin", "--engine", engine, "--", "python3", "tool.py")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "wrote stats.yaml: stats\n", "")
     assert (folder / "stats.yaml").read_text(encoding="utf-8") == SPEC
     ran = toolc(folder, "run", "stats.yaml", "--engine", engine, "--arg", "numbers=[1, 2, 6]")
     assert (ran.returncode, ran.stdout) == (0, "3.0")
@@ -72,27 +72,27 @@ def test_import_writes_a_working_spec(folder: Path, engine: str) -> None:
 def test_import_prints_the_written_tools(folder: Path) -> None:
     (folder / ".git").mkdir()
     (folder / "toolc.yaml").write_text("builtin: [calculator]\n", encoding="utf-8")
-    made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
-    assert (made.returncode, made.stdout, made.stderr) == (0, "wrote stats.yaml: stats\n", "")
+    result = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "wrote stats.yaml: stats\n", "")
 
 
 @pytest.mark.slow
 def test_plugin_is_queried_in_a_sandbox(folder: Path) -> None:
     sign = folder / "sign"
     (folder / "tool.py").write_text(f"open({str(sign)!r}, 'w').close()\n{PLUGIN}", encoding="utf-8")
-    made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
+    result = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
     assert not sign.exists()
-    assert made.returncode == 2
-    assert "No such file or directory" in made.stderr
+    assert result.returncode == 2
+    assert "No such file or directory" in result.stderr
 
 
 @pytest.mark.slow
 def test_existing_spec_is_not_replaced(folder: Path) -> None:
     (folder / "stats.yaml").write_text("mine", encoding="utf-8")
     for out in ((), ("--out", "stats.yaml")):
-        made = toolc(folder, "import", "plugin", *out, "--", "python3", "tool.py")
-        assert made.returncode == 2
-        assert made.stderr == "toolc: stats.yaml exists; name another file with --out, or replace it with --force\n"
+        result = toolc(folder, "import", "plugin", *out, "--", "python3", "tool.py")
+        assert result.returncode == 2
+        assert result.stderr == "toolc: stats.yaml exists; name another file with --out, or replace it with --force\n"
     assert (folder / "stats.yaml").read_text(encoding="utf-8") == "mine"
     assert toolc(folder, "import", "plugin", "--force", "--", "python3", "tool.py").returncode == 0
     assert (folder / "stats.yaml").read_text(encoding="utf-8") == SPEC
@@ -103,7 +103,7 @@ NOT = "does not describe itself"
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("part", "message"),
     [
         (["nosuch"], f"nosuch {NOT}: command not found: nosuch"),
         (["echo", "hello"], f"echo hello {NOT}: the plugin broke its protocol: this line is .*"),
@@ -113,18 +113,18 @@ NOT = "does not describe itself"
     ],
     ids=["nothing", "junk", "junk and a log", "ends", "hangs"],
 )  # fmt: skip
-def test_invalid_plugin_writes_nothing(folder: Path, words: list[str], message: str) -> None:
-    made = toolc(folder, "import", "plugin", "--timeout", "1s", "--", *words)
-    assert made.returncode == 2
-    assert re.fullmatch(f"toolc: {message}\n", made.stderr)
+def test_invalid_plugin_writes_nothing(folder: Path, part: list[str], message: str) -> None:
+    result = toolc(folder, "import", "plugin", "--timeout", "1s", "--", *part)
+    assert result.returncode == 2
+    assert re.fullmatch(f"toolc: {message}\n", result.stderr)
     assert [each.name for each in folder.iterdir()] == ["tool.py"]
 
 
 def test_files_must_be_next_to_the_spec(folder: Path) -> None:
     (folder / "specs").mkdir()
-    made = toolc(folder, "import", "plugin", "--out", "specs/stats.yaml", "--", "python3", "./tool.py")
-    assert made.returncode == 2
-    assert made.stderr == (
+    result = toolc(folder, "import", "plugin", "--out", "specs/stats.yaml", "--", "python3", "./tool.py")
+    assert result.returncode == 2
+    assert result.stderr == (
         "toolc: tool.py is not in specs, the folder of the spec, and files of a tool must be next to its spec; "
         "use --out tool.yaml, and write the command relative to that folder\n"
     )
@@ -139,9 +139,9 @@ def test_files_must_be_next_to_the_spec(folder: Path) -> None:
     ],
 )
 def test_options_are_validated_before_the_start(folder: Path, options: list[str], message: str) -> None:
-    made = toolc(folder, "import", "plugin", *options, "--", "python3", "tool.py")
-    assert made.returncode == 2
-    assert message in made.stderr
+    result = toolc(folder, "import", "plugin", *options, "--", "python3", "tool.py")
+    assert result.returncode == 2
+    assert message in result.stderr
     assert [each.name for each in folder.iterdir()] == ["tool.py"]
 
 
@@ -149,7 +149,7 @@ def test_options_are_validated_before_the_start(folder: Path, options: list[str]
 def test_invalid_description_is_written_and_reported(folder: Path) -> None:
     text = PLUGIN.replace('"numbers": {', '"args": {').replace('["numbers"]', '["args"]')
     (folder / "tool.py").write_text(text, encoding="utf-8")
-    made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
-    assert made.returncode == 1
-    assert "stats.yaml:8:5: error TC201: 'args' cannot be a parameter's name" in made.stderr
-    assert made.stderr.endswith("toolc: wrote stats.yaml, which has errors; fix them in the spec or in the plugin\n")
+    result = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
+    assert result.returncode == 1
+    assert "stats.yaml:8:5: error TC201: 'args' cannot be a parameter's name" in result.stderr
+    assert result.stderr.endswith("toolc: wrote stats.yaml, which has errors; fix them in the spec or in the plugin\n")

@@ -1,4 +1,4 @@
-"""``toolc init``: what it makes checks, builds, tests and runs, and nothing that exists is touched."""
+"""``toolc init``: its files pass check, build, test and run; existing files do not change."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_created_folder_works(
 
 def test_init_prints_the_files_and_the_next_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("init", str(tmp_path / "t")) == 0
-    made, tried = capsys.readouterr().out.splitlines()
-    assert made == f"created {', '.join(files())} in {tmp_path}/t"
+    done, tried = capsys.readouterr().out.splitlines()
+    assert done == f"created {', '.join(files())} in {tmp_path}/t"
     assert tried == f"try: cd {tmp_path}/t && toolc run specs/hello.yaml --arg name=Ada"
     assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(files())
 

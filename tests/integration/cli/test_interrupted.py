@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP while a command has a sandbox: the exit code says so, and nothing is left."""
+"""Ctrl-C, SIGTERM and SIGHUP while a command has a sandbox: exit codes and cleanup."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ def test_signal_at_any_time(tmp_path: Path, name: str, engine: str, command: str
         wait_until_at_work(process, command, label)
         time.sleep(moment)
         process.send_signal(sent)
-        _, said = process.communicate(timeout=120)
-    assert "Traceback" not in said
+        _, output = process.communicate(timeout=120)
+    assert "Traceback" not in output
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     # A server that is told to end, and has nothing to do, has done what it was told.
-    assert code == CODES[sent] or (command, sent, code) == ("serve", signal.SIGTERM, 0), said
+    assert code == CODES[sent] or (command, sent, code) == ("serve", signal.SIGTERM, 0), output
     owned = Owned(label=label, daemon=daemon, before=before)
     assert seconds_until_clean(owned, 120) < 120
 
 
 def wait_until_at_work(process: subprocess.Popen[str], command: str, label: str) -> None:
-    """Until a signal is toolc's to answer: before, an interpreter that starts would show its traceback."""
+    """Wait until toolc handles signals. Before, the starting interpreter would print a traceback."""
     if command == "serve":
         assert process.stdin
         assert process.stdout
@@ -93,7 +93,7 @@ def wait_until_at_work(process: subprocess.Popen[str], command: str, label: str)
 
 
 def label_of(pid: int) -> str:
-    """The owner's label of another process, as it would say it itself."""
+    """Return the owner label of another process."""
     from toolc.sandbox.host import owner
 
     here = owner.Owner.current()

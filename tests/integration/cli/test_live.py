@@ -1,4 +1,4 @@
-"""What ``toolc run`` shows while a call runs: each tool here waits until somebody has seen it."""
+"""Live output of ``toolc run``: each tool waits until its output was seen."""
 
 from __future__ import annotations
 
@@ -121,14 +121,14 @@ def test_failure_continues_the_output(engine: str) -> None:
 
 @pytest.mark.needs_engine
 def test_stopped_call_prints_its_output_once() -> None:
-    said = message = ""
+    printed = message = ""
     for seconds in ("0.7", "10", "60"):  # a machine that stalls may leave no time to say anything
         command = [*TOOLC, "run", "tools.yaml#fail", "--timeout", f"{seconds}s"]
-        said = subprocess.run(command, capture_output=True, check=False).stdout.decode()
+        printed = subprocess.run(command, capture_output=True, check=False).stdout.decode()
         message = f"the call did not finish within {seconds} s and was stopped; request less work per call"
-        if said != message:
+        if printed != message:
             break
-    assert said == f"half\n{message}"
+    assert printed == f"half\n{message}"
 
 
 @pytest.mark.needs_engine
@@ -232,7 +232,7 @@ def test_timing_table(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 class Screen:
-    """A terminal of 40 columns, and what was written to it."""
+    """A terminal with 40 columns that records its output."""
 
     def __init__(self) -> None:
         self._ours, self.theirs = pty.openpty()
@@ -352,7 +352,7 @@ def test_interrupt_removes_the_bar() -> None:
 
 
 class Terminal(io.StringIO):
-    """A stream that says that it is one."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""The probes: each is in the table, holds in a sandbox, and fails where there is none."""
+"""The probes: each is in the table, succeeds in a sandbox and fails without one."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def test_harmless_attempts_succeed_without_a_sandbox(
             "port": server.getsockname()[1],
         }
         monkeypatch.setattr(attempts, "PROGRAM", str(tmp_path / "program"))
-        said = attempts.attempt(attempts.attempts(host)[name])
-    assert said.startswith("done: "), said
+        output = attempts.attempt(attempts.attempts(host)[name])
+    assert output.startswith("done: "), output
 
 
 def test_attempt_outcomes() -> None:
@@ -104,14 +104,14 @@ def test_attempt_outcomes() -> None:
 
 
 def run(
-    said: Callable[[Plan], Outcome], isolation: MinIsolation = "namespace", accepted: tuple[str, ...] = ()
+    output: Callable[[Plan], Outcome], isolation: MinIsolation = "namespace", accepted: tuple[str, ...] = ()
 ) -> dict[str, ProbeResult]:
-    make = partial(Executor, engine=FakeEngine(said), configuration=Configuration())
+    make = partial(Executor, engine=FakeEngine(output), configuration=Configuration())
     return run_probes(make, isolation, accepted)
 
 
 def leaky(plan: Plan) -> Outcome:
-    """A sandbox that refuses every attempt but two, keeps no limit, and shows what an earlier call has left."""
+    """A sandbox that refuses all attempts but two, enforces no limit, and shows traces of an earlier call."""
     entry = plan.invocation.entry if isinstance(plan.invocation, PythonCall) else ""
     found: JsonValue = ["/tmp/left"]
     if entry == "attempts.py":
@@ -189,9 +189,9 @@ def test_unprotected_sandbox_fails_the_probes(monkeypatch: pytest.MonkeyPatch) -
         result = executor.run("attempts", {"secret": "/none", "word": "none", "socket_name": "none", "port": 1})
     engine.close()
     assert result.structured
-    said = result.structured[0]
-    assert isinstance(said, dict)
-    broken_out = {name for name, each in said.items() if each != "refused"}
+    output = result.structured[0]
+    assert isinstance(output, dict)
+    broken_out = {name for name, each in output.items() if each != "refused"}
     assert broken_out >= {
         "no-new-privileges",
         "system-call-filter",

@@ -104,17 +104,17 @@ def test_failure_is_exit_code_1(engine: str, capfdbinary: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("engine", engines())
 @pytest.mark.parametrize(
-    ("fail", "code", "out", "told"),
+    ("fail", "code", "out", "output"),
     [
         ("false", 0, b"said", b""),
         ("true", 1, b"ValueError: no\n[talk.py, line 6]", b"toolc: the tool failed (execution): ValueError: no\n"),
     ],
 )
 def test_printed_output_of_a_function_is_on_stderr(
-    engine: str, fail: str, code: int, out: bytes, told: bytes, capfdbinary: pytest.CaptureFixture[bytes]
+    engine: str, fail: str, code: int, out: bytes, output: bytes, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert run("tools.yaml#talk", "--arg", f"fail={fail}", "--engine", engine) == code
-    assert capfdbinary.readouterr() == (out, b"printed\nwarned\n" + told)
+    assert capfdbinary.readouterr() == (out, b"printed\nwarned\n" + output)
 
 
 @pytest.mark.parametrize("engine", engines())
@@ -188,7 +188,7 @@ def test_run_from_a_registry(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "output"),
     [
         (["tools.yaml"], ("tools.yaml has 6 tools; select one: tools.yaml#fail "
                           "(or hello, picture, read, slow, talk)\n")),
@@ -207,9 +207,9 @@ def test_run_from_a_registry(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
          "- times: expected an integer, got the number 0.5\n")),
     ],
 )  # fmt: skip
-def test_invalid_targets_are_exit_code_2(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_targets_are_exit_code_2(arguments: list[str], output: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == 2
-    assert capsys.readouterr() == ("", f"toolc: {told}")
+    assert capsys.readouterr() == ("", f"toolc: {output}")
 
 
 def test_unknown_engine(capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,7 +277,7 @@ def test_failure_is_printed_once_on_a_terminal() -> None:
 
 
 def on_a_terminal(target: str, stderr: int = subprocess.DEVNULL) -> bytes:
-    """What ``toolc run`` writes to a stdout that is a terminal."""
+    """Return what ``toolc run`` writes to stdout on a terminal."""
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as screen:
         subprocess.run([*TOOLC, "run", target], stdout=theirs, stderr=stderr, check=False)

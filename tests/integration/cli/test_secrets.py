@@ -1,4 +1,4 @@
-"""``--secrets`` and what is said where a secret has no value."""
+"""``--secrets``, and the messages for secrets without a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new user does first, done for real: `make demo` in a fresh copy, and the wheel in an empty environment."""
+"""The first steps of a new user: `make demo` in a fresh copy, and the wheel in an empty environment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(*command: str, cwd: Path, path: str | None = None) -> str:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of what git tracks or would track here, in a folder of its own."""
+    """Copy the files that Git tracks or would track to a new folder."""
     names = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", cwd=ROOT).split("\0")
     for name in filter(None, names):
         if (ROOT / name).is_file():

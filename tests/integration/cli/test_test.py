@@ -1,4 +1,4 @@
-"""``toolc test``: each test of a spec in a workspace of its own, and a difference for each that fails."""
+"""``toolc test``: each test in a new workspace, with a difference for each failure."""
 
 from __future__ import annotations
 
@@ -237,9 +237,9 @@ DIFFERENCE = """\
 @pytest.mark.needs_engine
 def test_json_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices("--format", "json", "--tool", "write_*") == 1
-    told = json.loads(capsys.readouterr().out)
-    assert all(each.pop("duration_ms") > 0 for each in told["tests"])
-    assert told == {
+    output = json.loads(capsys.readouterr().out)
+    assert all(each.pop("duration_ms") > 0 for each in output["tests"])
+    assert output == {
         "tests": [
             {
                 "name": "write_c[1]", "tool": "write_c", "number": 1, "place": "c.yaml:6:87", "outcome": "passed",
@@ -373,8 +373,8 @@ tests:
   - expect: {error: timeout, matches: nothing}
 """
     assert run(tests, "--update") == 1
-    told = capsys.readouterr().err
-    assert told == (
+    output = capsys.readouterr().err
+    assert output == (
         "toolc: updated t[1]: files.after.txt, json, text\n"
         "toolc: updated t[2]: error\n"
         "toolc: updated t[3]: error\n"

@@ -1,4 +1,4 @@
-"""A call's arguments as they are typed in a shell."""
+"""Arguments of a call on the command line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_json_comes_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "output"),
     [
         ("", f"--args is not JSON: line 1 column 1: Expecting value; write an object such as {OBJECT}"),
         ("{", ("--args is not JSON: line 1 column 2: Expecting property name enclosed in double quotes; "
@@ -51,10 +51,10 @@ def test_json_comes_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
         ("@/nope/a.json", "--args @/nope/a.json cannot be read: No such file or directory"),
     ],
 )  # fmt: skip
-def test_arguments_must_be_an_object(args: str, told: str) -> None:
+def test_arguments_must_be_an_object(args: str, output: str) -> None:
     with pytest.raises(UsageError) as raised:
         read_arguments(args, (), NONE)
-    assert str(raised.value) == told
+    assert str(raised.value) == output
 
 
 def test_arguments_file_is_not_utf8(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_argument_is_parsed_by_its_type(declared: JsonValue, typed: str, value: 
 
 
 @pytest.mark.parametrize(
-    ("pair", "told"),
+    ("pair", "output"),
     [
         ("x", "--arg 'x' is not an assignment; write --arg NAME=VALUE"),
         ("=5", "--arg '=5' is not an assignment; write --arg NAME=VALUE"),
@@ -95,10 +95,10 @@ def test_argument_is_parsed_by_its_type(declared: JsonValue, typed: str, value: 
         ("x=NaN", "--arg x: expected integer or null as JSON, got 'NaN'"),
     ],
 )
-def test_invalid_arguments(pair: str, told: str) -> None:
+def test_invalid_arguments(pair: str, output: str) -> None:
     with pytest.raises(UsageError) as raised:
         read_arguments(None, (pair,), schema(x={"type": ["integer", "null"]}))
-    assert str(raised.value) == told
+    assert str(raised.value) == output
 
 
 def test_arg_overrides_args() -> None:

@@ -1,4 +1,4 @@
-"""What every command has in common: the help, exit codes, and that no traceback ever reaches a user."""
+"""All commands: help, exit codes, and errors without a traceback."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_group_without_a_command_prints_help(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (["biuld"], "toolc: there is no command 'biuld'; did you mean 'build'?\n"),
         (["zzzzz"], "toolc: there is no command 'zzzzz'; see: toolc --help\n"),
@@ -102,14 +102,14 @@ def test_group_without_a_command_prints_help(
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*arguments) == 2
-    assert capsys.readouterr() == ("", told)
+    assert capsys.readouterr() == ("", expected)
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "told"),
+    ("error", "code", "expected"),
     [
         (UsageError("no such folder"), 2, "toolc: no such folder\n"),
         (InfrastructureError("no engine"), 3, "toolc: no engine\n"),
@@ -126,10 +126,10 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
     ],
 )
 def test_each_error_has_its_exit_code(
-    error: BaseException, code: int, told: str, capfd: pytest.CaptureFixture[str]
+    error: BaseException, code: int, expected: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(error) == code
-    assert capfd.readouterr().err == told
+    assert capfd.readouterr().err == expected
 
 
 def test_bug_is_one_line_with_the_traceback_file(
@@ -191,8 +191,8 @@ def test_second_ctrl_c_exits_immediately() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             assert process.stdout
-            for said in (b"working\n", b"clearing up\n"):
-                assert process.stdout.readline() == said
+            for printed in (b"working\n", b"clearing up\n"):
+                assert process.stdout.readline() == printed
                 process.send_signal(signal.SIGINT)
             assert process.communicate(timeout=60) == (b"", b"")
         finally:

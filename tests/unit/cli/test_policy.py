@@ -1,4 +1,4 @@
-"""A policy where tools are checked, built, called and offered."""
+"""Policies in commands that check, build, call and serve tools."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def toolc(capsys: pytest.CaptureFixture[str]) -> Toolc:
-    def call(*words: str) -> tuple[int, str, str]:
+    def call(*message: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as raised:
-            main(words)
+            main(message)
         assert isinstance(raised.value.code, int)
         return raised.value.code, *capsys.readouterr()
 
@@ -57,26 +57,26 @@ def toolc(capsys: pytest.CaptureFixture[str]) -> Toolc:
 def test_project_policy_applies_to_every_command(specs: Path, toolc: Toolc) -> None:
     (specs / "toolc.yaml").write_text("policy: {limits: {timeout: 5s}}\n", encoding="utf-8")
     finding = FINDING.format("toolc.yaml")
-    for words, code in (
+    for message, code in (
         (("check", "specs"), 1),
         (("build", "specs"), 1),
         (("run", "specs/hello.yaml"), 2),
         (("serve", "specs"), 2),
         (("test", "specs"), 1),
     ):
-        status, out, err = toolc(*words)
-        assert (status, finding in out + err) == (code, True), words
+        status, out, err = toolc(*message)
+        assert (status, finding in out + err) == (code, True), message
     assert not (specs / "build").exists()
     (specs / "toolc.yaml").write_text("policy: {limits: {timeout: 10s}}\n", encoding="utf-8")
     assert toolc("check", "specs")[0] == 0
 
 
 def test_central_policy_applies_to_specs_and_registries(toolc: Toolc) -> None:
-    for words in (("check", "specs"), ("build", "specs")):
-        assert toolc(*words)[0] == 0
-        status, out, err = toolc(*words, "--policy", "central.yml")
-        assert (status, FINDING.format("central.yml") in out + err) == (1, True), words
-        assert toolc(*words)[0] == 0, "what was found with a policy is no answer without it"
+    for message in (("check", "specs"), ("build", "specs")):
+        assert toolc(*message)[0] == 0
+        status, out, err = toolc(*message, "--policy", "central.yml")
+        assert (status, FINDING.format("central.yml") in out + err) == (1, True), message
+        assert toolc(*message)[0] == 0, "what was found with a policy is no answer without it"
     for called in ("run hello --registry build/registry.json", "run specs/hello.yaml", "serve build/registry.json"):
         assert toolc(*called.split(), "--policy", "central.yml") == (2, "", f"toolc: {REFUSED}")
     status, out, _ = toolc("test", "build/registry.json", "--policy", "central.yml")
@@ -86,8 +86,8 @@ def test_central_policy_applies_to_specs_and_registries(toolc: Toolc) -> None:
 
 def test_unreadable_policy_is_an_error(specs: Path, toolc: Toolc) -> None:
     (specs / "central.yml").write_text("policy: {limit: {}}\n", encoding="utf-8")
-    for words in (("check", "specs"), ("build", "specs"), ("run", "specs/hello.yaml"), ("serve", "specs")):
-        status, out, err = toolc(*words, "--policy", "central.yml")
+    for message in (("check", "specs"), ("build", "specs"), ("run", "specs/hello.yaml"), ("serve", "specs")):
+        status, out, err = toolc(*message, "--policy", "central.yml")
         assert (status, out) == (2, "")
         assert err.startswith("toolc: the policy central.yml cannot be used:\ncentral.yml:1:10: the policy has no key")
     assert toolc("test", "specs", "--policy", "nowhere.yml")[0] == 2

@@ -1,4 +1,4 @@
-"""Odd standard streams: closed ones, ones that cannot say every character, terminals without colours."""
+"""Unusual standard streams: closed, with limited encodings, terminals without colours."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def sh(command: str, environment: Mapping[str, str] | None = None) -> tuple[int,
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("closed", "told"), [("<&-", (0, "hello  größe\n", "")), (">&-", (0, "", "")), ("2>&-", (0, "hello  größe\n", ""))]
+    ("closed", "expected"),
+    [("<&-", (0, "hello  größe\n", "")), (">&-", (0, "", "")), ("2>&-", (0, "hello  größe\n", ""))],
 )
-def test_closed_streams(closed: str, told: tuple[int, str, str]) -> None:
-    assert sh(f"{TOOLC} list good.yaml {closed}") == told
+def test_closed_streams(closed: str, expected: tuple[int, str, str]) -> None:
+    assert sh(f"{TOOLC} list good.yaml {closed}") == expected
 
 
 @pytest.mark.slow
@@ -89,10 +90,10 @@ def test_non_blocking_pipe_receives_everything() -> None:
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.set_blocking(writer, False)
-    with subprocess.Popen(command, stdout=writer) as process, os.fdopen(reader, "rb") as told:
+    with subprocess.Popen(command, stdout=writer) as process, os.fdopen(reader, "rb") as expected:
         os.close(writer)
         # Nobody reads until the pipe is full.
         time.sleep(1)
-        assert told.read() == whole
+        assert expected.read() == whole
     assert len(whole) > 4096
     assert process.returncode == 0

@@ -1,4 +1,4 @@
-"""What a command imports is what its user waits for: of some modules, that nobody waits in vain."""
+"""Imports of commands: each command imports only what it needs."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ ELSEWHERE = {
 
 
 def loaded(folder: Path, *arguments: str, code: str = LOADED) -> set[str]:
-    """The modules that a command line has loaded when it ends."""
+    """Return the modules that a command has imported when it exits."""
     run = [sys.executable, "-c", code, *arguments]
-    said = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=True).stdout
-    return set(json.loads(said.splitlines()[-1]))
+    output = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return set(json.loads(output.splitlines()[-1]))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Accepted changes: a file with reasons, which expire and can go."""
+"""The file of accepted changes, and fingerprints."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_the_fingerprint_of_a_provider_change_does_not_depend_on_the_text_of_the
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "text"),
     [
         ('{fingerprint: "000000000000", who: bob}', "has no 'reason'"),
         ("{fingerprint: xyz, reason: r, who: bob}", "'xyz' is not a fingerprint"),
@@ -151,8 +151,8 @@ def test_the_fingerprint_of_a_provider_change_does_not_depend_on_the_text_of_the
         ("nothing", "must be a map"),
     ],
 )  # fmt: skip
-def test_invalid_file_of_accepted_changes(tmp_path: Path, line: str, words: str) -> None:
+def test_invalid_file_of_accepted_changes(tmp_path: Path, line: str, text: str) -> None:
     with pytest.raises(UsageError) as raised:
         read(accepted(tmp_path, line))
-    assert words in str(raised.value)
+    assert text in str(raised.value)
     assert "toolc.accepted.yaml:2:" in str(raised.value)

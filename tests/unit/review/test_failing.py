@@ -13,7 +13,7 @@ from toolc.review.model.state import State
 
 
 def meets(text: str, kind: Kind, grade: Grade, rule: str = "X") -> bool:
-    """Whether a difference of this one change fails."""
+    """Return whether a difference with this change fails."""
     change = ToolChange(kind=kind, rule=rule, grade=grade, message="m")
     state = State("s", {})
     return fails(

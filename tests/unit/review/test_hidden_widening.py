@@ -1,6 +1,6 @@
-"""Pull requests by somebody who hopes that nobody sees: what widens a tool's authority is told, however it comes.
+"""Pull requests that hide a new permission: every way to add one is reported.
 
-Each is two commits, compared as ``toolc diff`` does and with every spec compiled, which must tell the same.
+Each case is two commits, compared as ``toolc diff`` does and with every spec compiled, with the same result.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ sandbox: {secrets: {KEY: {hosts: [api.openai.com]}}}
 
 
 def other(name: str) -> str:
-    """A spec of another tool."""
+    """Return the spec of another tool."""
     return PLAIN.replace("name: look", f"name: {name}").replace("Look a thing up", f"Find the {name} in the store")
 
 
@@ -182,11 +182,11 @@ NOT_SHOWN: Final[dict[str, tuple[dict[str, str], dict[str, str]]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("base", "edits", "wanted"), SHOWN.values(), ids=SHOWN)
+@pytest.mark.parametrize(("base", "edits", "expected"), SHOWN.values(), ids=SHOWN)
 def test_hidden_widening_is_reported(
-    repository: Repository, base: dict[str, str], edits: dict[str, str], wanted: list[str]
+    repository: Repository, base: dict[str, str], edits: dict[str, str], expected: list[str]
 ) -> None:
-    assert both_ways(repository, base, edits) == wanted
+    assert both_ways(repository, base, edits) == expected
 
 
 @pytest.mark.parametrize(("base", "edits"), NOT_SHOWN.values(), ids=NOT_SHOWN)
@@ -198,13 +198,13 @@ def test_changes_without_effect_are_not_reported(
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    return made
+    done = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(done.top)
+    return done
 
 
 def both_ways(repository: Repository, base: Mapping[str, str], edits: Mapping[str, str]) -> list[str]:
-    """What is told, of only what may have changed and of everything."""
+    """Return the changes with only changed specs compiled, and check that compiling all gives the same."""
     repository.commit(base)
     for path, text in edits.items():
         edit(repository.top / path, text)
@@ -217,7 +217,7 @@ def both_ways(repository: Repository, base: Mapping[str, str], edits: Mapping[st
 
 
 def edit(place: Path, text: str) -> None:
-    """Write a file; ``-> TARGET`` is a link, and nothing takes it away."""
+    """Write a file; ``-> TARGET`` creates a link, and an empty text removes the file."""
     if place.is_file() or place.is_symlink():
         place.unlink()
     if text.startswith("-> "):
@@ -230,7 +230,7 @@ def edit(place: Path, text: str) -> None:
 
 
 def lines(old: State, new: State) -> list[str]:
-    """Each change as its tool, its rule and its grade."""
+    """Return each change as its tool, rule and grade."""
     for state in (old, new):
         assert not state.diagnostics.has_errors, [str(each) for each in state.diagnostics.sorted()]
     found: Difference = compare(old, new)

@@ -1,4 +1,4 @@
-"""Whatever moves a digest of a tool is told: any one value of a stored tool that is another, is gone or is new."""
+"""Every change of a digest is reported: any value of a stored tool that changed, was removed or was added."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tools() -> tuple[ToolSpec, ...]:
 
 
 def places(value: JsonValue, route: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
-    """Where each value within a value stands."""
+    """Yield the path of each value inside a value."""
     yield route
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in inner:
@@ -40,7 +40,7 @@ def places(value: JsonValue, route: tuple[Step, ...] = ()) -> Iterator[tuple[Ste
 
 
 def edits(stored: JsonObject, route: tuple[Step, ...]) -> Iterator[JsonObject]:
-    """``stored`` with something else at one place: another value, none, or one more beside it."""
+    """Return ``stored`` with one value changed, removed or added."""
     for other in OTHERS:
         yield edited(stored, route, "put", other)
     yield edited(stored, route, "take", None)
@@ -48,8 +48,8 @@ def edits(stored: JsonObject, route: tuple[Step, ...]) -> Iterator[JsonObject]:
 
 
 def edited(stored: JsonObject, route: tuple[Step, ...], how: str, other: JsonValue) -> JsonObject:
-    made = copy.deepcopy(stored)
-    place: JsonValue = made
+    done = copy.deepcopy(stored)
+    place: JsonValue = done
     for step in route[:-1]:
         place = place[step]  # type: ignore[index]
     assert isinstance(place, dict | list)
@@ -64,18 +64,18 @@ def edited(stored: JsonObject, route: tuple[Step, ...], how: str, other: JsonVal
         place[last] = f"{inner} "  # type: ignore[index]
     elif isinstance(inner, dict):
         inner["x"] = "y"
-    return made
+    return done
 
 
 def changed(tools: tuple[ToolSpec, ...], name: str, stored: JsonObject) -> tuple[ToolSpec, ...] | None:
-    """All tools with one as it is stored; None where that is no tool."""
+    """Return all tools with one replaced by its stored form; None if that is not a valid tool."""
     others = tools_by_name(tools)
     digests: JsonObject = {"surface": "", "effect": ""}
     try:
-        (made,) = registry_from_json({"registry": 1, "tools": [stored | {"digests": digests}]}).tools
+        (done,) = registry_from_json({"registry": 1, "tools": [stored | {"digests": digests}]}).tools
     except RegistryError:
         return None
-    found = made.spec
+    found = done.spec
     if found.name != name or name not in others:
         return None
     return tuple(found if tool.name == name else tool for tool in tools)
@@ -93,8 +93,8 @@ def test_every_digest_change_is_reported(tools: tuple[ToolSpec, ...]) -> None:
     for tool in tools:
         stored = register(tool, tools_by_name(tools)).to_json()
         del stored["digests"]
-        wanted = [route for route in places(stored) if len(route) and route[0] in (*SURFACE, *EFFECT)]
-        for route in choices.sample(wanted, min(10, len(wanted))):
+        names = [route for route in places(stored) if len(route) and route[0] in (*SURFACE, *EFFECT)]
+        for route in choices.sample(names, min(10, len(names))):
             for other in edits(stored, route):
                 now = changed(tools, tool.name, other)
                 if now is None:
@@ -105,9 +105,9 @@ def test_every_digest_change_is_reported(tools: tuple[ToolSpec, ...]) -> None:
                         after.surface_digest(tool.name),
                         after.effect_digest(tool.name),
                     )
-                    told = {each.name for each in compare(before, after).tools}
+                    expected = {each.name for each in compare(before, after).tools}
                 except (ValueError, AttributeError, RegistryError):  # no tool that could have been compiled
                     continue
                 tried += 1
-                assert is_same or tool.name in told, (tool.name, route, other[str(route[0])])
+                assert is_same or tool.name in expected, (tool.name, route, other[str(route[0])])
     assert tried > 80

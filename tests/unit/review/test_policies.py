@@ -1,4 +1,4 @@
-"""Policies in a review: what allows more is shown, who must approve is named, and what breaks one is refused."""
+"""Policies in a review: relaxed policies, approvers and violations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from repositories import Repository
-from reviewing import PLAIN, difference, told
+from reviewing import PLAIN, change_lines, difference
 
 from toolc.cli.main import main
 from toolc.review.reports import machine, markdown, text
@@ -24,15 +24,15 @@ REACHING = PLAIN + "tags: [payments]\nsandbox: {network: {allow: [a.example.com:
 
 @pytest.fixture(autouse=True)
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "r")
-    monkeypatch.chdir(made.top)
-    return made
+    done = Repository.make(tmp_path / "r")
+    monkeypatch.chdir(done.top)
+    return done
 
 
 def test_relaxed_policy_is_reported_without_a_changed_tool(tmp_path: Path) -> None:
     loose = "policy: {hosts: ['*.example.com:443', 'a.example.org:443']}\n"
     found = difference(tmp_path, {"a.yaml": PLAIN, "toolc.yaml": STRICT}, {"a.yaml": PLAIN, "toolc.yaml": loose})
-    assert told(found.shared) == [
+    assert change_lines(found.shared) == [
         "RSK12 high: the policy in toolc.yaml allows more: 'limits'",
         "RSK12 high: the policy in toolc.yaml allows more: 'hosts'",
     ]
@@ -41,14 +41,14 @@ def test_relaxed_policy_is_reported_without_a_changed_tool(tmp_path: Path) -> No
         "a.example.org:443, *.example.com:443",
     )
     back = difference(tmp_path, {"toolc.yaml": loose}, {"toolc.yaml": STRICT})
-    assert [each for each in told(back.shared) if "limits" in each] == []
+    assert [each for each in change_lines(back.shared) if "limits" in each] == []
 
 
 def test_nested_project_file_with_an_equally_strict_parent(tmp_path: Path) -> None:
     above = {"toolc.yaml": STRICT, "sub/a.yaml": PLAIN}
     below = above | {"sub/toolc.yaml": "vars: {x: 1}\n"}
-    assert told(difference(tmp_path / "1", above, below).shared) == []
-    assert told(difference(tmp_path / "2", below, above).shared) == []
+    assert change_lines(difference(tmp_path / "1", above, below).shared) == []
+    assert change_lines(difference(tmp_path / "2", below, above).shared) == []
 
 
 def test_relaxed_policy_in_commits_has_its_repository_path(repository: Repository) -> None:
@@ -67,7 +67,7 @@ LONG = "# ours\npolicy:\n  limits: {timeout: 1m}\n  hosts:\n    - '*.example.com
 
 
 @pytest.mark.parametrize(
-    ("edited", "wanted"),
+    ("edited", "names"),
     [
         (LONG.replace("1m", "2m"), ("toolc.yaml:3:3", "toolc.yaml:3:3")),
         (LONG.replace("# ours", "# ours\n#") + "    - a.example.org:443\n", ("toolc.yaml:4:3", "toolc.yaml:5:3")),
@@ -79,10 +79,10 @@ LONG = "# ours\npolicy:\n  limits: {timeout: 1m}\n  hosts:\n    - '*.example.com
     ],
     ids=["a wider bound", "a longer list", "a bound that is gone", "a policy that is gone"],
 )
-def test_relaxed_policy_is_reported_with_both_lines(edited: str, wanted: tuple[str, str], tmp_path: Path) -> None:
+def test_relaxed_policy_is_reported_with_both_lines(edited: str, names: tuple[str, str], tmp_path: Path) -> None:
     found = difference(tmp_path, {"a.yaml": PLAIN, "toolc.yaml": LONG}, {"a.yaml": PLAIN, "toolc.yaml": edited})
     first = found.shared[0]
-    assert (str(first.old), str(first.new)) == wanted
+    assert (str(first.old), str(first.new)) == names
 
 
 def test_approvers_include_those_of_the_old_path_and_tags(tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_central_policy_applies_to_changed_tools(repository: Repository, capsys:
     repository.commit({"specs/a.yaml": PLAIN})
     repository.write({"specs/a.yaml": REACHING, "../central.yml": "policy: {hosts: []}\n"})
 
-    def diff(*words: str) -> tuple[int, str, str]:
+    def diff(*part: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as raised:
-            main(["diff", "HEAD", *words])
+            main(["diff", "HEAD", *part])
         assert isinstance(raised.value.code, int)
         return raised.value.code, *capsys.readouterr()
 

@@ -1,4 +1,4 @@
-"""What a pull request tells of a tool: each that widens what a call may do is shown, and none of no effect."""
+"""Changes that a review reports: each new permission, and no change without an effect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from reviewing import PLAIN, difference, one, told
+from reviewing import PLAIN, change_lines, difference, one
 
 HTTP: Final = """\
 toolc: 1
@@ -38,7 +38,7 @@ backend:
 
 
 def changed(text: str, *edits: tuple[str, str]) -> str:
-    """``text`` with each first put in the place of each second."""
+    """Return ``text`` with each pair of old and new text replaced."""
     for old, new in edits:
         assert old in text
         text = text.replace(old, new)
@@ -322,7 +322,7 @@ def test_new_tool_reports_all_permissions(tmp_path: Path) -> None:
     (tool,) = difference(
         tmp_path, {"b.yaml": PLAIN.replace("look", "other")}, {"b.yaml": PLAIN.replace("look", "other"), "a.yaml": new}
     ).tools
-    assert told(tool.changes) == [
+    assert change_lines(tool.changes) == [
         "CON312 compatible: the tool was added",
         "RSK13 medium: a call may now reach any public address",
         "RSK02 high: a call may now change the files of the workspace",
@@ -395,7 +395,7 @@ def test_redirected_alias_is_reported_for_the_caller(tmp_path: Path) -> None:
     files = {"both.yaml": COMPOSITE}
     old = files | {"a.yaml": f"{PLAIN}aliases: [finder]\n", "b.yaml": other}
     new = files | {"a.yaml": PLAIN, "b.yaml": f"{other}aliases: [finder]\n"}
-    found = {tool.name: told(tool.changes) for tool in difference(tmp_path, old, new).tools}
+    found = {tool.name: change_lines(tool.changes) for tool in difference(tmp_path, old, new).tools}
     assert found["both"] == ["RSK07 high: the name finder now refers to another tool"]
 
 
@@ -405,7 +405,7 @@ def test_growing_toolset_reports_new_data_flows(tmp_path: Path) -> None:
     specs = {"a.yaml": reads, "b.yaml": f"{sends}sandbox: {{network: {{allow: ['public:443']}}}}\naliases: [post]\n"}
     old = specs | {"toolc.yaml": "toolsets: {desk: [look]}\n"}
     new = specs | {"toolc.yaml": "toolsets: {desk: [look, post]}\n"}
-    found = [(tool.name, told(tool.changes)) for tool in difference(tmp_path, old, new).tools]
+    found = [(tool.name, change_lines(tool.changes)) for tool in difference(tmp_path, old, new).tools]
     assert found == [
         (
             "send",
@@ -439,7 +439,7 @@ def test_relaxed_lint_settings_are_reported_once(tmp_path: Path, project: str, w
     found = difference(
         tmp_path, {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}, {"a.yaml": PLAIN, "toolc.yaml": project}
     )
-    assert (found.tools, told(found.shared)) == ((), wanted)
+    assert (found.tools, change_lines(found.shared)) == ((), wanted)
 
 
 def test_relaxed_lint_settings_are_reported_with_their_line(tmp_path: Path) -> None:

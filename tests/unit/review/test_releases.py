@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 from repositories import Repository
-from reviewing import told
+from reviewing import change_lines
 
 from toolc.backends.plugin_protocol import Description, Offer
 from toolc.importers.plugin import plugin_spec
@@ -96,5 +96,7 @@ def test_changes_of_each_release(commits: list[str]) -> None:
     for base, head in pairwise(commits):
         with two_states(base, head, [Path()]) as (old, new):
             assert not new.diagnostics.has_errors
-            found.append([f"{each.name}: {line}" for each in compare(old, new).tools for line in told(each.changes)])
+            found.append(
+                [f"{each.name}: {line}" for each in compare(old, new).tools for line in change_lines(each.changes)]
+            )
     assert found == [expected for _, expected in HISTORY[1:]]

@@ -1,4 +1,4 @@
-"""A difference in at most ten lines, and what definitions cost."""
+"""The summary of a difference, and the tokens of definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``toolc build`` and ``toolc check``: what is written, what is said, and the exit codes."""
+"""``toolc build`` and ``toolc check``: files, messages and exit codes."""
 
 from __future__ import annotations
 
@@ -95,10 +95,12 @@ def test_check_prints_findings_on_stdout(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize("command", ["build", "check", "test"])
-@pytest.mark.parametrize(("path", "told"), [("nope", "nope: no such file or folder"), ("specs", "no specs found")])
-def test_invalid_paths_are_exit_code_2(command: str, path: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("path", "expected"), [("nope", "nope: no such file or folder"), ("specs", "no specs found")])
+def test_invalid_paths_are_exit_code_2(
+    command: str, path: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(command, path) == 2
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_utf8_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,8 +66,8 @@ def test_fix_applies_safe_fixes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_unsafe_fixes(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "specs", *options) == 0
     assert text() == UNSAFE
-    told = "toolc: specs/hello.yaml:5:10: TC004: put it in quotes\ntoolc: fixed 2 of 2\n"
-    assert capsys.readouterr() == ("1 tool: no errors\n", told), "safe fixes are counted, others told"
+    expected = "toolc: specs/hello.yaml:5:10: TC004: put it in quotes\ntoolc: fixed 2 of 2\n"
+    assert capsys.readouterr() == ("1 tool: no errors\n", expected), "safe fixes are counted, others told"
     assert run("check", "specs", *options) == 0
     assert capsys.readouterr() == ("1 tool: no errors\n", "toolc: fixed 0 of 0\n")
 

@@ -1,4 +1,4 @@
-"""``toolc diff`` as it is called: what it prints, in which format, and the status that it leaves with."""
+"""``toolc diff``: output, formats and exit codes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ tokens of these definitions, about: 75 before, 75 after (+0)
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    """A repository whose specs are another in the working tree."""
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    made.commit({"specs/a.yaml": PLAIN})
-    made.write({"specs/a.yaml": WIDER})
-    return made
+    """A repository with changed specs in the working tree."""
+    done = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(done.top)
+    done.commit({"specs/a.yaml": PLAIN})
+    done.write({"specs/a.yaml": WIDER})
+    return done
 
 
 def fingerprints(printed: str) -> list[str]:
@@ -112,7 +112,7 @@ def test_head_with_errors(repository: Repository) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["nowhere"], "'nowhere' is neither a commit in this repository nor an existing file or folder"),
         (["HEAD", "--fail-on", "bad"], "'bad' is not a grade"),
@@ -121,10 +121,10 @@ def test_head_with_errors(repository: Repository) -> None:
         (["--", "-x"], "'-x' is neither a commit"),
     ],
 )
-def test_invalid_diff_arguments(repository: Repository, arguments: list[str], words: str) -> None:
+def test_invalid_diff_arguments(repository: Repository, arguments: list[str], message: str) -> None:
     found = diff(*arguments)
     assert found.exit_code == 2
-    assert words in found.stderr
+    assert message in found.stderr
 
 
 def test_registry_with_an_invalid_schema(repository: Repository) -> None:

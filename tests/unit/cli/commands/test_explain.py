@@ -1,4 +1,4 @@
-"""``toolc explain``: one page, the list, all pages as the docs have them."""
+"""``toolc explain``: one page, the list, and all pages as in the docs."""
 
 from __future__ import annotations
 

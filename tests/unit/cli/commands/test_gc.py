@@ -1,4 +1,4 @@
-"""``toolc gc``: a line for each thing that was left, and the reason for each that stays."""
+"""``toolc gc``: one line per leftover, with the reason if it is kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toolc.sandbox.base import Leftover
 
 
 class Host:
-    """A host with a dead owner's folder, a living one's container, and a group that nobody can remove."""
+    """A host with a folder of a dead owner, a container of a running one, and a group that cannot be removed."""
 
     def __init__(self, *, stuck: bool = False) -> None:
         self.removed: list[str] = []

@@ -80,7 +80,7 @@ STALE = StoredImage(digest="sha256:c", names=(), folder=Path("/store/sha256-c"))
 
 @pytest.fixture
 def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[StoredImage]:
-    """What is unpacked; ``prune`` takes from it."""
+    """The unpacked images, from which ``prune`` removes."""
     found: list[StoredImage] = []
     monkeypatch.setattr(StoredImage, "size_bytes", lambda _: 3 * 1024**2)
     monkeypatch.setattr(metadata, "stored_images", lambda: tuple(found))

@@ -59,7 +59,7 @@ def test_codes_are_selected_and_ignored(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         (["--select", "TC2044"], "--select: there is no code 'TC2044'; did you mean 'TC204'?"),
         (
@@ -68,9 +68,9 @@ def test_codes_are_selected_and_ignored(
         ),
     ],
 )
-def test_unknown_codes_are_a_usage_error(options: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_codes_are_a_usage_error(options: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "specs", *options) == 2
-    assert capsys.readouterr() == ("", f"toolc: {told}\n")
+    assert capsys.readouterr() == ("", f"toolc: {expected}\n")
 
 
 def test_strict_treats_warnings_as_errors() -> None:
@@ -111,7 +111,7 @@ def test_effective_values_have_an_origin(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (["helo", "--effective"], "there is no tool 'helo' in .; did you mean 'hello'?"),
         (["x", "specs", "--effective"], "there is no tool 'x' in specs; there are: 'hello'"),
@@ -119,9 +119,9 @@ def test_effective_values_have_an_origin(capsys: pytest.CaptureFixture[str]) -> 
         (["hello", "--effective", "--registry", "r"], "--effective needs specs: toolc show NAME --effective"),
     ],
 )
-def test_invalid_show_arguments(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_show_arguments(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", *arguments) == 2
-    assert f"toolc: {told}" in capsys.readouterr().err
+    assert f"toolc: {expected}" in capsys.readouterr().err
 
 
 def test_specs_with_errors_have_no_effective_values(capsys: pytest.CaptureFixture[str]) -> None:

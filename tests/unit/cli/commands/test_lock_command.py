@@ -27,8 +27,8 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "specs"
 
 
-def toolc(*words: str) -> tuple[int, str, str]:
-    done = subprocess.run((*TOOLC, *words), capture_output=True, text=True, check=False)
+def toolc(*message: str) -> tuple[int, str, str]:
+    done = subprocess.run((*TOOLC, *message), capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -42,10 +42,10 @@ def test_locked_tool_can_be_called_until_it_changes(specs: Path, monkeypatch: py
     assert (status, text) == (0, "hello\n")
     assert toolc("test", ".", "--locked")[0] == 0
     (specs / "hello.yaml").write_text(SPEC.replace("[echo, hello]", "[echo, hello, again]"), encoding="utf-8")
-    for words in (("run", "hello.yaml"), ("serve", "."), ("run", "hello.yaml", "--json")):
-        status, text, said = toolc(*words, "--locked")
+    for message in (("run", "hello.yaml"), ("serve", "."), ("run", "hello.yaml", "--json")):
+        status, text, output = toolc(*message, "--locked")
         assert (status, text) == (2, "")
-        assert "the tool hello is not the one that ../toolc.lock approves: its effect (what a call does)" in said
+        assert "the tool hello is not the one that ../toolc.lock approves: its effect (what a call does)" in output
     monkeypatch.chdir(specs.parent)
     status, text, _ = toolc("lock", "specs", "--check")
     assert status == 1
@@ -54,9 +54,9 @@ def test_locked_tool_can_be_called_until_it_changes(specs: Path, monkeypatch: py
 
 @pytest.mark.slow
 def test_without_a_lock_nothing_is_approved(specs: Path) -> None:
-    words = "toolc: toolc.lock does not exist, so no tool is approved; create it with: toolc lock\n"
-    assert toolc("run", "specs/hello.yaml", "--locked") == (2, "", words)
-    assert toolc("lock", "specs", "--check") == (2, "", words)
+    message = "toolc: toolc.lock does not exist, so no tool is approved; create it with: toolc lock\n"
+    assert toolc("run", "specs/hello.yaml", "--locked") == (2, "", message)
+    assert toolc("lock", "specs", "--check") == (2, "", message)
     assert toolc("run", "specs/hello.yaml", "--lock", "other")[0] == 2
 
 
@@ -70,6 +70,6 @@ def test_lock_is_written_atomically(specs: Path) -> None:
     (specs / "hello.yaml").write_text(SPEC, encoding="utf-8")
     assert toolc("lock", "specs")[0] == 0
     assert Path("toolc.lock").read_bytes() == before
-    status, _, said = toolc("lock", "specs", "--lock", "nowhere/toolc.lock")
-    assert (status, said) == (2, "toolc: nowhere/toolc.lock cannot be written: no such file or directory\n")
+    status, _, output = toolc("lock", "specs", "--lock", "nowhere/toolc.lock")
+    assert (status, output) == (2, "toolc: nowhere/toolc.lock cannot be written: no such file or directory\n")
     assert sorted(each.name for each in specs.parent.iterdir()) == [".git", "specs", "toolc.lock"]

@@ -1,4 +1,4 @@
-"""``toolc run`` of a tool that says ``confirm: true``, or ``retry``: who is asked, and what is shown."""
+"""``toolc run`` of tools with ``confirm: true`` or ``retry``: prompts and output."""
 
 from __future__ import annotations
 
@@ -105,17 +105,17 @@ def test_prompt_shows_the_arguments(folder: Path, answer: str, status: int) -> N
     ) as process:
         os.close(theirs)
         os.write(ours, answer.encode())
-        said = b""
+        printed = b""
         try:
             while piece := os.read(ours, 4096):
-                said += piece
+                printed += piece
         except OSError:
             # How Linux says that a terminal's other end is closed.
             pass
-        assert process.wait(60) == status, said
+        assert process.wait(60) == status, printed
     os.close(ours)
-    assert QUESTION in said.decode()
-    assert ("done" in said.decode()) is (status == 0)
+    assert QUESTION in printed.decode()
+    assert ("done" in printed.decode()) is (status == 0)
 
 
 BOTH = """
@@ -180,7 +180,7 @@ def test_concurrent_prompts_are_shown_one_at_a_time(tmp_path: Path) -> None:
     (tmp_path / "both.yaml").write_text(BOTH)
     ours, theirs = pty.openpty()
     script = SEVERAL.format(helpers=str(SUPPORT))
-    said = b""
+    printed = b""
     with subprocess.Popen(
         [sys.executable, "-c", script], cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs
     ) as process:
@@ -190,8 +190,8 @@ def test_concurrent_prompts_are_shown_one_at_a_time(tmp_path: Path) -> None:
         answers = [b"y\n", b"n\n"]
         try:
             while piece := os.read(ours, 4096):
-                said += piece
-                if answers and said.endswith(b"[y/N]: "):
+                printed += piece
+                if answers and printed.endswith(b"[y/N]: "):
                     os.write(ours, answers.pop(0))
         except OSError:
             # How Linux says that a terminal's other end is closed.
@@ -202,17 +202,17 @@ def test_concurrent_prompts_are_shown_one_at_a_time(tmp_path: Path) -> None:
     asked = re.findall(
         r'wipe \{\r\n  "thing": "(.)"\r\n\}\r\n'
         r"toolc: wipe needs confirmation. Run it with these arguments\? \[y/N\]: ([yn])\r\n",
-        said.decode(),
+        printed.decode(),
     )
-    assert ({thing for thing, _ in asked}, [answer for _, answer in asked]) == ({"a", "b"}, ["y", "n"]), said
+    assert ({thing for thing, _ in asked}, [answer for _, answer in asked]) == ({"a", "b"}, ["y", "n"]), printed
 
 
 def test_output_of_a_retried_attempt_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = [(1, b"half"), (0, b"whole")]
 
     def answer(_: object) -> Outcome:
-        status, said = left.pop(0)
-        return Outcome(ending="exited", status=status, stdout=Capture(said, total_bytes=len(said)))
+        status, printed = left.pop(0)
+        return Outcome(ending="exited", status=status, stdout=Capture(printed, total_bytes=len(printed)))
 
     use(monkeypatch, FakeEngine(answer))
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""``toolc run`` of a tool whose workspace is a transaction: what people see, and how they are asked."""
+"""``toolc run`` of a tool with a transaction: prompts and output."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def test_changes_that_were_made_are_listed_on_stderr(folder: Path) -> None:
 
 
 def test_discarded_changes(folder: Path) -> None:
-    told = f"{LISTED}toolc: the workspace is as it was: the spec says commit: never\n"
-    assert run(folder, "never") == (0, "done\n", told)
+    expected = f"{LISTED}toolc: the workspace is as it was: the spec says commit: never\n"
+    assert run(folder, "never") == (0, "done\n", expected)
     assert (folder / "work" / "old").exists()
 
 
 def test_without_a_terminal_changes_are_discarded(folder: Path) -> None:
-    code, _, told = run(folder, "ask")
+    code, _, expected = run(folder, "ask")
     assert code == 1
-    assert told.endswith(
+    assert expected.endswith(
         f"{LISTED}toolc: the workspace is as it was, without these 2 changes\n"
         "toolc: run the command on a terminal to be asked, or add --yes to allow the changes\n"
     )
@@ -77,8 +77,8 @@ def test_yes_skips_the_prompt(folder: Path) -> None:
 
 
 def test_json_has_the_changes(folder: Path) -> None:
-    code, out, told = run(folder, "success", "--json")
-    assert (code, told) == (0, "")
+    code, out, expected = run(folder, "success", "--json")
+    assert (code, expected) == (0, "")
     assert '"committed": true' in out
 
 
@@ -107,16 +107,16 @@ def test_prompt_on_a_terminal(folder: Path, answer: str, committed: bool) -> Non
     ) as process:
         os.close(theirs)
         os.write(ours, answer.encode())
-        said = b""
+        printed = b""
         try:
             while piece := os.read(ours, 4096):
-                said += piece
+                printed += piece
         except OSError:
             # How Linux says that a terminal's other end is closed.
             pass
-        assert process.wait(60) == (0 if committed else 1), said
+        assert process.wait(60) == (0 if committed else 1), printed
     os.close(ours)
     question = f"  - old\r\ntoolc: edit would make this change in {folder}/work. Do it? [y/N]: "
-    assert question in said.decode()
-    assert said.decode().count("  - old") == 1
+    assert question in printed.decode()
+    assert printed.decode().count("  - old") == 1
     assert (folder / "work" / "old").exists() is not committed

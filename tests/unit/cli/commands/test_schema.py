@@ -1,4 +1,4 @@
-"""``toolc schema``, and that what ``toolc init`` makes uses it."""
+"""``toolc schema``, and its use in the files of ``toolc init``."""
 
 from __future__ import annotations
 

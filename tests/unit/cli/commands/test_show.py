@@ -1,4 +1,4 @@
-"""``toolc show``: what a tool is and may do, for people and as JSON."""
+"""``toolc show``: a tool and its permissions as text and as JSON."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def show(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_composite_shows_the_steps_with_each_permission(capsys: pytest.CaptureFixture[str]) -> None:
     shown = show(capsys, "s.yaml#mirror")
-    told, _, digests = shown.rpartition("\n\n")
-    rows = [" ".join(line.split()) for line in told.splitlines()]
+    expected, _, digests = shown.rpartition("\n\n")
+    rows = [" ".join(line.split()) for line in expected.splitlines()]
     assert rows == [" ".join(line.split()) for line in MIRROR.splitlines()]
     assert [line.split()[0] for line in digests.splitlines()] == ["surface", "effect"]
 

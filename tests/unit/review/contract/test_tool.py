@@ -1,4 +1,4 @@
-"""What callers notice of a tool as a whole, whatever its schemas say."""
+"""Contract changes of a tool apart from its schemas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from reviewing import PLAIN, difference, one, told
+from reviewing import PLAIN, change_lines, difference, one
 
 from toolc.client.build import build
 from toolc.review.compare import compare
@@ -58,9 +58,9 @@ TOLD: Final = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "wanted"), TOLD.values(), ids=TOLD)
-def test_tool_change_is_reported(tmp_path: Path, old: str, new: str, wanted: str) -> None:
-    assert wanted in one(tmp_path, old, new)
+@pytest.mark.parametrize(("old", "new", "names"), TOLD.values(), ids=TOLD)
+def test_tool_change_is_reported(tmp_path: Path, old: str, new: str, names: str) -> None:
+    assert names in one(tmp_path, old, new)
 
 
 def test_higher_limits_are_not_breaking(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_higher_limits_are_not_breaking(tmp_path: Path) -> None:
 def test_renaming_with_an_alias_is_compatible(tmp_path: Path) -> None:
     new = PLAIN.replace("name: look", "name: find") + "aliases: [look]\n"
     (tool,) = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": new}).tools
-    assert told(tool.changes) == [
+    assert change_lines(tool.changes) == [
         "CON302 compatible: probably renamed from look (the old name is an alias); the old name still works",
         "RSK10 medium: the text for the model changed at aliases[0]",
     ]
@@ -81,7 +81,7 @@ def test_tool_leaves_a_toolset(tmp_path: Path) -> None:
     old = {"a.yaml": PLAIN, "toolc.yaml": "toolsets: {desk: [look]}\n"}
     new = {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}
     (tool,) = difference(tmp_path, old, new).tools
-    assert told(tool.changes) == ["CON313 warning: the tool left the toolset desk"]
+    assert change_lines(tool.changes) == ["CON313 warning: the tool left the toolset desk"]
     assert [str(each.old).rpartition("/")[2] for each in tool.changes] == ["toolc.yaml:1:19"]
 
 
@@ -98,4 +98,4 @@ def test_toolsets_in_registry_files(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         sides = [f"{name}/registry.json" if name.endswith("built") else name for name in (base, head)]
         with state_of(sides[0], []) as before, state_of(sides[1], []) as after:
             tools = compare(before, after).tools
-        assert [told(tool.changes) for tool in tools] == [left], (base, head)
+        assert [change_lines(tool.changes) for tool in tools] == [left], (base, head)

@@ -1,4 +1,4 @@
-"""A breaking change shows a value that the one schema takes and the other refuses, for the reason that is told."""
+"""Witnesses: values that one schema accepts and the other rejects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tool became which: by name, by alias, by what it does, by what it says; never twice."""
+"""Pairing of tools by name, alias, effect and description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model reads, word by word; in bounded time, whatever it is."""
+"""Differences of the text for a model, in bounded time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A difference as text, for a pull request and for programs: exact, and harmless whatever a spec says."""
+"""Reports of a difference as text, Markdown and JSON, with text from specs escaped."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_golden_reports(small: Difference, name: str, golden: bool) -> None:
 
 def test_json_has_every_change_with_its_fingerprint(small: Difference) -> None:
     value = json.loads(machine.json_report(small))
-    told = [(each["name"], each["status"], [change["rule"] for change in each["changes"]]) for each in value["tools"]]
-    assert told == [
+    output = [(each["name"], each["status"], [change["rule"] for change in each["changes"]]) for each in value["tools"]]
+    assert output == [
         ("look", "changed", ["CON105", "RSK01"]),
         ("put", "added", ["CON312"]),
         ("run_it", "changed", ["RSK07"]),
@@ -166,7 +166,7 @@ def test_change_inside_a_long_line(tmp_path: Path) -> None:
 
 
 def test_fingerprint_depends_on_complete_values(tmp_path: Path) -> None:
-    """One that was made of shortened texts would accept other changes too."""
+    """A fingerprint of shortened values would accept other changes too."""
 
     def known(folder: str, middle: str) -> set[str]:
         old = PLAIN.replace("[echo,", f"[echo, {'a' * 500}, b, {'c' * 500},")

@@ -1,4 +1,4 @@
-"""Files beside a spec in commits: each that changes what a call does is told, and none outside is touched."""
+"""Files next to a spec in commits: changes are reported, and nothing outside is written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from diff_command import diff
 from repositories import Repository
-from reviewing import PLAIN, told
+from reviewing import PLAIN, change_lines
 
 from toolc.review.compare import compare
 from toolc.review.sources.states import two_states
@@ -32,10 +32,10 @@ FILES: Final = {
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    made.commit(FILES)
-    return made
+    done = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(done.top)
+    done.commit(FILES)
+    return done
 
 
 CHANGES: Final[dict[str, tuple[dict[str, str], list[str]]]] = {
@@ -64,7 +64,7 @@ def test_changed_file_is_reported_for_its_tool(
 ) -> None:
     repository.commit(files)
     with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
-        found = [f"{tool.name}: {line}" for tool in compare(old, new).tools for line in told(tool.changes)]
+        found = [f"{tool.name}: {line}" for tool in compare(old, new).tools for line in change_lines(tool.changes)]
     assert found == wanted
 
 
@@ -104,7 +104,7 @@ def test_file_replaced_by_a_link(repository: Repository) -> None:
 
 
 def test_manipulated_tree_does_not_write_through_links(repository: Repository, tmp_path: Path) -> None:
-    """A tree with a link and a folder of one name: Git's own tools refuse it, a clone may still have it."""
+    """A tree with a link and a folder of the same name. Git's tools refuse it, but a clone may have it."""
     outside = tmp_path / "outside"
     outside.mkdir()
     blob = repository.git("hash-object", "-w", "--stdin", asked=b"owned")

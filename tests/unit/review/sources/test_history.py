@@ -1,4 +1,4 @@
-"""A history walked commit by commit: no crash, the same bytes twice, and every witness is one."""
+"""A history compared commit by commit: no crash, deterministic reports, valid witnesses."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ PROJECTS: Final = (
 
 
 def spec(name: str, choices: random.Random) -> str:
-    made = PLAIN.replace("name: look", f"name: {name}").replace("Look a thing", f"Look a {choices.choice('xyz')}")
-    made = made.replace("type: string, ", "").replace("maxLength: 50", choices.choice(PARAMETERS))
-    return made.replace(BACKENDS[0], choices.choice(BACKENDS)) + choices.choice(ENDS)
+    done = PLAIN.replace("name: look", f"name: {name}").replace("Look a thing", f"Look a {choices.choice('xyz')}")
+    done = done.replace("type: string, ", "").replace("maxLength: 50", choices.choice(PARAMETERS))
+    return done.replace(BACKENDS[0], choices.choice(BACKENDS)) + choices.choice(ENDS)
 
 
 @pytest.fixture
@@ -63,14 +63,14 @@ def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     repository = Repository.make(tmp_path / "repository")
     monkeypatch.chdir(repository.top)
     choices = random.Random(4)
-    made: list[str] = []
+    done: list[str] = []
     for number in range(COMMITS):
         edited = range(6) if number == 0 else choices.sample(range(6), 2)
         files = {f"specs/{each}.yaml": spec(f"tool_{each}", choices) for each in edited}
         files["specs/lib/code.py"] = f"def go(name):\n    return {choices.randrange(3)}\n"
         files["toolc.yaml"] = choices.choice(PROJECTS) if number % 5 == 0 else "vars: {}\n"
-        made.append(repository.commit(files))
-    return made
+        done.append(repository.commit(files))
+    return done
 
 
 @pytest.mark.slow
@@ -101,8 +101,8 @@ def reports(found: Difference) -> list[str]:
 
 
 def judged(found: Difference) -> list[bool]:
-    """Of each change with a witness, that the one schema takes it and the other refuses it."""
-    made: list[bool] = []
+    """Assert for each witness that one schema accepts it and the other rejects it."""
+    done: list[bool] = []
     for tool in found.tools:
         for change in tool.changes:
             if change.witness and tool.pair.old and tool.pair.new:
@@ -113,8 +113,8 @@ def judged(found: Difference) -> list[bool]:
                     assert old.result_schema
                     takes, refuses = new.result_schema, old.result_schema
                 value = change.witness.value
-                made.append(not validation_errors(takes.value, value) and bool(validation_errors(refuses.value, value)))
+                done.append(not validation_errors(takes.value, value) and bool(validation_errors(refuses.value, value)))
             elif change.grade == "breaking" and change.rule < "CON3":
                 assert change.no_witness
-    assert all(made)
-    return made
+    assert all(done)
+    return done

@@ -1,4 +1,4 @@
-"""Only what may differ is compiled, and that finds what compiling everything finds."""
+"""Only changed specs are compiled, with the same result as compiling everything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from repositories import Repository
-from reviewing import PLAIN, told
+from reviewing import PLAIN, change_lines
 
 from toolc.compiler.cache import file
 from toolc.review.compare import compare
@@ -32,26 +32,26 @@ backend:
 
 
 def named(number: int, text: str = PLAIN) -> str:
-    words = ("lamp", "door", "roof", "wall", "lock", "rope", "nail", "bolt")
+    message = ("lamp", "door", "roof", "wall", "lock", "rope", "nail", "bolt")
     return text.replace("name: look", f"name: look_{number}").replace(
-        "Look a thing up", f"Look a {words[number % 8]} up"
+        "Look a thing up", f"Look a {message[number % 8]} up"
     )
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    made.commit(
+    done = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(done.top)
+    done.commit(
         {f"specs/{n}.yaml": named(n) for n in range(6)}
         | {"specs/deep/6.yaml": named(6, CODE), "specs/deep/lib/look.py": "def look_6(name):\n    return name\n"}
         | {"toolc.yaml": "vars: {a: b}\n"}
     )
-    return made
+    return done
 
 
 def chosen(repository: Repository, base: str = "HEAD") -> list[str] | None:
-    """The files that are compiled to compare a commit with the working tree; None for all."""
+    """Return the files that are compiled to compare a commit with the working tree; None for all."""
     commit = repository_of(repository).commit(base)
     assert commit is not None
     found = select_changed(
@@ -104,10 +104,10 @@ def test_result_equals_that_of_compiling_everything(repository: Repository) -> N
         if choices.random() < 0.3:
             repository.write({"specs/deep/lib/look.py": f"def look_6(name):\n    return {choices.random()}\n"})
         with two_states("HEAD", None, [Path()]) as (old, new):
-            some = [(tool.name, told(tool.changes)) for tool in compare(old, new).tools]
+            some = [(tool.name, change_lines(tool.changes)) for tool in compare(old, new).tools]
             assert len(new.tools) < 6
         with state_of("HEAD", [Path()]) as old, state_of(None, [Path()]) as new:
-            everything = [(tool.name, told(tool.changes)) for tool in compare(old, new).tools]
+            everything = [(tool.name, change_lines(tool.changes)) for tool in compare(old, new).tools]
         assert some == everything
         if choices.random() < 0.5:
             repository.commit({})
@@ -246,12 +246,12 @@ def test_name_in_braces(repository: Repository) -> None:
 
 def found_both_ways() -> list[tuple[str, list[str]]]:
     with two_states("HEAD", None, [Path()]) as (old, new):
-        return [(tool.name, told(tool.changes)) for tool in compare(old, new).tools]
+        return [(tool.name, change_lines(tool.changes)) for tool in compare(old, new).tools]
 
 
 def found_of_all() -> list[tuple[str, list[str]]]:
     with state_of("HEAD", [Path()]) as old, state_of(None, [Path()]) as new:
-        return [(tool.name, told(tool.changes)) for tool in compare(old, new).tools]
+        return [(tool.name, change_lines(tool.changes)) for tool in compare(old, new).tools]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the names of states mean: commits read from real repositories, folders, registries, the working tree."""
+"""States: commits of real repositories, folders, registries, and the working tree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from repositories import Repository
-from reviewing import PLAIN, told
+from reviewing import PLAIN, change_lines
 
 from toolc.client.build import build
 from toolc.model.errors import UsageError
@@ -20,23 +20,23 @@ CHANGED = ["RSK07 high: the effect of a call changed: backend.shell.command.argv
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    return made
+    done = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(done.top)
+    return done
 
 
 def lines(base: str, head: str | None = None, *paths: str) -> list[str]:
-    """What changed between two states, one line a change, with the line of the spec on both sides."""
+    """Return one line per change between two states, with the line of the spec on both sides."""
     places = [Path(path) for path in paths or (".",)]
     with state_of(base, places) as old, state_of(head, places) as new:
-        return [line for tool in compare(old, new).tools for line in told(tool.changes)]
+        return [line for tool in compare(old, new).tools for line in change_lines(tool.changes)]
 
 
 def narrowed_lines(base: str, head: str | None = None, *paths: str) -> list[str]:
-    """As ``lines``, of what ``toolc diff`` compiles."""
+    """Return the same as ``lines``, with only the specs that ``toolc diff`` compiles."""
     with two_states(base, head, [Path(path) for path in paths or (".",)]) as (old, new):
         assert not new.diagnostics.has_errors
-        return [line for tool in compare(old, new).tools for line in told(tool.changes)]
+        return [line for tool in compare(old, new).tools for line in change_lines(tool.changes)]
 
 
 def test_a_commit_and_the_working_tree(repository: Repository) -> None:
@@ -148,18 +148,18 @@ def test_folder_replaced_by_a_link(repository: Repository) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("target", "words"),
+    ("target", "part"),
     [
         ("../elsewhere", "HEAD: specs is a link that points outside the repository"),
         ("specs", "HEAD: specs is a link loop"),
     ],
 )
-def test_dangling_link_in_a_commit(repository: Repository, target: str, words: str) -> None:
+def test_dangling_link_in_a_commit(repository: Repository, target: str, part: str) -> None:
     (repository.top / "specs").symlink_to(target)
     repository.commit({})
     with pytest.raises(UsageError) as raised:
         narrowed_lines("HEAD", "HEAD", "specs")
-    assert str(raised.value) == words
+    assert str(raised.value) == part
 
 
 def test_link_loop_in_the_working_tree(repository: Repository) -> None:
@@ -246,7 +246,7 @@ def test_folder_and_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "part"),
     [
         ("nowhere", "neither a commit in this repository nor an existing file or folder; fetch it first: "),
         ("origin/main", "fetch it first: git fetch origin main"),
@@ -257,12 +257,12 @@ def test_folder_and_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("specs", "'specs' is a commit and a path; write ./specs for the path, or refs/heads/specs"),
     ],
 )  # fmt: skip
-def test_unknown_or_ambiguous_state(repository: Repository, name: str, words: str) -> None:
+def test_unknown_or_ambiguous_state(repository: Repository, name: str, part: str) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     repository.git("branch", "specs")
     with pytest.raises(UsageError) as raised:
         lines(name)
-    assert words in str(raised.value)
+    assert part in str(raised.value)
     assert lines("./specs", "refs/heads/specs") == []
 
 
