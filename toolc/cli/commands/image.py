@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -32,7 +33,7 @@ def build(names: tuple[str, ...], base: str | None) -> None:
     for name in wanted:
         recipe(name)  # refuse unknown names before the first build
     for name in wanted:
-        click.echo(build_image(name, base=base, on_progress=_say).tag)
+        click.echo(build_image(name, base=base, on_progress=partial(click.echo, err=True)).tag)
 
 
 @command.command("list", short_help="List the images on this host.")
@@ -107,7 +108,3 @@ def export(name: str, archive: Path | None, output: Path | None) -> None:
 
 def _mebibytes(size_bytes: int) -> str:
     return f"{size_bytes / 1024**2:.0f}MiB"
-
-
-def _say(line: str) -> None:
-    click.echo(line, err=True)

@@ -7,7 +7,6 @@ import json
 import click
 
 from toolc.cli.common import open_registry
-from toolc.model.spec.tool import ToolSpec
 from toolc.reporters.text import escape_for_terminal
 
 
@@ -23,8 +22,4 @@ def command(target: str, as_json: bool) -> None:
         return
     width = max((len(tool.name) for tool in tools), default=0)
     for tool in tools:
-        print(f"{tool.name:<{width}}  {escape_for_terminal(_summary(tool))}")
-
-
-def _summary(tool: ToolSpec) -> str:
-    return tool.label or " ".join(tool.description.split())[:100]
+        print(f"{tool.name:<{width}}  {escape_for_terminal(tool.label or ' '.join(tool.description.split())[:100])}")

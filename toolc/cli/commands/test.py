@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolc.cli.output.live import Progress
-    from toolc.compiler.pipeline.compile import Compilation
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
     from toolc.testing.cases import Case, CaseSet, Tested
@@ -82,7 +82,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     """
     from toolc.testing.cases import CaseFilter, find_cases  # start-up time
 
-    found = find_cases(targets, CaseFilter(names=names, tags=tags), _compile)
+    compile_for_tests = partial(compile_or_exit, to=sys.stderr, code=FINDINGS)
+    found = find_cases(targets, CaseFilter(names=names, tags=tags), compile_for_tests)
     if update and not all(case.located for case in found.cases):
         raise UsageError("--update changes specs and cannot change a registry; pass the specs it was built from")
     bounds = _Bounds(approved(lock_file, locked=locked), central_policy(policy_file))
@@ -195,10 +196,6 @@ def _report(tested: Sequence[Tested], found: CaseSet, format_name: str) -> None:
             print(reports.as_junit(tested, found.untested))
         case _:
             print(reports.as_summary(tested, found.untested))
-
-
-def _compile(paths: tuple[str, ...]) -> Compilation:
-    return compile_or_exit(paths, to=sys.stderr, code=FINDINGS)
 
 
 def _exit_with_worst(tested: Sequence[Tested]) -> None:

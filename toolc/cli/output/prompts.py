@@ -16,9 +16,9 @@ from toolc.model.call import NO_APPROVER
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
-    from toolc.model.call import Action, ApproveChanges, BoundCall, Confirm, FileChange, Proposal
+    from toolc.model.call import Action, ApproveChanges, BoundCall, Confirm, Proposal
     from toolc.model.events import Event, Listener
-    from toolc.model.json_schema import JsonObject
+    from toolc.model.json_schema import JsonObject, JsonValue
     from toolc.model.result import ToolResult
 
 
@@ -109,7 +109,10 @@ class CommitPrompt:
         """Show what the tool would change, and ask."""
         self.was_asked = True
         changes = proposal.changes[:MAX_SHOWN]
-        lines = [_line(_SIGNS[change.action], change.shown_path, _about(change)) for change in changes]
+        lines = [
+            _line(_SIGNS[change.action], change.shown_path, _about(change.action, change.kind, change.size_bytes))
+            for change in changes
+        ]
         lines += _rest(len(proposal.changes))
         would = f"{proposal.tool} would make {_count(len(proposal.changes))} in {proposal.workspace}."
         return self._prompts.ask(lines, f"{would} Do it?")
@@ -143,18 +146,14 @@ def _print_changes(changes: JsonObject) -> None:
         for change in listed[:left] if isinstance(listed, list) else []:
             assert isinstance(change, dict)
             left -= 1
-            about = f"{change['size_bytes']} bytes" if change.get("kind") == "file" and action != "deleted" else ""
-            print(_line(sign, str(change["path"]), about or _kind(change)), file=sys.stderr)
+            about = _about(action, str(change.get("kind")), change.get("size_bytes"))
+            print(_line(sign, str(change["path"]), about), file=sys.stderr)
 
 
-def _kind(change: JsonObject) -> str:
-    return "" if change.get("kind") == "file" else str(change.get("kind"))
-
-
-def _about(change: FileChange) -> str:
-    if change.kind != "file":
-        return change.kind
-    return "" if change.action == "deleted" else f"{change.size_bytes} bytes"
+def _about(action: str, kind: str, size_bytes: JsonValue) -> str:
+    if kind != "file":
+        return kind
+    return "" if action == "deleted" else f"{size_bytes} bytes"
 
 
 def _line(sign: str, path: str, about: str) -> str:

@@ -69,7 +69,7 @@ def _changes_of_kept_tool(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Itera
         yield _change(pair, CONTENT, "breaking", message, ("result", "format"), old.result.format, new.result.format)
     if _error_mapping(old) != _error_mapping(new):
         message = "errors are mapped to other kinds"
-        both = (_format_errors(_error_mapping(each)) for each in (old, new))
+        both = ("; ".join(f"{cause}: {kind}" for cause, kind in _error_mapping(each)) or None for each in (old, new))
         yield _change(pair, ERRORS, "breaking", message, ("backend",), *both)
     yield from _limits(pair, old, new)
     yield from _annotations(pair, old, new)
@@ -107,10 +107,6 @@ def _error_mapping(tool: ToolSpec) -> tuple[tuple[str, ErrorKind | str], ...]:
     if isinstance(backend, HttpBackend):
         return tuple((each.status or each.when or "", each.kind) for each in backend.errors)
     return ()
-
-
-def _format_errors(errors: tuple[tuple[str, str], ...]) -> str | None:
-    return "; ".join(f"{cause}: {kind}" for cause, kind in errors) or None
 
 
 def _change(

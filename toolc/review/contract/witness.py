@@ -238,14 +238,8 @@ def witness(
 def _whole_values(accepts: Node, refuses: Node, route: Route) -> Iterator[JsonValue]:
     """Yield whole values: the smallest one with the difference at its place, then any others."""
     path, one, two = _follow_route(accepts, refuses, route)
-    around = _embedder(accepts, path)
-    yield from map(around, _inner_values(one, two))
+    yield from map(_embedder(accepts, path), chain(candidates(one, two), candidates(two, one)))
     yield from candidates(accepts, refuses)
-
-
-def _inner_values(one: Node, two: Node) -> Iterator[JsonValue]:
-    yield from candidates(one, two)
-    yield from candidates(two, one)
 
 
 def _follow_route(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str | int, ...], Node, Node]:
@@ -256,7 +250,7 @@ def _follow_route(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str
         step = steps.pop(0)
         if step == "properties" and steps:
             name = str(steps.pop(0))
-            if not _has_key(accepts, refuses, "properties", name):
+            if not any(name in map_under(node.schema, "properties") for node in (accepts, refuses)):
                 break
             path.append(name)
             accepts, refuses = _property(accepts, name), _property(refuses, name)
@@ -270,10 +264,6 @@ def _follow_route(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str
         else:
             break
     return tuple(path), accepts, refuses
-
-
-def _has_key(accepts: Node, refuses: Node, keyword: str, name: str) -> bool:
-    return any(name in map_under(node.schema, keyword) for node in (accepts, refuses))
 
 
 def _property(node: Node, name: str) -> Node:

@@ -48,13 +48,9 @@ def _resolve_references(root: JsonObject, schema: JsonValue) -> JsonObject:
         if target is None:
             return schema
         if rest.keys() - {"description", "title", "default", "examples", "deprecated"} and isinstance(target, dict):
-            return rest | {"allOf": [*_as_list(rest.get("allOf")), target]}
+            return rest | {"allOf": [*list_under(rest, "allOf"), target]}
         schema = target | rest if isinstance(target, dict) else target
     return NOTHING if schema is False else ANYTHING
-
-
-def _as_list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
 
 
 def _at(root: JsonObject, pointer: str) -> JsonValue:

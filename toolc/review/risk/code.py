@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolc.model.call_graph import called_tools
-from toolc.model.spec.code_backends import File, PluginBackend, PythonBackend, Script, ShellBackend
+from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.tool import EFFECT, ToolSpec
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.schema_node import to_json_text
@@ -47,12 +47,10 @@ def programs(tool: ToolSpec) -> dict[str, str]:
     if isinstance(backend, ShellBackend) and isinstance(backend.command, Script):
         return {"script": backend.command.text}
     if isinstance(backend, PythonBackend | PluginBackend):
-        return {file.path: _text(file) for file in backend.files}
+        return {
+            file.path: file.text if file.text is not None else f"(not text) {file.base64}" for file in backend.files
+        }
     return {}
-
-
-def _text(file: File) -> str:
-    return file.text if file.text is not None else f"(not text) {file.base64}"
 
 
 def _is_same_program(path: str, old: str | None, new: str | None) -> bool:
@@ -127,11 +125,9 @@ def _covers(reported: Route, route: Route) -> bool:
     if reported[:1] == ("sandbox",) and reported[1:2] not in {("limits",), ("env",)}:
         return reported[:2] == route[:2] or (reported[1], *route[:2]) == ("workspace", "sandbox", "transaction")
     is_all_of_backend = route[0] == "backend" and len(reported) < 3
-    return not is_all_of_backend and len(reported) <= len(route) and all(map(_is_step, reported, route))
-
-
-def _is_step(reported: str | int, stored: str | int) -> bool:
-    return reported == stored or str(stored).startswith(f"{reported}_")
+    if is_all_of_backend or len(reported) > len(route):
+        return False
+    return all(one == stored or str(stored).startswith(f"{one}_") for one, stored in zip(reported, route, strict=False))
 
 
 def _change(sides: Sides, part: Part) -> ToolChange:

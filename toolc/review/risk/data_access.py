@@ -7,7 +7,7 @@ from typing import Final
 
 from toolc.model.json_schema import JsonValue
 from toolc.model.permissions import Permissions, format_permissions
-from toolc.model.spec.sandbox import Commit, Expose, SecretSpec, TransactionSpec
+from toolc.model.spec.sandbox import Commit, Expose, TransactionSpec
 from toolc.review.model.change import ToolChange
 from toolc.review.model.state import Reviewed
 from toolc.review.model.text_diff import leaves
@@ -68,7 +68,7 @@ def check_secrets(sides: Sides) -> Iterator[ToolChange]:
             hosts = ", ".join(sorted(set(now.hosts) - set(was.hosts)))
             message = f"the secret {now.name} may now be sent to {hosts}{steps_suffix(each)}"
             yield sides.risk("RSK06", "high", message, route, format_permissions(was), format_permissions(now))
-        elif _is_more_exposed(was, now):
+        elif _EXPOSES[now.expose] > _EXPOSES[was.expose]:
             message = f"the value of the secret {now.name} is now available inside the sandbox{steps_suffix(each)}"
             yield sides.risk("RSK06", "high", message, route, format_permissions(was), format_permissions(now))
     if sides.old is not None:
@@ -77,10 +77,6 @@ def check_secrets(sides: Sides) -> Iterator[ToolChange]:
             if any(name == other for other, _ in before):
                 message = f"the secret {name} is now also used in {place}"
                 yield sides.risk("RSK06", "high", message, ("backend",), None, place, subject=name)
-
-
-def _is_more_exposed(was: SecretSpec, now: SecretSpec) -> bool:
-    return _EXPOSES[now.expose] > _EXPOSES[was.expose]
 
 
 def _secret_places(tool: Reviewed) -> frozenset[tuple[str, str]]:

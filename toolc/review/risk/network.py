@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from toolc.model.destinations import covers, format_destination
-from toolc.model.permissions import Grant, permissions_of
+from toolc.model.permissions import permissions_of
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend, Method, Url
-from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import ToolChange
 from toolc.review.model.state import State
@@ -24,7 +23,7 @@ _ALLOW: Final = ("sandbox", "network", "allow")
 def check_destinations(sides: Sides) -> Iterator[ToolChange]:
     """Report each destination that no earlier one covers, and other changes that widen where a call can connect."""
     had = [each.value for each in sides.permissions_before.hosts]
-    before = _format_hosts(sides.permissions_before.hosts)
+    before = ", ".join(map(format_destination, had)) or None
     for each in gained(sides.permissions_before.hosts, sides.permissions_after.hosts):
         if any(covers(other, each.value) for other in had):
             continue
@@ -42,19 +41,12 @@ def _url(sides: Sides) -> Iterator[ToolChange]:
         message = "the caller chooses the URL, within the allowed destinations"
         yield sides.risk("RSK01", "high", message, ("backend", "http", "url_from_argument"))
     elif isinstance(now, Url) and now.scheme == "http" and not (isinstance(was, Url) and was.scheme == "http"):
-        yield sides.risk("RSK01", "high", "requests are sent without TLS", route, _scheme(was), "http")
-
-
-def _scheme(url: object) -> str | None:
-    return url.scheme if isinstance(url, Url) else None
+        before = was.scheme if isinstance(was, Url) else None
+        yield sides.risk("RSK01", "high", "requests are sent without TLS", route, before, "http")
 
 
 def _url_of(tool: ToolSpec | None) -> object:
     return tool.backend.url if tool and isinstance(tool.backend, HttpBackend) else None
-
-
-def _format_hosts(hosts: Sequence[Grant[Destination]]) -> str | None:
-    return ", ".join(format_destination(each.value) for each in hosts) or None
 
 
 _STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST": 1, "PUT": 2, "PATCH": 2, "DELETE": 3}

@@ -218,11 +218,13 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
 
     Only the specs that ``only`` lists are written. Raises ``UsageError`` for one that the commit does not have.
     """
+
+    def is_selected(path: str) -> bool:
+        return only is None or path in only.paths or path in only.unproved or is_project(path)
+
     everything = "" in paths
     blobs = {blob.path: blob for blob in commit.blobs([] if everything else [*paths, *above(paths)])}
-    texts = [
-        blob for blob in blobs.values() if (_may_be_spec(blob) and _is_wanted(blob.path, only)) or blob.path in paths
-    ]
+    texts = [blob for blob in blobs.values() if blob.path in paths or (_may_be_spec(blob) and is_selected(blob.path))]
     folders: set[str] = set()
     for path, data in _write_blobs(commit, texts, top):
         if data.startswith(_LFS_POINTER):
@@ -255,10 +257,6 @@ def _write_blobs(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[t
         if size > MAX_FILE_BYTES:
             _write(top, blob, b"")
             os.truncate(top / blob.path, size)
-
-
-def _is_wanted(path: str, only: ChangedSpecs | None) -> bool:
-    return only is None or path in only.paths or path in only.unproved or is_project(path)
 
 
 def _may_be_spec(blob: Blob) -> bool:
