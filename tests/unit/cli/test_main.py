@@ -29,19 +29,6 @@ def run(*arguments: str) -> int:
     return raised.value.code
 
 
-def test_version_imports_only_click() -> None:
-    code = (
-        "import sys\n"
-        "from toolc.cli.main import main\n"
-        "try: main(['--version'])\n"
-        "except SystemExit: print(*sorted(name for name in sys.modules if name.startswith('toolc')))\n"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert re.fullmatch(
-        r"toolc \d+\.\d+\.\d+\ntoolc toolc\.cli toolc\.cli\.main toolc\.model toolc\.model\.version\n", out
-    )
-
-
 def test_future_warnings_of_patterns_are_not_printed(tmp_path: Path) -> None:
     spec = tmp_path / "brackets.yaml"
     spec.write_text(
