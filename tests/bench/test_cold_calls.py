@@ -49,7 +49,7 @@ def peer(*command: str) -> Callable[[], object]:
 
 
 @pytest.mark.timeout(300)
-def test_a_cold_call_beside_its_peers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cold_call_compared_with_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "bench.yaml"
     spec.write_text(SPEC, encoding="utf-8")
     registry = Registry.load(spec)

@@ -117,7 +117,7 @@ def show(
 
 
 @pytest.mark.timeout(600)
-def test_check_and_build_beside_libyaml(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_and_build_compared_with_libyaml(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = write_specs(specs, COUNT)
     subjects: dict[str, Callable[[], object]] = {
         "libyaml composes": partial(compose, paths),
@@ -128,7 +128,9 @@ def test_check_and_build_beside_libyaml(specs: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.timeout(600)
-def test_check_and_build_on_all_processors_beside_libyaml(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_and_build_on_all_processors_compared_with_libyaml(
+    specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As the command line runs them. By the clock on the wall: meant for a machine that does nothing else."""
     paths = write_specs(specs, COUNT)
     subjects: dict[str, Callable[[], object]] = {

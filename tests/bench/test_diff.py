@@ -33,7 +33,7 @@ def commit() -> None:
 
 
 @pytest.mark.timeout(600)
-def test_a_difference_beside_a_warm_build(
+def test_a_diff_compared_with_a_warm_build(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -63,7 +63,7 @@ def test_a_difference_beside_a_warm_build(
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("count", STEPS)
-def test_memory_of_a_difference_in_all_tools(
+def test_memory_of_a_diff_of_all_tools(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -122,7 +122,7 @@ def flood(folder: Path) -> Iterator[None]:
 
 
 @pytest.mark.timeout(300)
-def test_a_warm_http_call_beside_httpx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warm_http_call_compared_with_httpx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     connecting = httpx2.Limits(max_keepalive_connections=0)
     with json_server() as port, httpx2.Client() as client, httpx2.Client(limits=connecting) as peer:
         gets: dict[str, Callable[[str], httpx2.Response]]

@@ -89,7 +89,7 @@ def tool():
 
 
 @pytest.mark.timeout(600)
-def test_a_tunnel_beside_a_plain_relay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tunnel_compared_with_a_plain_relay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ExitStack() as stack:
         port = stack.enter_context(peer())
         relayed = stack.enter_context(relay(port))

@@ -147,7 +147,7 @@ def test_the_action_reviews_a_pull_request_in_one_comment(pull_request: Reposito
 
 @pytest.mark.slow
 @pytest.mark.needs_engine
-def test_the_action_runs_the_tests_and_refuses_what_is_not_right(pull_request: Repository) -> None:
+def test_the_action_runs_the_tests_and_fails_on_errors(pull_request: Repository) -> None:
     step("test")
     pull_request.write({"central.yml": "policy: {hosts: []}\n"})
     assert "TC902" in step("check", policy="central.yml", status=1)
@@ -155,7 +155,7 @@ def test_the_action_runs_the_tests_and_refuses_what_is_not_right(pull_request: R
     assert "the tool hello is not the one" in step("lock", status=1)
 
 
-def test_no_input_is_a_part_of_a_script() -> None:
+def test_inputs_are_not_inserted_into_scripts() -> None:
     for name, each in STEPS.items():
         assert "${{" not in each.get("run", ""), name
     assert 'pip install --disable-pip-version-check --quiet "$PACKAGE"' in STEPS["install"]["run"]
@@ -167,7 +167,7 @@ def test_no_input_is_a_part_of_a_script() -> None:
 
 
 @pytest.mark.slow
-def test_a_name_with_a_quote_in_it_stays_a_name(pull_request: Repository) -> None:
+def test_names_with_quotes_are_safe(pull_request: Repository) -> None:
     step("check", specs="$(touch owned); echo '", status=2)
     assert not Path("owned").exists()
 
@@ -203,7 +203,7 @@ def test_the_template_for_gitlab_does_the_same(pull_request: Repository) -> None
 
 
 @pytest.mark.slow
-def test_the_hooks_for_pre_commit_run_as_they_stand(pull_request: Repository) -> None:
+def test_the_hooks_for_pre_commit_run(pull_request: Repository) -> None:
     lines = [f"{hook['entry']} {' '.join(hook['args'])}" for hook in HOOKS]
     assert lines == ["toolc check specs", "toolc lock --check specs"]
     for line in lines:

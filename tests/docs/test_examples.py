@@ -33,7 +33,7 @@ def registry(name: str) -> bytes:
     return canonical(compile_specs([EXAMPLES / name]).registry().to_json())
 
 
-def test_each_stands_in_both_languages() -> None:
+def test_each_example_exists_in_yaml_and_toml() -> None:
     assert sorted(path.stem for path in EXAMPLES.glob("*.toml")) == NAMES
 
 
@@ -69,7 +69,7 @@ def built(folder: Path, suffix: str, version: str, seed: str, locale: str) -> di
 
 
 @pytest.mark.slow
-def test_a_build_is_the_same_bytes_in_all(tmp_path: Path) -> None:
+def test_builds_are_byte_identical(tmp_path: Path) -> None:
     """Whatever the language, the patch version of toolc, the hash seed, the locale and the folder."""
     one = built(tmp_path / "one", ".yaml", "0.1.0", seed="0", locale="C")
     two = built(tmp_path / "another" / "two", ".toml", "0.1.99", seed="4711", locale="C.UTF-8")
@@ -79,7 +79,7 @@ def test_a_build_is_the_same_bytes_in_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_stored_is_read_again(name: str) -> None:
+def test_stored_records_are_read_again(name: str) -> None:
     stored = registry(f"{name}.yaml")
 
     assert canonical(registry_from_json(parse(stored)).to_json()) == stored

@@ -39,11 +39,11 @@ def write(home: dict[str, str], text: str, name: str = "config.yaml") -> Path:
         ({}, "/.config/toolc"),
     ],
 )
-def test_where_it_is(environment: dict[str, str], folder: str) -> None:
+def test_the_folder_of_the_configuration(environment: dict[str, str], folder: str) -> None:
     assert configuration_folder(environment) == Path(folder)
 
 
-def test_without_a_file_all_is_as_toolc_has_it(home: dict[str, str]) -> None:
+def test_without_a_file_the_defaults_apply(home: dict[str, str]) -> None:
     assert load_configuration(home) == Configuration(engine="auto", accept_unenforced=())
 
 
@@ -54,13 +54,13 @@ def test_without_a_file_all_is_as_toolc_has_it(home: dict[str, str]) -> None:
         ("config.toml", 'engine = "oci"\naccept_unenforced = ["memory", "cpus"]\n'),
     ],
 )
-def test_all_it_may_say(home: dict[str, str], name: str, text: str) -> None:
+def test_all_settings(home: dict[str, str], name: str, text: str) -> None:
     write(home, text, name)
     assert load_configuration(home) == Configuration(engine="oci", accept_unenforced=("memory", "cpus"))
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n"])
-def test_it_may_say_nothing(home: dict[str, str], text: str) -> None:
+def test_an_empty_configuration(home: dict[str, str], text: str) -> None:
     write(home, text)
     assert load_configuration(home) == Configuration()
 
@@ -80,21 +80,21 @@ def test_it_may_say_nothing(home: dict[str, str], text: str) -> None:
         ("engine: a\nengine: b\n", ":2:1: the key 'engine' is already on line 1; keep one of the two"),
     ],
 )
-def test_what_is_wrong_and_where(home: dict[str, str], text: str, problem: str) -> None:
+def test_errors_have_a_position(home: dict[str, str], text: str, problem: str) -> None:
     path = write(home, text)
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
     assert str(caught.value).startswith(f"{path}{problem}")
 
 
-def test_every_problem_has_its_line(home: dict[str, str]) -> None:
+def test_every_error_is_reported(home: dict[str, str]) -> None:
     path = write(home, "engine: x\naccept_unenforced: [y]\n")
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
     assert [line.split(": ")[0] for line in str(caught.value).splitlines()] == [f"{path}:1:9", f"{path}:2:21"]
 
 
-def test_two_files_are_one_too_many(home: dict[str, str]) -> None:
+def test_two_files_are_an_error(home: dict[str, str]) -> None:
     write(home, "", "config.toml")
     path = write(home, "")
     with pytest.raises(UsageError) as caught:
@@ -103,7 +103,7 @@ def test_two_files_are_one_too_many(home: dict[str, str]) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
-def test_a_home_that_is_closed_to_us_holds_nothing_of_ours(home: dict[str, str], tmp_path: Path) -> None:
+def test_a_home_folder_without_access_has_no_configuration(home: dict[str, str], tmp_path: Path) -> None:
     write(home, "engine: oci\n")
     tmp_path.chmod(0o700)
     os.seteuid(1234)
@@ -114,7 +114,7 @@ def test_a_home_that_is_closed_to_us_holds_nothing_of_ours(home: dict[str, str],
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602])
-def test_a_file_that_others_can_write_is_not_believed(home: dict[str, str], mode: int) -> None:
+def test_a_file_that_others_can_write_is_rejected(home: dict[str, str], mode: int) -> None:
     path = write(home, "engine: oci\n")
     path.chmod(mode)
     with pytest.raises(UsageError, match="can be written by other users, so they may have changed it; run: chown"):
@@ -122,7 +122,7 @@ def test_a_file_that_others_can_write_is_not_believed(home: dict[str, str], mode
 
 
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o1777])
-def test_nor_is_one_in_a_folder_where_others_can_put_another(home: dict[str, str], mode: int) -> None:
+def test_a_folder_that_others_can_write_is_rejected(home: dict[str, str], mode: int) -> None:
     folder = write(home, "engine: oci\n").parent
     folder.chmod(mode)
     with pytest.raises(UsageError) as caught:
@@ -133,7 +133,7 @@ def test_nor_is_one_in_a_folder_where_others_can_put_another(home: dict[str, str
     )
 
 
-def test_a_link_is_followed_and_one_that_leads_nowhere_is_told(home: dict[str, str], tmp_path: Path) -> None:
+def test_links_are_followed_and_broken_links_are_reported(home: dict[str, str], tmp_path: Path) -> None:
     path = write(home, "engine: oci\n")
     path.rename(tmp_path / "mine.yaml")
     path.symlink_to(tmp_path / "mine.yaml")
@@ -144,7 +144,7 @@ def test_a_link_is_followed_and_one_that_leads_nowhere_is_told(home: dict[str, s
     assert str(caught.value) == f"{path} cannot be opened (No such file or directory); fix the link, or remove it"
 
 
-def test_a_pipe_is_not_waited_for(home: dict[str, str]) -> None:
+def test_a_pipe_is_rejected_without_waiting(home: dict[str, str]) -> None:
     path = configuration_folder(home) / "config.yaml"
     os.mkfifo(path, 0o600)
     with pytest.raises(UsageError) as caught:
@@ -153,13 +153,15 @@ def test_a_pipe_is_not_waited_for(home: dict[str, str]) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a file away")
-def test_nor_is_one_that_belongs_to_somebody_else(home: dict[str, str]) -> None:
+def test_a_file_of_another_user_is_rejected(home: dict[str, str]) -> None:
     os.chown(write(home, "engine: oci\n"), 1234, 1234)
     with pytest.raises(UsageError, match="can be written by other users"):
         load_configuration(home)
 
 
-def test_a_repository_cannot_bring_one(home: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_in_a_repository_is_rejected(
+    home: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(home, "accept_unenforced: [memory]\n")
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     (tmp_path / "specs").mkdir()
@@ -174,7 +176,7 @@ def test_a_repository_cannot_bring_one(home: dict[str, str], tmp_path: Path, mon
     assert load_configuration(home) == Configuration(accept_unenforced=("memory",))
 
 
-def test_the_page_about_it_shows_one_that_works(home: dict[str, str]) -> None:
+def test_the_example_of_the_documentation_is_valid(home: dict[str, str]) -> None:
     page = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     write(home, example)

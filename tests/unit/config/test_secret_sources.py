@@ -46,12 +46,12 @@ def test_a_value_comes_from_a_variable_a_file_or_a_command(tmp_path: Path) -> No
     assert reveal(LiteralSource(VALUE)) == VALUE
 
 
-def test_what_nothing_configures_is_a_variable_by_its_name() -> None:
+def test_a_secret_without_a_source_is_an_environment_variable() -> None:
     assert SecretStore({}, {"TOOLC_SECRET_A": VALUE}).reveal(["A"]) == {"A": VALUE}
     assert reveal(LiteralSource(VALUE), {"TOOLC_SECRET_A": "another one"}) == VALUE
 
 
-def test_all_that_are_missing_are_named_at_once() -> None:
+def test_all_missing_secrets_are_reported_together() -> None:
     with pytest.raises(UsageError) as caught:
         SecretStore({}, {}).reveal(["B", "A"])
     assert str(caught.value) == (
@@ -62,7 +62,7 @@ def test_all_that_are_missing_are_named_at_once() -> None:
     )
 
 
-def test_tests_get_what_they_are_given() -> None:
+def test_tests_do_not_use_the_environment() -> None:
     store = SecretStore({}, {"TOOLC_SECRET_A": VALUE}, from_environment=False)
     with pytest.raises(UsageError) as caught:
         store.reveal(["A"])
@@ -83,11 +83,11 @@ def test_tests_get_what_they_are_given() -> None:
         ("x" * 65537, "is longer than 64 KiB"),
     ],
 )
-def test_a_value_that_is_unfit_is_refused_and_never_shown(value: str, reason: str) -> None:
+def test_unsuitable_values_are_rejected_and_not_shown(value: str, reason: str) -> None:
     assert problem(LiteralSource(value)) == f"the value of the secret 'A' {reason}; use another value"
 
 
-def test_what_is_wrong_with_a_source(tmp_path: Path) -> None:
+def test_errors_of_sources(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff" * 20)
     (tmp_path / "binary").chmod(0o400)
     program = (sys.executable, "-c", "import sys; print('hidden value'); sys.exit(3)")
@@ -107,7 +107,7 @@ def test_what_is_wrong_with_a_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o666])
-def test_a_file_that_others_may_use_is_refused(tmp_path: Path, mode: int) -> None:
+def test_a_file_that_others_can_access_is_rejected(tmp_path: Path, mode: int) -> None:
     file = tmp_path / "a"
     file.write_text(VALUE)
     file.chmod(mode)
@@ -117,7 +117,7 @@ def test_a_file_that_others_may_use_is_refused(tmp_path: Path, mode: int) -> Non
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a file away")
-def test_a_file_of_anothers_is_his_to_close(tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_accepted(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text(VALUE)
     file.chmod(0o644)
@@ -125,7 +125,7 @@ def test_a_file_of_anothers_is_his_to_close(tmp_path: Path) -> None:
     assert reveal(FileSource(str(file))) == VALUE
 
 
-def test_what_is_mounted_read_only_is_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_mount_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "a"
     file.write_text(VALUE)
     real = os.fstatvfs
@@ -134,7 +134,7 @@ def test_what_is_mounted_read_only_is_as_it_is(tmp_path: Path, monkeypatch: pyte
     assert reveal(FileSource(str(file))) == VALUE
 
 
-def test_nobody_waits_for_the_source_of_another_secret(tmp_path: Path) -> None:
+def test_secrets_do_not_wait_for_each_other(tmp_path: Path) -> None:
     door = tmp_path / "door"
     os.mkfifo(door)
     store = SecretStore({"SLOW": CommandSource(("cat", str(door))), "QUICK": LiteralSource(VALUE)}, {})
@@ -149,7 +149,7 @@ def test_nobody_waits_for_the_source_of_another_secret(tmp_path: Path) -> None:
     assert found == [{"SLOW": VALUE}]
 
 
-def test_a_path_that_can_be_no_path_is_a_problem_too() -> None:
+def test_invalid_paths_are_reported() -> None:
     assert problem(FileSource("~no-such-user/a")) == (
         "the secret 'A': cannot read ~no-such-user/a: Could not determine home directory."
     )
@@ -157,7 +157,7 @@ def test_a_path_that_can_be_no_path_is_a_problem_too() -> None:
     assert problem(CommandSource(("pass", "a\0b"))) == "the secret 'A': cannot run 'pass': embedded null byte"
 
 
-def test_a_command_that_writes_without_end_is_ended() -> None:
+def test_a_command_with_too_much_output_is_killed() -> None:
     code = "import sys\nwhile True: sys.stdout.write('x' * 4096)"
     assert problem(CommandSource((sys.executable, "-c", code))) == (
         "the value of the secret 'A' is longer than 64 KiB; use another value"
@@ -165,20 +165,20 @@ def test_a_command_that_writes_without_end_is_ended() -> None:
 
 
 @pytest.mark.parametrize("code", ["pass", "import os; os.close(1)"])
-def test_a_command_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+def test_a_command_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr(secret_sources, "COMMAND_SECONDS", 0.5)
     waiting = problem(CommandSource((sys.executable, "-c", f"{code}; import time; time.sleep(60)")))
     assert waiting.startswith(f"the secret 'A': {sys.executable!r} took more than 0.5 seconds; run it yourself")
 
 
-def test_no_shell_reads_a_command(tmp_path: Path) -> None:
+def test_a_command_is_not_run_by_a_shell(tmp_path: Path) -> None:
     code = "import sys; print(sys.argv[1])"
     word = f"$(touch {tmp_path}/made); `id` | $HOME"
     assert reveal(CommandSource((sys.executable, "-c", code, word))) == word
     assert not (tmp_path / "made").exists()
 
 
-def test_a_value_is_looked_up_once(tmp_path: Path) -> None:
+def test_a_value_is_read_once(tmp_path: Path) -> None:
     count = tmp_path / "count"
     code = f"open({str(count)!r}, 'a').write('x'); print({VALUE!r})"
     store = SecretStore({"A": CommandSource((sys.executable, "-c", code))}, {})
@@ -190,14 +190,14 @@ def test_a_value_is_looked_up_once(tmp_path: Path) -> None:
     assert count.read_text() == "x"
 
 
-def test_nothing_shows_a_value() -> None:
+def test_values_are_not_in_repr() -> None:
     store = SecretStore({"A": LiteralSource(VALUE)}, {"TOOLC_SECRET_B": VALUE})
     store.reveal(["A", "B"])
     assert repr(store) == "<SecretStore: A>"
     assert VALUE not in repr(LiteralSource(VALUE))
 
 
-def test_the_configuration_says_where_values_are(tmp_path: Path) -> None:
+def test_sources_in_the_configuration(tmp_path: Path) -> None:
     home = {"XDG_CONFIG_HOME": str(tmp_path)}
     configuration_folder(home).mkdir(mode=0o700)
     path = configuration_folder(home) / "config.yaml"
@@ -220,7 +220,7 @@ def test_the_configuration_says_where_values_are(tmp_path: Path) -> None:
         ("secrets: {A: {vault: X}}", ":1:"),
     ],
 )
-def test_what_is_wrong_with_the_configuration(tmp_path: Path, text: str, wanted: str) -> None:
+def test_errors_of_sources_in_the_configuration(tmp_path: Path, text: str, wanted: str) -> None:
     home = {"XDG_CONFIG_HOME": str(tmp_path)}
     configuration_folder(home).mkdir(mode=0o700)
     path = configuration_folder(home) / "config.yaml"
@@ -255,7 +255,7 @@ def test_a_file_of_secrets(tmp_path: Path, name: str, text: str) -> None:
         ("A=correct horse", ":1:1: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
     ],
 )
-def test_a_file_of_secrets_that_is_none_is_not_quoted(tmp_path: Path, text: str, wanted: str) -> None:
+def test_errors_of_a_secrets_file_do_not_show_values(tmp_path: Path, text: str, wanted: str) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:
@@ -263,6 +263,6 @@ def test_a_file_of_secrets_that_is_none_is_not_quoted(tmp_path: Path, text: str,
     assert str(caught.value) == f"{path}{wanted}"
 
 
-def test_a_file_of_secrets_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_secrets_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"/no does not exist; --secrets needs a file with lines like NAME: value"):
         load_secrets(tmp_path / "no")

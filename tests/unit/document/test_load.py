@@ -32,7 +32,7 @@ def read(folder: Path, data: bytes, name: str = "a.yaml") -> tuple[Document | No
         ("a.TOML", b'toolc = 1\r\nname = "x"'),
     ],
 )
-def test_the_suffix_chooses_the_language(tmp_path: Path, name: str, data: bytes) -> None:
+def test_the_suffix_determines_the_language(tmp_path: Path, name: str, data: bytes) -> None:
     document, findings = read(tmp_path, data, name)
     assert findings == ""
     assert document is not None
@@ -40,7 +40,7 @@ def test_the_suffix_chooses_the_language(tmp_path: Path, name: str, data: bytes)
     assert document.source.path == f"specs/{name}"
 
 
-def test_a_byte_that_is_not_utf8_is_shown_in_its_line(tmp_path: Path) -> None:
+def test_invalid_utf_8_is_reported_with_its_line(tmp_path: Path) -> None:
     assert read(tmp_path, "toolc: 1\nlabel: Grüße ".encode() + b"caf\xe9 \xff\n") == (
         None,
         (
@@ -54,12 +54,12 @@ def test_a_byte_that_is_not_utf8_is_shown_in_its_line(tmp_path: Path) -> None:
     )
 
 
-def test_utf_16_is_named(tmp_path: Path) -> None:
+def test_utf_16_is_reported(tmp_path: Path) -> None:
     _, findings = read(tmp_path, "toolc: 1\n".encode("utf-16"))
     assert findings.startswith("specs/a.yaml:1:1: error TC013: the file is UTF-16\n")
 
 
-def test_control_characters_are_refused_each_at_its_place(tmp_path: Path) -> None:
+def test_control_characters_are_reported_with_their_position(tmp_path: Path) -> None:
     assert read(tmp_path, b"toolc: 1\nname: a\0b\x1b\nlabel: x\ry\n") == (
         None,
         (
@@ -84,7 +84,7 @@ def test_control_characters_are_refused_each_at_its_place(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["a.yaml", "a.toml"])
-def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, name: str) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path, name: str) -> None:
     text = 'toolc = 1 # "ok"' if name == "a.toml" else "toolc: 1 # ok"
     document, findings = read(tmp_path, b"\xef\xbb\xbf" + text.encode(), name)
     assert document is not None
@@ -114,7 +114,7 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
+def test_files_have_a_maximum_size(tmp_path: Path) -> None:
     document, _ = read(tmp_path, b"toolc: 1\n#".ljust(MAX_BYTES, b"x"))
     assert document is not None
     assert read(tmp_path, b"toolc: 1\n#".ljust(MAX_BYTES + 1, b"x")) == (
@@ -129,23 +129,23 @@ def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        pytest.param("a.yaml", "", id="empty"),
-        pytest.param("a.yaml", "# only a comment\n", id="comment"),
-        pytest.param("a.yaml", "- a\n- b\n", id="list"),
-        pytest.param("a.yaml", "just text\n", id="text"),
-        pytest.param("a.yaml", "kind: A\n---\nkind: B\n", id="several documents"),
-        pytest.param("a.yaml", "site: !ENV x\nbase: &b {a: no}\nuse: {<<: *b}\n", id="tags and merges"),
-        pytest.param("a.toml", "date = 2026-11-21\n", id="TOML with a date"),
+        ("a.yaml", ""),
+        ("a.yaml", "# only a comment\n"),
+        ("a.yaml", "- a\n- b\n"),
+        ("a.yaml", "just text\n"),
+        ("a.yaml", "kind: A\n---\nkind: B\n"),
+        ("a.yaml", "site: !ENV x\nbase: &b {a: no}\nuse: {<<: *b}\n"),
+        ("a.toml", "date = 2026-11-21\n"),
     ],
 )
-def test_a_file_that_is_nobodys_spec_gets_one_warning(tmp_path: Path, name: str, text: str) -> None:
+def test_a_file_that_is_not_a_spec_gets_one_warning(tmp_path: Path, name: str, text: str) -> None:
     document, findings = read(tmp_path, text.encode(), name)
     assert document is None
     assert findings.startswith(f"specs/{name}:1:1: warning TC113: specs/{name} is not a spec: it has no key 'toolc'\n")
     assert findings.endswith("\n\n1 warning\n")
 
 
-def test_a_map_without_the_key_toolc_is_a_document_for_the_caller_to_judge(tmp_path: Path) -> None:
+def test_a_map_without_the_key_toolc_is_a_document(tmp_path: Path) -> None:
     document, findings = read(tmp_path, b"on: push\nflag: no\n")
     assert document is not None
     assert findings == "", "its YAML habits are not our business"

@@ -63,7 +63,7 @@ def test_other_wrong_durations(tmp_path: Path, written: str) -> None:
 
 
 @given(st.integers(min_value=1, max_value=2**43 - 1))
-def test_a_size_reads_as_it_is_rendered(kibibytes: int) -> None:
+def test_a_rendered_size_parses_to_the_same_value(kibibytes: int) -> None:
     source = SourceText("a.yaml", "")
     node = Scalar(render_size(kibibytes * 1024), source.whole_file())
 

@@ -28,10 +28,10 @@ AS_JSON = {
 }
 
 
-def test_an_attempt_has_every_key_and_null_where_there_is_nothing() -> None:
+def test_a_connection_attempt_in_json() -> None:
     assert REFUSED.to_json() == AS_JSON
 
 
-def test_an_event_says_which_call_asked() -> None:
+def test_a_connection_event_has_the_call_id() -> None:
     event = ToolConnect(name="fetch", call_id="c1", attempt=REFUSED)
     assert event_to_json(event) == {"event": "connect", "name": "fetch", "call_id": "c1", **AS_JSON}

@@ -75,7 +75,7 @@ OUTER = composite("outer", first="ask", both="inner", last="fetch", lost="gone")
 TOOLS = tools_by_name([SHELL, HTTP, PYTHON, INNER, OUTER])
 
 
-def test_a_tool_has_what_its_own_sandbox_has() -> None:
+def test_permissions_of_a_sandbox() -> None:
     found = permissions_of(SHELL, TOOLS)
 
     assert found.hosts == (Grant(host("a.example")), Grant(host("b.example")))
@@ -87,11 +87,11 @@ def test_a_tool_has_what_its_own_sandbox_has() -> None:
     assert found.tools == found.missing == ()
 
 
-def test_an_http_tool_reaches_the_hosts_of_its_own_urls() -> None:
+def test_an_http_tool_may_reach_the_hosts_of_its_urls() -> None:
     assert permissions_of(HTTP, TOOLS).hosts == (Grant(host("a.example")), Grant(host("id.example", 8443)))
 
 
-def test_a_composite_has_what_its_steps_have_and_says_which_brings_it() -> None:
+def test_permissions_of_a_composite_name_the_steps() -> None:
     found = permissions_of(OUTER, TOOLS)
 
     assert found.tools == (
@@ -112,14 +112,14 @@ def test_a_composite_has_what_its_steps_have_and_says_which_brings_it() -> None:
     assert found.users == (Grant("any", ("first", "both")), Grant("nonroot", ("both", "last")))
 
 
-def test_of_each_limit_it_has_the_highest_and_of_the_time_its_own() -> None:
+def test_a_composite_has_the_highest_limits_and_its_own_timeout() -> None:
     limits = {each.value.name: each for each in permissions_of(OUTER, TOOLS).limits}
 
     assert limits["timeout_ms"] == Grant(Limit("timeout_ms", 60_000), (OWN,))
     assert limits["memory_bytes"] == Grant(Limit("memory_bytes", Limits().memory_bytes), ("both",))
 
 
-def test_a_circle_ends_where_it_closes() -> None:
+def test_recursive_calls_are_followed_once() -> None:
     one, two = composite("one", a="two", b="fetch"), composite("two", c="one")
     found = permissions_of(one, tools_by_name([one, two, SHELL]))
 
@@ -128,14 +128,14 @@ def test_a_circle_ends_where_it_closes() -> None:
 
 
 @pytest.mark.slow
-def test_what_brings_nothing_more_costs_nothing_more() -> None:
+def test_shared_tools_are_processed_once() -> None:
     """Eight levels of a hundred steps each are as many calls as nobody could count."""
     levels = [composite("c0", **{f"s{at}": "fetch" for at in range(100)})]
     levels += [composite(f"c{n}", **{f"s{at}": f"c{n - 1}" for at in range(100)}) for n in range(1, 9)]
     assert len(permissions_of(levels[-1], tools_by_name([SHELL, *levels])).hosts) == 2
 
 
-def test_it_reads_as_a_spec_does() -> None:
+def test_permissions_are_formatted_as_in_a_spec() -> None:
     told = permissions_of(OUTER, TOOLS).to_json()
 
     assert told["hosts"] == [

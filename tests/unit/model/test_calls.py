@@ -39,21 +39,21 @@ OUTER = composite("outer", "inner", "gone")
 TOOLS = tools_by_name([A, B, INNER, OUTER])
 
 
-def test_a_tool_is_found_by_its_name_before_another_one_s_alias() -> None:
+def test_names_have_priority_over_aliases() -> None:
     assert TOOLS["old_b"] is B
     assert tools_by_name([B, shell("old_b")])["old_b"].aliases == ()
 
 
-def test_each_name_is_called_once() -> None:
+def test_called_names_are_unique() -> None:
     assert called_tools(INNER) == ("old_b", "a")
     assert called_tools(A) == ()
 
 
-def test_all_that_may_be_called_is_reached_by_its_own_name() -> None:
+def test_reachable_tools_are_listed_by_name() -> None:
     assert reachable_tools(OUTER, TOOLS) == {"a": A, "b": B, "gone": None, "inner": INNER}
 
 
-def test_depth_counts_calls_within_each_other() -> None:
+def test_call_depth_counts_nested_calls() -> None:
     assert [call_depth(tool, TOOLS) for tool in (A, INNER, OUTER)] == [1, 2, 3]
 
 
@@ -66,12 +66,12 @@ def test_depth_counts_calls_within_each_other() -> None:
         ({"x": ["y", "z"], "y": ["w"], "z": ["w"], "w": []}, ()),
     ],
 )
-def test_a_circle_is_named_from_where_it_closes(calls: dict[str, list[str]], found: tuple[str, ...]) -> None:
+def test_a_cycle_is_reported_with_its_path(calls: dict[str, list[str]], found: tuple[str, ...]) -> None:
     tools = {name: composite(name, *others) if others else shell(name) for name, others in calls.items()}
     assert find_cycle(tools["x"], tools) == found
 
 
-def test_a_circle_of_thousands_is_found_too() -> None:
+def test_long_cycles_are_found() -> None:
     tools = {f"t{at}": composite(f"t{at}", f"t{(at + 1) % 3000}") for at in range(3000)}
     assert len(find_cycle(tools["t0"], tools)) == 3001
     assert len(reachable_tools(tools["t0"], tools)) == 3000

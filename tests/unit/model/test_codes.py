@@ -8,22 +8,22 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code
 
 
-def test_all_lists_every_declaration() -> None:
+def test_all_contains_every_code() -> None:
     declared = [value for name, value in vars(codes).items() if isinstance(value, Code) and name.isupper()]
     assert list(codes.ALL) == declared
     assert codes.SYNTAX in codes.ALL
 
 
-def test_numbers_have_one_form() -> None:
+def test_numbers_have_the_same_format() -> None:
     assert [code.number for code in codes.ALL if not re.fullmatch(r"TC[0-9]\d\d", code.number)] == []
 
 
-def test_declarations_stand_in_the_order_of_their_numbers() -> None:
+def test_codes_are_declared_in_order() -> None:
     numbers = [code.number for code in codes.ALL]
     assert numbers == sorted(numbers)
 
 
-def test_no_two_declarations_say_the_same() -> None:
+def test_codes_have_unique_names() -> None:
     assert len({code.name for code in codes.ALL}) == len(codes.ALL)
 
 

@@ -11,7 +11,7 @@ def at(path: str, line: int) -> Span:
     return Span(path, Position(line, 1), Position(line, 2))
 
 
-def test_findings_come_by_place_however_they_were_found() -> None:
+def test_findings_are_sorted_by_position() -> None:
     found = Diagnostics()
     found.add(LATE, "third", at("b.yaml", 1))
     found.add(LATE, "second", at("a.yaml", 9))
@@ -19,14 +19,14 @@ def test_findings_come_by_place_however_they_were_found() -> None:
     assert [each.message for each in found.sorted()] == ["first", "second", "third"]
 
 
-def test_the_same_finding_is_kept_once() -> None:
+def test_duplicate_findings_are_dropped() -> None:
     found = Diagnostics()
     for _ in range(3):
         found.add(LATE, "again", at("a.yaml", 1))
     assert len(found.sorted()) == 1
 
 
-def test_warnings_alone_do_not_stop_a_build() -> None:
+def test_warnings_are_not_errors() -> None:
     found = Diagnostics()
     found.add(EARLY, "only a warning", at("a.yaml", 1))
     assert not found.has_errors
@@ -34,14 +34,14 @@ def test_warnings_alone_do_not_stop_a_build() -> None:
     assert found.has_errors
 
 
-def test_sources_are_kept_for_the_reporter() -> None:
+def test_source_texts_are_available_to_reporters() -> None:
     found = Diagnostics()
     found.add_source(SourceText("a.yaml", "x"))
     assert found.source("a.yaml") == SourceText("a.yaml", "x")
     assert found.source("b.yaml") is None
 
 
-def test_no_finding_points_past_the_end_of_a_line() -> None:
+def test_spans_are_limited_to_the_line() -> None:
     found = Diagnostics()
     found.add_source(SourceText("a.toml", "name\n"))
     found.add(LATE, "no value", Span("a.toml", Position(1, 5), Position(1, 6)))

@@ -24,26 +24,26 @@ TOOL = ToolSpec(
 )
 
 
-def test_these_bytes_are_format_1_and_never_change() -> None:
+def test_the_digests_of_format_1_never_change() -> None:
     """A digest that moves with a release of toolc would ask every reviewer to approve nothing at all."""
     found = digests(TOOL)
     assert found.surface == "sha256:f3f17dd01ae4ee840e3680abd1dfa62107bf661f8d69c0d80a2a0005a6190cf4"
     assert found.effect == "sha256:6c1eeddc450a001b85c16631c680fe198d13f514937a6b99557d119d249749c4"
 
 
-def test_words_for_the_model_move_the_surface_alone() -> None:
+def test_surface_fields_change_only_the_surface_digest() -> None:
     changed = digests(replace(TOOL, description="List the files, quickly."))
     assert changed.surface != digests(TOOL).surface
     assert changed.effect == digests(TOOL).effect
 
 
-def test_what_a_call_does_moves_the_effect_alone() -> None:
+def test_effect_fields_change_only_the_effect_digest() -> None:
     changed = digests(replace(TOOL, sandbox=SandboxSpec(limits=Limits(pids=129))))
     assert changed.surface == digests(TOOL).surface
     assert changed.effect != digests(TOOL).effect
 
 
-def test_who_owns_a_tool_moves_neither() -> None:
+def test_other_fields_change_no_digest() -> None:
     assert digests(replace(TOOL, owner="platform", version="2", tags=("a",))) == digests(TOOL)
 
 
@@ -52,7 +52,7 @@ def caller(*tools: str) -> ToolSpec:
     return replace(TOOL, name="all", backend=CompositeBackend(strategy="sequential", steps=steps))
 
 
-def test_what_is_called_moves_the_effect_of_what_calls_it() -> None:
+def test_called_tools_change_the_effect_digest_of_the_caller() -> None:
     inner, outer = replace(caller("ls"), name="inner"), caller("inner")
     was = digests(outer, tools_by_name([TOOL, inner]))
     for changed in (replace(TOOL, sandbox=SandboxSpec(workspace="rw")), replace(TOOL, description="List them.")):
@@ -81,7 +81,7 @@ _LEAVES = (
 
 @pytest.mark.slow
 @given(st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4)))
-def test_the_fast_way_writes_the_bytes_of_rfc8785_or_raises_what_it_raises(value: JsonValue) -> None:
+def test_canonical_equals_rfc8785(value: JsonValue) -> None:
     try:
         wanted = rfc8785.dumps(value)
     except ValueError as error:

@@ -25,7 +25,7 @@ def test_an_exact_destination_has_one_form(text: str, host: str, port: int) -> N
     assert parse_destination(text) == Destination(kind="exact", host=host, port=port)
 
 
-def test_wildcards_and_public_are_kinds_of_their_own() -> None:
+def test_wildcards_and_public_are_separate_kinds() -> None:
     assert parse_destination("*.Example.com:443") == Destination(kind="wildcard", host="example.com", port=443)
     assert parse_destination("public:443") == Destination(kind="public", host="", port=443)
 
@@ -43,7 +43,7 @@ def test_wildcards_and_public_are_kinds_of_their_own() -> None:
         "[::ffff:10.0.0.1]:80", "[10.0.0.1]:80", "[a.example]:80", "a.example:\uff14\uff14\uff13",
     ],
 )  # fmt: skip
-def test_what_is_ambiguous_is_refused(text: str) -> None:
+def test_ambiguous_hosts_are_rejected(text: str) -> None:
     with pytest.raises(HostError):
         parse_destination(text)
 
@@ -69,13 +69,13 @@ def test_a_canonical_host_is_its_own_canonical_form(text: str) -> None:
         ("\uff41.example", "write it in ASCII"),
     ],
 )
-def test_a_hint_names_no_other_host(text: str, hint: str) -> None:
+def test_a_hint_does_not_suggest_another_host(text: str, hint: str) -> None:
     with pytest.raises(HostError) as caught:
         canonical_host(text)
     assert caught.value.hint == hint
 
 
-def test_what_is_no_address_is_shown_and_does_nothing_to_a_terminal() -> None:
+def test_invalid_hosts_are_escaped_in_messages() -> None:
     with pytest.raises(HostError) as caught:
         canonical_host("[\x1b[31m\u202e]")
     assert str(caught.value) == r"'[\x1b[31m\u202e]' is not an IPv6 address"
@@ -95,5 +95,5 @@ def test_what_is_no_address_is_shown_and_does_nothing_to_a_terminal() -> None:
         ("*.example.com:443", "public:443", False),
     ],
 )
-def test_what_one_entry_allows_of_another(wide: str, narrow: str, expected: bool) -> None:
+def test_entries_that_cover_other_entries(wide: str, narrow: str, expected: bool) -> None:
     assert covers(parse_destination(wide), parse_destination(narrow)) is expected

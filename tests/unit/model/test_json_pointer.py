@@ -19,15 +19,15 @@ from toolc.model.json_schema import list_index, pointer_tokens
         ("/ /c%d", [" ", "c%d"]),
     ],
 )
-def test_the_names_on_the_way(pointer: str, names: list[str]) -> None:
+def test_pointer_tokens_are_unescaped(pointer: str, names: list[str]) -> None:
     assert pointer_tokens(pointer) == names
 
 
 @pytest.mark.parametrize(("token", "index"), [("0", 0), ("7", 7), ("10", 10), ("123456789", 123456789)])
-def test_which_item_is_named(token: str, index: int) -> None:
+def test_list_index_of_a_token(token: str, index: int) -> None:
     assert list_index(token) == index
 
 
 @pytest.mark.parametrize("token", ["", "-", "00", "01", "-1", "+1", " 1", "1\n", "1.0", "\u0661", "²", "9" * 5000])
-def test_what_names_no_item(token: str) -> None:
+def test_tokens_that_are_not_an_index(token: str) -> None:
     assert list_index(token) is None

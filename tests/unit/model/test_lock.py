@@ -48,7 +48,7 @@ def approving(folder: Path) -> Lock:
     return lock_tools(tools(folder), lambda tool: (C if tool.spec.sandbox.image else None, ()), "toolc.lock")
 
 
-def test_what_is_written_is_what_is_read() -> None:
+def test_a_lock_file_round_trips() -> None:
     packages = (f"numpy==2.1.0@{A}", f"six==1.16.0@{B}")
     lock = Lock(
         "toolc.lock",
@@ -83,21 +83,21 @@ def test_what_is_written_is_what_is_read() -> None:
         ((HEADER, f"{LINE} package=--index-url==1@{A}"), "is not valid here"),
     ],
 )
-def test_a_lock_that_is_damaged_says_where(lines: tuple[str, ...], words: str) -> None:
+def test_errors_in_a_lock_file_have_a_position(lines: tuple[str, ...], words: str) -> None:
     with pytest.raises(LockError) as raised:
         parse(*lines)
     assert words in str(raised.value)
 
 
-def test_comments_and_empty_lines_are_nobodys() -> None:
+def test_comments_and_empty_lines_are_ignored() -> None:
     assert parse(HEADER, "", "# why", LINE) == parse(HEADER, LINE)
 
 
-def test_nothing_moved(tmp_path: Path) -> None:
+def test_unchanged_tools_have_no_differences(tmp_path: Path) -> None:
     assert [*changed_tools(approving(tmp_path), tools(tmp_path))] == []
 
 
-def test_all_that_moved_is_told(tmp_path: Path) -> None:
+def test_changed_renamed_and_removed_tools_are_reported(tmp_path: Path) -> None:
     lock = approving(tmp_path)
     changed = SPEC.replace("argv: [echo, one]", "argv: [cat, one]").replace("name: two", "name: zwei")
     lines = [*changed_tools(lock, tools(tmp_path, changed))]
@@ -109,7 +109,7 @@ def test_all_that_moved_is_told(tmp_path: Path) -> None:
     assert lines[2] == "toolc.lock approves the tool two, which does not exist; if it was removed, run: toolc lock"
 
 
-def test_another_tool_of_the_same_plugin_is_not_one_that_was_renamed(tmp_path: Path) -> None:
+def test_another_tool_of_a_plugin_is_not_a_renamed_tool(tmp_path: Path) -> None:
     plugin = SPEC.replace("shell: {argv: [echo, one]}", "plugin: {command: [notes-server]}").replace(
         "shell: {argv: [echo, two]}", "plugin: {command: [notes-server]}"
     )
@@ -118,7 +118,7 @@ def test_another_tool_of_the_same_plugin_is_not_one_that_was_renamed(tmp_path: P
     assert lines[0].startswith("toolc.lock does not approve the tool zwei; review what changed")
 
 
-def test_other_words_for_the_model_are_no_longer_approved(tmp_path: Path) -> None:
+def test_a_changed_description_is_not_approved(tmp_path: Path) -> None:
     (line,) = changed_tools(
         approving(tmp_path), tools(tmp_path, SPEC.replace("A tool that exists", "A new tool that exists"))
     )
@@ -132,7 +132,7 @@ def test_an_image_and_packages_must_be_approved_too(tmp_path: Path) -> None:
     assert [*changed_tools(lock, tools(tmp_path))] == ["toolc.lock approves no image for two; run: toolc lock"]
 
 
-def test_an_executor_with_a_lock_calls_only_what_it_approves(tmp_path: Path) -> None:
+def test_an_executor_with_a_lock_calls_only_approved_tools(tmp_path: Path) -> None:
     found, lock = registry(tmp_path), approving(tmp_path)
     engine = FakeEngine(lambda _: Outcome(ending="exited", stdout=Capture(head=b"hi", total_bytes=2)))
     with Executor(found, engine=engine, lock=lock) as executor:

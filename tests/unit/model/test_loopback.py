@@ -13,12 +13,12 @@ def found(*allow: str) -> LoopbackProxy:
     return loopback_proxy([parse_destination(each) for each in allow])
 
 
-def test_nothing_is_allowed_and_nothing_listens() -> None:
+def test_an_empty_allow_list_has_no_listeners() -> None:
     assert found() == LoopbackProxy()
     assert proxy_environment(found()) == ()
 
 
-def test_each_name_has_an_address_of_its_own_with_all_its_ports() -> None:
+def test_each_name_has_its_own_address_with_all_its_ports() -> None:
     assert found("b.example:443", "a.example:22", "b.example:80") == LoopbackProxy(
         hosts=(
             ("127.0.1.1", "a.example"),
@@ -36,7 +36,7 @@ def test_each_name_has_an_address_of_its_own_with_all_its_ports() -> None:
     )
 
 
-def test_loopback_addresses_are_listened_on_as_they_stand() -> None:
+def test_loopback_addresses_are_used_unchanged() -> None:
     assert found("127.0.0.1:8080", "[::1]:8080", "127.9.9.9:1").forwards == (
         PortForward(address="127.0.0.1", port=8080, host="127.0.0.1"),
         PortForward(address="127.9.9.9", port=1, host="127.9.9.9"),
@@ -44,25 +44,25 @@ def test_loopback_addresses_are_listened_on_as_they_stand() -> None:
     )
 
 
-def test_localhost_is_listened_on_and_a_literal_goes_before_it() -> None:
+def test_a_listed_address_has_priority_over_localhost() -> None:
     assert found("localhost:80").forwards == (PortForward(address="127.0.0.1", port=80, host="localhost"),)
     assert found("localhost:80", "127.0.0.1:80").forwards == (
         PortForward(address="127.0.0.1", port=80, host="127.0.0.1"),
     )
 
 
-def test_no_name_gets_an_address_that_an_entry_names() -> None:
+def test_names_do_not_get_listed_addresses() -> None:
     listening = found("a.example:80", "b.example:80", "127.0.1.1:80", "127.0.1.2:443", "*.b.example:80")
     assert listening.hosts[::2] == (("127.0.1.3", "a.example"), ("127.0.1.4", "b.example"))
     assert listening.proxy == "127.0.1.5"
 
 
-def test_what_cannot_be_listed_goes_through_the_proxy() -> None:
+def test_other_destinations_use_the_proxy() -> None:
     for entry in ("*.example.com:443", "public:443", "10.0.0.5:5432", "[2001:db8::1]:443"):
         assert found(entry) == LoopbackProxy(proxy="127.0.1.1", direct=("127.0.0.1", "::1", "localhost"))
 
 
-def test_a_name_is_reached_without_the_proxy_unless_something_below_it_may_need_one() -> None:
+def test_names_with_allowed_subdomains_use_the_proxy() -> None:
     assert "api.example.com" in found("api.example.com:443", "*.example.org:443").direct
     assert "example.com" not in found("example.com:443", "*.example.com:443").direct
     assert "example.com" not in found("example.com:443", "*.b.example.com:443").direct
@@ -70,7 +70,7 @@ def test_a_name_is_reached_without_the_proxy_unless_something_below_it_may_need_
     assert "example.com" not in found("example.com:443", "public:443").direct
 
 
-def test_programs_are_told_of_the_proxy_in_both_spellings() -> None:
+def test_proxy_variables_are_set_in_upper_and_lower_case() -> None:
     environment = {each.name: each.value for each in proxy_environment(found("*.example.com:443", "127.0.0.5:80"))}
     proxy, direct = "http://127.0.1.1:3128", "127.0.0.1,127.0.0.5,::1,localhost"
     assert environment == {
@@ -90,7 +90,7 @@ HOSTS = st.sampled_from(["a.example", "b.example", "localhost", "127.0.0.1", "12
 
 
 @given(st.lists(st.tuples(HOSTS, st.sampled_from([80, 443])), max_size=12))
-def test_listeners_depend_on_the_entries_and_not_on_their_order(entries: list[tuple[str, int]]) -> None:
+def test_the_order_of_entries_does_not_matter(entries: list[tuple[str, int]]) -> None:
     texts = [f"{host}:{port}" for host, port in entries]
     listening = found(*texts)
     assert found(*sorted(texts, reverse=True)) == listening

@@ -198,7 +198,7 @@ def as_stored() -> Any:
 
 @pytest.mark.slow
 @given(tools)
-def test_what_is_written_is_what_is_read(tool: ToolSpec) -> None:
+def test_a_registry_round_trips(tool: ToolSpec) -> None:
     """Templates that mean the same (``""`` and no parts, two strings in a row) may come back in one form."""
     once = registry_from_json(parse(canonical(stored(tool).to_json())))
     again = registry_from_json(parse(canonical(once.to_json())))
@@ -208,7 +208,7 @@ def test_what_is_written_is_what_is_read(tool: ToolSpec) -> None:
 
 @pytest.mark.slow
 @given(tools)
-def test_what_a_build_puts_together_is_the_canonical_form_of_the_whole(tool: ToolSpec) -> None:
+def test_stored_entries_form_the_canonical_registry(tool: ToolSpec) -> None:
     made = register(tool)
     assert made == registered(tool)
     assert made.stored == canonical(made.to_json())
@@ -218,20 +218,20 @@ def test_what_a_build_puts_together_is_the_canonical_form_of_the_whole(tool: Too
 
 @pytest.mark.slow
 @given(tools, st.dictionaries(st.text(max_size=3), st.booleans(), max_size=4))
-def test_toolsets_stand_in_the_canonical_form_after_the_tools(tool: ToolSpec, toolsets: dict[str, bool]) -> None:
+def test_toolsets_follow_the_tools_in_canonical_form(tool: ToolSpec, toolsets: dict[str, bool]) -> None:
     named = {name: (tool.name,) if is_in else () for name, is_in in toolsets.items()}
     file = RegistryFile((register(tool),), named)
     assert registry_bytes(file) == canonical(file.to_json())
     assert registry_from_json(parse(registry_bytes(file))).toolsets == named
 
 
-def test_the_order_in_which_a_project_lists_a_toolset_is_not_stored() -> None:
+def test_members_of_a_toolset_are_sorted() -> None:
     one, other = small(), replace(small(), name="cat")
     file = RegistryFile((register(other), register(one)), {"b": ("ls", "cat"), "a": ()})
     assert registry_bytes(file).endswith(b'],"toolsets":{"a":[],"b":["cat","ls"]}}')
 
 
-def test_a_registry_without_toolsets_has_no_key_for_them() -> None:
+def test_a_registry_without_toolsets_has_no_toolsets_key() -> None:
     assert registry_bytes(RegistryFile(())) == b'{"registry":1,"tools":[]}'
     assert registry_from_json(parse(b'{"registry":1,"tools":[]}')).toolsets == {}
 
@@ -283,7 +283,7 @@ def test_the_stored_form() -> None:
         ({"registry": 1, "tools": [3]}, r"damaged at tools\[0\]: expected an object, found 3"),
     ],
 )
-def test_what_is_no_registry_is_refused(value: JsonValue, message: str) -> None:
+def test_invalid_registries_are_rejected(value: JsonValue, message: str) -> None:
     with pytest.raises(RegistryError, match=message):
         registry_from_json(value)
 
@@ -295,14 +295,14 @@ def test_a_field_of_the_wrong_type_is_named() -> None:
         registry_from_json(value)
 
 
-def test_a_boolean_is_no_number() -> None:
+def test_a_boolean_is_not_a_number() -> None:
     value = as_stored()
     value["tools"][0]["sandbox"]["limits"]["pids"] = True
     with pytest.raises(RegistryError, match="pids"):
         registry_from_json(value)
 
 
-def test_a_missing_or_unknown_field_is_refused() -> None:
+def test_an_unknown_field_is_rejected() -> None:
     value = as_stored()
     value["tools"][0]["privileged"] = True
     with pytest.raises(RegistryError, match="expected an object with the keys"):

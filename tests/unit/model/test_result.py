@@ -11,18 +11,18 @@ from toolc.model.result import Capture, Text, ToolFailure, ToolResult
     ("data", "text", "structured"),
     [("words", "words", None), ({"n": 1}, '{"n":1}', ({"n": 1},)), ([], "[]", ([],)), (None, "null", (None,))],
 )
-def test_success_has_data_and_words_for_it(data: JsonValue, text: str, structured: object) -> None:
+def test_success_has_data_and_text(data: JsonValue, text: str, structured: object) -> None:
     result = ToolResult.success(data)
     assert not result.is_error
     assert (result.text, result.structured) == (text, structured)
 
 
-def test_other_words_can_stand_for_the_data() -> None:
+def test_success_with_a_message() -> None:
     result = ToolResult.success("raw", message="for the model", details={"source": "cache"})
     assert (result.text, result.data, result.details) == ("for the model", "raw", {"source": "cache"})
 
 
-def test_failure_has_a_kind_and_words() -> None:
+def test_failure_has_a_kind_and_a_message() -> None:
     result = ToolResult.failure("no such city", kind="not_found")
     assert result.is_error
     assert result.error == ToolFailure("not_found", "no such city")
@@ -31,7 +31,7 @@ def test_failure_has_a_kind_and_words() -> None:
 
 
 @pytest.mark.slow
-def test_data_that_is_no_json_is_left_for_the_call_to_refuse() -> None:
+def test_data_that_is_not_json_is_rejected_by_the_call() -> None:
     nested: JsonValue = []
     for _ in range(100_000):
         nested = [nested]
@@ -39,17 +39,17 @@ def test_data_that_is_no_json_is_left_for_the_call_to_refuse() -> None:
         assert ToolResult.success(data).text == f"a {type(data).__name__} that is not JSON"  # type: ignore[arg-type]
 
 
-def test_a_kind_that_there_is_not_is_refused() -> None:
+def test_an_unknown_kind_of_error_is_rejected() -> None:
     with pytest.raises(UsageError, match=r"^'lost' is not a kind of error; use one of: invalid_args, not_found, "):
         ToolResult.failure("no such city", kind="lost")  # type: ignore[arg-type]
 
 
-def test_data_is_none_where_there_is_none() -> None:
+def test_data_is_none_without_structured_data() -> None:
     assert ToolResult(content=()).data is None
     assert ToolResult(content=(), structured=(0,)).data == 0
 
 
-def test_a_cut_stream_says_how_much_is_missing_and_how_to_get_at_it() -> None:
+def test_a_truncated_stream_says_how_much_is_missing() -> None:
     capture = Capture(b"ab\xc3", b"\xa4yz", 10)
     assert capture.text() == "ab\n[4 bytes cut]\nyz"
     assert capture.text("ask for less") == "ab\n[4 bytes cut; ask for less]\nyz"

@@ -5,11 +5,11 @@ import pytest
 from toolc.model.source import Position, SourceText, Span
 
 
-def test_a_span_is_named_as_editors_and_compilers_do() -> None:
+def test_a_span_is_printed_as_path_line_and_column() -> None:
     assert str(Span("specs/a.yaml", Position(3, 7), Position(3, 9))) == "specs/a.yaml:3:7"
 
 
-def test_lines_count_from_one_and_lose_their_ends() -> None:
+def test_lines_are_numbered_from_one_without_line_ends() -> None:
     source = SourceText("a.yaml", "one\r\ntwo\nthree")
     assert [source.line(number) for number in range(5)] == ["", "one", "two", "three", ""]
 
@@ -19,7 +19,7 @@ def test_only_line_feeds_end_a_line() -> None:
     assert SourceText("a.yaml", "a\u2028b\x0cc\nd").lines == ("a\u2028b\x0cc", "d")
 
 
-def test_a_span_is_fitted_to_the_line_it_ends_on() -> None:
+def test_a_span_is_limited_to_its_last_line() -> None:
     source = SourceText("a.toml", "one\r\n")
     line_end = Position(1, 4)
     assert source.fit(Span("a.toml", Position(1, 2), Position(1, 9))) == Span("a.toml", Position(1, 2), line_end)
@@ -38,14 +38,14 @@ def test_a_span_is_fitted_to_the_line_it_ends_on() -> None:
         ("\n\n |", ""),
     ],
 )
-def test_where_nothing_is_written_the_span_is_what_stands_before(text: str, before: str) -> None:
+def test_an_empty_span_becomes_the_key_before_it(text: str, before: str) -> None:
     source = SourceText("a.yaml", text.replace("|", ""))
     at = text.index("|")
 
     assert source.between(source.fit(source.span(at, at))) == before
 
 
-def test_each_of_many_placeholders_is_located_fast() -> None:
+def test_many_placeholders_are_located_in_linear_time() -> None:
     """A search from the start for each one took minutes."""
     source = SourceText("a.yaml", "{{ a }}" * 20_000)
     whole = source.span(0, len(source.text))

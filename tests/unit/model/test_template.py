@@ -5,16 +5,16 @@ import pytest
 from toolc.model.template import Filter, Placeholder, Template, TemplateError, evaluate
 
 
-def test_strings_stand_as_they_are_and_the_rest_as_compact_json() -> None:
+def test_strings_are_inserted_unchanged_and_other_values_as_json() -> None:
     template = Template(("a=", Placeholder("a"), " b=", Placeholder("b"), "\n"))
     assert template.render({"a": "x y\n", "b": {"k": [1, True, None]}}) == 'a=x y\n b={"k":[1,true,null]}\n'
 
 
-def test_rendered_text_is_never_read_as_a_template_again() -> None:
+def test_rendered_text_is_not_a_template() -> None:
     assert Template((Placeholder("a"),)).render({"a": "{{ a }}"}) == "{{ a }}"
 
 
-def test_keys_reach_into_objects_and_never_attributes() -> None:
+def test_keys_access_objects_but_not_attributes() -> None:
     assert evaluate(Placeholder("a", ("b", "c")), {"a": {"b": {"c": 7}}}) == 7
     with pytest.raises(
         TemplateError, match=r"argument 'a' has no key '__class__' \(needed for '\{\{ a.__class__ \}\}'\)"
@@ -37,7 +37,7 @@ def test_filters(filters: tuple[Filter, ...], value: str, expected: str) -> None
     assert evaluate(Placeholder("a", (), filters), {"a": value}) == expected
 
 
-def test_a_filter_that_cannot_take_a_value_says_so() -> None:
+def test_a_filter_rejects_values_of_the_wrong_type() -> None:
     with pytest.raises(TemplateError, match="the filter 'join' needs an array, not 3"):
         evaluate(Placeholder("a", (), (Filter("join"),)), {"a": 3})
 

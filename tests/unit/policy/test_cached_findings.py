@@ -66,7 +66,7 @@ def found(settings: Settings = NO_SETTINGS) -> list[str]:
         ({"specs/both.yaml": CALLER.replace("1s", "1m")}, 1),
     ],
 )
-def test_each_edit_is_seen_and_so_is_its_end(edit: dict[str, str], count: int) -> None:
+def test_each_edit_and_its_reversal_are_detected(edit: dict[str, str], count: int) -> None:
     for _ in range(2):
         assert found() == []
         write(edit)
@@ -76,7 +76,7 @@ def test_each_edit_is_seen_and_so_is_its_end(edit: dict[str, str], count: int) -
     assert found() == []
 
 
-def test_a_central_policy_that_changes_is_another_question() -> None:
+def test_a_changed_central_policy_invalidates_the_cache() -> None:
     for limit, count in (("1m", 0), ("4s", 2), ("1m", 0), ("900ms", 3)):
         write({"../central": f"policy: {{limits: {{timeout: {limit}}}}}\n"})
         assert len(found(Settings(policies=(read_policy("../central"),)))) == count

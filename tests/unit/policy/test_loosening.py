@@ -46,7 +46,7 @@ def policy(folder: Path, text: str) -> Policy:
         ),
     ],
 )
-def test_each_key_is_told_in_one_direction(
+def test_each_key_is_reported_in_one_direction(
     strict: str, loose: str, before: str, after: str | None, tmp_path: Path
 ) -> None:
     old, new = policy(tmp_path, strict), policy(tmp_path, loose)
@@ -57,6 +57,6 @@ def test_each_key_is_told_in_one_direction(
     assert len([*relaxations([old], [])]) == 1
 
 
-def test_a_list_of_hosts_without_public_keeps_public_out(tmp_path: Path) -> None:
+def test_a_list_of_hosts_without_public_excludes_public(tmp_path: Path) -> None:
     old = policy(tmp_path, "{public_egress: false}")
     assert [*relaxations([old], [policy(tmp_path, "{hosts: ['a.example.com:443']}")])] == []

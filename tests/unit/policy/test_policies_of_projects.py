@@ -50,7 +50,7 @@ def found(*paths: str, settings: Settings = NO_SETTINGS) -> list[str]:
     return [f"{each.span} {each.code.number} {each.message}" for each in compilation.diagnostics.sorted()]
 
 
-def test_a_finding_stands_at_the_entry_or_at_the_step_that_brings_it() -> None:
+def test_a_finding_is_at_the_entry_or_at_the_step_that_adds_it() -> None:
     write(toolc="policy: {hosts: [a.example.com:443]}\n", specs__one=ONE, specs__both=BOTH)
     assert found() == [
         f"specs/both.yaml:8:27 TC902 'both': {REACH.format('z.example.org', 'toolc.yaml')} (by first)",
@@ -58,7 +58,7 @@ def test_a_finding_stands_at_the_entry_or_at_the_step_that_brings_it() -> None:
     ]
 
 
-def test_what_is_not_said_is_found_at_the_key_it_would_stand_under() -> None:
+def test_a_missing_declaration_is_reported_at_its_parent() -> None:
     write(toolc="policy: {run_as: nonroot, limits: {pids: 19}, require: [owner]}\n", specs__one=ONE)
     assert found() == [
         "specs/one.yaml:2:7 TC904 'one': toolc.yaml requires 'owner', which this tool does not declare",
@@ -67,14 +67,14 @@ def test_what_is_not_said_is_found_at_the_key_it_would_stand_under() -> None:
     ]
 
 
-def test_a_default_of_the_project_is_held_against_its_policy_where_it_stands() -> None:
+def test_a_project_default_is_reported_in_the_project_file() -> None:
     write(toolc="policy: {workspace: [ro]}\ndefaults: {sandbox: {workspace: rw}}\n", specs__one=ONE)
     assert found() == [
         "toolc.yaml:2:33 TC907 'one': a call has a workspace of the mode 'rw', which toolc.yaml does not allow"
     ]
 
 
-def test_no_project_file_further_down_loosens_a_policy() -> None:
+def test_nested_project_files_cannot_relax_a_policy() -> None:
     policy = "policy: {hosts: [a.example.com:443]}\n"
     write(toolc=policy, specs__toolc="policy: {hosts: [z.example.org:443]}\n", specs__one=ONE)
     assert found() == [
@@ -87,14 +87,14 @@ def test_no_project_file_further_down_loosens_a_policy() -> None:
     assert found() == []
 
 
-def test_a_policy_further_up_that_cannot_be_read_is_an_error() -> None:
+def test_an_unreadable_policy_of_a_parent_folder_is_an_error() -> None:
     write(toolc="policy: {host: []}\n", specs__toolc="vars: {a: 1}\n", specs__one=ONE)
     assert found() == ["toolc.yaml:1:10 TC101 the policy has no key 'host'"]
     write(toolc="policy: {hosts: [}\n")
     assert [each.split()[1] for each in found()] == ["TC001"]
 
 
-def test_a_central_policy_holds_besides_the_projects(tmp_path: Path) -> None:
+def test_a_central_policy_applies_in_addition_to_the_projects(tmp_path: Path) -> None:
     write(toolc="policy: {hosts: [z.example.org:443]}\n", central="policy: {hosts: [a.example.com:443]}\n")
     write(specs__one=ONE, specs__both=BOTH)
     central = Settings(policies=(read_policy("central.yaml"),))
@@ -134,6 +134,6 @@ def test_a_central_policy_with_an_error_allows_nothing(text: str, said: str) -> 
     assert lines[0].startswith(said)
 
 
-def test_a_central_policy_that_is_not_there_is_an_error() -> None:
+def test_a_missing_central_policy_is_an_error() -> None:
     with pytest.raises(UsageError, match="cannot read nowhere"):
         read_policy("nowhere")

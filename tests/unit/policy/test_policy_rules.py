@@ -137,15 +137,13 @@ def told(folder: Path, policy: str, *tools: str) -> list[str]:
         ),
     ],
 )
-def test_a_rule_refuses_what_breaks_it_and_nothing_else(
-    policy: str, bad: str, said: str, good: str, tmp_path: Path
-) -> None:
+def test_each_rule_reports_only_violations(policy: str, bad: str, said: str, good: str, tmp_path: Path) -> None:
     assert told(tmp_path, policy, bad) == [said]
     assert told(tmp_path, policy, good) == []
     assert told(tmp_path, "{}", bad) == []
 
 
-def test_a_composite_counts_with_all_that_its_steps_bring(tmp_path: Path) -> None:
+def test_a_composite_includes_its_steps(tmp_path: Path) -> None:
     step = "sandbox: {network: {allow: ['a.example.com:443']}, limits: {timeout: 2m, memory: 1GiB}}\n"
     both = "backend: {composite: {strategy: sequential, steps: [{id: one, tool: tool_0}, {id: two, tool: tool_1}]}}\n"
     policy = "{hosts: [], limits: {memory: 512MiB, timeout: 1m}, backends: [composite]}"
@@ -158,7 +156,7 @@ def test_a_composite_counts_with_all_that_its_steps_bring(tmp_path: Path) -> Non
     ]
 
 
-def test_what_is_refused_is_said_with_every_reason(tmp_path: Path) -> None:
+def test_the_error_lists_every_violation(tmp_path: Path) -> None:
     central = tmp_path / "central"
     central.write_text("policy: {require: [label], run_as: nonroot}\n", encoding="utf-8")
     (tmp_path / "a.yaml").write_text(f"toolc: 1\nname: one\n{HEAD}{SHELL}", encoding="utf-8")
@@ -187,11 +185,11 @@ def test_what_is_refused_is_said_with_every_reason(tmp_path: Path) -> None:
         ("a/**/b", "a/c", False),
     ],
 )
-def test_a_pattern_crosses_folders_only_by_two_stars(pattern: str, path: str, *, matches: bool) -> None:
+def test_only_two_stars_match_several_folders(pattern: str, path: str, *, matches: bool) -> None:
     assert path_matches(pattern, path) is matches
 
 
-def test_an_approval_is_about_rules_or_grades_paths_and_tags() -> None:
+def test_approvals_match_rules_grades_paths_and_tags() -> None:
     anything = Approval(by=("@a",))
     assert anything.applies_to("RSK01", "low", "x.yaml", ())
     narrow = Approval(by=("@a",), risks=("RSK01", "critical"), paths=("prod/**",), tags=("pay",))

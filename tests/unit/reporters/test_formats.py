@@ -117,7 +117,7 @@ def test_every_format_has_the_same_findings_in_the_same_order(name: str, monkeyp
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_nothing_of_a_spec_can_move_the_cursor_or_begin_a_line(name: str) -> None:
+def test_control_characters_are_escaped_in_every_format(name: str) -> None:
     rendered = render(report((BAD, AWKWARD, span(1, 1, 2, "x\n\x1b.yaml"), AWKWARD)), name)
     assert rendered.replace("\n", "").isprintable()
     assert rendered.endswith("\n")
@@ -136,7 +136,7 @@ def test_no_findings(name: str, expected: str) -> None:
     assert render(report(), name) == expected
 
 
-def test_the_shape_of_the_json() -> None:
+def test_the_json_format() -> None:
     found = report(
         (BAD, "no key 'x'", span(2, 1, 4), "did you mean 'y'?"), (POOR, "é", span(3, 3, 8, "/work/b.yaml"), "")
     )
@@ -179,7 +179,7 @@ def test_the_shape_of_the_json() -> None:
     )
 
 
-def test_a_fix_is_a_part_of_its_finding() -> None:
+def test_fixes_are_part_of_findings() -> None:
     found = report()
     fix = Fix("write 'y'", (Edit(span(2, 1, 2), "y"), Edit(span(2, 3, 3), "\n✓")))
     found.diagnostics.add(BAD, "no key 'x'", span(2, 1, 4), "did you mean 'y'?", fix)
@@ -216,7 +216,7 @@ def test_a_fix_is_a_part_of_its_finding() -> None:
     assert told == ["= help: did you mean 'y'? [fixable with --unsafe-fixes]", "= help: [fixable with --fix]"]
 
 
-def test_github_escapes_what_has_a_meaning_in_a_command() -> None:
+def test_github_commands_are_escaped() -> None:
     several = Span("specs/a.yaml", Position(1, 2), Position(3, 1))
     found = report((BAD, "50%: a, b", span(2, 1, 4, "/work/a,b:c%.yaml"), "do\nthis"), (POOR, "short", several, ""))
     assert render(found, "github") == (
@@ -225,7 +225,7 @@ def test_github_escapes_what_has_a_meaning_in_a_command() -> None:
     )
 
 
-def test_the_xml_of_junit() -> None:
+def test_the_junit_format() -> None:
     found = report((BAD, "no key '<é>'", span(2, 1, 4), "did you\nmean 'y'?"), (POOR, "ab\x1b", span(3, 3, 8), ""))
     assert (
         render(found, "junit")
@@ -266,7 +266,7 @@ def sarif_run(found: Report) -> Any:
 
 
 @pytest.mark.slow
-def test_sarif_follows_its_schema_whatever_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sarif_is_valid_for_its_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(NEGATIVE)
     found = Report(diagnostics=compile_specs([Path()]).diagnostics, version="1.2.3")
     assert len(sarif_run(found)["results"]) > 50
@@ -274,7 +274,7 @@ def test_sarif_follows_its_schema_whatever_is_found(monkeypatch: pytest.MonkeyPa
     assert sarif_run(report((BAD, AWKWARD, span(1, 1, 2, AWKWARD), AWKWARD)))["results"]
 
 
-def test_sarif_explains_the_rules_that_were_found() -> None:
+def test_sarif_contains_the_rules_of_findings() -> None:
     run = sarif_run(
         report((POOR, "short", span(1, 1, 2), ""), (BAD, "a", span(2, 1, 2), "b"), (BAD, "c", span(3, 1, 2), ""))
     )
@@ -324,14 +324,14 @@ def fingerprints(*found: tuple[Code, str, Span, str], text: str) -> list[str]:
     return [each["partialFingerprints"]["toolcFinding/v1"] for each in sarif_run(report(*found, text=text))["results"]]
 
 
-def test_a_fingerprint_outlives_moved_lines_and_new_words() -> None:
+def test_fingerprints_do_not_depend_on_lines_and_messages() -> None:
     before = fingerprints((BAD, "a", span(2, 1, 2), ""), text="one\ntwo: x\n")
     after = fingerprints((BAD, "other", span(4, 5, 6), "hint"), text="zero\n\none\n    two: x\n")
     assert before == after
     assert len(before[0]) == 32
 
 
-def test_findings_that_differ_have_fingerprints_that_differ() -> None:
+def test_different_findings_have_different_fingerprints() -> None:
     text = "same\nsame\nother\n"
     found = [
         (BAD, "a", span(1, 1, 2), ""),
@@ -347,7 +347,7 @@ MANY = 250
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_of_one_file_with_very_many_findings_a_hundred_are_written_out_errors_first(name: str) -> None:
+def test_at_most_a_hundred_findings_per_file_errors_first(name: str) -> None:
     many = [(BAD if line > 240 else POOR, f"number {line}", span(line, 1, 2), "") for line in range(1, MANY + 1)]
     rendered = render(report(*many, (POOR, "alone", span(1, 1, 2, "/work/b.yaml"), ""), text="x\n" * MANY), name)
     found = READERS[name](rendered.replace("::notice file=specs/a.yaml::and 150 more findings in this file\n", ""))

@@ -29,7 +29,7 @@ def rendered(text: str, where: Span) -> list[str]:
     return render(diagnostics, color=False).split("\n")[1:3]
 
 
-def test_a_finding_shows_where_what_and_the_remedy() -> None:
+def test_a_finding_has_position_message_and_help() -> None:
     diagnostics = findings("toolc: 1\nname: hello\ndescripton: Say hello\n")
     diagnostics.add(BAD, "unknown key 'descripton'", span(3, 1, 11), "did you mean 'description'?")
     assert render(diagnostics, color=False) == (
@@ -42,7 +42,7 @@ def test_a_finding_shows_where_what_and_the_remedy() -> None:
     )
 
 
-def test_findings_come_in_the_order_of_the_file_and_are_counted() -> None:
+def test_findings_are_sorted_and_counted() -> None:
     diagnostics = findings("".join(f"line{n}\n" for n in range(1, 13)))
     diagnostics.add(BAD, "third", span(12, 5, 7), "first line\nsecond line")
     diagnostics.add(POOR, "first", span(2, 1, 6))
@@ -66,11 +66,11 @@ def test_findings_come_in_the_order_of_the_file_and_are_counted() -> None:
     )
 
 
-def test_nothing_found_is_nothing_said() -> None:
+def test_without_findings_the_text_is_empty() -> None:
     assert render(Diagnostics(), color=False) == ""
 
 
-def test_a_file_that_was_never_read_has_no_source_line() -> None:
+def test_a_file_that_was_not_read_has_no_source_line() -> None:
     diagnostics = Diagnostics()
     diagnostics.add(BAD, "no such file", span(1, 1, 2), "create it")
     assert render(diagnostics, color=False) == (
@@ -78,7 +78,7 @@ def test_a_file_that_was_never_read_has_no_source_line() -> None:
     )
 
 
-def test_colour_marks_place_severity_and_caret() -> None:
+def test_colors_of_position_severity_and_carets() -> None:
     diagnostics = findings("ab\n")
     diagnostics.add(POOR, "short", span(1, 2, 3), "more")
     assert render(diagnostics, color=True) == (
@@ -94,31 +94,31 @@ def test_colour_marks_place_severity_and_caret() -> None:
 @pytest.mark.parametrize(
     ("text", "where", "expected"),
     [
-        pytest.param("a\tb: x", span(1, 3, 4), ["  1 | a   b: x", "    |     ^"], id="tab"),
-        pytest.param("漢字: x", span(1, 5, 6), ["  1 | 漢字: x", "    |       ^"], id="wide"),
-        pytest.param("\uff21: x", span(1, 2, 3), ["  1 | \uff21: x", "    |   ^"], id="full width"),
-        pytest.param("e\u0301: x", span(1, 4, 5), ["  1 | e\u0301: x", "    |   ^"], id="combining"),
-        pytest.param("😀: x", span(1, 1, 2), ["  1 | 😀: x", "    | ^^"], id="emoji"),
-        pytest.param("a: |\n  b\n", span(1, 4, 1, 3), ["  1 | a: |", "    |    ^"], id="several lines"),
-        pytest.param("a:   \nb", span(1, 1, 2, 2), ["  1 | a:", "    | ^^"], id="blanks at the end"),
-        pytest.param("a:", span(1, 3, 3), ["  1 | a:", "    | ^"], id="nothing there"),
-        pytest.param("a:", span(1, 9, 12), ["  1 | a:", "    | ^"], id="beyond the line"),
-        pytest.param("a:\n", span(7, 1, 2), ["  1 | a:", "    | ^"], id="beyond the file"),
-        pytest.param("a: 1\r\nb: 2\r\n", span(1, 4, 5), ["  1 | a: 1", "    |    ^"], id="CRLF"),
+        ("a\tb: x", span(1, 3, 4), ["  1 | a   b: x", "    |     ^"]),
+        ("漢字: x", span(1, 5, 6), ["  1 | 漢字: x", "    |       ^"]),
+        ("\uff21: x", span(1, 2, 3), ["  1 | \uff21: x", "    |   ^"]),
+        ("e\u0301: x", span(1, 4, 5), ["  1 | e\u0301: x", "    |   ^"]),
+        ("😀: x", span(1, 1, 2), ["  1 | 😀: x", "    | ^^"]),
+        ("a: |\n  b\n", span(1, 4, 1, 3), ["  1 | a: |", "    |    ^"]),
+        ("a:   \nb", span(1, 1, 2, 2), ["  1 | a:", "    | ^^"]),
+        ("a:", span(1, 3, 3), ["  1 | a:", "    | ^"]),
+        ("a:", span(1, 9, 12), ["  1 | a:", "    | ^"]),
+        ("a:\n", span(7, 1, 2), ["  1 | a:", "    | ^"]),
+        ("a: 1\r\nb: 2\r\n", span(1, 4, 5), ["  1 | a: 1", "    |    ^"]),
     ],
 )
-def test_the_caret_stands_under_the_text(text: str, where: Span, expected: list[str]) -> None:
+def test_carets_are_under_the_text(text: str, where: Span, expected: list[str]) -> None:
     assert rendered(text, where) == expected
 
 
-def test_what_would_move_a_terminal_is_shown_as_its_code_point() -> None:
+def test_control_characters_are_shown_as_code_points() -> None:
     assert rendered("a\x1b[2Jb\u202ec\u00a0d: x", span(1, 6, 7)) == [
         "  1 | a<U+001B>[2Jb<U+202E>c<U+00A0>d: x",
         "    |             ^",
     ]
 
 
-def test_messages_hints_and_paths_are_made_harmless_too() -> None:
+def test_messages_hints_and_paths_are_escaped() -> None:
     diagnostics = Diagnostics()
     where = Span("a\x1b.yaml", Position(1, 1), Position(1, 2))
     diagnostics.add(BAD, "unknown key '\x07'", where, "drop \u200b")
@@ -128,7 +128,7 @@ def test_messages_hints_and_paths_are_made_harmless_too() -> None:
 
 
 @pytest.mark.parametrize("length", [300, 100_000])
-def test_a_long_line_is_cut_around_the_caret(length: int) -> None:
+def test_long_lines_are_cut_around_the_caret(length: int) -> None:
     shown, carets = rendered("x" * length + "BAD" + "y" * length, span(1, length + 1, length + 4))
     assert shown.startswith("  1 | …xxx")
     assert shown.endswith("yyy…")
@@ -136,15 +136,15 @@ def test_a_long_line_is_cut_around_the_caret(length: int) -> None:
     assert [shown[i] for i, mark in enumerate(carets) if mark == "^"] == ["B", "A", "D"]
 
 
-def test_a_long_span_is_cut_with_its_line() -> None:
+def test_long_spans_are_cut_with_their_line() -> None:
     shown, carets = rendered("k: " + "v" * 500, span(1, 4, 504))
     assert shown == "  1 | k: " + "v" * (WIDTH - 3) + "…"
     assert carets == "    |    " + "^" * (WIDTH - 3)
 
 
-def test_marks_without_width_do_not_make_a_line_endless() -> None:
+def test_combining_characters_do_not_make_a_line_endless() -> None:
     assert len(rendered("e" + "\u0301" * 100_000, span(1, 1, 2))[0]) < 1000
 
 
-def test_printable_keeps_what_can_be_seen() -> None:
+def test_printable_keeps_visible_characters() -> None:
     assert printable("Grüße, 漢字 😀!") == "Grüße, 漢字 😀!"

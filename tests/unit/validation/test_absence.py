@@ -26,20 +26,20 @@ INNER: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}}
         ({"anyOf": [{"type": "array"}, {"required": ["x"]}]}, {"x": None}, {"a": {"x": None}}),
     ],
 )
-def test_an_optional_property(schema: JsonObject, given: JsonValue, left: JsonObject) -> None:
+def test_nulls_of_optional_properties_are_removed(schema: JsonObject, given: JsonValue, left: JsonObject) -> None:
     root: JsonObject = {"properties": {"a": schema}, "$defs": {"inner": INNER}}
     arguments: JsonObject = {"a": given}
     assert without_nulls(root, arguments) == left
     assert arguments == {"a": given}
 
 
-def test_a_required_property_and_one_that_is_not_declared_stay() -> None:
+def test_nulls_of_required_and_undeclared_properties_are_kept() -> None:
     root: JsonObject = {"properties": {"a": {"type": "string"}}, "required": ["a"]}
     assert without_nulls(root, {"a": None, "b": None}) == {"a": None, "b": None}
 
 
 @pytest.mark.slow
-def test_so_many_choices_are_tried_and_no_more() -> None:
+def test_the_number_of_tried_choices_is_limited() -> None:
     doubled: JsonObject = {
         f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
         for level in range(30)
@@ -51,5 +51,5 @@ def test_so_many_choices_are_tried_and_no_more() -> None:
 @pytest.mark.parametrize(
     ("schema", "takes"), [(True, True), (False, False), ({"type": "null"}, True), ({"not": {}}, False)]
 )
-def test_whether_a_schema_takes_null(schema: JsonValue, takes: bool) -> None:
+def test_schemas_that_allow_null(schema: JsonValue, takes: bool) -> None:
     assert allows_null({}, schema) is takes

@@ -17,7 +17,7 @@ PATTERNS = (
 
 
 @given(st.sampled_from(PATTERNS), st.text('abcdxAB01-. \n"\\é', max_size=8))
-def test_a_text_matches_where_re_finds_the_pattern(pattern: str, text: str) -> None:
+def test_the_automaton_matches_what_re_matches(pattern: str, text: str) -> None:
     found = automaton(parse(pattern))
     assert found.exact
     assert found.matches(text) == bool(re.search(pattern, text))
@@ -26,11 +26,11 @@ def test_a_text_matches_where_re_finds_the_pattern(pattern: str, text: str) -> N
 @pytest.mark.parametrize(
     "pattern", ["(?=a)b", "(a)\\1", "a\\b", "(^a|b)", "a{1,61}", "(?>a)", "(?m)^a$", "a\\Z", "a*+", "(a)?(?(1)b|c)"]
 )
-def test_what_only_an_approximation_is_made_of(pattern: str) -> None:
+def test_approximated_patterns_are_not_exact(pattern: str) -> None:
     assert not automaton(parse(pattern)).exact
 
 
-def test_a_pattern_may_be_too_large() -> None:
+def test_a_pattern_can_be_too_large() -> None:
     automaton(parse("a" * MAX_STATES))
     with pytest.raises(TooManyStatesError):
         automaton(parse("a" * (MAX_STATES + 1)))

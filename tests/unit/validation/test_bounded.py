@@ -27,7 +27,7 @@ TOO_LONG = ["too many steps are needed to check this value"]
 
 
 @pytest.mark.slow
-def test_references_that_double_are_followed_so_often_and_no_more() -> None:
+def test_exponential_references_are_limited() -> None:
     assert messages(doubling(30), 1) == TOO_LONG
     assert messages(doubling(30), "text") == []
     assert messages(doubling(3), 1) == ["1 is not valid under any of the given schemas"]
@@ -41,20 +41,20 @@ def test_a_long_value_may_need_many_references() -> None:
 
 
 @pytest.mark.slow
-def test_schemas_that_ask_for_what_is_unevaluated_at_every_level() -> None:
+def test_nested_unevaluated_properties_are_limited() -> None:
     schema: JsonObject = {"type": "object"}
     for _ in range(40):
         schema = {"allOf": [schema, {"unevaluatedProperties": True}], "unevaluatedProperties": False}
     assert messages(schema, {"a": 1}) == TOO_LONG
 
 
-def test_a_long_value_is_not_repeated_for_each_of_many_choices() -> None:
+def test_long_values_with_many_choices_are_limited() -> None:
     schema: JsonObject = {"anyOf": [False] * 20_000}
     assert messages(schema, "a" * 1_000_000) == TOO_LONG
 
 
 @pytest.mark.slow
-def test_items_that_must_differ_are_compared_in_linear_time() -> None:
+def test_unique_items_are_compared_in_linear_time() -> None:
     rows: list[JsonValue] = [{"row": row} for row in range(30_000)]
     assert messages({"uniqueItems": True}, rows) == []
     assert len(messages({"uniqueItems": True}, [*rows, {"row": 7.0}])) == 1
@@ -74,19 +74,19 @@ def test_items_that_must_differ_are_compared_in_linear_time() -> None:
         ([["boolean", True], True], False),
     ],
 )
-def test_what_counts_as_the_same(items: list[JsonValue], same: bool) -> None:
+def test_equal_json_values(items: list[JsonValue], same: bool) -> None:
     assert bool(messages({"uniqueItems": True}, items)) is same
 
 
 @pytest.mark.slow
-def test_many_texts_and_a_pattern_that_takes_long_for_each() -> None:
+def test_many_texts_with_a_slow_pattern_are_limited() -> None:
     pattern = "a[a-z]*b[a-z]*c[a-z]*d[a-z]*x"
     schema: JsonObject = {"items": {"not": {"pattern": pattern}}}
     assert messages(schema, ["abcd" * 5]) == []
     assert messages(schema, [f"{index}" + "abcd" * 2000 for index in range(2_000)]) == TOO_LONG
 
 
-def test_keys_and_patterns_that_take_long_for_each() -> None:
+def test_many_keys_with_slow_patterns_are_limited() -> None:
     pattern = "^[a-z]*x$"
     schema: JsonObject = {"patternProperties": {pattern: {}}, "additionalProperties": False}
     assert messages(schema, {"aa": 1}) == [f"'aa' does not match any of the regexes: {pattern!r}"]
@@ -95,12 +95,12 @@ def test_keys_and_patterns_that_take_long_for_each() -> None:
     assert messages(slow, {"a" * 201: 1}) == ["a key of 201 characters is too long to compare with patternProperties"]
 
 
-def test_only_the_first_errors_are_told() -> None:
+def test_only_the_first_errors_are_reported() -> None:
     assert len(messages({"items": {"type": "string"}}, [1] * 1000)) == MAX_ERRORS
 
 
 @pytest.mark.slow
-def test_validations_do_not_share_what_they_may_do() -> None:
+def test_validations_have_separate_budgets() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda value: messages(doubling(30), value), [1, "a", 2, "b"]))
     assert found == [TOO_LONG, [], TOO_LONG, []]

@@ -27,7 +27,7 @@ NUMBER: JsonObject = {"type": "number"}
         ({"anyOf": [{"required": ["n"], "properties": {"n": INTEGER}}, {"required": ["m"]}]}, {"n": 2.0}, {"n": 2}),
     ],
 )
-def test_an_integer_is_one_wherever_it_stands(schema: JsonObject, value: JsonValue, read: JsonValue) -> None:
+def test_integers_are_converted_at_every_level(schema: JsonObject, value: JsonValue, read: JsonValue) -> None:
     assert repr(both(schema, value)) == repr(read)
 
 
@@ -44,11 +44,11 @@ def test_an_integer_is_one_wherever_it_stands(schema: JsonObject, value: JsonVal
         ({"$ref": "#count"}, {"n": 2.0}),
     ],
 )
-def test_what_may_be_another_number_stays(schema: JsonObject, value: JsonValue) -> None:
+def test_values_that_may_be_other_numbers_are_kept(schema: JsonObject, value: JsonValue) -> None:
     assert repr(both(schema, value)) == repr(value)
 
 
-def test_the_callers_arguments_are_left_alone() -> None:
+def test_the_arguments_are_not_modified() -> None:
     given: JsonObject = {"x": [2.0]}
     assert repr(with_integers({"properties": {"x": {"items": INTEGER}}}, given)) == "{'x': [2]}"
     assert repr(given) == "{'x': [2.0]}"

@@ -45,14 +45,14 @@ _SCHEMAS: st.SearchStrategy[JsonValue] = st.recursive(st.booleans() | st.just({}
 
 @pytest.mark.slow
 @given(_SCHEMAS | _VALUES)
-def test_what_is_plainly_a_schema_is_one_by_the_metaschema(value: JsonValue) -> None:
+def test_plain_schemas_are_valid_for_the_metaschema(value: JsonValue) -> None:
     if is_plain_schema(value):
         assert [*Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(value)] == []
 
 
 @pytest.mark.slow
 @given(_SCHEMAS, _VALUES)
-def test_what_plainly_satisfies_a_schema_does(schema: JsonValue, value: JsonValue) -> None:
+def test_plainly_valid_values_are_valid(schema: JsonValue, value: JsonValue) -> None:
     if isinstance(schema, dict) and is_plain_schema(schema) and plainly_satisfies(value, schema):
         assert [*Draft202012Validator(schema).iter_errors(value)] == []
 
@@ -69,7 +69,7 @@ ORDER: JsonObject = {
 }
 
 
-def test_the_schemas_that_people_write_are_plain() -> None:
+def test_common_schemas_are_plain() -> None:
     assert is_plain_schema(ORDER)
     assert plainly_satisfies({"id": "A-1", "many": [1, 9], "size": "s"}, ORDER)
 
@@ -88,7 +88,7 @@ def test_the_schemas_that_people_write_are_plain() -> None:
         [],
     ],
 )
-def test_what_is_wrong_is_left_to_jsonschema(value: JsonValue) -> None:
+def test_invalid_values_are_left_to_jsonschema(value: JsonValue) -> None:
     assert not plainly_satisfies(value, ORDER)
 
 
@@ -109,5 +109,5 @@ def test_what_is_wrong_is_left_to_jsonschema(value: JsonValue) -> None:
         None,
     ],
 )
-def test_what_is_no_schema_or_unusual_is_left_to_jsonschema(value: JsonValue) -> None:
+def test_unusual_schemas_are_left_to_jsonschema(value: JsonValue) -> None:
     assert not is_plain_schema(value)

@@ -31,7 +31,7 @@ def ids(cases: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("case", INVALID, ids=ids(INVALID))
-def test_what_is_no_toml_is_refused(case: dict[str, Any]) -> None:
+def test_invalid_toml_is_rejected(case: dict[str, Any]) -> None:
     diagnostics = Diagnostics()
     data = case["toml"].encode() if "toml" in case else base64.b64decode(case["base64"])
 
@@ -48,7 +48,7 @@ def test_what_is_no_toml_is_refused(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", VALID, ids=ids(VALID))
-def test_what_is_toml_means_what_it_says(case: dict[str, Any]) -> None:
+def test_valid_toml_has_the_expected_value(case: dict[str, Any]) -> None:
     diagnostics = Diagnostics()
     wanted, codes = value_of(case["json"])
 

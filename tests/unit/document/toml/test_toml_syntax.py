@@ -61,7 +61,7 @@ def unmarked(text: str) -> str:
         ('a = "x«\x00»"', "TOML does not allow the character U+0000 here"),
     ],
 )
-def test_a_common_mistake_has_its_message_and_its_place(text: str, message: str) -> None:
+def test_common_mistakes_have_a_message_and_a_position(text: str, message: str) -> None:
     found = finding(unmarked(text))
 
     assert (marked(unmarked(text), found), found.message) == (text, message)
@@ -81,7 +81,7 @@ def test_a_common_mistake_has_its_message_and_its_place(text: str, message: str)
         ("a = 1 b = 2", 'write one key = value per line; put text in quotes, and \\" for a quote inside "..."'),
     ],
 )
-def test_a_hint_says_what_to_write(text: str, hint: str) -> None:
+def test_hints_say_what_to_write(text: str, hint: str) -> None:
     assert finding(text).hint == hint
 
 
@@ -109,7 +109,7 @@ PLACES: Final = {
 
 
 @pytest.mark.parametrize(("number", "text"), [(number, text) for number, texts in PLACES.items() for text in texts])
-def test_every_error_has_its_place(number: str, text: str) -> None:
+def test_every_error_has_a_position(number: str, text: str) -> None:
     found = finding(unmarked(text))
 
     assert (found.code.number, marked(unmarked(text), found)) == (number, text)

@@ -91,7 +91,7 @@ def covered(text: str, span: Span) -> str:
         ("a # comment", "a"),
     ],
 )
-def test_scalars_mean_what_the_core_schema_says(text: str, meaning: object) -> None:
+def test_scalars_follow_the_core_schema(text: str, meaning: object) -> None:
     found = value(f"k: {text}")
     assert found == {"k": meaning}
     assert isinstance(found, dict)
@@ -118,27 +118,27 @@ def test_scalars_mean_what_the_core_schema_says(text: str, meaning: object) -> N
         ("2026-13-45", 'the text "2026-13-45"', "an invalid date"),
     ],
 )
-def test_what_yaml_1_1_reads_otherwise_is_a_warning(text: str, here: str, there: str) -> None:
+def test_values_that_differ_in_yaml_1_1_are_warnings(text: str, here: str, there: str) -> None:
     assert findings(f"k: {text}") == [
         f"1:4-{4 + len(text)} TC003 {text} is {here} in YAML 1.2, but {there} in YAML 1.1"
     ]
 
 
-def test_quotes_and_text_are_no_disagreement() -> None:
+def test_quoted_values_are_not_ambiguous() -> None:
     assert value("{'on': 'no', 'no': \"22:22\", a: yes and no}") == {"on": "no", "no": "22:22", "a": "yes and no"}
 
 
 @pytest.mark.parametrize(
     ("key", "there"), [("on", "true"), ("No", "false"), ("22:22", "the number 1342"), ("1_000", "the number 1000")]
 )
-def test_what_yaml_1_1_reads_otherwise_as_a_key_is_a_warning(key: str, there: str) -> None:
+def test_keys_that_differ_in_yaml_1_1_are_warnings(key: str, there: str) -> None:
     root, found = parse(f"{key}: a")
     assert root is not None
     assert to_json(root) == {key: "a"}
     assert found == [f'1:1-{1 + len(key)} TC003 {key} is the text "{key}" in YAML 1.2, but {there} in YAML 1.1']
 
 
-def test_coordinates_and_counts_are_names_to_every_reader() -> None:
+def test_y_and_n_are_valid_keys() -> None:
     assert value("{x: 1, y: 2, n: 3}") == {"x": 1, "y": 2, "n": 3}
 
 
@@ -149,68 +149,41 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("a: 1\nb: 2\na: 3\n", ["3:1-2 TC002 the key 'a' is already on line 1"], id="duplicate"),
-        pytest.param("{a: 1, 'a': 2}", ["1:8-11 TC002 the key 'a' is already on line 1"], id="duplicate in braces"),
-        pytest.param("1: a", ["1:1-2 TC007 the key 1 is a number, but keys must be strings"], id="number key"),
-        pytest.param("true: a", ["1:1-5 TC007 the key true is a boolean, but keys must be strings"], id="boolean key"),
-        pytest.param("~: a", ["1:1-2 TC007 the key ~ is null, but keys must be strings"], id="null key"),
-        pytest.param("? [a]\n: b", ["1:3-6 TC007 a key must be text, not a list or a map"], id="list key"),
-        pytest.param(
-            "&b 12: x", ["1:4-6 TC007 the key 12 is a number, but keys must be strings"], id="anchored number"
-        ),
-        pytest.param("a: x\n&b a: z", ["2:4-5 TC002 the key 'a' is already on line 1"], id="anchored second key"),
-        pytest.param("&b {c: d}: e", ["1:4-10 TC007 a key must be text, not a list or a map"], id="anchored map"),
-        pytest.param("a: &b {}\n<<: *b", ["2:1-3 TC005 merge keys are not part of YAML 1.2"], id="merge"),
-        pytest.param("a: &b [*b]", ["1:4-11 TC005 this contains an alias to itself"], id="alias to itself"),
-        pytest.param("a: *b", ["1:4-6 TC005 there is no anchor of this name above the alias"], id="unknown alias"),
-        pytest.param("a: &b 1\nc: &b 2", ["2:4-6 TC005 another anchor has the same name"], id="anchor"),
-        pytest.param("a: !x 1", ["1:4-8 TC006 the tag !x has no meaning in a spec"], id="own tag"),
-        pytest.param(
-            "a: !!python/name:os.system {}",
-            ["1:4-30 TC006 the tag !!python/name:os.system has no meaning in a spec"],
-            id="Python tag",
-        ),
-        pytest.param("a: !!int x", ["1:4-11 TC108 'x' is not a valid !!int"], id="wrong tag"),
-        pytest.param(
-            "a: !b!c 1", ["1:4-8 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"], id="tag handle"
-        ),
-        pytest.param("a: .inf", ["1:4-8 TC010 .inf is not a number in JSON"], id="infinity"),
-        pytest.param("a: -.INF", ["1:4-9 TC010 -.INF is not a number in JSON"], id="minus infinity"),
-        pytest.param("a: .nan", ["1:4-8 TC010 .nan is not a number in JSON"], id="not a number"),
-        pytest.param("a: 1.0e+999", ["1:4-12 TC010 1.0e+999 is not a number in JSON"], id="overflow"),
-        pytest.param(
+        ("a: 1\nb: 2\na: 3\n", ["3:1-2 TC002 the key 'a' is already on line 1"]),
+        ("{a: 1, 'a': 2}", ["1:8-11 TC002 the key 'a' is already on line 1"]),
+        ("1: a", ["1:1-2 TC007 the key 1 is a number, but keys must be strings"]),
+        ("true: a", ["1:1-5 TC007 the key true is a boolean, but keys must be strings"]),
+        ("~: a", ["1:1-2 TC007 the key ~ is null, but keys must be strings"]),
+        ("? [a]\n: b", ["1:3-6 TC007 a key must be text, not a list or a map"]),
+        ("&b 12: x", ["1:4-6 TC007 the key 12 is a number, but keys must be strings"]),
+        ("a: x\n&b a: z", ["2:4-5 TC002 the key 'a' is already on line 1"]),
+        ("&b {c: d}: e", ["1:4-10 TC007 a key must be text, not a list or a map"]),
+        ("a: &b {}\n<<: *b", ["2:1-3 TC005 merge keys are not part of YAML 1.2"]),
+        ("a: &b [*b]", ["1:4-11 TC005 this contains an alias to itself"]),
+        ("a: *b", ["1:4-6 TC005 there is no anchor of this name above the alias"]),
+        ("a: &b 1\nc: &b 2", ["2:4-6 TC005 another anchor has the same name"]),
+        ("a: !x 1", ["1:4-8 TC006 the tag !x has no meaning in a spec"]),
+        ("a: !!python/name:os.system {}", ["1:4-30 TC006 the tag !!python/name:os.system has no meaning in a spec"]),
+        ("a: !!int x", ["1:4-11 TC108 'x' is not a valid !!int"]),
+        ("a: !b!c 1", ["1:4-8 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"]),
+        ("a: .inf", ["1:4-8 TC010 .inf is not a number in JSON"]),
+        ("a: -.INF", ["1:4-9 TC010 -.INF is not a number in JSON"]),
+        ("a: .nan", ["1:4-8 TC010 .nan is not a number in JSON"]),
+        ("a: 1.0e+999", ["1:4-12 TC010 1.0e+999 is not a number in JSON"]),
+        (
             "a: 9007199254740992",
             ["1:4-20 TC011 9007199254740992 is beyond ±9007199254740991, the limit for exact integers in JSON"],
-            id="big integer",
         ),
-        pytest.param(
-            "a: &b {{ x }}",
-            ["1:7-14 TC110 {{ x }} must be in quotes: without them its braces open a map"],
-            id="placeholder with an anchor",
-        ),
-        pytest.param("a: &b .nan", ["1:7-11 TC010 .nan is not a number in JSON"], id="with an anchor"),
-        pytest.param(
-            "a: 1\n---\nb: 2\n",
-            ["3:1-5 TC008 a second YAML document starts here, but a spec file has only one"],
-            id="documents",
-        ),
-        pytest.param(
-            "a: b\n---",
-            ["2:4-4 TC008 a second YAML document starts here, but a spec file has only one"],
-            id="empty document",
-        ),
-        pytest.param(
-            "a: !%x 1",
-            ["1:4-7 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"],
-            id="escape in a tag",
-        ),
-        pytest.param(
-            "a: x\u2028y", ["1:5-6 TC009 YAML does not allow the character U+2028 here"], id="hidden line end"
-        ),
-        pytest.param("a:\n\tb: 1", ["2:1-2 TC009 YAML does not allow tabs for indentation"], id="tab"),
+        ("a: &b {{ x }}", ["1:7-14 TC110 {{ x }} must be in quotes: without them its braces open a map"]),
+        ("a: &b .nan", ["1:7-11 TC010 .nan is not a number in JSON"]),
+        ("a: 1\n---\nb: 2\n", ["3:1-5 TC008 a second YAML document starts here, but a spec file has only one"]),
+        ("a: b\n---", ["2:4-4 TC008 a second YAML document starts here, but a spec file has only one"]),
+        ("a: !%x 1", ["1:4-7 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"]),
+        ("a: x\u2028y", ["1:5-6 TC009 YAML does not allow the character U+2028 here"]),
+        ("a:\n\tb: 1", ["2:1-2 TC009 YAML does not allow tabs for indentation"]),
     ],
 )
-def test_what_a_spec_must_not_hold(text: str, expected: list[str]) -> None:
+def test_invalid_content_is_reported(text: str, expected: list[str]) -> None:
     assert findings(text) == expected
 
 
@@ -219,7 +192,7 @@ def test_all_problems_of_a_file_are_reported() -> None:
     assert [finding.split()[1] for finding in findings(text)] == ["TC002", "TC007", "TC003", "TC010", "TC110", "TC005"]
 
 
-def test_thousands_of_digits_are_a_finding() -> None:
+def test_an_integer_of_thousands_of_digits_is_a_finding() -> None:
     assert findings(f"a: {'9' * 10_000}")[0].startswith("1:4-10004 TC011 9999")
 
 
@@ -230,19 +203,19 @@ def test_thousands_of_digits_are_a_finding() -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        pytest.param("a: {{ path }}", ["{{ path }}"], id="a map of a map"),
-        pytest.param("a: [wc, {{ path }}, {{ x.y }}]", ["{{ path }}", "{{ x.y }}"], id="in a list"),
-        pytest.param("{{ a }}: b", ["{{ a }}"], id="a key"),
-        pytest.param("a: {{ x }}/y\nb: 1", ["{{ x }}/y"], id="text after it"),
-        pytest.param("a: {{ x }} and {{ y }} # why\nb: 1", ["{{ x }} and {{ y }}"], id="two in a line"),
-        pytest.param("a: [w, --o={{ x }}, {{ y }}/z]", ["--o={{ x }}", "{{ y }}/z"], id="text before it"),
-        pytest.param("- w\n- {{ x }}/y\n- {{ z }}/y", ["{{ x }}/y", "{{ z }}/y"], id="items"),
-        pytest.param("a: {{ x | join(',') }}\nb: 1", ["{{ x | join(',') }}"], id="a filter with a quote"),
-        pytest.param("a: {{ x['k'] }}", ["{{ x['k'] }}"], id="a key in brackets"),
-        pytest.param("a: '{{ q }}' # {{ c }}\nb: {{ x }}y", ["{{ x }}y"], id="quoted ones are fine"),
+        ("a: {{ path }}", ["{{ path }}"]),
+        ("a: [wc, {{ path }}, {{ x.y }}]", ["{{ path }}", "{{ x.y }}"]),
+        ("{{ a }}: b", ["{{ a }}"]),
+        ("a: {{ x }}/y\nb: 1", ["{{ x }}/y"]),
+        ("a: {{ x }} and {{ y }} # why\nb: 1", ["{{ x }} and {{ y }}"]),
+        ("a: [w, --o={{ x }}, {{ y }}/z]", ["--o={{ x }}", "{{ y }}/z"]),
+        ("- w\n- {{ x }}/y\n- {{ z }}/y", ["{{ x }}/y", "{{ z }}/y"]),
+        ("a: {{ x | join(',') }}\nb: 1", ["{{ x | join(',') }}"]),
+        ("a: {{ x['k'] }}", ["{{ x['k'] }}"]),
+        ("a: '{{ q }}' # {{ c }}\nb: {{ x }}y", ["{{ x }}y"]),
     ],
 )
-def test_a_placeholder_without_quotes_is_named(text: str, wrong: list[str]) -> None:
+def test_unquoted_placeholders_are_reported(text: str, wrong: list[str]) -> None:
     diagnostics = Diagnostics()
     parse_yaml(SourceText("a.yaml", text), diagnostics)
     found = diagnostics.sorted()
@@ -252,20 +225,20 @@ def test_a_placeholder_without_quotes_is_named(text: str, wrong: list[str]) -> N
     assert found[0].message == f"{wrong[0]} must be in quotes: without them its braces open a map"
 
 
-def test_the_hint_uses_the_quotes_that_fit() -> None:
+def test_the_hint_avoids_escape_sequences() -> None:
     diagnostics = Diagnostics()
     parse_yaml(SourceText("a.yaml", 'a: {{ x["k"] }}'), diagnostics)
     assert [each.hint for each in diagnostics.sorted()] == ["write '{{ x[\"k\"] }}'"]
 
 
-def test_other_problems_are_found_beside_a_placeholder() -> None:
+def test_other_problems_are_reported_with_a_placeholder() -> None:
     assert [each.split()[:2] for each in findings("a: {{ x }}/y\nb: 1\nb: 2\n")] == [
         ["1:4-13", "TC110"],
         ["3:1-2", "TC002"],
     ]
 
 
-def test_what_follows_from_missing_quotes_is_not_reported_again() -> None:
+def test_errors_caused_by_missing_quotes_are_not_reported() -> None:
     assert [each.split()[1] for each in findings("a: {{ x }}/y, {z\n")] == ["TC110"]
 
 
@@ -276,39 +249,27 @@ def test_what_follows_from_missing_quotes_is_not_reported_again() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("a: b: c", "1:5-6 TC001 unexpected ':' in a value", id="two colons"),
-        pytest.param(
-            "a: 1\n b: 2",
-            "2:2-3 TC001 unexpected key: this line continues the value of the line above",
-            id="indented too far",
-        ),
-        pytest.param('a: "b\nc: 1', "1:4-5 TC001 this quote is never closed", id="open quote"),
-        pytest.param("a: '{{ x }}\nb: 1", "1:4-5 TC001 this quote is never closed", id="open quote, placeholder"),
-        pytest.param("a: 'it's'", "1:8-10 TC001 unexpected text after the value", id="apostrophe"),
-        pytest.param('a: "x" y', "1:8-9 TC001 unexpected text after the value", id="text after a quote"),
-        pytest.param("a: @x", "1:4-6 TC001 a value without quotes cannot start with '@'", id="at"),
-        pytest.param("a: {% if %}", "1:5-6 TC001 a value without quotes cannot start with '%'", id="percent"),
-        pytest.param("a: [1, 2", "1:4-5 TC001 this '[' is never closed", id="open bracket"),
-        pytest.param("a: [1, 2\nb: 3", "1:4-5 TC001 this '[' is never closed", id="bracket"),
-        pytest.param("a: {b: 1\nc: 3", "1:4-5 TC001 this '{' is never closed", id="brace"),
-        pytest.param("a: 1\nb", "2:1-2 TC001 a key without a ':'", id="no colon"),
-        pytest.param("a: 1\n- b", "2:1-2 TC001 this line does not belong to the map that starts on line 1", id="item"),
-        pytest.param(
-            "a: 1 # {{ x }}\n- b",
-            "2:1-2 TC001 this line does not belong to the map that starts on line 1",
-            id="comment",
-        ),
-        pytest.param('a: "\\q"', "1:5-7 TC001 invalid escape sequence \\q in double quotes", id="escape"),
-        pytest.param("a: > b", "1:6-7 TC001 unexpected text after '|' or '>'", id="folded"),
-        pytest.param(
-            "a: *.x", "1:4-7 TC110 an unquoted '*' starts a YAML alias, and this is not a valid one", id="star"
-        ),
-        pytest.param(
-            "a: &.x", "1:4-7 TC110 an unquoted '&' starts a YAML anchor, and this is not a valid one", id="and"
-        ),
+        ("a: b: c", "1:5-6 TC001 unexpected ':' in a value"),
+        ("a: 1\n b: 2", "2:2-3 TC001 unexpected key: this line continues the value of the line above"),
+        ('a: "b\nc: 1', "1:4-5 TC001 this quote is never closed"),
+        ("a: '{{ x }}\nb: 1", "1:4-5 TC001 this quote is never closed"),
+        ("a: 'it's'", "1:8-10 TC001 unexpected text after the value"),
+        ('a: "x" y', "1:8-9 TC001 unexpected text after the value"),
+        ("a: @x", "1:4-6 TC001 a value without quotes cannot start with '@'"),
+        ("a: {% if %}", "1:5-6 TC001 a value without quotes cannot start with '%'"),
+        ("a: [1, 2", "1:4-5 TC001 this '[' is never closed"),
+        ("a: [1, 2\nb: 3", "1:4-5 TC001 this '[' is never closed"),
+        ("a: {b: 1\nc: 3", "1:4-5 TC001 this '{' is never closed"),
+        ("a: 1\nb", "2:1-2 TC001 a key without a ':'"),
+        ("a: 1\n- b", "2:1-2 TC001 this line does not belong to the map that starts on line 1"),
+        ("a: 1 # {{ x }}\n- b", "2:1-2 TC001 this line does not belong to the map that starts on line 1"),
+        ('a: "\\q"', "1:5-7 TC001 invalid escape sequence \\q in double quotes"),
+        ("a: > b", "1:6-7 TC001 unexpected text after '|' or '>'"),
+        ("a: *.x", "1:4-7 TC110 an unquoted '*' starts a YAML alias, and this is not a valid one"),
+        ("a: &.x", "1:4-7 TC110 an unquoted '&' starts a YAML anchor, and this is not a valid one"),
     ],
 )
-def test_a_syntax_error_says_what_is_wrong_and_where(text: str, expected: str) -> None:
+def test_syntax_errors_have_a_message_and_a_position(text: str, expected: str) -> None:
     root, found = parse(text)
     assert root is None
     assert found == [expected]
@@ -320,7 +281,7 @@ def test_a_syntax_error_says_what_is_wrong_and_where(text: str, expected: str) -
 @pytest.mark.slow
 @both_parsers
 @pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "? "])
-def test_nesting_has_a_limit_that_is_reached_without_a_crash(opening: str) -> None:
+def test_deep_nesting_is_rejected_without_a_crash(opening: str) -> None:
     assert [each.split(maxsplit=1)[1] for each in findings(opening * 20_000)] == [
         "TC012 lists and maps nested deeper than 100 levels"
     ]
@@ -331,7 +292,7 @@ def test_a_hundred_levels_are_allowed() -> None:
     assert findings("[" * 101 + "]" * 101) == ["1:101-103 TC012 lists and maps nested deeper than 100 levels"]
 
 
-def test_aliases_are_the_values_they_name() -> None:
+def test_aliases_are_resolved() -> None:
     assert value("a: &x {b: [1]}\nc: *x\nd: [*x, *x]") == {
         "a": {"b": [1]},
         "c": {"b": [1]},
@@ -339,7 +300,7 @@ def test_aliases_are_the_values_they_name() -> None:
     }
 
 
-def test_aliases_that_multiply_are_refused_at_once() -> None:
+def test_exponential_aliases_are_rejected_fast() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 20)
     )
@@ -350,13 +311,13 @@ def test_aliases_that_multiply_are_refused_at_once() -> None:
     assert "the file's aliases expand to more than 10000 values, including this one" in found[0]
 
 
-def test_many_small_aliases_are_too_many_as_well() -> None:
+def test_many_small_aliases_exceed_the_limit() -> None:
     many = f"a: &a [x]\nb: [{', '.join(['*a'] * 5001)}]\n"
     assert findings(many) == ["1:4-10 TC005 the file's aliases expand to more than 10000 values, including this one"]
     assert findings(many.replace("*a, ", "", 1)) == []
 
 
-def test_aliases_do_not_get_around_the_depth() -> None:
+def test_aliases_count_for_the_depth() -> None:
     layers = "".join(f"a{n}: &a{n} {'[' * 40}{f'*a{n - 1}' if n else ''}{']' * 40}\n" for n in range(4))
     assert {each.split()[1] for each in findings(layers)} == {"TC012"}
 
@@ -365,7 +326,7 @@ def test_aliases_do_not_get_around_the_depth() -> None:
 
 
 @both_parsers
-def test_each_key_and_value_stands_where_it_was_written() -> None:
+def test_keys_and_values_have_spans() -> None:
     text = "a: plain text # why\n\"b\": 'q'\nc:\n  - x\n  - {d: [1,\n     2]}\n\ne: |\n  block\n\n\nf:\n# end\n"
     root, _ = parse(text)
     assert isinstance(root, Mapping)
@@ -384,7 +345,7 @@ def test_each_key_and_value_stands_where_it_was_written() -> None:
 
 
 @both_parsers
-def test_an_anchor_and_a_tag_are_no_part_of_a_value() -> None:
+def test_spans_exclude_anchors_and_tags() -> None:
     text = "a: &x no\nb: !!str &y 1\nc: [&z , &w 'q']\nd: &v !!str |\n  block\ne: &u\n  below\nf: *x\n"
     root, _ = parse(text)
     assert isinstance(root, Mapping)
@@ -425,7 +386,7 @@ json_values = st.recursive(
 @pytest.mark.slow
 @settings(deadline=None)
 @given(json_values)
-def test_json_is_yaml(document: object) -> None:
+def test_json_is_valid_yaml(document: object) -> None:
     text = json.dumps({"k": document}, ensure_ascii=False, indent=1)
     root, found = parse(text)
     assert root is not None

@@ -20,14 +20,14 @@ from toolc.model.source import SourceText
         ('l: 1\nk: !!str "a\nb"\nc: d\n', "3:1-3"),
     ],
 )
-def test_a_line_that_is_not_indented_is_refused_behind_a_tag_or_an_anchor_too(text: str, place: str) -> None:
+def test_an_unindented_line_after_a_tag_or_anchor_is_rejected(text: str, place: str) -> None:
     message = "TC001 this line continues the value of line"
     (finding,) = findings(text)
     assert finding.startswith(f"{place} {message}")
 
 
 @pytest.mark.parametrize("text", ['k: !!str "a\n b"\n', "k: &x 'a\n b'\n", "# a: '\nk: |\n  b\n"])
-def test_one_that_is_indented_is_read(text: str) -> None:
+def test_an_indented_line_is_accepted(text: str) -> None:
     assert findings(text) == []
 
 

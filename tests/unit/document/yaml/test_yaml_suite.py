@@ -60,12 +60,12 @@ def parse(text: str) -> tuple[object, list[Diagnostic]]:
 
 
 @pytest.mark.parametrize("case", INVALID, ids=ids(INVALID))
-def test_what_is_no_yaml_is_refused(case: dict[str, Any]) -> None:
+def test_invalid_yaml_is_rejected(case: dict[str, Any]) -> None:
     assert parse(case["yaml"])[1] != []
 
 
 @pytest.mark.parametrize("case", TAKEN, ids=ids(TAKEN))
-def test_what_is_yaml_means_what_it_says(case: dict[str, Any]) -> None:
+def test_valid_yaml_has_the_expected_value(case: dict[str, Any]) -> None:
     value, errors = parse(case["yaml"])
 
     assert errors == []
@@ -74,12 +74,12 @@ def test_what_is_yaml_means_what_it_says(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", NOT_TAKEN, ids=ids(NOT_TAKEN))
-def test_what_toolc_does_not_take_is_refused_with_a_reason(case: dict[str, Any]) -> None:
+def test_unsupported_yaml_is_rejected_with_a_reason(case: dict[str, Any]) -> None:
     _, errors = parse(case["yaml"])
 
     assert WHY[case["id"]] in {each.code.number for each in errors}
     assert not any(word in each.message for each in errors for word in ("while ", "did not find", "token"))
 
 
-def test_the_suite_is_whole() -> None:
+def test_the_suite_is_complete() -> None:
     assert (len(INVALID), len(TAKEN), len(NOT_TAKEN)) == (94, 205, 103)

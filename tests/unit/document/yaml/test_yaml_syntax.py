@@ -67,7 +67,7 @@ def unmarked(text: str) -> str:
         ("«%FOO»\n---\na: 1", "a line that starts with '%' must be a valid YAML directive"),
     ],
 )
-def test_a_common_mistake_has_its_message_and_its_place(text: str, message: str) -> None:
+def test_common_mistakes_have_a_message_and_a_position(text: str, message: str) -> None:
     found = finding(unmarked(text))
 
     assert (marked(unmarked(text), found), found.message) == (text, message)
@@ -88,7 +88,7 @@ def test_a_common_mistake_has_its_message_and_its_place(text: str, message: str)
         ("- a: 1\n b: 2", "check the indentation"),
     ],
 )
-def test_a_hint_says_what_to_write(text: str, hint: str) -> None:
+def test_hints_say_what_to_write(text: str, hint: str) -> None:
     assert finding(text).hint == hint
 
 
@@ -127,7 +127,7 @@ PLACES: Final = {
 
 
 @pytest.mark.parametrize(("number", "text"), [(number, text) for number, texts in PLACES.items() for text in texts])
-def test_every_error_has_its_place(number: str, text: str) -> None:
+def test_every_error_has_a_position(number: str, text: str) -> None:
     found = finding(unmarked(text))
 
     assert (found.code.number, marked(unmarked(text), found)) == (number, text)
@@ -144,7 +144,7 @@ def test_every_error_has_its_place(number: str, text: str) -> None:
         ('a: "\\ud83d\\ude00!"', 'a: "\\U0001F600!"'),
     ],
 )
-def test_a_problem_with_one_certain_change_has_a_fix(text: str, fixed: str) -> None:
+def test_unambiguous_problems_have_a_fix(text: str, fixed: str) -> None:
     fix = finding(text).fix
     assert fix is not None
     assert not fix.safe
