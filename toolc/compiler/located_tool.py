@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from toolc.compiler.schema.parameters import is_full_schema
-from toolc.compiler.text.near_duplicates import shingles
+from toolc.compiler.text import near_duplicates
 from toolc.document.map_reader import first_line
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.json_schema import JsonValue
@@ -77,7 +77,7 @@ def model_texts(tool: Mapping) -> tuple[ModelText, ...]:
     return tuple(found)
 
 
-def words(tool: ToolSpec) -> str:
+def surface_json(tool: ToolSpec) -> str:
     """Return the same strings as one JSON text, for a quick test whether checking each string is worthwhile."""
     surface: list[JsonValue] = [tool.name, tool.label, tool.description, tool.deprecated, *tool.aliases]
     return _JSON.encode([*surface, tool.parameters.value, *tool.examples])
@@ -149,7 +149,7 @@ class LocatedTool:
     - ``defaults``: the maps that were merged in, the project's before the file's.
     - ``hosts``: the hosts that the project allows in descriptions.
     - ``policies``: the policies of project files that apply to the tool.
-    - ``known_wording``: the value of ``wording``, if it is already known.
+    - ``known_shingles``: the value of ``shingles``, if it is already known.
     - ``comes_with_toolc``: whether this is a built-in tool listed under a project's ``builtin``. Such a tool is
       not compared with other tools.
     """
@@ -162,25 +162,25 @@ class LocatedTool:
     defaults: tuple[Mapping, ...] = ()
     hosts: tuple[str, ...] = ()
     policies: tuple[Policy, ...] = ()
-    known_wording: str | None = None
+    known_shingles: str | None = None
     comes_with_toolc: bool = False
 
     @cached_property
-    def wording(self) -> str:
+    def shingles(self) -> str:
         """The form of the description that is used to compare it with other descriptions."""
-        return shingles(self.spec.description) if self.known_wording is None else self.known_wording
+        return near_duplicates.shingles(self.spec.description) if self.known_shingles is None else self.known_shingles
 
     @cached_property
-    def visible(self) -> tuple[ModelText, ...]:
+    def model_texts(self) -> tuple[ModelText, ...]:
         """Every string that a model sees, in file order. Cached because several checks use it."""
         return model_texts(self.node)
 
     @cached_property
-    def words(self) -> str:
-        """One text that contains the strings of ``visible``; it is JSON if all of them could be read."""
+    def surface_text(self) -> str:
+        """One text that contains the strings of ``model_texts``; it is JSON if all of them could be read."""
         if SURFACE_KEYS.isdisjoint(self.damaged):
-            return words(self.spec)
-        return "\n".join(each.text for each in self.visible)
+            return surface_json(self.spec)
+        return "\n".join(each.text for each in self.model_texts)
 
     def span(self, *route: str | int) -> Span:
         """Return the span of the value at ``route`` (keys and indices from the tool's map).

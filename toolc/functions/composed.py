@@ -115,17 +115,17 @@ def compose(
     """
     name = str(interface["name"])
     check_traits(name, traits)
-    given: dict[str, object] = {key: value for key, value in traits.items() if value is not None}
+    options: dict[str, object] = {key: value for key, value in traits.items() if value is not None}
     sandbox: dict[str, object] = {} if secrets is None else {"secrets": secrets}
     if "timeout" in traits:
         sandbox["limits"] = {"timeout": f"{max(1, round(traits['timeout'] * 1000))}ms"}
     spec: dict[str, object] = {
         **interface,
-        **{key: given[key] for key in _PLAIN if key in given},
-        "annotations": {key: given[key] for key in _HINTS if key in given},
+        **{key: options[key] for key in _PLAIN if key in options},
+        "annotations": {key: options[key] for key in _HINTS if key in options},
         "backend": backend,
         **({"sandbox": sandbox} if sandbox else {}),
-        **({"result": {"schema": given["result_schema"]}} if "result_schema" in given else {}),
+        **({"result": {"schema": options["result_schema"]}} if "result_schema" in options else {}),
     }
     source = SourceText(location.path, "".join(linecache.getlines(location.path)))
     diagnostics = Diagnostics()

@@ -124,8 +124,8 @@ class Definition:
         schema = self._parameters()
         properties = schema.get("properties")
         taken = properties if isinstance(properties, dict) else {}
-        given = [name for name in taken if not Schema(schema).may_be_absent(name)]
-        wants_context = _check_signature(self.name, function, [*taken], given)
+        required = [name for name in taken if not Schema(schema).may_be_absent(name)]
+        wants_context = _check_signature(self.name, function, [*taken], required)
         backend = _backend(function, dict(self.hints), wants_context=wants_context)
         return make_tool(self.name, self.description, schema, backend, self.traits)
 
@@ -251,24 +251,24 @@ def _kind(tool_name: str, name: str, kind: object) -> Hint:
         raise UsageError(f"{where}: {error}") from None
 
 
-def _check_signature(name: str, function: Function, parameters: list[str], given: list[str]) -> bool:
+def _check_signature(name: str, function: Function, parameters: list[str], required: list[str]) -> bool:
     """Return whether the function has a parameter for the context.
 
-    Raise ``UsageError`` if it does not accept ``parameters``, or requires more than ``given``, the required ones.
+    Raise ``UsageError`` if it does not accept ``parameters``, or requires others than ``required``.
     """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return False  # a built-in function without a signature
     wants_context = CONTEXT in signature.parameters and CONTEXT not in parameters
-    for names in (parameters, given):
+    for names in (parameters, required):
         try:
             signature.bind(**dict.fromkeys([*names, CONTEXT] if wants_context else names))
         except TypeError as error:
             remedy = "; give optional parameters a default, in param_opt(default=...) or in the handler"
             raise UsageError(
                 f"tool {name!r}: its handler at {_location(function)} cannot be called with the keywords "
-                f"{', '.join(names) or '(none)'}: {error}{remedy if names is given else ''}"
+                f"{', '.join(names) or '(none)'}: {error}{remedy if names is required else ''}"
             ) from None
     return wants_context
 

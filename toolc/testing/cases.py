@@ -119,8 +119,8 @@ class _Source:
     located: Sequence[LocatedTool] = ()
 
     def cases(self, tool: ToolSpec) -> Iterator[Case]:
-        own = (each for each in self.located if not each.comes_with_toolc)
-        located = next((each for each in own if each.spec.name == tool.name), None)
+        local = (each for each in self.located if not each.comes_with_toolc)
+        located = next((each for each in local if each.spec.name == tool.name), None)
         for number, test in enumerate(tool.tests, 1):
             yield Case(registry=self.registry, tool=tool, number=number, test=test, located=located)
 

@@ -93,10 +93,10 @@ class FakeSandbox:
     """A thread that is connected by a socket pair."""
 
     def __init__(self, profile: Profile, script: Script) -> None:
-        self._socket, theirs = socket.socketpair()
+        self._socket, guest_end = socket.socketpair()
         self._socket.settimeout(0)
         self.created = perf_counter()
-        self._guest = _Guest(theirs, profile, script)
+        self._guest = _Guest(guest_end, profile, script)
         self._thread = threading.Thread(target=self._guest.run, daemon=True, name="fake sandbox")
         self._thread.start()
 

@@ -219,7 +219,7 @@ _OutlinedPlace: TypeAlias = "Span | tuple[int, int, int, int] | None"
 class ToolOutline(NamedTuple):
     """The parts of a tool that other files are compared with.
 
-    ``wording`` is empty if the description cannot be compared. ``places`` are the positions of the tool, and of its
+    ``shingles`` is empty if the description cannot be compared. ``places`` are the positions of the tool, and of its
     name, description and aliases.
     """
 
@@ -227,7 +227,7 @@ class ToolOutline(NamedTuple):
     description: str
     aliases: Sequence[str]
     damaged: Sequence[str]
-    wording: str
+    shingles: str
     places: Sequence[_OutlinedPlace]
     alias_spans: Sequence[Span]
 
@@ -267,7 +267,7 @@ def _outline_of_tool(tool: LocatedTool) -> ToolOutline:
         spec.description,
         spec.aliases,
         sorted(tool.damaged),
-        "" if tool.damaged & DAMAGES else tool.wording,
+        "" if tool.damaged & DAMAGES else tool.shingles,
         (_start(tool), *[_position(tool, key) for key in _KEYS]),
         [tool.span("aliases", index) for index in range(len(spec.aliases))],
     )
@@ -333,7 +333,7 @@ def without_nodes(piece: Piece, outline: FileOutline) -> Piece:
 
 
 def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
-    name, description, aliases, damaged, wording, (start, *places), alias_spans = outline
+    name, description, aliases, damaged, shingles, (start, *places), alias_spans = outline
     entries: dict[str, MappingEntry] = {}
     for key, stored in zip(_KEYS, places, strict=True):
         if stored is not None:
@@ -357,7 +357,7 @@ def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
         path=source.path,
         source=source,
         damaged=frozenset(damaged),
-        known_wording=wording,
+        known_shingles=shingles,
     )
 
 

@@ -50,7 +50,7 @@ def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnos
     names of the tools (``list_branches``, ``list_labels``) are distinct.
     """
     readable = sorted((tool for tool in tools if not tool.damaged & DAMAGES), key=lambda tool: tool.path)
-    described = [Described(tool.spec.name, tool.wording, tool.spec.description) for tool in readable]
+    described = [Described(tool.spec.name, tool.shingles, tool.spec.description) for tool in readable]
     for number, twin in find_near_duplicates(described, WORDINGS):
         tool, other = readable[number], readable[twin]
         name = other.spec.name

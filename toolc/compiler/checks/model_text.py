@@ -42,7 +42,7 @@ def check_hidden_text(tool: LocatedTool) -> Iterator[Diagnostic]:
     in descriptions. Characters that ordinary text needs are allowed: joiners in emoji and in scripts that require
     them, and the selector that turns a character into an emoji.
     """
-    for each in tool.visible if not tool.words.isascii() else ():
+    for each in tool.model_texts if not tool.surface_text.isascii() else ():
         if not each.text.isascii():
             yield from _hidden(tool, each)
             yield from _lookalike(tool, each)
@@ -124,7 +124,7 @@ def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
     A model can interpret ``<system>`` as a message of that role, and a terminal or a rendered page hides an escape
     sequence or a comment from the reviewer.
     """
-    for each in tool.visible if _may_have(tool.words) else ():
+    for each in tool.model_texts if _may_have(tool.surface_text) else ():
         found = _found(each)
         if found:
             part, message = found
@@ -224,7 +224,7 @@ def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
     Each phrase has been used in attacks and is not needed in a description. Such phrases occur in 8 of 755 tools of
     a public catalogue.
     """
-    for each in tool.visible if _may_match(tool.words) else ():
+    for each in tool.model_texts if _may_match(tool.surface_text) else ():
         match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_match(each.text) else None
         if match:
             words = " ".join(match[0].split())
@@ -247,7 +247,7 @@ def check_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
 
     Names reserved for examples (RFC 2606) are allowed. Off by default: many URLs refer to documentation.
     """
-    for each in tool.visible:
+    for each in tool.model_texts:
         if each.role != "prose" or "://" not in each.text:
             continue
         for match in _URL.finditer(each.text):

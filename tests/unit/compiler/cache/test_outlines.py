@@ -55,7 +55,7 @@ def compared(tool: LocatedTool) -> list[object]:
     """Return the values that are compared with other tools, and the spans of findings."""
     spec, places = tool.spec, [tool.span(), tool.span("name"), tool.span("description"), tool.span("aliases")]
     places += [tool.span("aliases", index) for index in range(len(spec.aliases))]
-    return [spec.name, spec.description, spec.aliases, tool.wording, tool.damaged, tool.path, *places]
+    return [spec.name, spec.description, spec.aliases, tool.shingles, tool.damaged, tool.path, *places]
 
 
 @pytest.mark.parametrize("text", [PLAIN, ANCHORED, SHARED, DAMAGED, "toolc: 1\n", "toolc: [\n"])
