@@ -1,4 +1,4 @@
-"""The sandbox's way out, driven frame by frame: what programs say becomes frames, and frames become answers."""
+"""The network of a sandbox: connections of programs become frames, and frames become data for programs."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from toolc.guest.frames import FrameError, FrameReader
 from toolc.guest.network.listener import GuestNetwork, NetworkError
 from toolc.model.json_schema import JsonObject
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 MAX_OUT = 256 * 1024
 FIRST = frames.FIRST_CONNECTION
 
 
 def listening(setting: JsonObject) -> GuestNetwork:
-    """A network as the wire tells it to listen."""
     made = GuestNetwork()
     made.listen(json.loads(json.dumps(setting)))
     return made
 
 
-class Way:
-    """A network with one forward and a proxy, and the host's side of it by hand."""
+class NetworkHost:
+    """A network with one forward and a proxy, and the host's side of it."""
 
     def __init__(self) -> None:
         self.port, self.proxy = _free(), _free()
@@ -39,61 +38,58 @@ class Way:
             {"forwards": [["127.0.0.1", self.port, "api.example.com"]], "proxy": ["127.0.0.1", self.proxy]}
         )
         self.out = bytearray()
-        self.said: list[tuple[int, int, bytes]] = []
+        self.frames: list[tuple[int, int, bytes]] = []
         self._reader = FrameReader()
         self._programs: list[socket.socket] = []
 
     def connect(self, port: int) -> socket.socket:
-        """A program's connection."""
-        program = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        program = socket.create_connection(("127.0.0.1", port), TIMEOUT)
         self._programs.append(program)
         return program
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Let the network work until ``done``."""
-        end = monotonic() + PATIENCE
+        """Serve until ``done`` returns True."""
+        end = monotonic() + TIMEOUT
         while not done():
-            assert monotonic() < end, self.said
+            assert monotonic() < end, self.frames
             poll = select.poll()
             poll.register(self.network.fileno(), select.POLLIN)
             poll.poll(50)
             self.network.serve(self.out, MAX_OUT)
-            self._hear()
+            self._read_frames()
 
-    def say(self, kind: int, stream: int, payload: bytes = b"") -> None:
-        """A frame of the host's."""
+    def send(self, kind: int, stream: int, payload: bytes = b"") -> None:
         self.network.receive(kind, stream, payload, self.out)
-        self._hear()
+        self._read_frames()
 
     def kinds(self, stream: int = FIRST) -> list[int]:
-        """The types of what was said on a stream."""
-        return [kind for kind, at, _ in self.said if at == stream]
+        """Return the types of the frames of a stream."""
+        return [kind for kind, at, _ in self.frames if at == stream]
 
     def data(self, stream: int = FIRST) -> bytes:
-        """What a program said."""
-        return b"".join(payload for kind, at, payload in self.said if at == stream and kind == frames.DATA)
+        """Return the data of a program."""
+        return b"".join(payload for kind, at, payload in self.frames if at == stream and kind == frames.DATA)
 
     def opened(self, stream: int = FIRST) -> JsonObject:
-        """What a connection was opened to."""
+        """Return the destination of a connection."""
         self.until(lambda: frames.OPEN in self.kinds(stream))
-        message: JsonObject = json.loads(next(payload for _, at, payload in self.said if at == stream))
+        message: JsonObject = json.loads(next(payload for _, at, payload in self.frames if at == stream))
         return message
 
     def close(self) -> None:
-        """Close the programs' ends, and the listeners."""
         for program in self._programs:
             program.close()
         self.network.close()
 
-    def _hear(self) -> None:
+    def _read_frames(self) -> None:
         data = bytes(self.out)
         self.out.clear()
-        self.said += list(self._reader.feed(data))
+        self.frames += list(self._reader.feed(data))
 
 
 @pytest.fixture
-def way() -> Iterator[Way]:
-    found = Way()
+def host() -> Iterator[NetworkHost]:
+    found = NetworkHost()
     yield found
     found.close()
 
@@ -102,141 +98,141 @@ PORTS = itertools.count(10_000 + os.getpid() % 10_000)
 
 
 def _free() -> int:
-    """A port that is free, and below those that others are given who ask for any (ip(7)): it stays so."""
+    """Return a free port that the system does not assign automatically (ip(7))."""
     for port in PORTS:
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
     raise AssertionError
 
 
-def test_a_connection_to_a_forward_is_opened_before_the_program_sends_data(way: Way) -> None:
-    program = way.connect(way.port)
-    assert way.opened() == {"host": "api.example.com", "port": way.port}
-    way.say(frames.OPENED, FIRST)
-    way.say(frames.DATA, FIRST, b"the server speaks first")
+def test_a_connection_to_a_forward_is_opened_before_the_program_sends_data(host: NetworkHost) -> None:
+    program = host.connect(host.port)
+    assert host.opened() == {"host": "api.example.com", "port": host.port}
+    host.send(frames.OPENED, FIRST)
+    host.send(frames.DATA, FIRST, b"the server speaks first")
     assert program.recv(100) == b"the server speaks first"
 
 
-def test_data_and_ends_are_forwarded_in_both_directions(way: Way) -> None:
-    program = way.connect(way.port)
+def test_data_and_ends_are_forwarded_in_both_directions(host: NetworkHost) -> None:
+    program = host.connect(host.port)
     program.sendall(b"question")
-    way.until(lambda: way.data() == b"question")
-    way.say(frames.OPENED, FIRST)
+    host.until(lambda: host.data() == b"question")
+    host.send(frames.OPENED, FIRST)
     program.shutdown(socket.SHUT_WR)
-    way.until(lambda: frames.END in way.kinds())
-    way.say(frames.DATA, FIRST, b"answer")
-    way.say(frames.END, FIRST)
+    host.until(lambda: frames.END in host.kinds())
+    host.send(frames.DATA, FIRST, b"answer")
+    host.send(frames.END, FIRST)
     assert program.recv(100) + program.recv(100) == b"answer"
-    assert way.kinds()[-1] == frames.CLOSE
-    way.say(frames.CLOSE, FIRST, b"{}")
-    assert not way.network._by_fd
+    assert host.kinds()[-1] == frames.CLOSE
+    host.send(frames.CLOSE, FIRST, b"{}")
+    assert not host.network._by_fd
 
 
-def test_a_program_is_read_only_within_the_hosts_window(way: Way) -> None:
-    program = way.connect(way.port)
+def test_a_program_is_read_only_within_the_hosts_window(host: NetworkHost) -> None:
+    program = host.connect(host.port)
     program.setblocking(False)
     sent = program.send(bytes(4 * frames.FIRST_WINDOW))
-    way.until(lambda: len(way.data()) == min(sent, frames.FIRST_WINDOW))
-    way.network.serve(way.out, MAX_OUT)
-    assert len(way.data()) == frames.FIRST_WINDOW
-    way.say(frames.WINDOW, FIRST, b"10")
-    way.until(lambda: len(way.data()) == frames.FIRST_WINDOW + 10)
+    host.until(lambda: len(host.data()) == min(sent, frames.FIRST_WINDOW))
+    host.network.serve(host.out, MAX_OUT)
+    assert len(host.data()) == frames.FIRST_WINDOW
+    host.send(frames.WINDOW, FIRST, b"10")
+    host.until(lambda: len(host.data()) == frames.FIRST_WINDOW + 10)
 
 
-def test_consumed_data_is_acknowledged_and_the_buffer_is_limited(way: Way) -> None:
-    program = way.connect(way.port)
-    way.opened()
-    way.say(frames.OPENED, FIRST)
-    way.say(frames.DATA, FIRST, bytes(frames.FIRST_WINDOW))
-    way.until(lambda: frames.WINDOW in way.kinds())
+def test_consumed_data_is_acknowledged_and_the_buffer_is_limited(host: NetworkHost) -> None:
+    program = host.connect(host.port)
+    host.opened()
+    host.send(frames.OPENED, FIRST)
+    host.send(frames.DATA, FIRST, bytes(frames.FIRST_WINDOW))
+    host.until(lambda: frames.WINDOW in host.kinds())
     assert len(program.recv(frames.FIRST_WINDOW, socket.MSG_WAITALL)) == frames.FIRST_WINDOW
     with pytest.raises(FrameError, match="beyond its window"):  # noqa: PT012
         for _ in range(100):
-            way.say(frames.DATA, FIRST, bytes(frames.MAX_PAYLOAD))
+            host.send(frames.DATA, FIRST, bytes(frames.MAX_PAYLOAD))
 
 
-def test_a_denied_forward_is_reset(way: Way) -> None:
-    program = way.connect(way.port)
-    way.opened()
-    way.say(frames.CLOSE, FIRST, b'{"reason": "no", "kind": "denied"}')
+def test_a_denied_forward_is_reset(host: NetworkHost) -> None:
+    program = host.connect(host.port)
+    host.opened()
+    host.send(frames.CLOSE, FIRST, b'{"reason": "no", "kind": "denied"}')
     with pytest.raises(ConnectionResetError):
         program.recv(1)
-    assert way.kinds() == [frames.OPEN, frames.CLOSE]
+    assert host.kinds() == [frames.OPEN, frames.CLOSE]
 
 
-def test_a_denied_proxy_request_gets_the_reason(way: Way) -> None:
-    program = way.connect(way.proxy)
+def test_a_denied_proxy_request_gets_the_reason(host: NetworkHost) -> None:
+    program = host.connect(host.proxy)
     program.sendall(b"CONNECT other.example:443 HTTP/1.1\r\n\r\n")
-    assert way.opened() == {"host": "other.example", "port": 443}
-    way.say(frames.CLOSE, FIRST, b'{"reason": "no entry covers it", "kind": "denied"}')
+    assert host.opened() == {"host": "other.example", "port": 443}
+    host.send(frames.CLOSE, FIRST, b'{"reason": "no entry covers it", "kind": "denied"}')
     answer = b"".join(iter(lambda: program.recv(1000), b""))
     assert answer.startswith(b"HTTP/1.1 403 Forbidden: no entry covers it\r\n")
     assert answer.endswith(b"\r\n\r\ntoolc: no entry covers it\n")
     program.close()
-    way.until(lambda: not way.network._by_fd)
+    host.until(lambda: not host.network._by_fd)
 
 
-def test_a_tunnel_is_established_when_the_host_has_opened_it(way: Way) -> None:
-    program = way.connect(way.proxy)
+def test_a_tunnel_is_established_when_the_host_has_opened_it(host: NetworkHost) -> None:
+    program = host.connect(host.proxy)
     program.sendall(b"CONNECT a.example.org:443 HTTP/1.1\r\n\r\nhello")
-    way.until(lambda: way.data() == b"hello")
-    way.say(frames.OPENED, FIRST)
+    host.until(lambda: host.data() == b"hello")
+    host.send(frames.OPENED, FIRST)
     assert program.recv(100) == b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
-def test_an_invalid_proxy_request_is_answered_without_the_host(way: Way) -> None:
-    program = way.connect(way.proxy)
+def test_an_invalid_proxy_request_is_answered_without_the_host(host: NetworkHost) -> None:
+    program = host.connect(host.proxy)
     program.sendall(b"GET / HTTP/1.1\r\n\r\n")
-    way.until(lambda: bool(select.select([program], [], [], 0)[0]))
+    host.until(lambda: bool(select.select([program], [], [], 0)[0]))
     assert program.recv(1000).startswith(b"HTTP/1.1 400 Bad Request: this is an HTTP proxy")
-    assert way.said == []
+    assert host.frames == []
 
 
-def test_stream_numbers_follow_the_order_of_the_requests(way: Way) -> None:
-    slow = way.connect(way.proxy)
+def test_stream_numbers_follow_the_order_of_the_requests(host: NetworkHost) -> None:
+    slow = host.connect(host.proxy)
     slow.sendall(b"CONNECT a.example.org:443")
-    quick = way.connect(way.port)
+    quick = host.connect(host.port)
     quick.sendall(b"x")
-    way.until(lambda: way.data() == b"x")
+    host.until(lambda: host.data() == b"x")
     slow.sendall(b" HTTP/1.1\r\n\r\n")
-    assert way.opened(FIRST + 1) == {"host": "a.example.org", "port": 443}
+    assert host.opened(FIRST + 1) == {"host": "a.example.org", "port": 443}
 
 
-def test_a_reset_by_the_program_is_sent_to_the_host(way: Way) -> None:
-    program = way.connect(way.port)
-    way.opened()
-    way.say(frames.OPENED, FIRST)
+def test_a_reset_by_the_program_is_sent_to_the_host(host: NetworkHost) -> None:
+    program = host.connect(host.port)
+    host.opened()
+    host.send(frames.OPENED, FIRST)
     program.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     program.close()
-    way.until(lambda: frames.CLOSE in way.kinds())
-    way.say(frames.DATA, FIRST, b"on its way already")
-    way.say(frames.CLOSE, FIRST, b"{}")
+    host.until(lambda: frames.CLOSE in host.kinds())
+    host.send(frames.DATA, FIRST, b"on its host already")
+    host.send(frames.CLOSE, FIRST, b"{}")
     with pytest.raises(FrameError, match="which is not open"):
-        way.say(frames.DATA, FIRST, b"x")
+        host.send(frames.DATA, FIRST, b"x")
 
 
-def test_the_number_of_connections_is_limited(way: Way) -> None:
-    programs = [way.connect(way.port) for _ in range(frames.MAX_CONNECTIONS + 5)]
+def test_the_number_of_connections_is_limited(host: NetworkHost) -> None:
+    programs = [host.connect(host.port) for _ in range(frames.MAX_CONNECTIONS + 5)]
     last = FIRST + frames.MAX_CONNECTIONS
-    way.opened(last - 1)
-    way.network.serve(way.out, MAX_OUT)
-    assert frames.OPEN not in way.kinds(last)
+    host.opened(last - 1)
+    host.network.serve(host.out, MAX_OUT)
+    assert frames.OPEN not in host.kinds(last)
     programs[0].close()
-    way.until(lambda: frames.END in way.kinds(FIRST))
-    way.say(frames.END, FIRST)
-    way.say(frames.CLOSE, FIRST, b"{}")
-    way.opened(last)
+    host.until(lambda: frames.END in host.kinds(FIRST))
+    host.send(frames.END, FIRST)
+    host.send(frames.CLOSE, FIRST, b"{}")
+    host.opened(last)
 
 
-def test_data_of_exited_programs_is_sent(way: Way) -> None:
-    program = way.connect(way.port)
+def test_data_of_exited_programs_is_sent(host: NetworkHost) -> None:
+    program = host.connect(host.port)
     program.sendall(b"last words")
     program.close()
-    # Nobody has been let in so far.
-    assert way.network.drain(way.out, MAX_OUT)
-    way.say(frames.OPENED, FIRST)
-    assert way.data() == b"last words"
-    assert way.kinds()[-1] == frames.END
+    # No connection was accepted so far.
+    assert host.network.drain(host.out, MAX_OUT)
+    host.send(frames.OPENED, FIRST)
+    assert host.data() == b"last words"
+    assert host.kinds()[-1] == frames.END
 
 
 def test_an_address_in_use_is_an_error() -> None:
@@ -246,36 +242,29 @@ def test_an_address_in_use_is_an_error() -> None:
             listening({"forwards": [["127.0.0.1", port, "x"]]})
 
 
-def test_localhost_is_served_on_both_of_its_addresses() -> None:
-    # Node tries the first alone, which is the one of IPv6 wherever there is one.
+@pytest.mark.parametrize(
+    ("forwards", "host"),
+    [([("127.0.0.1", "localhost")], "localhost"), ([("127.0.0.1", "127.0.0.1"), ("::1", "::1")], "::1")],
+)
+def test_localhost_has_both_addresses_unless_there_is_an_entry_for_one(
+    forwards: list[tuple[str, str]], host: str
+) -> None:
+    # Node tries only the first one, which is the IPv6 address if there is one.
     port = _free()
-    network = listening({"forwards": [["127.0.0.1", port, "localhost"]]})
+    network = listening({"forwards": [[address, port, host] for address, host in forwards]})
     out = bytearray()
-    with socket.create_connection(("::1", port), PATIENCE):
+    with socket.create_connection(("::1", port), TIMEOUT):
         network.serve(out, MAX_OUT)
     network.close()
-    assert [json.loads(payload) for _, _, payload in FrameReader().feed(bytes(out))][:1] == [
-        {"host": "localhost", "port": port}
-    ]
-
-
-def test_an_entry_for_an_address_has_priority() -> None:
-    port = _free()
-    network = listening({"forwards": [["127.0.0.1", port, "127.0.0.1"], ["::1", port, "::1"]]})
-    out = bytearray()
-    with socket.create_connection(("::1", port), PATIENCE):
-        network.serve(out, MAX_OUT)
-    network.close()
-    assert [json.loads(payload) for _, _, payload in FrameReader().feed(bytes(out))][:1] == [
-        {"host": "::1", "port": port}
-    ]
+    found = [json.loads(payload) for _, _, payload in FrameReader().feed(bytes(out))]
+    assert found[:1] == [{"host": host, "port": port}]
 
 
 def test_one_address_of_localhost_is_enough() -> None:
     port = _free()
     with socket.create_server(("::1", port), family=socket.AF_INET6):
         network = listening({"forwards": [["127.0.0.1", port, "localhost"]]})
-        with socket.create_connection(("127.0.0.1", port), PATIENCE):
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT):
             network.serve(out := bytearray(), MAX_OUT)
         network.close()
     assert out
@@ -288,7 +277,7 @@ def test_the_guests_own_response_does_not_use_the_hosts_window() -> None:
         network.adopt(ours.detach())
         network.receive(frames.OPENED, FIRST, b"", out)
         network.receive(frames.DATA, FIRST, bytes(frames.FIRST_WINDOW // 2 - 1), out)
-        # One byte more, and half of the window is used up: the answer before it was never taken from that.
+        # With one byte more, half of the window is consumed; the guest's own response does not count.
         assert not out
         network.receive(frames.DATA, FIRST, b"x", out)
         assert [kind for kind, _, _ in FrameReader().feed(bytes(out))] == [frames.WINDOW]

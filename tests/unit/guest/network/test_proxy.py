@@ -1,4 +1,4 @@
-"""The sandbox's HTTP proxy reads where a program wants to go, and judges nothing."""
+"""Requests to the sandbox's HTTP proxy, and its responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from toolc.guest.frames import OPEN
 from toolc.guest.network.proxy import MAX_HEAD, MAX_PHRASE, HandshakeError, ProxyHandshake, ProxyRequest
 
 
-def greeted(data: bytes) -> ProxyRequest:
+def parse(data: bytes) -> ProxyRequest:
     handshake = ProxyHandshake()
     whole = None
     for byte in data:
@@ -29,7 +29,7 @@ def greeted(data: bytes) -> ProxyRequest:
     ],
 )
 def test_connect_has_a_host_and_a_port(target: bytes, host: str, port: int) -> None:
-    found = greeted(b"CONNECT " + target + b" HTTP/1.1\r\nHost: other.example\r\n\r\n")
+    found = parse(b"CONNECT " + target + b" HTTP/1.1\r\nHost: other.example\r\n\r\n")
     assert found.message == {"host": host, "port": port}
     assert found.first == b""
     assert found.response == b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -42,7 +42,7 @@ def test_data_after_the_head_is_sent_to_the_server() -> None:
 
 
 def test_a_url_becomes_a_request_to_its_server() -> None:
-    found = greeted(
+    found = parse(
         b"GET http://A.example:8080/x?q=1#f HTTP/1.1\r\nHost: A.example:8080\r\nProxy-Connection: keep-alive\r\n"
         b"Connection: keep-alive\r\nProxy-Authorization: Basic eDp5\r\nAccept: */*\r\n\r\n"
     )
@@ -64,39 +64,33 @@ def test_a_url_becomes_a_request_to_its_server() -> None:
     ],
 )
 def test_the_host_of_the_url_replaces_the_host_fields(fields: bytes) -> None:
-    found = greeted(b"GET http://a.example/ HTTP/1.1\r\n" + fields + b"Accept: a,\r\n b\r\n\r\n")
+    found = parse(b"GET http://a.example/ HTTP/1.1\r\n" + fields + b"Accept: a,\r\n b\r\n\r\n")
     assert found.first == (b"GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\nAccept: a,\r\n b\r\n\r\n")
 
 
-def test_methods_can_have_hyphens() -> None:
-    assert greeted(b"VERSION-CONTROL http://a.example/ HTTP/1.1\r\n\r\n").first.startswith(b"VERSION-CONTROL / ")
-
-
 @pytest.mark.parametrize(
-    ("url", "path"),
+    ("head", "port", "line"),
     [
-        (b"http://a.example", b"/"),
-        (b"HTTP://a.example?q", b"/?q"),
-        (b"http://a.example/", b"/"),
-        (b"http://a.example:/", b"/"),
+        (b"GET http://a.example", 80, b"GET /"),
+        (b"GET HTTP://a.example?q", 80, b"GET /?q"),
+        (b"GET http://a.example/", 80, b"GET /"),
+        (b"GET http://a.example:/", 80, b"GET /"),
+        (b"GET http://a.example:0/", 0, b"GET /"),
+        (b"VERSION-CONTROL http://a.example/", 80, b"VERSION-CONTROL /"),
     ],
 )
-def test_a_url_without_port_or_path_has_the_defaults(url: bytes, path: bytes) -> None:
-    found = greeted(b"GET " + url + b" HTTP/1.1\r\n\r\n")
-    assert found.message == {"host": "a.example", "port": 80}
-    assert found.first.startswith(b"GET " + path + b" HTTP/1.1\r\n")
+def test_a_url_without_port_or_path_has_the_defaults(head: bytes, port: int, line: bytes) -> None:
+    found = parse(head + b" HTTP/1.1\r\n\r\n")
+    assert found.message == {"host": "a.example", "port": port}
+    assert found.first.startswith(line + b" HTTP/1.1\r\n")
 
 
 def test_a_path_can_have_unencoded_bytes_and_a_host_cannot() -> None:
-    found = greeted("GET http://a.example/münchen?ü#ö HTTP/1.1\r\n\r\n".encode())
+    found = parse("GET http://a.example/münchen?ü#ö HTTP/1.1\r\n\r\n".encode())
     assert found.first.startswith("GET /münchen?ü HTTP/1.1\r\n".encode())
     for target in ("GET http://ä.example/", "GET http://a.exämple", "CONNECT ä.example:443", "CONNECT [ä]:443"):
         with pytest.raises(HandshakeError, match="the request has no valid host"):
             ProxyHandshake().feed(f"{target} HTTP/1.1\r\n\r\n".encode())
-
-
-def test_port_0_is_not_the_default() -> None:
-    assert greeted(b"GET http://a.example:0/ HTTP/1.1\r\n\r\n").message == {"host": "a.example", "port": 0}
 
 
 @pytest.mark.parametrize(
@@ -141,9 +135,8 @@ def test_a_denial_is_a_response_with_the_reason() -> None:
         b"",
         b"toolc: no entry\n",
     ]
-    assert ProxyHandshake().error_response("network", "x").startswith(b"HTTP/1.1 502 ")
-    assert ProxyHandshake().error_response("timeout", "x").startswith(b"HTTP/1.1 504 ")
-    assert ProxyHandshake().error_response("bad", "x").startswith(b"HTTP/1.1 400 ")
+    for kind, status in (("network", 502), ("timeout", 504), ("bad", 400)):
+        assert ProxyHandshake().error_response(kind, "x").startswith(b"HTTP/1.1 %d " % status)
 
 
 def test_a_reason_cannot_end_the_status_line_and_is_truncated() -> None:
