@@ -1,4 +1,4 @@
-"""The ``guest`` that the tests of this folder call."""
+"""The ``guest`` fixture: runs calls in a real sandbox."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolc.runtime.wire import call_loop
 @pytest.fixture
 def guest(monkeypatch: pytest.MonkeyPatch) -> Guest:
     if os.geteuid() != 0:
-        pytest.skip("the guest's own tests make namespaces, which takes root")
-    # What is tested is the guest's own verdict, however long it takes.
+        pytest.skip("these tests create namespaces, which requires root")
+    # The tests wait for the guest's own report, however long it takes.
     monkeypatch.setattr(call_loop, "GRACE_SECONDS", 60.0)
     return Guest()

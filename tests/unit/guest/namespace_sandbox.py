@@ -1,7 +1,6 @@
-"""A sandbox for the tests of the guest: namespaces, a root of its own, an ordinary user with no capability.
+"""A sandbox for the tests of the guest: namespaces, a separate root, and a user without capabilities.
 
-No engine: no seccomp, no cgroup. What the guest promises must hold by its own means, and whatever state of
-signals it is started with.
+There is no engine, seccomp or cgroup: the guest must work without them and with any signal state.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class NamespaceSandbox:
     def __init__(self, python: str = "/usr/bin/python3", words: tuple[str, ...] = ()) -> None:
         self.socket, theirs = socket.socketpair()
         self.socket.settimeout(0)
-        self._said = ""
+        self._errors = ""
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  close closes it
         with theirs:
             self.process = subprocess.Popen(
@@ -80,12 +79,12 @@ class NamespaceSandbox:
 
     def error_output(self) -> str:
         if self._stderr.closed:
-            return self._said
+            return self._errors
         size = os.fstat(self._stderr.fileno()).st_size
         return os.pread(self._stderr.fileno(), size, 0).decode()
 
     def close(self) -> None:
-        """End the stream and wait; a guest that does not end by itself is a failed test."""
+        """Close the stream and wait. The test fails if the guest does not exit."""
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
@@ -93,5 +92,5 @@ class NamespaceSandbox:
             self.process.wait(60)
         finally:
             self.process.kill()
-            self._said = self.error_output()
+            self._errors = self.error_output()
             self._stderr.close()

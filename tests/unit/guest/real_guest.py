@@ -1,4 +1,4 @@
-"""Calls in a real guest that is alone in its namespaces."""
+"""Calls in a real guest in separate namespaces."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
 
 
 def stopped(run: Callable[[int], Outcome]) -> Outcome:
-    """A call that is to be ended by its deadline, which ``run`` takes, after it has said something.
+    """Return the outcome of a call that its deadline ends, after it has written something.
 
-    Half a second is enough for that but where the machine stalls.
+    If half a second was too short, run it again with a longer deadline.
     """
     outcome = run(500)
     return outcome if outcome.stdout.total_bytes or outcome.ending != "timed_out" else run(50_000)
@@ -29,10 +29,7 @@ def stopped(run: Callable[[int], Outcome]) -> Outcome:
 
 @dataclass
 class Guest:
-    """Runs calls, each in a sandbox of its own; ``progress`` and ``output`` hold what the last one told.
-
-    Content that is more than text stands in ``output``, and the report that it came with in ``progress``.
-    """
+    """Runs each call in a separate sandbox. ``progress`` and ``output`` are those of the last call."""
 
     progress: list[tuple[float | None, str]] = field(default_factory=list)
     output: list[tuple[Stream, str | tuple[Content, ...]]] = field(default_factory=list)
@@ -74,7 +71,7 @@ class Guest:
         return self.run(Exec(argv=("/bin/sh", "-c", script, "sh", *arguments)), stdin=stdin, timeout_ms=timeout_ms)
 
     def program(self, code: str, *, timeout_ms: int = 100_000, limits: Limits | None = None) -> Outcome:
-        """Run a Python program, as any program."""
+        """Run a Python program."""
         return self.run(
             Exec(argv=("/usr/bin/python3", "/tool/program.py"), files=(File(path="program.py", text=code),)),
             timeout_ms=timeout_ms,

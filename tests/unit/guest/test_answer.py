@@ -1,3 +1,5 @@
+"""The JSON for return values and exceptions of a function."""
+
 from __future__ import annotations
 
 import json
@@ -19,7 +21,7 @@ class Figure:
         file.write(b"\x89PNG\r\n\x1a\n")  # type: ignore[attr-defined]
 
 
-class Picture:
+class Drawing:
     def _repr_png_(self) -> bytes:
         return b"\x89PNG\r\n\x1a\n"
 
@@ -34,9 +36,9 @@ def test_the_kinds_of_error_are_those_of_the_spec() -> None:
     assert get_args(ErrorKind) == KINDS
 
 
-@pytest.mark.parametrize("picture", [Figure(), Picture(), b"\x89PNG\r\n\x1a\n", bytearray(b"\x89PNG\r\n\x1a\n")])
-def test_image_objects_and_bytes_are_images(picture: object) -> None:
-    content = json.loads(success(picture))["content"]
+@pytest.mark.parametrize("image", [Figure(), Drawing(), b"\x89PNG\r\n\x1a\n", bytearray(b"\x89PNG\r\n\x1a\n")])
+def test_image_objects_and_bytes_are_images(image: object) -> None:
+    content = json.loads(success(image))["content"]
     assert content == [{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgo="}]
 
 
@@ -48,24 +50,17 @@ def test_an_image_is_detected_by_its_first_bytes(data: bytes, mime_type: str) ->
     assert json.loads(success(data))["content"][0]["mime_type"] == mime_type
 
 
-def test_a_result_can_have_several_blocks() -> None:
-    answer = json.loads(success(CTX.result(["look:", GIF])))
-    assert [block["type"] for block in answer["content"]] == ["text", "image"]
-    assert answer["structured"] is None
-
-
 def test_data_without_content_is_shown_as_json() -> None:
     answer = json.loads(success(CTX.result(structured=None)))
     assert (answer["content"], answer["structured"]) == ([{"type": "text", "text": "null"}], [None])
 
 
-REFUSED: dict[str, tuple[object, str]] = {
+REJECTED: dict[str, tuple[object, str]] = {
     "bytes": (
         b"\x00\x01",
         (
-            "the function returned 2 bytes that are not a PNG, JPEG, GIF or WebP image, nor WAV, MP3, "
-            "Ogg or FLAC audio; "
-            "decode them to text, or encode them as base64"
+            "the function returned 2 bytes that are not a PNG, JPEG, GIF or WebP image, nor WAV, MP3, Ogg or FLAC "
+            "audio; decode them to text, or encode them as base64"
         ),
     ),
     "NaN": (
@@ -87,7 +82,7 @@ REFUSED: dict[str, tuple[object, str]] = {
 }
 
 
-@pytest.mark.parametrize(("value", "message"), REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize(("value", "message"), REJECTED.values(), ids=REJECTED.keys())
 def test_a_value_that_cannot_be_sent_is_named_with_its_location(value: object, message: str) -> None:
     with pytest.raises(SerializationError) as caught:
         success(value)
@@ -105,9 +100,9 @@ def test_very_deep_nesting_is_an_error() -> None:
 
 
 def test_an_exception_whose_str_fails_is_reported() -> None:
-    class MuteError(Exception):
+    class BrokenError(Exception):
         def __str__(self) -> str:
-            raise RuntimeError("no words")
+            raise RuntimeError("no text")
 
-    error = json.loads(failure(MuteError()))["error"]
-    assert (error["kind"], error["message"], error["file"], error["line"]) == ("execution", "MuteError", None, None)
+    error = json.loads(failure(BrokenError()))["error"]
+    assert (error["kind"], error["message"], error["file"], error["line"]) == ("execution", "BrokenError", None, None)

@@ -1,4 +1,4 @@
-"""A session's worker, for real: functions in one interpreter, and programs that share a sandbox."""
+"""The worker of a session in a real sandbox: functions in one interpreter, and programs."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ TOO_LONG = "the arguments and environment are too long for a program; use stdin"
 
 
 class Session:
-    """One sandbox, and what was heard of its last call."""
+    """A sandbox, and the output and progress of its last call."""
 
     def __init__(self) -> None:
         self.output: list[tuple[Stream, str]] = []
         self.progress: list[str] = []
-        self._served: SandboxServer | None = None
+        self._server: SandboxServer | None = None
         self._calls = 0
 
-    def take(self, plan: Plan) -> Outcome:
-        if self._served is None:
-            self._served = SandboxServer(plan, lambda profile: (NamespaceSandbox(), profile), Egress(), Timing())
+    def call(self, plan: Plan) -> Outcome:
+        if self._server is None:
+            self._server = SandboxServer(plan, lambda profile: (NamespaceSandbox(), profile), Egress(), Timing())
         self.output, self.progress = [], []
-        turn = SessionCall(
+        call = SessionCall(
             timeout_ms=100_000,
             on_progress=lambda _, message, __: self.progress.append(message),
             on_output=lambda stream, text: self.output.append((stream, text)),
         )
-        return self._served.call(plan, turn)
+        return self._server.call(plan, call)
 
     def run(self, *argv: str, stdin: bytes = b"", env: Sequence[EnvVar] = ()) -> Outcome:
-        return self.take(
+        return self.call(
             Plan(profile=Profile(), invocation=Exec(argv=argv), call_id="c", env=(PATH, *env), stdin=stdin)
         )
 
@@ -71,21 +71,21 @@ class Session:
             entry="tool.py", function="run", arguments={"code": code}, files=(File(path="tool.py", text=file),)
         )
         plan = Plan(profile=Profile(), invocation=call, call_id=f"c{self._calls}", env=(PATH,))
-        outcome = self.take(plan)
+        outcome = self.call(plan)
         assert outcome.ending == "answered"
         assert outcome.reply is not None
         answer: JsonObject = json.loads(outcome.reply.data())
         return answer
 
     def close(self) -> None:
-        if self._served is not None:
-            self._served.close()
+        if self._server is not None:
+            self._server.close()
 
 
 @pytest.fixture
 def session() -> Iterator[Session]:
     if os.geteuid() != 0:
-        pytest.skip("the guest's own tests make namespaces, which takes root")
+        pytest.skip("these tests create namespaces, which requires root")
     made = Session()
     yield made
     made.close()
@@ -106,9 +106,9 @@ def test_a_module_is_loaded_once_and_its_names_are_kept(session: Session) -> Non
 def test_the_output_of_a_function_belongs_to_its_call(session: Session) -> None:
     for number in (1, 2):
         session.function("_ = 'it'")
-        heard = "".join(text for stream, text in session.output if stream == "stdout")
+        stdout = "".join(text for stream, text in session.output if stream == "stdout")
         content = "".join(text for stream, text in session.output if stream == "content")
-        assert (heard, content, session.progress) == (f"begun c{number}\n", "said it", ["half"])
+        assert (stdout, content, session.progress) == (f"begun c{number}\n", "said it", ["half"])
 
 
 def test_a_function_can_be_called_again_after_an_error(session: Session) -> None:
@@ -135,7 +135,7 @@ def test_a_function_that_ends_its_process_ends_the_session(session: Session) -> 
     assert raised.value.outcome.stdout.text() == "begun c1\n"
 
 
-FORGE = """
+WRITE_TO_ALL = """
 import contextlib, os
 for fd in range(3, 30):
     with contextlib.suppress(OSError):
@@ -145,7 +145,7 @@ for fd in range(3, 30):
 
 def test_an_unexpected_response_ends_the_session(session: Session) -> None:
     with pytest.raises(EndedError) as raised:
-        session.function(FORGE)
+        session.function(WRITE_TO_ALL)
     assert raised.value.outcome.ending == "broken"
     assert raised.value.outcome.reason == "it answered a call that was not made"
 

@@ -1,4 +1,4 @@
-"""What a Python tool tells while it runs, as lines of a pipe: short ones, and whole whoever writes."""
+"""The updates of a Python tool: one complete line each, limited in length."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Callable
 from toolc.guest.context import MAX_TEXT, Updates
 
 
-def lines(tell: Callable[[Updates], None]) -> list[dict[str, object]]:
-    """What ``tell`` writes, read meanwhile: it may be more than a pipe holds."""
+def lines(write: Callable[[Updates], None]) -> list[dict[str, object]]:
+    """Return what ``write`` sends. It is read concurrently, as it can be more than a pipe holds."""
     reader, writer = os.pipe()
 
     def work() -> None:
-        tell(Updates(writer))
+        write(Updates(writer))
         os.close(writer)
 
     thread = threading.Thread(target=work)
@@ -28,9 +28,9 @@ def lines(tell: Callable[[Updates], None]) -> list[dict[str, object]]:
 
 def test_a_long_text_is_sent_in_several_lines() -> None:
     text = "ä\n" * MAX_TEXT + "end"
-    told = [str(each["text"]) for each in lines(lambda updates: updates.text(text))]
-    assert "".join(told) == text
-    assert max(map(len, told)) == MAX_TEXT
+    texts = [str(each["text"]) for each in lines(lambda updates: updates.text(text))]
+    assert "".join(texts) == text
+    assert max(map(len, texts)) == MAX_TEXT
 
 
 def test_blocks_are_sent_with_the_progress() -> None:
@@ -47,11 +47,11 @@ def test_an_unpaired_surrogate_is_replaced() -> None:
 def test_lines_of_several_threads_are_not_mixed() -> None:
     blocks: list[dict[str, object]] = [{"data": "x" * 200_000}]
 
-    def tell(updates: Updates) -> None:
+    def write(updates: Updates) -> None:
         threads = [threading.Thread(target=updates.blocks, args=(blocks,)) for _ in range(8)]
         for each in threads:
             each.start()
         for each in threads:
             each.join()
 
-    assert lines(tell) == [{"content": blocks, "percent": None, "message": ""}] * 8
+    assert lines(write) == [{"content": blocks, "percent": None, "message": ""}] * 8

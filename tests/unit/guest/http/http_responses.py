@@ -1,4 +1,4 @@
-"""Responses and jobs of HTTP tools for tests of how a guest reads them."""
+"""Responses and jobs of HTTP tools for tests."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from toolc.guest.http.response import HttpJob
 
 
 def response(body: bytes = b"", status: int = 200, **headers: str) -> Response:
-    """A response. Names of headers are written with ``_`` for ``-``."""
+    """Return a response. ``_`` in the names of headers becomes ``-``."""
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
     return Response(status, "Status", fields, body, cut=False)
 
 
 def job(**more: object) -> HttpJob:
-    """A job that is told what every call is told, and ``more``."""
+    """Return a job with default values and ``more``."""
     message: dict[str, object] = {
         "method": "GET", "url": "https://a.example/list", "format": "json", "limit": 1 << 20, "needs_token": False,
         "has_token": False, "retry": None, "pagination": None, "errors": [], "select": None, "template": None,

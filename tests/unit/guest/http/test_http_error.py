@@ -1,4 +1,4 @@
-"""A response that is an error, in the words that a model gets."""
+"""The kinds and messages of error responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = (
 
 
 @pytest.mark.parametrize(
-    ("body", "kind", "words"),
+    ("body", "kind", "message"),
     [
         (b"", "text/plain", "HTTP 500 Status"),
         (b'{"title": "no"}', "application/problem+json", 'HTTP 500 Status: {"title": "no"}'),
@@ -31,23 +31,22 @@ PAGE = (
         (b"a" + b"<br>" * MAX_HTML + b"b", "text/html", "HTTP 500 Status: a..."),
     ],
 )
-def test_the_message_has_the_status_and_the_start_of_a_text_body(body: bytes, kind: str, words: str) -> None:
-    assert str(error_of(response(body, 500, content_type=kind), None)) == words
+def test_the_message_has_the_status_and_the_start_of_a_text_body(body: bytes, kind: str, message: str) -> None:
+    assert str(error_of(response(body, 500, content_type=kind), None)) == message
 
 
 @pytest.mark.parametrize("piece", [b"<", b"<script", b"<script>", b"<!--", b"</style><style>"])
 def test_unclosed_tags_do_not_cause_repeated_scans(piece: bytes) -> None:
-    # Each of these took seconds while what was left open was looked for from each of its beginnings.
     page = response(piece * (MAX_HTML // len(piece)), 500, content_type="text/html")
     assert str(error_of(page, None)).startswith("HTTP 500 Status")
 
 
 @pytest.mark.parametrize(
-    ("header", "words"), [("0", "try again now"), ("1", "try again in 1 second"), ("1.5", "try again in 2 seconds")]
+    ("header", "message"), [("0", "try again now"), ("1", "try again in 1 second"), ("1.5", "try again in 2 seconds")]
 )
-def test_a_rate_limit_has_the_time_to_try_again(header: str, words: str) -> None:
+def test_a_rate_limit_has_the_time_to_try_again(header: str, message: str) -> None:
     error = error_of(response(status=429, retry_after=header), None)
-    assert (error.kind, str(error)) == ("rate_limit", f"HTTP 429 Status ({words})")
+    assert (error.kind, str(error)) == ("rate_limit", f"HTTP 429 Status ({message})")
 
 
 def test_a_rate_limit_with_status_403_is_detected() -> None:

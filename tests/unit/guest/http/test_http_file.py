@@ -1,4 +1,4 @@
-"""The name and the type of a response that is a file."""
+"""The name and the media type of a response that is a file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_url_without_a_name_has_the_default_name(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("declared", "kind"),
     [
         ("application/pdf; x=y", "application/pdf"),
         ("Application/PDF", "application/pdf"),
@@ -45,8 +45,8 @@ def test_a_url_without_a_name_has_the_default_name(url: str) -> None:
         ("a b/c", "application/octet-stream"),
     ],
 )
-def test_an_invalid_media_type_becomes_the_default(said: str, kind: str) -> None:
-    assert file_of(response(b"\0", content_type=said), URL, URL).mime_type == kind
+def test_an_invalid_media_type_becomes_the_default(declared: str, kind: str) -> None:
+    assert file_of(response(b"\0", content_type=declared), URL, URL).mime_type == kind
 
 
 @pytest.mark.parametrize(

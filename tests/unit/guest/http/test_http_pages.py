@@ -1,4 +1,4 @@
-"""Pages of the shapes that real services have, put together."""
+"""Pagination in the formats of real services."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from toolc.guest.context import ToolError
 from toolc.guest.http.exchange import Exchange, all_pages
 from toolc.guest.http.request import Requests, Response
 
-Ask = dict[str, object]
+Request = dict[str, object]
 STYLE: dict[str, object] = {
     "style": "cursor", "parameter": "after", "next": "next", "start": None, "items": "items", "max_pages": 10,
     "max_items": None,
 }  # fmt: skip
 
 
-class Answers(Requests):
-    """Answers each request as a function of what is asked for says; ``asked`` is what was."""
+class FakeRequests(Requests):
+    """Answers each request with a function, and records the requests."""
 
-    def __init__(self, answer: Callable[[Ask], Response]) -> None:
+    def __init__(self, answer: Callable[[Request], Response]) -> None:
         super().__init__(("", 0))
         self.answer = answer
-        self.asked: list[Ask] = []
+        self.sent: list[Request] = []
 
-    def send(self, ask: Ask, method: str, limit: int = 0) -> Response:
+    def send(self, request: Request, method: str, limit: int = 0) -> Response:
         del method, limit
-        self.asked.append(ask)
-        return self.answer(ask)
+        self.sent.append(request)
+        return self.answer(request)
 
 
 def pages(
-    answer: Callable[[Ask], Response], method: object = "GET", **style: object
-) -> tuple[list[object], bool, list[Ask]]:
-    """The items, whether there are more, and what was asked for."""
-    requests = Answers(answer)
-    told = job(method=method, pagination=STYLE | style)
-    found, has_more = all_pages(told, Exchange(told, requests, 0.0, lambda _: None))
-    return found, has_more, requests.asked
+    answer: Callable[[Request], Response], method: object = "GET", **style: object
+) -> tuple[list[object], bool, list[Request]]:
+    """The items, whether there are more, and what was sent for."""
+    requests = FakeRequests(answer)
+    http = job(method=method, pagination=STYLE | style)
+    found, has_more = all_pages(http, Exchange(http, requests, 0.0, lambda _: None))
+    return found, has_more, requests.sent
 
 
 def page(value: object) -> Response:
     return response(json.dumps(value).encode(), content_type="application/json")
 
 
-def field(ask: Ask, name: str = "after") -> str:
-    query = ask.get("query", {})
+def field(request: Request, name: str = "after") -> str:
+    query = request.get("query", {})
     assert isinstance(query, dict)
     return str(query.get(name, ""))
 
@@ -58,14 +58,16 @@ def test_the_last_item_can_be_the_cursor() -> None:
         "": page({"data": [{"id": "a"}, {"id": "b"}], "has_more": True}),
         "b": page({"data": [{"id": "c"}], "has_more": False}),
     }
-    found, has_more, asked = pages(lambda ask: stripe[field(ask)], items="data[].id", next="has_more && data[-1].id")
-    assert (found, has_more, asked) == (["a", "b", "c"], False, [{}, {"query": {"after": "b"}}])
+    found, has_more, sent = pages(
+        lambda request: stripe[field(request)], items="data[].id", next="has_more && data[-1].id"
+    )
+    assert (found, has_more, sent) == (["a", "b", "c"], False, [{}, {"query": {"after": "b"}}])
 
 
 @pytest.mark.parametrize(("cursor", "text"), [("a b&c", "a b&c"), (0, "0"), (12, "12"), (1.5, "1.5")])
 def test_a_cursor_is_a_string_or_a_number(cursor: object, text: str) -> None:
-    _, _, asked = pages(lambda ask: page({"items": [1], "next": None if "query" in ask else cursor}))
-    assert asked[1:] == [{"query": {"after": text}}]
+    _, _, sent = pages(lambda request: page({"items": [1], "next": None if "query" in request else cursor}))
+    assert sent[1:] == [{"query": {"after": text}}]
 
 
 @pytest.mark.parametrize("cursor", [True, {"a": 1}, [1]])
@@ -76,8 +78,10 @@ def test_another_cursor_is_an_error(cursor: object) -> None:
 
 @pytest.mark.parametrize("cursor", ["a", 12, [1, "b"], {"a": None}])
 def test_a_cursor_in_a_body_is_any_json(cursor: object) -> None:
-    _, _, asked = pages(lambda ask: page({"items": [1], "next": None if "cursor" in ask else cursor}), parameter=None)
-    assert asked == [{}, {"cursor": cursor}]
+    _, _, sent = pages(
+        lambda request: page({"items": [1], "next": None if "cursor" in request else cursor}), parameter=None
+    )
+    assert sent == [{}, {"cursor": cursor}]
 
 
 @pytest.mark.parametrize("levels", [64, 65, 500])
@@ -86,8 +90,8 @@ def test_a_cursor_that_is_nested_too_deeply_is_an_error(levels: int) -> None:
     for _ in range(levels):
         cursor = [cursor]
 
-    def answer(ask: Ask) -> Response:
-        return page({"items": [1], "next": None if "cursor" in ask else cursor})
+    def answer(request: Request) -> Response:
+        return page({"items": [1], "next": None if "cursor" in request else cursor})
 
     if levels > 64:
         with pytest.raises(ToolError, match="the cursor of the next page is nested deeper than 64 levels"):
@@ -99,7 +103,8 @@ def test_a_cursor_that_is_nested_too_deeply_is_an_error(levels: int) -> None:
 def test_cursors_are_compared_as_json() -> None:
     cursors = {"None": 1, "1": True, "True": None}
     found, has_more, _ = pages(
-        lambda ask: page({"items": [ask.get("cursor")], "next": cursors[str(ask.get("cursor"))]}), parameter=None
+        lambda request: page({"items": [request.get("cursor")], "next": cursors[str(request.get("cursor"))]}),
+        parameter=None,
     )
     assert (found, has_more) == ([None, 1, True], False)
 
@@ -111,13 +116,13 @@ def test_cursors_are_compared_as_json() -> None:
 def test_a_redirect_keeps_the_cursor_with_the_body(statuses: list[int], cursors: list[object]) -> None:
     left = [*statuses]
 
-    def answer(ask: Ask) -> Response:
-        if left and ("cursor" in ask or "url" in ask):
+    def answer(request: Request) -> Response:
+        if left and ("cursor" in request or "url" in request):
             return response(status=left.pop(0), location="/b")
-        return page({"items": [1], "next": None if "url" in ask else "c"})
+        return page({"items": [1], "next": None if "url" in request else "c"})
 
-    _, _, asked = pages(answer, method="POST", parameter=None)
-    assert [each.get("cursor") for each in asked] == cursors
+    _, _, sent = pages(answer, method="POST", parameter=None)
+    assert [each.get("cursor") for each in sent] == cursors
 
 
 @pytest.mark.parametrize("cursor", [None, False, "", [], {}])
@@ -132,27 +137,27 @@ def test_a_link_in_the_body_is_followed() -> None:
         "https://a.example/list?$skip=2": page({"value": [3]}),
     }
 
-    def answer(ask: Ask) -> Response:
-        return odata[str(ask.get("url", "https://a.example/list"))]
+    def answer(request: Request) -> Response:
+        return odata[str(request.get("url", "https://a.example/list"))]
 
     style = {"style": "link", "items": "value", "next": '"@odata.nextLink"'}
-    found, has_more, asked = pages(answer, **style)
+    found, has_more, sent = pages(answer, **style)
     assert (found, has_more) == ([1, 2, 3], False)
-    assert [each.get("method") for each in asked] == [None, "GET", "GET"]
+    assert [each.get("method") for each in sent] == [None, "GET", "GET"]
     with pytest.raises(ToolError, match="the link to the next page is not a URL"):
         pages(lambda _: page({"value": [1], "@odata.nextLink": {"href": "/x"}}), **style)
 
 
 def test_repeated_pages_end_the_pagination() -> None:
     circle = {"": "a", "a": "b", "b": "a"}
-    found, has_more, _ = pages(lambda ask: page({"items": [field(ask)], "next": circle[field(ask)]}))
+    found, has_more, _ = pages(lambda request: page({"items": [field(request)], "next": circle[field(request)]}))
     assert (found, has_more) == (["", "a", "b"], False)
 
 
 @pytest.mark.parametrize("start", [0, 2])
 def test_offsets_are_counted_from_the_start(start: int) -> None:
-    def answer(ask: Ask) -> Response:
-        first = int(field(ask) or start)
+    def answer(request: Request) -> Response:
+        first = int(field(request) or start)
         return page({"items": list(range(first, min(first + 2, 5)))})
 
     found, has_more, _ = pages(answer, style="offset", start=start)
@@ -160,17 +165,19 @@ def test_offsets_are_counted_from_the_start(start: int) -> None:
 
 
 def test_page_numbers_are_counted_from_the_start_to_a_missing_page() -> None:
-    def answer(ask: Ask) -> Response:
-        number = int(field(ask) or 3)
+    def answer(request: Request) -> Response:
+        number = int(field(req) or 3)
         return page({"items": [number]}) if number < 5 else response(b"no such page", 404)
 
     assert pages(answer, style="page", start=3)[:2] == ([3, 4], False)
     with pytest.raises(ToolError, match="HTTP 500"):
-        pages(lambda ask: response(status=500) if "query" in ask else page({"items": [1]}), style="page", start=1)
+        pages(
+            lambda request: response(status=500) if "query" in request else page({"items": [1]}), style="page", start=1
+        )
     with pytest.raises(ToolError, match="HTTP 404"):
         pages(lambda _: response(b"no such list", 404), style="page", start=1)
     with pytest.raises(ToolError, match="HTTP 404"):
-        pages(lambda ask: response(status=404) if "query" in ask else page({"items": [1], "next": "x"}))
+        pages(lambda request: response(status=404) if "query" in request else page({"items": [1], "next": "x"}))
 
 
 @pytest.mark.parametrize(
@@ -184,9 +191,9 @@ def test_page_numbers_are_counted_from_the_start_to_a_missing_page() -> None:
         ({}, [0, 1, 2, 3, 4, 5], False),
     ],
 )
-def test_more_items_beyond_the_limits_are_reported(limit: Ask, items: list[int], has_more: bool) -> None:
-    def answer(ask: Ask) -> Response:
-        first = int(field(ask) or 0)
+def test_more_items_beyond_the_limits_are_reported(limit: Request, items: list[int], has_more: bool) -> None:
+    def answer(request: Request) -> Response:
+        first = int(field(request) or 0)
         return page({"items": [first, first + 1], "next": first + 2 if first < 4 else None})
 
     assert pages(answer, **limit)[:2] == (items, has_more)

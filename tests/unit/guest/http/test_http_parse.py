@@ -1,4 +1,4 @@
-"""Responses as servers write them, and as they should not."""
+"""Valid and invalid HTTP responses."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ def test_what_is_no_response(data: bytes, message: str) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_random_bytes_raise_only_response_errors(noise: bytes) -> None:
+def test_random_bytes_raise_only_response_errors(data_: bytes) -> None:
     for data in (
-        noise,
-        b"HTTP/1.1 200 OK\r\n" + noise,
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + noise,
+        data_,
+        b"HTTP/1.1 200 OK\r\n" + data_,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + data_,
     ):
         with suppress(ResponseError):
             assert parsed(data)[0] >= 101

@@ -1,4 +1,4 @@
-"""A response as data and as text, in the charsets and types that servers say."""
+"""Response bodies as data and text, in various charsets and media types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request of the guest's, as the host answers it."""
+"""A request to the host and its response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import toolc
 
-ASK = """
+PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from toolc.guest.http import tool as http_tool
@@ -37,7 +37,7 @@ def test_an_ordinary_request_imports_no_further_modules() -> None:
         host = threading.Thread(target=answer)
         host.start()
         folder = Path(toolc.__file__).parents[1]
-        command = [sys.executable, "-I", "-S", "-c", ASK, str(folder), str(listener.getsockname()[1])]
+        command = [sys.executable, "-I", "-S", "-c", PROGRAM, str(folder), str(listener.getsockname()[1])]
         found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         host.join()
     assert (found.stdout, found.stderr) == ("{'a': 1}\n[]\n", "")

@@ -1,4 +1,4 @@
-"""How long a server wants to be left alone, in the headers that real ones send."""
+"""The wait that rate-limit headers of real servers request."""
 
 from __future__ import annotations
 

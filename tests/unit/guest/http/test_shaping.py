@@ -1,4 +1,4 @@
-"""What becomes of a tool's data and words: select first, then the template, both within the output limit."""
+"""``result.select`` and ``result.template``, both within the output limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from toolc.guest.http.shaping import shape
 
 def test_a_selection_is_the_data_and_its_json_the_text() -> None:
     found = shape("ignored", [{"a": [1, {"b": "ü"}]}], "a[1]", None, {}, 100)
-
     assert (found.content, found.structured) == ('{"b":"ü"}', [{"b": "ü"}])
 
 
@@ -22,21 +21,17 @@ def test_select_is_applied_to_json_text() -> None:
 
 def test_a_selection_without_a_match_is_null() -> None:
     found = shape("{}", None, "a", "{{ result is none }}", {}, 100)
-
     assert (found.content, found.structured) == ("True", [None])
 
 
 def test_a_template_has_the_data_the_text_and_the_arguments() -> None:
     template = "{{ result.n }} {{ text }} {{ args.who }}"
-
     found = shape("words", [{"n": 2}], None, template, {"who": "you"}, 100)
-
     assert (found.content, found.structured) == ("2 words you", [{"n": 2}])
 
 
 def test_without_data_the_result_is_the_text_and_stays_text() -> None:
     found = shape("words\n", None, None, "<{{ result | trim }}>", {}, 100)
-
     assert (found.content, found.structured) == ("<words>", None)
 
 
