@@ -166,7 +166,7 @@ def test_offsets_are_counted_from_the_start(start: int) -> None:
 
 def test_page_numbers_are_counted_from_the_start_to_a_missing_page() -> None:
     def answer(request: Request) -> Response:
-        number = int(field(req) or 3)
+        number = int(field(request) or 3)
         return page({"items": [number]}) if number < 5 else response(b"no such page", 404)
 
     assert pages(answer, style="page", start=3)[:2] == ([3, 4], False)
