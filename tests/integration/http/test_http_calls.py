@@ -180,17 +180,10 @@ def test_only_files_of_the_workspace_are_sent(ask: Ask, server: ScriptedServer, 
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (400, "invalid_args"),
-        (401, "authentication"),
-        (403, "authentication"),
-        (404, "not_found"),
-        (409, "execution"),
-        (422, "invalid_args"),
-        (429, "rate_limit"),
-        (500, "network"),
-        (503, "network"),
+        (400, "invalid_args"), (401, "authentication"), (403, "authentication"), (404, "not_found"),
+        (409, "execution"), (422, "invalid_args"), (429, "rate_limit"), (500, "network"), (503, "network"),
     ],
-)
+)  # fmt: skip
 def test_a_status_determines_the_kind_of_error(ask: Ask, status: int, kind: str) -> None:
     answer = reply(b"<p>so <b>what</b></p><script>no</script>", status=status, kind="text/html")
     assert failed(ask(answer)) == (kind, f"HTTP {status} Status: so what")

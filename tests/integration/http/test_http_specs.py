@@ -367,15 +367,10 @@ def test_a_url_is_escaped_as_in_browsers(call: Call, server: ScriptedServer) -> 
 @pytest.mark.parametrize(
     ("status", "method", "followed"),
     [
-        (301, "HEAD", "HEAD"),
-        (301, "POST", "GET"),
-        (302, "DELETE", "DELETE"),
-        (302, "PUT", "PUT"),
-        (303, "PUT", "GET"),
-        (307, "POST", "POST"),
-        (308, "PATCH", "PATCH"),
+        (301, "HEAD", "HEAD"), (301, "POST", "GET"), (302, "DELETE", "DELETE"), (302, "PUT", "PUT"),
+        (303, "PUT", "GET"), (307, "POST", "POST"), (308, "PATCH", "PATCH"),
     ],
-)
+)  # fmt: skip
 def test_a_redirect_keeps_or_changes_the_method(
     call: Call, server: ScriptedServer, status: int, method: str, followed: str
 ) -> None:

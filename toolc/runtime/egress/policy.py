@@ -30,46 +30,34 @@ METADATA: Final = frozenset(
 )  # fmt: skip
 """Alibaba; Azure's agent, which has a public address; AWS and others; ECS; EKS; Oracle; AWS and Google again."""
 
-_RANGES: Final = (
-    ("0.0.0.0/8", "not an address of any machine"),
-    ("10.0.0.0/8", "an address of a private network"),
-    ("100.64.0.0/10", "an address inside a provider's network"),
-    ("127.0.0.0/8", "the machine that toolc runs on"),
-    ("169.254.0.0/16", "an address of the local link"),
-    ("172.16.0.0/12", "an address of a private network"),
-    ("192.0.0.0/24", "reserved for protocols"),
-    ("192.0.2.0/24", "an address for documentation"),
-    ("192.88.99.0/24", "a relay to IPv6"),
-    ("192.168.0.0/16", "an address of a private network"),
-    ("198.18.0.0/15", "an address for benchmarks"),
-    ("198.51.100.0/24", "an address for documentation"),
-    ("203.0.113.0/24", "an address for documentation"),
-    ("224.0.0.0/4", "a multicast address"),
-    ("255.255.255.255/32", "the broadcast address"),
-    ("240.0.0.0/4", "a reserved address"),
-    ("::/128", "not an address of any machine"),
-    ("::1/128", "the machine that toolc runs on"),
-    ("::ffff:0:0/96", "an IPv4 address embedded in IPv6"),
-    ("::ffff:0:0:0/96", "an IPv4 address embedded in IPv6"),
-    ("::/96", "an IPv4 address embedded in IPv6"),
-    ("64:ff9b::/96", "an IPv4 address behind a translator (NAT64)"),
-    ("64:ff9b:1::/48", "an IPv4 address behind a translator (NAT64)"),
-    ("100::/64", "an address where everything is discarded"),
-    ("2001::/32", "a Teredo tunnel to an IPv4 address"),
-    ("2001:db8::/32", "an address for documentation"),
-    ("2001::/23", "reserved for protocols"),
-    ("2002::/16", "a 6to4 tunnel to an IPv4 address"),
-    ("3fff::/20", "an address for documentation"),
-    ("fc00::/7", "an address of a private network"),
-    ("fe80::/10", "an address of the local link"),
-    ("fec0::/10", "an address of a private site"),
-    ("ff00::/8", "a multicast address"),
-)
-"""Every range outside the public internet, narrower ranges first, with a description."""
+_RANGES: Final = {
+    "not an address of any machine": "0.0.0.0/8 ::/128",
+    "the machine that toolc runs on": "127.0.0.0/8 ::1/128",
+    "an address of a private network": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7",
+    "an address inside a provider's network": "100.64.0.0/10",
+    "an address of the local link": "169.254.0.0/16 fe80::/10",
+    "an address of a private site": "fec0::/10",
+    "a multicast address": "224.0.0.0/4 ff00::/8",
+    "the broadcast address": "255.255.255.255/32",
+    "an address for documentation": "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20",
+    "an address for benchmarks": "198.18.0.0/15",
+    "an address where everything is discarded": "100::/64",
+    "reserved for protocols": "192.0.0.0/24 2001::/23",
+    "a reserved address": "240.0.0.0/4",
+    "a relay to IPv6": "192.88.99.0/24",
+    "an IPv4 address embedded in IPv6": "::ffff:0:0/96 ::ffff:0:0:0/96 ::/96",
+    "an IPv4 address behind a translator (NAT64)": "64:ff9b::/96 64:ff9b:1::/48",
+    "a Teredo tunnel to an IPv4 address": "2001::/32",
+    "a 6to4 tunnel to an IPv4 address": "2002::/16",
+}
+"""Every range outside the public internet, by its description."""
 
-_SPECIAL: Final[tuple[tuple[_Network, str], ...]] = tuple(
-    (ipaddress.ip_network(text), description) for text, description in _RANGES
+_SPECIAL: Final[list[tuple[_Network, str]]] = sorted(
+    ((ipaddress.ip_network(text), name) for name, ranges in _RANGES.items() for text in ranges.split()),
+    key=lambda each: -each[0].prefixlen,
 )
+"""Narrower ranges come first."""
+
 _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 _ISATAP: Final = 0x5EFE
 _ISATAP_BITS: Final = 0xFDFFFFFF

@@ -277,7 +277,7 @@ def session_outputs(
 def _progress_lines(plan: Plan, on_update: UpdateSink) -> ProgressLines | None:
     if not (isinstance(plan.invocation, Exec) and plan.invocation.progress):
         return None
-    return ProgressLines(lambda percent, message: on_update(percent, message, ()))
+    return ProgressLines(on_update)
 
 
 def _updates(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text: TextSink) -> UpdateLines:

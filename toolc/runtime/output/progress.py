@@ -18,71 +18,8 @@ from toolc.model.events import Listener, Stream, ToolConnect, ToolUpdate
 from toolc.model.result import ConnectionAttempt, Content, Text
 from toolc.runtime.secrets.redaction import Redactor, redact_block
 
-ProgressSink: TypeAlias = Callable[[float | None, str], None]
-"""Receives a tool's progress: percent (0 to 100, or None if unknown) and a message."""
-
 MAX_MESSAGE: Final = 1000
 """The maximum length of a progress message, in characters."""
-
-MAX_LINE: Final = 4096
-"""The longest line that is held back until its end has arrived, in bytes."""
-
-_PREFIX: Final = b"::progress "
-_LINE: Final = re.compile(
-    rb"^::progress +([0-9]{1,3}(?:\.[0-9]{1,9})?|-)%?(?:[ \t]([^\n]{0,4000}))?\r?\n", re.MULTILINE
-)
-
-
-class ProgressLines:
-    """Extracts progress reports from a stream of bytes that arrives in pieces."""
-
-    def __init__(self, sink: ProgressSink) -> None:
-        self._sink = sink
-        self._pace = RateLimiter()
-        self._withheld: tuple[float | None, str] | None = None
-        self._held = b""
-        self._at_line_start = True
-
-    def feed(self, data: bytes) -> bytes:
-        """Return the next bytes without the reports. The beginning of a possible report is held back."""
-        text = self._held + data
-        start = 0
-        if not self._at_line_start:
-            start = text.find(b"\n") + 1
-            if not start:
-                return text
-        last = text.rfind(b"\n", start) + 1 or start
-        line = text[last:]
-        self._held = line if _may_become_report(line) else b""
-        self._at_line_start = not line or bool(self._held)
-        whole = text[: len(text) - len(self._held)]
-        return whole[:start] + _LINE.sub(self._report, whole[start:])
-
-    def finish(self) -> bytes:
-        """Emit the last report, and return what was held back and is not a report."""
-        held, self._held = self._held, b""
-        is_report = bool(held) and not _LINE.sub(self._report, held + b"\n")
-        if self._withheld is not None:
-            self._sink(*self._withheld)
-            self._withheld = None
-        return b"" if is_report else held
-
-    def _report(self, match: re.Match[bytes]) -> bytes:
-        percent = None if match[1] == b"-" else float(match[1])
-        if percent is not None and percent > 100:
-            return match[0]
-        report = percent, (match[2] or b"").decode("utf-8", "replace").strip()[:MAX_MESSAGE]
-        if self._pace.allows(monotonic()):
-            self._withheld = None
-            self._sink(*report)
-        else:
-            self._withheld = report
-        return b""
-
-
-def _may_become_report(line: bytes) -> bool:
-    return _PREFIX.startswith(line) or (line.startswith(_PREFIX) and len(line) <= MAX_LINE)
-
 
 UpdateSink: TypeAlias = Callable[[float | None, str, tuple[Content, ...]], None]
 """Receives percent (0 to 100, or None if unknown), a message, and content to show."""
@@ -130,6 +67,57 @@ class ProgressReporter:
 
 def _size(block: Content) -> int:
     return len(block.text.encode()) if isinstance(block, Text) else len(block.data)
+
+
+MAX_LINE: Final = 4096
+"""The longest line that is held back until its end has arrived, in bytes."""
+
+_PREFIX: Final = b"::progress "
+_LINE: Final = re.compile(
+    rb"^::progress +([0-9]{1,3}(?:\.[0-9]{1,9})?|-)%?(?:[ \t]([^\n]{0,4000}))?\r?\n", re.MULTILINE
+)
+
+
+class ProgressLines:
+    """Extract progress reports from a redacted stream of bytes that arrives in pieces."""
+
+    def __init__(self, sink: UpdateSink) -> None:
+        self._reporter = ProgressReporter(0, Redactor(), sink)
+        self._held = b""
+        self._at_line_start = True
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the next bytes without the reports. The beginning of a possible report is held back."""
+        text = self._held + data
+        start = 0
+        if not self._at_line_start:
+            start = text.find(b"\n") + 1
+            if not start:
+                return text
+        last = text.rfind(b"\n", start) + 1 or start
+        line = text[last:]
+        self._held = line if _may_become_report(line) else b""
+        self._at_line_start = not line or bool(self._held)
+        whole = text[: len(text) - len(self._held)]
+        return whole[:start] + _LINE.sub(self._report, whole[start:])
+
+    def finish(self) -> bytes:
+        """Emit the last report, and return what was held back and is not a report."""
+        held, self._held = self._held, b""
+        is_report = bool(held) and not _LINE.sub(self._report, held + b"\n")
+        self._reporter.finish()
+        return b"" if is_report else held
+
+    def _report(self, match: re.Match[bytes]) -> bytes:
+        percent = None if match[1] == b"-" else float(match[1])
+        if percent is not None and percent > 100:
+            return match[0]
+        self._reporter.report(percent, (match[2] or b"").decode("utf-8", "replace").strip())
+        return b""
+
+
+def _may_become_report(line: bytes) -> bool:
+    return _PREFIX.startswith(line) or (line.startswith(_PREFIX) and len(line) <= MAX_LINE)
 
 
 OutputSink: TypeAlias = Callable[[Stream, str], None]

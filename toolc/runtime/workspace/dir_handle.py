@@ -130,11 +130,17 @@ class DirHandle:
         finally:
             os.close(descriptor)
 
+    @contextmanager
+    def parent(self, path: bytes) -> Iterator[tuple[int, bytes]]:
+        """Yield a descriptor of the folder that contains ``path``, and the name in it. Raise ``OSError``."""
+        parent, _, name = path.rpartition(b"/")
+        with self.folder(parent) as folder:
+            yield folder, name
+
     def status_of(self, path: bytes) -> os.stat_result | None:
         """Return the status of ``path`` without following a link; None if it does not exist. Raise ``OSError``."""
-        parent, _, name = path.rpartition(b"/")
         try:
-            with self.folder(parent) as folder:
+            with self.parent(path) as (folder, name):
                 return os.stat(name, dir_fd=folder, follow_symlinks=False) if path else os.fstat(folder)
         except OSError as error:
             if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
@@ -155,8 +161,7 @@ class DirHandle:
 
     def read_link(self, path: bytes) -> bytes:
         """Return the target of the symbolic link at ``path``. Raise ``OSError``."""
-        parent, _, name = path.rpartition(b"/")
-        with self.folder(parent) as folder:
+        with self.parent(path) as (folder, name):
             return os.readlink(name, dir_fd=folder)
 
     @contextmanager

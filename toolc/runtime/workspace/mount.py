@@ -55,14 +55,12 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
     if not os.access(real, needed, effective_ids=os.access in os.supports_effective_ids):
         action = "read" if mode == "ro" else "write to"
         raise UsageError(f"you have no permission to {action} the workspace {real}; use one of your own folders")
-    return Mount(
-        source=_utf8(real),
-        mode=mode,
-        owner=status.st_uid,
-        group=status.st_gid,
-        device=status.st_dev,
-        inode=status.st_ino,
-    )
+    try:
+        source = os.fsencode(real).decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"the workspace {str(real)!r} has a name that is not UTF-8; rename it") from None
+    owner, group, device, inode = status.st_uid, status.st_gid, status.st_dev, status.st_ino
+    return Mount(source=source, mode=mode, owner=owner, group=group, device=device, inode=inode)
 
 
 def _forbidden_kind(real: Path) -> str | None:
@@ -95,10 +93,3 @@ def _homes() -> list[Path]:
         paths.append(pwd.getpwuid(os.getuid()).pw_dir)
     homes = [Path(os.path.realpath(home)) for home in paths if home.startswith("/")]
     return [home for home in homes if str(home) != "/" and str(home) not in _SYSTEM]
-
-
-def _utf8(real: Path) -> str:
-    try:
-        return os.fsencode(real).decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"the workspace {str(real)!r} has a name that is not UTF-8; rename it") from None

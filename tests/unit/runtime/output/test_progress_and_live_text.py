@@ -25,7 +25,7 @@ Report = tuple[float | None, str]
 def read(*pieces: bytes) -> tuple[bytes, list[Report]]:
     """Return the output without the reports, and the reports."""
     reports: list[Report] = []
-    lines = ProgressLines(lambda percent, message: reports.append((percent, message)))
+    lines = ProgressLines(lambda percent, message, _: reports.append((percent, message)))
     out = b"".join(lines.feed(piece) for piece in pieces) + lines.finish()
     return out, reports
 

@@ -264,9 +264,8 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def _parent(real: DirHandle, step: FileChange | RenameStep) -> Iterator[tuple[int, bytes]]:
-    parent, _, name = step.raw_path.rpartition(b"/")
     try:
-        with real.folder(parent) as folder:
+        with real.parent(step.raw_path) as (folder, name):
             yield folder, name
     except OSError as error:
         if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.ENOTEMPTY}:

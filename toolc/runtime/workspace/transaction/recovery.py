@@ -132,10 +132,10 @@ def _recover(scratch: Path) -> Unfinished | None:
     try:
         workspace = DirHandle(os.open(where.workspace, FOLDER))
     except OSError:
-        return _missing_workspace(where, plan, scratch)
+        return _missing_workspace(where, scratch) if plan else None
     with workspace:
         if workspace.status.st_ino != where.inode:
-            return _missing_workspace(where, plan, scratch)
+            return _missing_workspace(where, scratch) if plan else None
         with locked_workspace(workspace.descriptor):
             if plan is not None and (unfinished := _roll_back_plan(workspace, where, plan, scratch)):
                 return unfinished
@@ -164,9 +164,7 @@ def _roll_back_plan(workspace: DirHandle, where: StagingArea, plan: CommitPlan, 
     return None
 
 
-def _missing_workspace(where: StagingArea, plan: CommitPlan | None, scratch: Path) -> Unfinished | None:
-    if plan is None:
-        return None
+def _missing_workspace(where: StagingArea, scratch: Path) -> Unfinished:
     return Unfinished(
         where.workspace,
         f"a call was killed while it wrote its changes to {where.workspace}, and they cannot be undone because that "
@@ -238,9 +236,7 @@ def _kept(staging: int, move: RenameStep) -> str | None:
 
 
 def _restore_mode(workspace: DirHandle, mode: ChmodStep) -> None:
-    raw = mode.path.encode("utf-8", "surrogateescape")
-    parent, _, name = raw.rpartition(b"/")
-    with workspace.folder(parent) as folder:
+    with workspace.parent(mode.path.encode("utf-8", "surrogateescape")) as (folder, name):
         # Not for reading: we may lack the permission.
         opened = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
@@ -253,9 +249,8 @@ def _restore_mode(workspace: DirHandle, mode: ChmodStep) -> None:
 
 @contextmanager
 def _parent(workspace: DirHandle, move: RenameStep) -> Iterator[tuple[int, bytes]]:
-    parent, _, name = move.raw_path.rpartition(b"/")
     try:
-        with workspace.folder(parent) as folder:
+        with workspace.parent(move.raw_path) as (folder, name):
             yield folder, name
     except OSError as error:
         if error.errno in {errno.ENOTDIR, errno.ELOOP}:

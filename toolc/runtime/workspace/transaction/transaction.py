@@ -98,8 +98,10 @@ class _Overlaid:
         """Implement ``ResultFolder.entries``."""
         entry = self._changed.get(path)
         found: dict[bytes, os.stat_result | None] = {}
-        if (entry is None or not entry.hides_real) and self._shows_real(path) and self._is_real_folder(path):
-            found |= self._real.entries(path, max_entries)
+        if (entry is None or not entry.hides_real) and self._shows_real(path):
+            status = self._real.status_of(path)
+            if status is not None and stat.S_ISDIR(status.st_mode):
+                found |= self._real.entries(path, max_entries)
         if entry is not None or not path:
             prefix = path + b"/" if path else b""
             found |= {name: self._changed[prefix + name].status for name, _ in self._upper.entries(path, max_entries)}
@@ -123,10 +125,6 @@ class _Overlaid:
             ):
                 return False
         return True
-
-    def _is_real_folder(self, path: bytes) -> bool:
-        status = self._real.status_of(path)
-        return status is not None and stat.S_ISDIR(status.st_mode)
 
 
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
@@ -185,7 +183,10 @@ class Transaction:
         overlay = replace(
             self._mount, scratch=str(self._scratch), pinned=f"/proc/{os.getpid()}/fd/{self._real.descriptor}"
         )
-        obstacle = _obstacle(self._real) or engine.overlay_obstacle(replace(profile, workspace=overlay))
+        file_system = _file_system(self._real.descriptor)
+        obstacle: str | None = f"its file system ({file_system}) does not support one"
+        if file_system in LOCAL:
+            obstacle = engine.overlay_obstacle(replace(profile, workspace=overlay))
         if obstacle is None:
             self._started = ChangeClock.now()
             try:
@@ -322,12 +323,6 @@ def _with_note(result: ToolResult, kind: ErrorKind, reason: str) -> ToolResult:
     """Return the result with a note that the workspace is unchanged, as an error even if the tool succeeded."""
     note = f"the workspace is unchanged: {reason}"
     return replace(result, content=(*result.content, Text(note)), error=result.error or ToolFailure(kind, note))
-
-
-def _obstacle(real: DirHandle) -> str | None:
-    """Return why the file system of the workspace cannot be the lower side of an overlay; None if it can."""
-    kind = _file_system(real.descriptor)
-    return None if kind in LOCAL else f"its file system ({kind}) does not support one"
 
 
 def _file_system(descriptor: int) -> str:
