@@ -47,7 +47,11 @@ class ToolCollection:
         for tool in tools:
             for name in (tool.spec.name, *tool.spec.aliases):
                 if taken := names.get(name) or aliases.get(name):
-                    raise UsageError(_taken(name, tool, taken))
+                    kind = "name" if name == tool.spec.name else f"alias {name!r}"
+                    raise UsageError(
+                        f"the tool {tool.spec.name!r} cannot be added: its {kind} is taken by the tool "
+                        f"{taken.spec.name!r}; remove that tool first, or rename this one"
+                    )
             names[tool.spec.name] = tool
             aliases |= dict.fromkeys(tool.spec.aliases, tool)
         return ToolCollection({name: names[name] for name in sorted(names)}, aliases)
@@ -84,14 +88,6 @@ class ToolCollection:
             hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self.by_name) or 'none'}"
             raise UsageError(f"there is no tool {name!r}; {hint}")
         return found
-
-
-def _taken(name: str, tool: RegisteredTool, taken: RegisteredTool) -> str:
-    what = "name" if name == tool.spec.name else f"alias {name!r}"
-    return (
-        f"the tool {tool.spec.name!r} cannot be added: its {what} is taken by the tool {taken.spec.name!r}; "
-        "remove that tool first, or rename this one"
-    )
 
 
 Addable: TypeAlias = "RegisteredTool | FunctionTool | ComposedTool | Registry | Callable[..., object]"

@@ -96,10 +96,6 @@ class Cancellation:
         self.close()
 
 
-_LONGEST_SECONDS: Final = 3600.0
-"""The longest single wait, in seconds. A deadline may be infinite, which poll(2) does not accept."""
-
-
 class InterruptedWaitError(Exception):
     """A wait ended because the call was cancelled or timed out; ``reason`` says which."""
 
@@ -124,7 +120,7 @@ class Deadline:
         poll = select.poll()
         poll.register(self.cancellation.fileno(), select.POLLIN)
         poll.register(descriptor, events)
-        ready = poll.poll(min(max(0.0, until - monotonic()), _LONGEST_SECONDS) * 1000)
+        ready = poll.poll(poll_ms(until - monotonic()))
         self.check()
         return any(each == descriptor for each, _ in ready)
 

@@ -41,7 +41,7 @@ DRAW: JsonObject = {
 
 
 @both_formats
-def test_tools_run_in_their_sandboxes_and_what_they_say_goes_back(speech: Speech, tmp_path: Path) -> None:
+def test_tools_run_in_sandboxes_and_their_output_is_sent_back(speech: Speech, tmp_path: Path) -> None:
     calls = speech.calls(("say", {"words": "one"}), ("say", {"words": "two"}), ("draw", {}))
     with ScriptedModel(speech=speech, script=[calls, speech.text("done")]) as model:
         result = ask_helper(model, tmp_path, agent={"tools": ["say", "draw"]}, tools=(SAY, DRAW), engine="oci")
@@ -53,7 +53,7 @@ def test_tools_run_in_their_sandboxes_and_what_they_say_goes_back(speech: Speech
     assert PIXEL in request
 
 
-def test_a_picture_goes_back_as_the_provider_has_pictures(tmp_path: Path) -> None:
+def test_images_have_the_format_of_the_provider(tmp_path: Path) -> None:
     last: dict[str, list[JsonObject]] = {}
     for speech in SPEECHES:
         with ScriptedModel(speech=speech, script=[speech.calls(("draw", {})), speech.text("a dot")]) as model:
@@ -165,7 +165,7 @@ def test_an_interrupt_ends_a_request_that_is_under_way(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-def test_data_is_selected_from_the_answer_and_put_into_words(tmp_path: Path) -> None:
+def test_data_is_selected_and_rendered(tmp_path: Path) -> None:
     """The schema is about what was selected; the model is asked for data, and not told of it."""
     wanted: JsonObject = {
         "select": "items[0]",
@@ -181,7 +181,7 @@ def test_data_is_selected_from_the_answer_and_put_into_words(tmp_path: Path) -> 
 
 
 @both_formats
-def test_a_model_reads_on_in_what_was_cut_where_results_are_kept(speech: Speech, tmp_path: Path) -> None:
+def test_a_model_can_read_a_truncated_stored_result(speech: Speech, tmp_path: Path) -> None:
     """With toolc's own tool, which no spec names; a result of the session is all that it reads."""
 
     def read_on(asked: Asked, connection: socket.socket) -> None:

@@ -30,7 +30,7 @@ CASES: dict[str, tuple[str, bytes]] = {
 
 @pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("case", CASES)
-def test_a_call_is_gone_at_once(name: str, case: str) -> None:
+def test_a_cancelled_call_ends_immediately(name: str, case: str) -> None:
     engine = load(name)
     if not engine.probe().available:
         pytest.skip(engine.probe().reason)

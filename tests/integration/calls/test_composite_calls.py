@@ -96,7 +96,7 @@ def test_a_step_s_secret_reaches_no_other_step(engine: OciEngine, tmp_path: Path
     assert SECRET not in repr(told)
 
 
-def test_events_say_whose_part_a_call_is(engine: OciEngine, tmp_path: Path) -> None:
+def test_events_have_the_parent_call_id(engine: OciEngine, tmp_path: Path) -> None:
     say: JsonObject = {"id": "say", "tool": "say", "args": {"text": "hi"}}
     found = registry(tmp_path, ("inner", "parallel", [say]), ("outer", "conditional", [{"id": "in", "tool": "inner"}]))
     told: list[Event] = []
@@ -136,7 +136,7 @@ def test_a_cancellation_ends_every_sandbox(engine: OciEngine, tmp_path: Path, st
 
 
 @pytest.mark.parametrize("strategy", ["sequential", "parallel"])
-def test_its_own_limit_covers_all_of_its_steps(engine: OciEngine, tmp_path: Path, strategy: str) -> None:
+def test_the_composites_limit_covers_all_steps(engine: OciEngine, tmp_path: Path, strategy: str) -> None:
     steps: list[JsonObject] = [
         {"id": "a", "tool": "nap", "continue_on_error": True},
         {"id": "b", "tool": "nap", "continue_on_error": True},
@@ -158,7 +158,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_a_hostile_step_gives_hangs_nobody(engine: OciEngine, tmp_path: Path, name: str) -> None:
+def test_hostile_output_does_not_hang_a_step(engine: OciEngine, tmp_path: Path, name: str) -> None:
     specs, work = tmp_path / "specs", tmp_path / "work"
     specs.mkdir()
     work.mkdir()

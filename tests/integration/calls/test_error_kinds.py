@@ -156,9 +156,7 @@ CAUSES: list[tuple[ErrorKind, str, Make]] = [
 
 
 @pytest.mark.parametrize(("kind", "told", "make"), CAUSES, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(CAUSES)])
-def test_a_cause_has_its_kind_and_words_for_the_model(
-    executor: Executor, kind: ErrorKind, told: str, make: Make
-) -> None:
+def test_a_cause_has_a_kind_and_a_message(executor: Executor, kind: ErrorKind, told: str, make: Make) -> None:
     result = make(executor)
     assert result.error is not None, result
     assert (result.error.kind, result.is_error) == (kind, True)
@@ -171,9 +169,7 @@ def test_no_kind_is_missing_here() -> None:
 
 
 @pytest.mark.parametrize(("header", "least_ms"), [(b"", 1), (b"Retry-After: 1\r\n", 1000)], ids=["none", "one second"])
-def test_a_server_that_says_when_to_try_again_is_heeded(
-    executor: Executor, server: ScriptedServer, header: bytes, least_ms: int
-) -> None:
+def test_retry_after_is_respected(executor: Executor, server: ScriptedServer, header: bytes, least_ms: int) -> None:
     answers = [b"HTTP/1.1 429 Too Many Requests\r\n" + header + b"Content-Length: 0\r\n\r\n", reply(b"at last")]
     server.answers["/429"] = lambda _, connection: connection.sendall(answers.pop(0))
     result = executor.run("http", {"path": "429"})
@@ -184,9 +180,7 @@ def test_a_server_that_says_when_to_try_again_is_heeded(
     assert (first["wait_ms"], second["error"]) == (least_ms, None)
 
 
-def test_a_server_that_wants_to_be_left_alone_for_long_is_not_waited_for(
-    executor: Executor, server: ScriptedServer
-) -> None:
+def test_a_long_retry_after_is_not_waited_for(executor: Executor, server: ScriptedServer) -> None:
     server.answers["/429"] = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n"
     result = executor.run("http", {"path": "429"})
     assert result.error is not None

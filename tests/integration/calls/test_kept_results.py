@@ -91,9 +91,7 @@ def test_a_programs_whole_output_can_be_read(executor: Executor) -> None:
 
 
 @pytest.mark.parametrize("name", list(CONFIGURATIONS))
-def test_a_programs_and_a_functions_can_on_every_engine(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_can_be_read_on_every_engine(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configuration = CONFIGURATIONS[name]
     if reason := configuration.lacks():
         pytest.skip(reason)
@@ -116,7 +114,7 @@ def test_a_programs_and_a_functions_can_on_every_engine(
     assert configuration.run(run) == ["".join(f"{number}\n" for number in range(1, 1001)), "ä" * 3000, 0o700, False]
 
 
-def test_so_can_that_of_one_that_failed(executor: Executor) -> None:
+def test_output_of_a_failed_call_can_be_read(executor: Executor) -> None:
     result = executor.run("complain", {})
     assert result.error is not None
     assert result.error.kind == "exit_status"
@@ -126,14 +124,14 @@ def test_so_can_that_of_one_that_failed(executor: Executor) -> None:
     assert "\n[stderr]\n2000\n" in whole
 
 
-def test_so_can_data_that_has_no_meaning_when_it_is_cut(executor: Executor) -> None:
+def test_data_beyond_the_limit_can_be_read(executor: Executor) -> None:
     result = executor.run("numbers", {})
     assert result.error is not None
     assert result.error.kind == "output_limit"
     assert json.loads(read_on(executor, result)) == [*range(1, 1001)]
 
 
-def test_so_can_a_functions_text_far_beyond_the_limit(executor: Executor) -> None:
+def test_long_text_of_a_function_can_be_read(executor: Executor) -> None:
     result = executor.run("page", {"size": 300_000})
     assert result.error is None
     assert result.details["full_result"]["bytes"] == 600_000  # type: ignore[index,call-overload]
@@ -147,7 +145,7 @@ def test_no_secret_is_kept(executor: Executor, tmp_path: Path) -> None:
     assert SECRET not in kept.read_text(encoding="utf-8")
 
 
-def test_what_fits_is_not_kept(executor: Executor, tmp_path: Path) -> None:
+def test_a_result_within_the_limit_is_not_stored(executor: Executor, tmp_path: Path) -> None:
     assert executor.run("count", {"to": 3}).text == "1\n2\n3\n"
     assert not (tmp_path / "state").exists()
 
@@ -161,7 +159,7 @@ def test_what_fits_is_not_kept(executor: Executor, tmp_path: Path) -> None:
         ({}, "invalid_args", "id: required, and missing"),
     ],
 )
-def test_a_wrong_question_is_answered(executor: Executor, arguments: JsonObject, kind: str, message: str) -> None:
+def test_an_invalid_request_gets_a_response(executor: Executor, arguments: JsonObject, kind: str, message: str) -> None:
     result = executor.run("read_result", arguments)
     assert result.error is not None
     assert result.error.kind == kind
@@ -175,7 +173,7 @@ def test_an_offset_beyond_the_end_says_where_that_is(executor: Executor) -> None
     assert result.text == "offset 9999 is beyond the end of the result, which has 3893 bytes"
 
 
-def test_it_is_offered_only_where_results_are_kept(executor: Executor, engine: OciEngine) -> None:
+def test_read_result_is_offered_only_with_keep_results(executor: Executor, engine: OciEngine) -> None:
     names = [tool.name for tool in executor.tools]
     assert names == ["complain", "count", "numbers", "page", "read_result", "spill"]
     assert len(executor.definitions("anthropic")) == 6

@@ -88,7 +88,7 @@ def run_its_tests(engine: str, *languages: str) -> str:
 
 
 @pytest.mark.usefixtures("images")
-def test_calls_good_and_bad_are_answered_as_its_tests_say() -> None:
+def test_calls_give_the_results_of_the_specs_tests() -> None:
     expected = sum(len(tool_of(language).tests) for language in SPECS)
     assert run_its_tests("docker", *SPECS) == f"{expected} passed, 0 failed"
 
@@ -120,7 +120,7 @@ NO_REQUESTS = ("Loading...", "[]", "null", '{"type":"dance"}', "{}", '{"type":',
 
 @pytest.mark.usefixtures("images")
 @pytest.mark.parametrize("language", SPECS)
-def test_a_line_that_is_no_request_is_answered_as_an_error_and_ends_nothing(language: str, tmp_path: Path) -> None:
+def test_an_invalid_line_gets_an_error_response(language: str, tmp_path: Path) -> None:
     tool = tool_of(language)
     assert isinstance(tool.backend, PluginBackend)
     folder = tmp_path / language

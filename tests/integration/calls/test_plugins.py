@@ -116,7 +116,7 @@ def listen(executor: Executor) -> None:
         ("memory", "out_of_memory", TOO_MUCH),
     ],
 )  # fmt: skip
-def test_what_a_plugin_does_in_place_of_an_answer(executor: Executor, how: str, kind: str, message: str) -> None:
+def test_invalid_answers_of_a_plugin_are_errors(executor: Executor, how: str, kind: str, message: str) -> None:
     made = hurried if kind == "timeout" else call
     failed, after = made(executor, how), call(executor, "ok")
     assert failed.error is not None
@@ -140,7 +140,7 @@ def test_what_a_plugin_does_in_place_of_an_answer(executor: Executor, how: str, 
         ("half", "one", "serialization", f"{BROKEN}it wrote unexpected output, '{{\"content\"'; {LOST}"),
     ],
 )  # fmt: skip
-def test_what_a_plugin_does_after_an_answer_is_never_taken_for_the_next_one(
+def test_output_after_an_answer_is_not_used_for_the_next_call(
     executor: Executor, how: str, first: str, kind: str, message: str
 ) -> None:
     answered = call(executor, how)
@@ -153,9 +153,7 @@ def test_what_a_plugin_does_after_an_answer_is_never_taken_for_the_next_one(
     assert (after.text, after.details["session"]) == ("call 1", {"call": 1})
 
 
-def test_a_call_that_follows_at_once_waits_for_the_rest_of_an_answer(
-    executor: Executor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_immediate_next_call_waits_for_late_output(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     # The second answer comes after 0.2 s, and ends the wait.
     monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
     answered = call(executor, "twice, late")
@@ -166,7 +164,7 @@ def test_a_call_that_follows_at_once_waits_for_the_rest_of_an_answer(
     assert (answered.text, after.text) == ("one", "call 1")
 
 
-def test_what_a_plugin_shows_before_it_answers_is_told(executor: Executor) -> None:
+def test_updates_before_the_answer_are_reported(executor: Executor) -> None:
     events = list(executor.stream("hostile", {"how": "updates"}))
     updates = [each for each in events if isinstance(each, ToolUpdate)]
     assert [(each.percent, each.message, each.content) for each in updates] == [
@@ -186,14 +184,14 @@ def naming(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         yield made
 
 
-def test_answers_with_their_calls_id_are_waited_for_no_longer(naming: Executor) -> None:
+def test_answers_with_a_call_id_need_no_wait(naming: Executor) -> None:
     calls = [naming.run("hostile", {"how": "ok"}, call_id=f"c{number}") for number in range(5)]
     assert [(each.text, each.details["session"]) for each in calls] == [
         (f"c{number}", {"call": number + 1}) for number in range(5)
     ]
 
 
-def test_a_second_answer_with_an_id_is_never_the_next_calls(naming: Executor) -> None:
+def test_a_second_answer_with_an_id_is_not_used_for_the_next_call(naming: Executor) -> None:
     answered = naming.run("hostile", {"how": "twice, late"}, call_id="c1")
     failed = naming.run("hostile", {"how": "ok"}, call_id="c2")
     assert (answered.text, failed.is_error) == ("c1", True)
@@ -204,14 +202,14 @@ def test_a_second_answer_with_an_id_is_never_the_next_calls(naming: Executor) ->
     assert re.fullmatch(f"{early}|{BROKEN}it answered the call 'c1', and 'c2' was open", failed.error.message)
 
 
-def test_who_has_named_calls_goes_on_with_it(naming: Executor) -> None:
+def test_a_plugin_that_sends_ids_must_continue(naming: Executor) -> None:
     results = [naming.run("hostile", {"how": how}, call_id=how) for how in ("ok", "without", "without")]
     assert [each.error and each.error.message for each in results] == [
         None, f"{BROKEN}its answer has no 'call_id', but an earlier answer had one", None,
     ]  # fmt: skip
 
 
-def test_an_id_that_comes_twice_in_a_row_makes_a_call_wait(naming: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_id_makes_the_call_wait(naming: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     # The second answer comes after 0.2 s, and ends the wait.
     monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
     answered, failed = (naming.run("hostile", {"how": how}, call_id="c1") for how in ("twice, late", "ok"))
@@ -226,7 +224,7 @@ def test_a_plugin_that_describes_itself_once_serves_call_after_call(engine: OciE
         assert [call(executor, "a").text for _ in range(4)] == ["a 1", "a 2", "a 3", "a 4"]
 
 
-def test_a_flood_of_answers_is_noticed_at_once_or_by_the_next_call(executor: Executor) -> None:
+def test_a_flood_of_answers_is_detected_immediately_or_at_the_next_call(executor: Executor) -> None:
     flooded = [call(executor, how) for how in ("flood", "ok")]
     errors = [each.error for each in flooded if each.error]
     assert [error.kind for error in errors] == ["serialization"]
@@ -237,7 +235,7 @@ def test_a_flood_of_answers_is_noticed_at_once_or_by_the_next_call(executor: Exe
 @pytest.mark.parametrize(
     ("how", "text"), [("leave a process", "started"), ("log", "said"), ("empty lines", "after them")]
 )
-def test_what_a_plugin_may_do(executor: Executor, how: str, text: str) -> None:
+def test_valid_answers_of_a_plugin(executor: Executor, how: str, text: str) -> None:
     first, second = call(executor, how), call(executor, "ok")
     assert (first.error, first.text) == (None, text)
     assert first.details["truncated"] is (how == "log")
@@ -263,7 +261,7 @@ def test_what_a_plugin_may_do(executor: Executor, how: str, text: str) -> None:
         (["sleep", "1000"], "timeout", TOO_LATE),
     ],
 )  # fmt: skip
-def test_a_process_that_is_no_plugin(
+def test_a_process_that_is_not_a_plugin_is_reported(
     engine: OciEngine, tmp_path: Path, command: list[str], kind: str, message: str
 ) -> None:
     with Executor(registry(tmp_path, command=[*command]), engine=engine) as executor:
@@ -272,7 +270,7 @@ def test_a_process_that_is_no_plugin(
     assert (result.error.kind, result.error.message) == (kind, message)
 
 
-def test_another_plugin_than_was_reviewed_is_never_called(engine: OciEngine, tmp_path: Path) -> None:
+def test_a_plugin_that_was_not_reviewed_is_not_called(engine: OciEngine, tmp_path: Path) -> None:
     changed = PLUGIN.replace("Behave as the caller says.", "Behave.").replace('["how"]}', '[], "title": "H"}')
     with Executor(registry(tmp_path, changed), engine=engine) as executor:
         result = call(executor, "die")
@@ -284,7 +282,7 @@ def test_another_plugin_than_was_reviewed_is_never_called(engine: OciEngine, tmp
     assert (result.error.kind, result.error.message) == ("denied", message)
 
 
-def test_an_executable_file_beside_the_spec_is_run_as_it_is(engine: OciEngine, tmp_path: Path) -> None:
+def test_an_executable_file_next_to_the_spec_is_run(engine: OciEngine, tmp_path: Path) -> None:
     script = f"#!/usr/bin/env python3\n{PLUGIN.replace('from __future__ import annotations', '')}"
     (tmp_path / "tool").write_text(script, encoding="utf-8")
     found = registry(tmp_path, command=["./tool"], files=["tool"])

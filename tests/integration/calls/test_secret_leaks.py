@@ -91,7 +91,7 @@ def registry(folder: Path, script: str, configuration: Configuration) -> Registr
     return Registry.load(path)
 
 
-def test_the_hunt_finds_what_is_planted(tmp_path: Path) -> None:
+def test_the_search_finds_planted_secrets(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(base64.b64encode(VALUES["IN_FILE"].encode()).decode())
     with subprocess.Popen(["sleep", "1000"], env={"LEAK": VALUES["IN_ENV"]}) as process, Hunter(None) as hunter:
         found = hunter.hunt(tmp_path)
@@ -114,7 +114,7 @@ def test_a_tool_gets_what_is_exposed_to_it(run: Run, configuration: Configuratio
     run(work)
 
 
-def test_whatever_a_tool_says_has_no_secret_in_it(
+def test_all_output_of_a_tool_is_redacted(
     run: Run, configuration: Configuration, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -167,7 +167,7 @@ sandbox:
 """
 
 
-def test_a_picture_a_number_and_a_word_of_our_own_can_be_secrets(run: Run, configuration: Configuration) -> None:
+def test_an_image_a_number_and_a_key_can_contain_secrets(run: Run, configuration: Configuration) -> None:
     values = {"IN_ENV": VALUES["IN_ENV"], "PIN": "48151623", "WORD": "structured"}
     store = SecretStore({name: LiteralSource(value) for name, value in values.items()}, {})
 
@@ -183,7 +183,7 @@ def test_a_picture_a_number_and_a_word_of_our_own_can_be_secrets(run: Run, confi
     run(work)
 
 
-def test_nothing_outside_of_the_tool_knows_a_secret(run: Run, configuration: Configuration) -> None:
+def test_no_secret_leaves_the_tool(run: Run, configuration: Configuration) -> None:
     def work(engine: Engine, folder: Path) -> None:
         assert folder != Path("/tmp")
         places = [folder, Path("/run/toolc"), Path("/tmp") / f"toolc-{os.geteuid()}"]
@@ -214,7 +214,7 @@ def _daemon(configuration: Configuration) -> str | None:
     return find_socket(os.environ) if configuration.name == "docker" else None
 
 
-def test_what_is_the_brokers_never_enters_the_sandbox(run: Run, configuration: Configuration) -> None:
+def test_broker_secrets_never_enter_the_sandbox(run: Run, configuration: Configuration) -> None:
     def work(engine: Engine, folder: Path) -> None:
         overhearing = Overhearing(engine)
         with ScriptedServer({"/": reply(b"fine")}) as server:
@@ -232,7 +232,7 @@ def test_what_is_the_brokers_never_enters_the_sandbox(run: Run, configuration: C
     run(work)
 
 
-def test_what_a_server_sends_back_is_taken_out_of_the_result(run: Run, configuration: Configuration) -> None:
+def test_secrets_sent_back_by_a_server_are_redacted(run: Run, configuration: Configuration) -> None:
     def echo(asked, connection) -> None:  # type: ignore[no-untyped-def]
         words = f"{asked.headers} {asked.body!r} {asked.path}".encode()
         connection.sendall(reply(words + base64.b64encode(words), status=500, X_Echo=asked.headers["x-key"]))

@@ -128,7 +128,7 @@ def found(configuration: str, *made: tuple[str, str]) -> JsonObject:
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
-def test_what_a_process_holds_stays_from_call_to_call(configuration: str) -> None:
+def test_the_state_of_a_process_is_kept_between_calls(configuration: str) -> None:
     answer = found(
         configuration,
         ("notes", "milk"),
@@ -158,7 +158,7 @@ def test_what_a_process_holds_stays_from_call_to_call(configuration: str) -> Non
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
-def test_what_needs_too_much_memory_ends_the_session(configuration: str) -> None:
+def test_an_out_of_memory_call_ends_the_session(configuration: str) -> None:
     answer = found(
         configuration,
         ("repl", "x = 1"),
@@ -177,7 +177,7 @@ def test_what_needs_too_much_memory_ends_the_session(configuration: str) -> None
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_cancelled_call_ends_the_session_at_once(name: str, tmp_path: Path) -> None:
+def test_a_cancelled_call_ends_the_session_immediately(name: str, tmp_path: Path) -> None:
     engine = load(name)
     if not engine.probe().available:
         pytest.skip(engine.probe().reason)
@@ -297,7 +297,7 @@ class Counted(socketserver.ThreadingTCPServer):
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
-def test_a_connection_lives_from_call_to_call_and_every_call_is_held_to_the_list(configuration: str) -> None:
+def test_a_connection_survives_calls_and_each_call_is_checked(configuration: str) -> None:
     where = CONFIGURATIONS[configuration]
     if reason := where.lacks():
         pytest.skip(reason)

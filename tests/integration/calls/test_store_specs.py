@@ -44,7 +44,7 @@ def call(engine: OciEngine, tmp_path: Path) -> Iterator[Call]:
         yield call
 
 
-def test_what_is_remembered_is_found_by_its_words_the_best_first(call: Call) -> None:
+def test_notes_are_found_by_words_best_first(call: Call) -> None:
     facts = ("Ada prefers tea to coffee.", "The office closes at six.", "Coffee is in the kitchen; tea is too.")
     assert [call("remember", text=fact) for fact in facts] == [{"id": n, "new": True} for n in (1, 2, 3)]
     assert call("remember", text=facts[1]) == {"id": 2, "new": False}
@@ -62,7 +62,7 @@ def test_what_is_remembered_is_found_by_its_words_the_best_first(call: Call) -> 
     assert found("?!") == []
 
 
-def test_a_plan_is_made_moved_shown_in_its_order_and_cancelled(call: Call) -> None:
+def test_a_plan_is_created_changed_listed_and_cancelled(call: Call) -> None:
     late = call("schedule_create", what="Call Ada", at="2026-03-01T09:00:00+01:00", repeat="weekly")
     early = call("schedule_create", what="Pack", at="2026-03-01T07:30:00Z")
     assert call("schedule_list") == {"entries": [early, late]}
@@ -76,7 +76,7 @@ def test_a_plan_is_made_moved_shown_in_its_order_and_cancelled(call: Call) -> No
     assert call("schedule_list") == {"entries": [early]}
 
 
-def test_a_database_is_made_filled_and_asked(call: Call, tmp_path: Path) -> None:
+def test_a_database_is_created_filled_and_queried(call: Call, tmp_path: Path) -> None:
     path = "shop.sqlite"
     call("database_execute", path=path, query="CREATE TABLE users (name TEXT UNIQUE, age INTEGER)")
     insert = "INSERT INTO users VALUES (?, ?), (?, ?)"

@@ -1,4 +1,4 @@
-"""The library as an embedding program sees it: load, lower, run, build."""
+"""The library API: load, lower, run and build."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def specs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_public_names_are_all_there_and_loaded_late() -> None:
+def test_public_names_exist_and_are_loaded_on_demand() -> None:
     assert sorted(toolc.__all__) == toolc.__all__
     assert all(getattr(toolc, name) is not None for name in toolc.__all__)
     assert dir(toolc) == toolc.__all__
@@ -89,7 +89,7 @@ def test_the_public_names_are_all_there_and_loaded_late() -> None:
     assert sorted(loaded.split()) == ["toolc", "toolc.model", "toolc.model.version"]
 
 
-def test_a_registry_comes_from_a_folder_a_file_or_one_tool_of_either(specs: Path) -> None:
+def test_a_registry_is_loaded_from_a_folder_a_file_or_one_tool(specs: Path) -> None:
     registry = Registry.load(specs)
     assert registry.names == ("count", "hello")
     assert [tool.name for tool in registry] == ["count", "hello"]
@@ -99,7 +99,7 @@ def test_a_registry_comes_from_a_folder_a_file_or_one_tool_of_either(specs: Path
     assert Registry.load(f"{specs}#count").names == ("count",)
 
 
-def test_a_tool_answers_to_its_aliases(specs: Path) -> None:
+def test_a_tool_is_found_by_its_aliases(specs: Path) -> None:
     registry = Registry.load(specs)
     assert "greet" in registry
     assert registry.get("greet") is registry.get("hello")
@@ -107,7 +107,7 @@ def test_a_tool_answers_to_its_aliases(specs: Path) -> None:
     assert "nope" not in registry
 
 
-def test_an_unknown_tool_is_told_with_a_close_one_or_all(specs: Path) -> None:
+def test_an_unknown_tool_is_reported_with_a_similar_one_or_all(specs: Path) -> None:
     registry = Registry.load(specs)
     with pytest.raises(UsageError, match="there is no tool 'helo'; did you mean 'hello'"):
         registry.registered("helo")
@@ -115,14 +115,14 @@ def test_an_unknown_tool_is_told_with_a_close_one_or_all(specs: Path) -> None:
         Registry.load(f"{specs}#zzz")
 
 
-def test_specs_with_errors_are_no_registry(specs: Path) -> None:
+def test_specs_with_errors_raise_spec_error(specs: Path) -> None:
     (specs / "bad.yaml").write_text("toolc: 1\nname: bad\n", encoding="utf-8")
     with pytest.raises(SpecError, match=r"bad\.yaml:1:1: TC102") as raised:
         Registry.load(specs)
     assert any(found.is_error for found in raised.value.diagnostics)
 
 
-def test_definitions_are_the_callers_own(specs: Path) -> None:
+def test_definitions_are_a_copy(specs: Path) -> None:
     registry = Registry.load(specs)
     (*_, hello) = registry.definitions("anthropic")
     assert isinstance(hello, dict)
@@ -132,7 +132,7 @@ def test_definitions_are_the_callers_own(specs: Path) -> None:
     assert json.dumps(registry.definitions("anthropic")[-1]) == before
 
 
-def test_definitions_are_what_the_build_wrote(specs: Path, tmp_path: Path) -> None:
+def test_definitions_equal_the_files_of_the_build(specs: Path, tmp_path: Path) -> None:
     build([specs], tmp_path / "build")
     stored = Registry.load(tmp_path / "build" / "registry.json")
     for provider in ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp"):
@@ -144,7 +144,7 @@ def test_definitions_are_what_the_build_wrote(specs: Path, tmp_path: Path) -> No
         stored.definitions("openai")
 
 
-def test_a_build_says_what_it_wrote(specs: Path, tmp_path: Path) -> None:
+def test_a_build_reports_its_output(specs: Path, tmp_path: Path) -> None:
     labelled = specs / "hello.yaml"
     labelled.write_text(HELLO + "label: Say hello\n", encoding="utf-8")
     built = build([labelled], tmp_path / "build")
@@ -156,11 +156,11 @@ def test_a_build_says_what_it_wrote(specs: Path, tmp_path: Path) -> None:
     assert built.losses == 0
 
 
-def test_a_build_takes_one_path_too(specs: Path, tmp_path: Path) -> None:
+def test_a_build_accepts_a_single_path(specs: Path, tmp_path: Path) -> None:
     assert build(str(specs), tmp_path / "build").names == build(specs, tmp_path / "other").names == ("count", "hello")
 
 
-def test_a_build_counts_what_parameters_lost(specs: Path, tmp_path: Path) -> None:
+def test_a_build_counts_the_losses_of_parameters(specs: Path, tmp_path: Path) -> None:
     # Gemini cannot say the default of 'to'; that some providers have no place for a label is not counted.
     assert build(specs, tmp_path / "build").losses == 1
 
@@ -180,14 +180,14 @@ def test_a_registry_that_was_changed_after_the_build_is_refused(
         Registry.load(path)
 
 
-def test_a_registry_larger_than_any_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_a_registry_above_the_size_limit_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate((256 << 20) + 1)
     with pytest.raises(UsageError, match="is larger than 256 MiB, the maximum"):
         Registry.load(tmp_path / "large.json")
 
 
-def test_a_registry_that_never_ends_is_not_read(tmp_path: Path) -> None:
+def test_a_registry_that_is_a_device_or_pipe_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "pipe.json")
     for name in ("zero.json", "pipe.json"):
@@ -196,7 +196,7 @@ def test_a_registry_that_never_ends_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
@@ -208,15 +208,15 @@ def test_a_registry_that_never_ends_is_not_read(tmp_path: Path) -> None:
         ('{"registry": 1, "tools": [{}]}', r"damaged at tools\[0\]"),
     ],
 )
-def test_a_file_that_is_no_registry_says_which_file_and_why(tmp_path: Path, text: str, told: str) -> None:
+def test_an_invalid_registry_file_is_reported_with_its_path(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "registry.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(RegistryError, match=told) as raised:
+    with pytest.raises(RegistryError, match=message) as raised:
         Registry.load(path)
     assert str(raised.value).startswith(str(path))
 
 
-def test_a_registry_with_a_tool_twice_is_refused(specs: Path, tmp_path: Path) -> None:
+def test_a_registry_with_a_duplicate_tool_is_refused(specs: Path, tmp_path: Path) -> None:
     build([specs], tmp_path / "build")
     path = tmp_path / "build" / "registry.json"
     value = json.loads(path.read_bytes())
@@ -226,12 +226,12 @@ def test_a_registry_with_a_tool_twice_is_refused(specs: Path, tmp_path: Path) ->
         Registry.load(path)
 
 
-def test_a_registry_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:
+def test_a_missing_registry_is_reported_with_the_build_command(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no registry '.*nope\.json'; create it with: toolc build"):
         Registry.load(tmp_path / "nope.json")
 
 
-def test_an_executor_runs_a_tool_and_gives_the_call_an_id(specs: Path) -> None:
+def test_an_executor_runs_a_tool_and_assigns_a_call_id(specs: Path) -> None:
     with Executor(Registry.load(specs), engine=FakeEngine(echo)) as executor:
         first = executor.run("hello", {"name": "Ada"})
         second = executor.run("greet", {"name": "Bob"}, call_id="mine")
@@ -241,7 +241,7 @@ def test_an_executor_runs_a_tool_and_gives_the_call_an_id(specs: Path) -> None:
     assert first.details["digests"] == second.details["digests"]
 
 
-def test_a_stream_is_the_calls_events_and_the_last_holds_the_result(specs: Path) -> None:
+def test_a_stream_yields_events_and_the_result_last(specs: Path) -> None:
     with Executor(Registry.load(specs), engine=FakeEngine(echo)) as executor:
         start, update, end = executor.stream("greet", {"name": "Ada"}, call_id="c")
         (refused,) = executor.stream("hello", {"nam": "Ada"})
@@ -254,7 +254,7 @@ def test_a_stream_is_the_calls_events_and_the_last_holds_the_result(specs: Path)
     assert refused.result.error.kind == "invalid_args"
 
 
-def test_a_stream_that_is_closed_cancels_the_call(specs: Path) -> None:
+def test_closing_a_stream_cancels_the_call(specs: Path) -> None:
     cancelled = threading.Event()
 
     def wait(plan: Plan) -> Outcome:
@@ -279,12 +279,12 @@ def test_a_stream_that_is_closed_cancels_the_call(specs: Path) -> None:
     assert result.error.kind == "cancelled"
 
 
-def test_a_stream_of_an_unknown_tool_fails_before_it_is_read(specs: Path) -> None:
+def test_a_stream_of_an_unknown_tool_fails_immediately(specs: Path) -> None:
     with Executor(Registry.load(specs), engine=FakeEngine(echo)) as executor, pytest.raises(UsageError):
         executor.stream("nope", {})
 
 
-def test_an_executor_refuses_what_it_cannot_do(specs: Path) -> None:
+def test_invalid_options_and_unsupported_calls_are_refused(specs: Path) -> None:
     class Refusing(FakeEngine):
         def unsupported_reason(self, profile: Profile) -> str | None:
             return f"not with {profile.limits.pids} processes"
@@ -303,7 +303,7 @@ def test_an_executor_refuses_what_it_cannot_do(specs: Path) -> None:
         Executor(registry, engine=Refusing(echo)).run("hello", {"name": "x"})
 
 
-def test_a_result_is_json_with_pictures_in_base64() -> None:
+def test_result_to_json_encodes_images_in_base64() -> None:
     result = ToolResult(
         content=(Text("hi"), Image(b"\x89PNG", "image/png"), Resource(b"%PDF", "application/pdf", "a.pdf")),
         structured=(None,),
@@ -322,74 +322,43 @@ def test_a_result_is_json_with_pictures_in_base64() -> None:
     }
 
 
+CALL = {"name": "t", "call_id": "c"}
+EMPTY = {"content": [], "details": {}, "is_error": False, "error": None}
+
+
 @pytest.mark.parametrize(
-    ("event", "json_"),
+    ("event", "expected"),
     [
-        (ToolStart(name="t", call_id="c"), {"event": "start", "name": "t", "call_id": "c"}),
+        (ToolStart(**CALL), {"event": "start"} | CALL),
+        (ToolUpdate(**CALL, percent=40.0, message="m"), {"event": "update"} | CALL | {"percent": 40.0, "message": "m"}),
+        (ToolUpdate(**CALL, stream="stderr", text="x"), {"event": "update"} | CALL | {"stream": "stderr", "text": "x"}),
         (
-            ToolUpdate(name="t", call_id="c", percent=40.0, message="m"),
-            {"event": "update", "name": "t", "call_id": "c", "percent": 40.0, "message": "m"},
+            ToolUpdate(**CALL, stream="content", blocks=(Image(b"GIF89a", "image/gif"),)),
+            {"event": "update", "stream": "content", "text": ""}
+            | CALL
+            | {"content": [{"type": "image", "mime_type": "image/gif", "data": "R0lGODlh"}]},
+        ),
+        (BatchEnd(results=(ToolResult(content=()),)), {"event": "batch_end", "results": [EMPTY]}),
+        (
+            ToolEnd(**CALL, result=ToolResult(content=(Text("hi"),))),
+            {"event": "end"} | CALL | {"result": EMPTY | {"content": [{"type": "text", "text": "hi"}]}},
         ),
         (
-            ToolUpdate(name="t", call_id="c", stream="stderr", text="x"),
-            {"event": "update", "name": "t", "call_id": "c", "stream": "stderr", "text": "x"},
-        ),
-        (
-            ToolUpdate(name="t", call_id="c", stream="content", blocks=(Image(b"GIF89a", "image/gif"),)),
-            {
-                "event": "update",
-                "name": "t",
-                "call_id": "c",
-                "stream": "content",
-                "text": "",
-                "content": [{"type": "image", "mime_type": "image/gif", "data": "R0lGODlh"}],
-            },
-        ),
-        (
-            BatchEnd(results=(ToolResult(content=()),)),
-            {"event": "batch_end", "results": [{"content": [], "details": {}, "is_error": False, "error": None}]},
-        ),
-        (
-            ToolEnd(name="t", call_id="c", result=ToolResult(content=(Text("hi"),))),
-            {
-                "event": "end",
-                "name": "t",
-                "call_id": "c",
-                "result": {
-                    "content": [{"type": "text", "text": "hi"}],
-                    "details": {},
-                    "is_error": False,
-                    "error": None,
-                },
-            },
-        ),
-        (
-            ToolRetry(name="t", call_id="c", attempt=1, error=ToolFailure("network", "gone"), wait_ms=20),
-            {
-                "event": "retry",
-                "name": "t",
-                "call_id": "c",
-                "attempt": 1,
-                "error": {"kind": "network", "message": "gone"},
-                "wait_ms": 20,
-            },
+            ToolRetry(**CALL, attempt=1, error=ToolFailure("network", "gone"), wait_ms=20),
+            {"event": "retry"} | CALL | {"attempt": 1, "error": {"kind": "network", "message": "gone"}, "wait_ms": 20},
         ),
         (
             ToolDenied(name="t", call_id="c.s", parent_call_id="c", reason="no"),
             {"event": "denied", "name": "t", "call_id": "c.s", "parent_call_id": "c", "reason": "no"},
         ),
     ],
-    ids=["start", "progress", "output", "picture", "batch", "end", "retry", "denied, a part"],
+    ids=["start", "progress", "output", "image", "batch", "end", "retry", "denied part"],
 )
-def test_an_event_is_json_that_says_what_it_is(event: BatchEvent, json_: object) -> None:
-    assert event_to_json(event) == json_
+def test_event_to_json(event: BatchEvent, expected: object) -> None:
+    assert event_to_json(event) == expected
 
 
-def test_an_error_is_json_with_its_kind_and_no_data() -> None:
+def test_result_to_json_of_an_error() -> None:
     result = ToolResult(content=(), error=ToolFailure("denied", "no"))
-    assert result_to_json(result) == {
-        "content": [],
-        "details": {},
-        "is_error": True,
-        "error": {"kind": "denied", "message": "no"},
-    }
+    error = {"kind": "denied", "message": "no"}
+    assert result_to_json(result) == {"content": [], "details": {}, "is_error": True, "error": error}

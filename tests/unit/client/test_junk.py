@@ -242,7 +242,7 @@ def told_in_words(name: str, junk: object) -> bool:
 
 
 @pytest.mark.parametrize("name", USES)
-def test_what_is_of_another_type_is_told_in_words(name: str) -> None:
+def test_arguments_of_other_types_are_described(name: str) -> None:
     assert all(told_in_words(name, junk) for junk in PLAIN)
 
 
@@ -251,11 +251,11 @@ def test_what_is_of_another_type_is_told_in_words(name: str) -> None:
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(junk=JUNK)
-def test_junk_is_told_in_words(name: str, junk: object) -> None:
+def test_invalid_values_raise_a_toolc_error(name: str, junk: object) -> None:
     assert told_in_words(name, junk)
 
 
-def test_whatever_is_exported_is_tried() -> None:
+def test_all_public_names_are_tested() -> None:
     callables = {name for name in toolc.__all__ if inspect.isfunction(getattr(toolc, name))}
     assert callables == {
         "build", "define", "event_to_json", "result_to_json", "step", "tool", "tool_calls", "tool_messages",

@@ -116,7 +116,7 @@ def test_mcp_reads_its_request() -> None:
 
 
 @pytest.mark.parametrize("arguments", ['{"at": ', "[1]", "NaN?"])
-def test_arguments_that_are_no_object_stay_what_they_are(arguments: str) -> None:
+def test_arguments_that_are_not_an_object_are_unchanged(arguments: str) -> None:
     response = {"output": [{"type": "function_call", "call_id": "c", "name": "look", "arguments": arguments}]}
     (call,) = tool_calls("openai_responses", response)
     assert not isinstance(call.arguments, dict)
@@ -193,7 +193,7 @@ def test_gemini_has_data_under_output_and_media_in_parts() -> None:
     assert second == {"name": "list", "id": "c2", "response": {"output": {"n": 1}}}
 
 
-def test_gemini_is_told_the_words_that_stand_beside_data() -> None:
+def test_gemini_gets_text_in_addition_to_data() -> None:
     result = ToolResult.success({"n": 1}, message="one moon")
     (message,) = tool_messages("gemini", CALLS[:1], [result])
     assert message["parts"][0]["functionResponse"]["response"] == {"output": "one moon"}
@@ -222,17 +222,17 @@ def test_mcp_has_every_block_and_data_that_is_an_object() -> None:
         ("mcp", '"isError": true'),
     ],
 )
-def test_an_error_says_that_it_is_one(provider: str, words: str) -> None:
+def test_an_error_is_marked_as_error(provider: str, words: str) -> None:
     assert words in json.dumps(tool_messages(provider, CALLS[:1], [FAILED]))
 
 
-def test_a_picture_of_a_failure_is_not_taken_for_a_success() -> None:
+def test_an_image_of_a_failure_is_an_error() -> None:
     failed = ToolResult(content=(Text("broken"), PNG), error=FAILED.error)
     (message,) = tool_messages("openai_responses", CALLS[:1], [failed])
     assert message["output"][0] == {"type": "input_text", "text": "ERROR (not_found): "}
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_invalid_input_is_refused() -> None:
     with pytest.raises(UsageError, match="there is no provider 'openai'; there are: openai_chat, "):
         tool_calls("openai", {})
     with pytest.raises(

@@ -52,7 +52,7 @@ def compiled(tmp_path: Path) -> Registry:
     return Registry.load(tmp_path)
 
 
-def test_it_begins_empty_and_takes_functions_tools_and_registries(compiled: Registry) -> None:
+def test_functions_tools_and_registries_can_be_added(compiled: Registry) -> None:
     def plain(text: str) -> str:
         """Say it again."""
         return text
@@ -81,7 +81,7 @@ def test_the_order_of_adding_changes_nothing() -> None:
     assert one.definitions("anthropic") == two.definitions("anthropic")
 
 
-def test_a_name_or_alias_that_is_taken_is_refused_and_nothing_is_added(compiled: Registry) -> None:
+def test_a_taken_name_or_alias_is_refused_and_nothing_is_added(compiled: Registry) -> None:
     with pytest.raises(UsageError, match="the tool 'greet' cannot be added: its name is taken by the tool 'greet'; "):
         compiled.add(named("first"), named("greet"))
     with pytest.raises(UsageError, match="the tool 'hello' cannot be added: its name is taken by the tool 'greet'"):
@@ -105,7 +105,7 @@ def test_a_tool_is_removed_with_its_aliases(compiled: Registry) -> None:
         compiled.remove("helo")
 
 
-def test_a_schema_is_the_callers_own() -> None:
+def test_schema_returns_a_copy() -> None:
     registry = Registry()
     registry.add(ping)
     schema = registry.schema("ping")
@@ -155,7 +155,7 @@ def test_toolsets_come_from_the_project_file(compiled: Registry) -> None:
         Registry().toolset("rude")
 
 
-def test_a_built_registry_has_them_too(compiled: Registry, tmp_path: Path) -> None:
+def test_a_built_registry_has_parts(compiled: Registry, tmp_path: Path) -> None:
     build(tmp_path, tmp_path / "build")
     built = Registry.load(tmp_path / "build" / "registry.json")
     assert built.toolsets == compiled.toolsets
@@ -165,7 +165,7 @@ def test_a_built_registry_has_them_too(compiled: Registry, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_the_tools_that_come_with_toolc_are_there_by_preset() -> None:
+def test_builtin_tools_are_selected_by_preset() -> None:
     assert len(Registry.builtin("none")) == 0
     readonly, coding = Registry.builtin("readonly"), Registry.builtin("coding")
     assert set(readonly.names) < set(coding.names) < set(Registry.builtin().names)

@@ -46,7 +46,7 @@ def test_good_arguments_are_bound_as_they_are() -> None:
     assert (bound.tool, bound.arguments, bound.call_id) == (spec, {"path": "a"}, "call_1")
 
 
-def test_an_integer_that_was_written_with_a_point_is_handed_on_as_one() -> None:
+def test_an_integer_written_as_a_float_becomes_an_integer() -> None:
     spec = tool({"n": {"type": "integer", "default": 3.0}, "rows": {"items": {"type": "integer", "minimum": 1}}})
     given: JsonObject = {"rows": [2.0]}
     assert repr(bind(spec, given, "c").arguments) == "{'rows': [2], 'n': 3}"
@@ -70,7 +70,7 @@ def test_defaults_are_filled_in_at_every_level_and_the_callers_arguments_left_al
     assert given == {"rows": [{}, {"width": 1}]}
 
 
-def test_a_default_that_a_call_changes_is_not_the_schemas_own() -> None:
+def test_changing_a_default_does_not_change_the_schema() -> None:
     spec = tool({"tags": {"default": []}})
     tags = bind(spec, {}, "c").arguments["tags"]
     assert isinstance(tags, list)
@@ -78,7 +78,7 @@ def test_a_default_that_a_call_changes_is_not_the_schemas_own() -> None:
     assert bind(spec, {}, "c").arguments == {"tags": []}
 
 
-def test_every_problem_is_told_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     spec = tool(
         {
             "path": {"type": "string"},
@@ -111,7 +111,7 @@ def test_every_problem_is_told_at_once() -> None:
         ({"a": 1, "b": 2}, "an object with the keys a, b"),
     ],
 )
-def test_what_came_is_shown_with_its_type(value: JsonValue, got: str) -> None:
+def test_messages_show_the_received_value_with_its_type(value: JsonValue, got: str) -> None:
     assert problem({"type": "integer"}, value) == f"x: expected an integer, got {got}"
 
 
@@ -138,11 +138,11 @@ def test_what_came_is_shown_with_its_type(value: JsonValue, got: str) -> None:
         ({"additionalProperties": False}, {"k": 1}, "x.k: no such parameter; there are none"),
     ],
 )  # fmt: skip
-def test_each_keyword_has_words_of_its_own(schema: JsonObject, value: JsonValue, told: str) -> None:
+def test_each_keyword_has_its_own_message(schema: JsonObject, value: JsonValue, told: str) -> None:
     assert problem(schema, value) == told
 
 
-def test_a_value_that_fits_no_form_says_why_for_each() -> None:
+def test_a_value_that_matches_no_form_has_a_reason_for_each() -> None:
     told = (
         "x: matches none of 2 allowed forms; got the number 1 "
         "(x: expected a string, got the number 1; x: expected at least 5, got the number 1)"
@@ -150,17 +150,17 @@ def test_a_value_that_fits_no_form_says_why_for_each() -> None:
     assert problem({"anyOf": [{"type": "string"}, {"minimum": 5}]}, 1) == told
 
 
-def test_a_value_that_fits_two_forms_of_one_is_told_so() -> None:
+def test_a_value_that_matches_two_forms_of_one_of_is_refused() -> None:
     told = "x: matches more than one of 2 forms and must match exactly one; got the number 1"
     assert problem({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1) == told
 
 
-def test_a_name_that_fits_a_pattern_is_known() -> None:
+def test_a_name_that_matches_a_pattern_is_known() -> None:
     schema: JsonObject = {"patternProperties": {"^a": {}}, "additionalProperties": False}
     assert problem(schema, {"a1": 1, "b": 1}) == "x.b: no such parameter; there are none"
 
 
-def test_each_missing_parameter_is_told_once() -> None:
+def test_each_missing_parameter_is_reported_once() -> None:
     spec = tool({"a": {"type": "string"}, "b": {}, "c": {"type": ["integer", "null"]}}, ("a", "b", "c"))
     assert problems(spec, {"b": 1}) == (
         "a: required but missing; expected a string",
@@ -174,7 +174,7 @@ def test_arguments_must_be_an_object(value: JsonValue) -> None:
     assert only.startswith("arguments: expected an object, got ")
 
 
-def test_what_json_cannot_hold_is_refused_before_anything_looks_at_it() -> None:
+def test_values_that_are_not_json_are_refused_first() -> None:
     deep: JsonValue = []
     for _ in range(5000):
         deep = [deep]
@@ -195,7 +195,7 @@ def test_a_reference_is_never_fetched() -> None:
             server.accept()
 
 
-def test_a_schema_that_refers_to_itself_alone_is_our_error_and_not_the_models() -> None:
+def test_a_schema_with_an_endless_reference_raises() -> None:
     with pytest.raises(RegistryError):
         bind(tool({"x": {"$ref": "#/properties/x"}}), {"x": 1}, "c")
 
@@ -232,14 +232,14 @@ def test_hostile_arguments_cannot_hang_a_call() -> None:
     assert only.startswith(f"{'p' * 57}...: no such parameter; there are parameter_0, parameter_1, ")
 
 
-def test_a_large_value_that_fits_none_of_many_forms_is_told_briefly() -> None:
+def test_a_large_value_that_matches_no_form_has_a_short_message() -> None:
     forms: list[JsonValue] = [{"type": "object", "required": [f"key_{index}"]} for index in range(100)]
     told = problem({"anyOf": forms}, {f"other_{index}": 1 for index in range(10_000)})
     assert len(told) < 1000
     assert told.startswith("x: matches none of 100 allowed forms; got an object with the keys other_0, other_1, ")
 
 
-def test_under_a_strict_mode_null_stands_for_what_is_left_out() -> None:
+def test_strict_mode_treats_null_as_omitted() -> None:
     plain = tool({"a": {"type": "string", "default": "x"}, "b": {"type": "integer"}}, ("b",))
     strict = replace(plain, providers=(ProviderChoice(provider="openai_chat", strict=True),))
     assert bind(strict, {"a": None, "b": 1}, "c").arguments == {"a": "x", "b": 1}
@@ -247,7 +247,7 @@ def test_under_a_strict_mode_null_stands_for_what_is_left_out() -> None:
     assert problems(plain, {"a": None, "b": 1}) == ("a: expected a string, got null",)
 
 
-def test_an_integer_beyond_all_numbers_is_refused_before_anything_divides_or_prints_it() -> None:
+def test_a_huge_integer_is_refused_first() -> None:
     schemas: tuple[JsonObject, ...] = ({"multipleOf": 0.1}, {"type": "string"}, {})
     for schema in schemas:
         assert problem(schema, -(10**5000)) == "x: an integer of 16610 bits is more than JSON readers can hold"
@@ -262,7 +262,7 @@ def test_an_integer_beyond_all_numbers_is_refused_before_anything_divides_or_pri
         ('{"name": 1}', "a string that contains a JSON object instead of the object: '{\"name\": 1}'"),
     ],
 )
-def test_a_text_that_a_model_wrote_instead_is_told_for_what_it_is(arguments: str, told: str) -> None:
+def test_arguments_as_a_string_are_explained(arguments: str, told: str) -> None:
     with pytest.raises(BindError) as error:
         bind(tool({"name": {}}), arguments, "c")
     assert error.value.problems == (f"arguments: expected an object, got {told}",)

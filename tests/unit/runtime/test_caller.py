@@ -37,7 +37,7 @@ def calls(scripted: Scripted) -> CallPipeline:
     return CallPipeline(scripted.options(), finding(ECHO, tool("wipe", confirm=True)))
 
 
-def test_a_part_has_an_id_of_its_own_and_its_events_say_whose_part_it_is(outer: CallContext) -> None:
+def test_a_part_has_its_own_call_id_and_a_parent_call_id(outer: CallContext) -> None:
     scripted = Scripted()
     outer = replace(outer, on_event=scripted.events.append)
     result = calls(scripted).call("echo_too", WORD, outer, step="first")
@@ -76,14 +76,14 @@ def test_a_part_of_a_part_keeps_its_own_parent(outer: CallContext) -> None:
     assert isinstance(result.details["duration_ms"], float)
 
 
-def test_a_tool_that_does_not_exist_is_an_answer_and_no_exception(outer: CallContext) -> None:
+def test_an_unknown_tool_gives_a_result(outer: CallContext) -> None:
     scripted = Scripted()
     result = calls(scripted).call("nope", WORD, replace(outer, on_event=scripted.events.append), step="x")
     assert result.error == ToolFailure("not_found", "there is no tool 'nope'")
     assert scripted.events == [ToolEnd(name="nope", call_id="outer.x", parent_call_id="outer", result=result)]
 
 
-def test_calls_stand_in_each_other_so_deep_and_no_deeper(outer: CallContext) -> None:
+def test_the_nesting_of_calls_is_limited(outer: CallContext) -> None:
     scripted = Scripted()
     made = calls(scripted)
     assert not made.call("echo", WORD, replace(outer, depth=MAX_DEPTH - 2), step="x").is_error
@@ -94,7 +94,7 @@ def test_calls_stand_in_each_other_so_deep_and_no_deeper(outer: CallContext) -> 
     assert len(scripted.words) == 1
 
 
-def test_a_part_is_over_when_the_call_around_it_must_be(outer: CallContext) -> None:
+def test_a_part_ends_at_the_deadline_of_its_parent(outer: CallContext) -> None:
     scripted = Scripted()
     result = calls(scripted).call("echo", WORD, replace(outer, deadline=monotonic() - 1), step="x")
     assert result.error is not None
@@ -106,7 +106,7 @@ def test_a_part_is_over_when_the_call_around_it_must_be(outer: CallContext) -> N
     [(1, None, "before the time limit of the whole operation"), (60, 50, "within 0.05 s")],
     ids=["deadline", "timeout_ms"],
 )
-def test_the_least_of_all_limits_counts_and_is_told(
+def test_the_lowest_limit_applies_and_is_reported(
     outer: CallContext, seconds: float, timeout_ms: int | None, when: str
 ) -> None:
     begun, over = threading.Event(), threading.Event()
@@ -134,7 +134,7 @@ def test_a_part_shares_the_cancellation(outer: CallContext) -> None:
     assert scripted.engine.profiles == []
 
 
-def test_deny_lists_confirmation_and_retries_hold_for_a_part(outer: CallContext) -> None:
+def test_deny_lists_confirmation_and_retries_apply_to_a_part(outer: CallContext) -> None:
     denials = DenyList()
     left = [1, 0]
     scripted = Scripted(lambda _: exited(left.pop(0)))
@@ -150,7 +150,7 @@ def test_deny_lists_confirmation_and_retries_hold_for_a_part(outer: CallContext)
     assert [each.name for each in made.tools(["echo", "wipe", "flaky_too", "nope"])] == ["wipe", "flaky"]
 
 
-def test_nobody_who_listens_costs_no_events(outer: CallContext) -> None:
+def test_a_call_without_a_listener_emits_nothing(outer: CallContext) -> None:
     assert calls(Scripted()).call("echo", WORD, outer, step="x").text == "echo -- a"
 
 

@@ -52,7 +52,7 @@ def test_cancelling_after_close_is_harmless() -> None:
     assert (cancellation.is_cancelled, cancellation.fileno()) == (True, -1)
 
 
-def test_a_child_is_cancelled_with_its_parent_and_not_the_other_way_round() -> None:
+def test_a_child_is_cancelled_with_its_parent_but_not_the_reverse() -> None:
     with Cancellation() as parent, parent.child() as one, one.child() as grandchild, parent.child() as other:
         one.cancel()
         assert [each.is_cancelled for each in (parent, one, grandchild, other)] == [False, True, True, False]
@@ -62,7 +62,7 @@ def test_a_child_is_cancelled_with_its_parent_and_not_the_other_way_round() -> N
             assert is_readable(late)
 
 
-def test_a_child_that_was_closed_is_forgotten() -> None:
+def test_a_closed_child_is_removed_from_its_parent() -> None:
     with Cancellation() as parent:
         child = parent.child()
         child.close()

@@ -57,7 +57,7 @@ def run(made: FunctionTool, **arguments: Any) -> ToolResult:
         return executor.run(made.name, arguments, call_id="c1")
 
 
-def test_a_call_goes_the_way_of_every_call() -> None:
+def test_a_function_call_follows_the_normal_pipeline() -> None:
     @tool
     def add(a: int, b: int = 1) -> int:
         """Add two numbers."""
@@ -95,7 +95,7 @@ def test_a_call_goes_the_way_of_every_call() -> None:
         ((Resource(b"a", "text/csv", "a.csv"),), (Resource(b"a", "text/csv", "a.csv"),), None),
     ],
 )
-def test_what_it_returns_is_read_as_a_sandboxed_function_is(value: object, content: object, structured: object) -> None:
+def test_return_values_are_read_as_for_a_sandboxed_function(value: object, content: object, structured: object) -> None:
     @tool
     def give() -> object:
         """Give it."""
@@ -105,7 +105,7 @@ def test_what_it_returns_is_read_as_a_sandboxed_function_is(value: object, conte
     assert (result.content, result.structured, result.error) == (content, structured, None)
 
 
-def test_its_blocks_may_be_yielded_and_given_to_its_context() -> None:
+def test_content_blocks_may_be_yielded_or_reported() -> None:
     @tool
     def shots(ctx: FunctionContext) -> Generator[object, None, object]:
         """Take shots."""
@@ -146,7 +146,7 @@ def test_its_blocks_may_be_yielded_and_given_to_its_context() -> None:
         (Image(b"no picture", "image/png"), None),
     ],
 )
-def test_what_nobody_could_read_is_a_serialization_error(value: object, message: str | None) -> None:
+def test_unreadable_content_is_a_serialization_error(value: object, message: str | None) -> None:
     @tool
     def give() -> object:
         """Give it."""
@@ -158,7 +158,7 @@ def test_what_nobody_could_read_is_a_serialization_error(value: object, message:
     assert message in {None, result.error.message}
 
 
-def test_a_value_that_cannot_be_drawn_is_an_error_result() -> None:
+def test_a_value_without_a_representation_is_an_error_result() -> None:
     class Broken:
         def savefig(self, *_: object, **__: object) -> None:
             raise RuntimeError("no ink")
@@ -181,7 +181,7 @@ def test_a_value_that_cannot_be_drawn_is_an_error_result() -> None:
         (KeyboardInterrupt(), "execution", "KeyboardInterrupt"),
     ],
 )
-def test_whatever_it_raises_is_an_error_result(error: BaseException, kind: str, message: str) -> None:
+def test_every_exception_is_an_error_result(error: BaseException, kind: str, message: str) -> None:
     @tool
     def fail() -> None:
         """Fail."""
@@ -197,7 +197,7 @@ def test_whatever_it_raises_is_an_error_result(error: BaseException, kind: str, 
     assert "toolc/runtime/" not in trace
 
 
-def test_an_error_of_its_own_has_the_kind_it_says() -> None:
+def test_a_tool_error_has_its_kind() -> None:
     @tool
     def find(ctx: FunctionContext) -> None:
         """Find it."""
@@ -208,7 +208,7 @@ def test_an_error_of_its_own_has_the_kind_it_says() -> None:
     assert (result.error.kind, result.error.message) == ("rate_limit", "c1: later")
 
 
-def test_what_json_cannot_hold_is_an_error() -> None:
+def test_values_that_are_not_json_are_an_error() -> None:
     @tool
     def give() -> object:
         """Give it."""
@@ -220,7 +220,7 @@ def test_what_json_cannot_hold_is_an_error() -> None:
     assert "the value['when'] is a set; return a list" in result.error.message
 
 
-def test_progress_is_told_on_the_thread_of_the_call_and_the_end_comes_last() -> None:
+def test_progress_is_reported_on_the_thread_of_the_call() -> None:
     @tool
     def work(ctx: FunctionContext) -> str:
         """Work."""
@@ -245,7 +245,7 @@ def test_progress_is_told_on_the_thread_of_the_call_and_the_end_comes_last() -> 
     assert threads == {threading.get_ident()}
 
 
-def test_pictures_are_told_by_progress_and_by_yield_and_no_more_than_the_output_limit() -> None:
+def test_reported_images_are_limited() -> None:
     gif, png = Image(b"GIF89a", "image/gif"), b"\x89PNG\r\n\x1a\n"
 
     def draw(ctx: FunctionContext) -> object:
@@ -278,7 +278,7 @@ def test_pictures_are_told_by_progress_and_by_yield_and_no_more_than_the_output_
         (["a"] * 101, "the content of a report: it has 101 content blocks; the maximum is 100"),
     ],
 )
-def test_content_of_a_report_that_nobody_could_read_is_an_error(content: object, message: str) -> None:
+def test_invalid_content_of_a_report_is_an_error(content: object, message: str) -> None:
     @tool
     def work(ctx: FunctionContext) -> None:
         """Work."""
@@ -287,7 +287,7 @@ def test_content_of_a_report_that_nobody_could_read_is_an_error(content: object,
     assert run(work).error == ToolFailure("serialization", message)
 
 
-def test_of_what_it_tells_as_much_is_told_as_of_a_sandboxed_function() -> None:
+def test_reports_are_limited_as_for_a_sandboxed_function() -> None:
     def talk(ctx: FunctionContext) -> Generator[str, None, None]:
         """Talk."""
         for number in range(5 * FREE_REPORTS):
@@ -305,7 +305,7 @@ def test_of_what_it_tells_as_much_is_told_as_of_a_sandboxed_function() -> None:
     assert sum(len(each.text) for each in updates) == 256 * 1024
 
 
-def test_an_async_function_is_awaited_and_cancelled_when_its_time_is_up() -> None:
+def test_an_async_function_is_cancelled_at_its_deadline() -> None:
     begun, ended = threading.Event(), threading.Event()
 
     async def wait(forever: bool) -> str:
@@ -331,7 +331,7 @@ def test_an_async_function_is_awaited_and_cancelled_when_its_time_is_up() -> Non
     assert ended.wait(60)
 
 
-def test_a_plain_function_is_left_to_itself_and_can_see_that_it_is() -> None:
+def test_a_function_can_see_that_its_call_ended() -> None:
     seen, late = threading.Event(), threading.Event()
 
     @tool(timeout=0.05)
@@ -354,7 +354,7 @@ def test_a_plain_function_is_left_to_itself_and_can_see_that_it_is() -> None:
     assert not any(isinstance(each, ToolUpdate) for each in heard)
 
 
-def test_a_generator_tells_while_it_yields_and_ends_when_nobody_waits() -> None:
+def test_a_generator_reports_progress_and_ends_with_the_call() -> None:
     begun, closed = threading.Event(), threading.Event()
 
     def count(to: int) -> object:
@@ -386,7 +386,7 @@ def test_a_generator_tells_while_it_yields_and_ends_when_nobody_waits() -> None:
     assert closed.wait(60)
 
 
-def test_an_async_generator_too() -> None:
+def test_an_async_generator_reports_progress() -> None:
     @tool
     async def count(to: int) -> object:
         """Count."""
@@ -421,7 +421,7 @@ def test_a_call_can_be_cancelled() -> None:
     assert (result.error.kind, result.error.message) == ("cancelled", "the call was cancelled before it finished")
 
 
-def test_a_promised_schema_is_held_to() -> None:
+def test_a_result_schema_is_enforced() -> None:
     @tool(result_schema={"type": "object", "required": ["n"]})
     def give(good: bool) -> object:
         """Give it."""
@@ -460,7 +460,7 @@ def test_no_file_can_name_a_function() -> None:
         registry_from_json({"registry": 1, "tools": [stored]})
 
 
-def test_deny_lists_confirmation_and_batches_hold_for_it_too() -> None:
+def test_deny_lists_confirmation_and_batches_apply() -> None:
     called: list[str] = []
 
     @tool(tags=["risky"])

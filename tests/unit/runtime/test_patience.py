@@ -31,11 +31,11 @@ def quiet() -> Iterator[socket.socket]:
         yield ours
 
 
-def test_what_is_awaited_ends_the_wait(cancellation: Cancellation, quiet: socket.socket) -> None:
+def test_an_event_ends_the_wait(cancellation: Cancellation, quiet: socket.socket) -> None:
     assert Deadline(cancellation, math.inf).wait(quiet.fileno(), select.POLLOUT)
 
 
-def test_a_wait_of_its_own_length_ends_without_an_error(cancellation: Cancellation, quiet: socket.socket) -> None:
+def test_a_wait_with_a_timeout_ends_without_an_error(cancellation: Cancellation, quiet: socket.socket) -> None:
     assert not Deadline(cancellation, math.inf).wait(quiet.fileno(), select.POLLIN, 0.01)
 
 
@@ -68,5 +68,5 @@ def test_a_cancellation_counts_before_the_deadline(cancellation: Cancellation) -
     assert raised.value.reason == "cancelled"
 
 
-def test_a_sleep_that_nothing_ends_returns(cancellation: Cancellation) -> None:
+def test_a_sleep_without_interruption_returns(cancellation: Cancellation) -> None:
     Deadline(cancellation, math.inf).sleep(0.01)

@@ -6,7 +6,7 @@ from toolc.runtime import call_durations
 from toolc.runtime.call_durations import Timing
 
 
-def test_laps_follow_each_other_and_leave_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_laps_are_consecutive(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([1.0, 1.25, 1.75])
     monkeypatch.setattr(call_durations, "perf_counter", lambda: next(clock))
     laps = Timing()
@@ -16,7 +16,7 @@ def test_laps_follow_each_other_and_leave_nothing_out(monkeypatch: pytest.Monkey
     assert laps.to_json() == {"bind": 250.0, "ready": 100.0, "run": 400.0}
 
 
-def test_a_lap_may_end_at_a_moment_that_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lap_may_end_in_the_past(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([1.0, 2.0])
     monkeypatch.setattr(call_durations, "perf_counter", lambda: next(clock))
     laps = Timing()
@@ -25,7 +25,7 @@ def test_a_lap_may_end_at_a_moment_that_has_passed(monkeypatch: pytest.MonkeyPat
     assert laps.to_json() == {"create": 0.0, "start": 1000.0}
 
 
-def test_what_was_over_before_a_lap_began_took_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lap_that_ended_before_its_start_is_0(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([1.0, 1.5])
     monkeypatch.setattr(call_durations, "perf_counter", lambda: next(clock))
     laps = Timing()

@@ -8,7 +8,7 @@ import time
 from toolc.runtime.cancellation import Cancellation, FairLock
 
 
-def test_the_first_has_its_turn_at_once() -> None:
+def test_the_first_caller_gets_the_lock_immediately() -> None:
     turns = FairLock()
     for _ in range(2):
         with turns.acquire(0, None) as has_turn:
@@ -16,7 +16,7 @@ def test_the_first_has_its_turn_at_once() -> None:
     assert turns.waiting == 0
 
 
-def test_who_cannot_wait_has_no_turn_and_takes_none() -> None:
+def test_a_caller_without_time_does_not_get_the_lock() -> None:
     turns = FairLock()
     with turns.acquire(1, None) as first:
         with turns.acquire(0, None) as second:
@@ -24,7 +24,7 @@ def test_who_cannot_wait_has_no_turn_and_takes_none() -> None:
         assert turns.waiting == 1
 
 
-def test_a_turn_may_be_waited_for_longer_than_the_kernel_can_wait_at_once() -> None:
+def test_a_wait_may_be_longer_than_the_poll_limit() -> None:
     turns = FairLock()
     with Cancellation() as cancellation, turns.acquire(1, None):
         threading.Timer(0.05, cancellation.cancel).start()
@@ -32,7 +32,7 @@ def test_a_turn_may_be_waited_for_longer_than_the_kernel_can_wait_at_once() -> N
             assert not has_turn
 
 
-def test_who_is_cancelled_while_waiting_has_no_turn() -> None:
+def test_a_cancelled_waiter_does_not_get_the_lock() -> None:
     turns = FairLock()
     with Cancellation() as cancellation, turns.acquire(1, None):
         threading.Timer(0.05, cancellation.cancel).start()
@@ -40,7 +40,7 @@ def test_who_is_cancelled_while_waiting_has_no_turn() -> None:
             assert not has_turn
 
 
-def test_turns_come_in_the_order_of_asking_and_never_together() -> None:
+def test_the_lock_is_granted_in_order_and_exclusively() -> None:
     turns = FairLock()
     order: list[int] = []
     inside: list[int] = []
@@ -65,7 +65,7 @@ def test_turns_come_in_the_order_of_asking_and_never_together() -> None:
     assert order == [*range(20)]
 
 
-def test_who_gives_up_leaves_the_order_of_the_others() -> None:
+def test_a_timeout_keeps_the_order_of_the_others() -> None:
     turns = FairLock()
     done = threading.Event()
 

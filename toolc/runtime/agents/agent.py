@@ -60,7 +60,9 @@ def final_result(text: str, tool: ToolSpec) -> ToolResult:
     """Return the result for a final answer. An answer without the promised data is a ``serialization`` error."""
     if not is_json(tool):
         return ToolResult(content=() if tool.result.format == "none" else (Text(text),))
-    data = _without_code_fence(text).encode("utf-8", "replace")
+    # Models often add a code fence despite the instructions.
+    fenced = _FENCED.fullmatch(text)
+    data = (fenced[1] if fenced else text).encode("utf-8", "replace")
     try:
         value = parse_json(data)
     except ValueError as error:
@@ -69,12 +71,6 @@ def final_result(text: str, tool: ToolSpec) -> ToolResult:
     answer = truncate_result(answer, tool.sandbox.limits.output_bytes)
     # The schema describes the selected part, which the model does not know.
     return answer if tool.result.select is not None else validate_result(answer, tool)
-
-
-def _without_code_fence(text: str) -> str:
-    """Return ``text`` without a surrounding code fence, which models often add despite the instructions."""
-    match = _FENCED.fullmatch(text)
-    return match[1] if match else text
 
 
 MAX_CALLS: Final = 64

@@ -58,8 +58,12 @@ class CallPipeline:
         ``RegistryError`` (the tool calls other tools than it was reviewed with), ``LockError`` (the tool is not the
         approved one), ``PolicyError`` (a policy forbids it) and ``InfrastructureError``.
         """
+        lock, policy = self._options.lock, self._options.policy
         if not self._reads_results(tool.spec):
-            self._check_approved(tool)
+            if lock is not None:
+                lock.check(tool)
+            if policy is not None:
+                enforce_policies(tool.spec, ReviewedTools(self._find), (policy,))
         if called_tools(tool.spec):
             check_calls(tool, self._find)
         caller = CallPipeline(self._options, self._find, tool)
@@ -103,14 +107,6 @@ class CallPipeline:
         """Return the tools that may be called. See ``toolc.runtime.caller.Caller``."""
         found = (self._found(name) for name in names)
         return tuple(tool for tool in found if tool and self._may_call(tool) and not self._options.denied(tool))
-
-    def _check_approved(self, tool: RegisteredTool) -> None:
-        """Raise ``LockError`` or ``PolicyError`` if the caller's lock or policy does not allow ``tool``."""
-        lock, policy = self._options.lock, self._options.policy
-        if lock is not None:
-            lock.check(tool)
-        if policy is not None:
-            enforce_policies(tool.spec, ReviewedTools(self._find), (policy,))
 
     def _may_call(self, tool: ToolSpec) -> bool:
         """Return whether the owner may call ``tool``: only tools of this program may call its functions."""

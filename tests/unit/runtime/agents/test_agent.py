@@ -37,7 +37,7 @@ def saying(words: str) -> tuple[str, JsonValue]:
 
 @pytest.mark.slow
 @both_formats
-def test_the_model_is_told_its_instructions_and_asked_the_one_argument(speech: Speech, tmp_path: Path) -> None:
+def test_the_model_gets_its_instructions_and_the_argument(speech: Speech, tmp_path: Path) -> None:
     with ScriptedModel(speech=speech, script=[speech.text("Because.")]) as model:
         result = ask_helper(model, tmp_path)
     (request,) = model.requests
@@ -49,7 +49,7 @@ def test_the_model_is_told_its_instructions_and_asked_the_one_argument(speech: S
 
 @pytest.mark.slow
 @both_formats
-def test_what_a_tool_says_goes_back_under_the_id_of_its_call(speech: Speech, tmp_path: Path) -> None:
+def test_output_is_sent_back_with_the_call_id(speech: Speech, tmp_path: Path) -> None:
     script = [speech.calls(saying("one"), saying("two")), speech.text("one, two")]
     with ScriptedModel(speech=speech, script=[*script]) as model:
         result = ask_helper(model, tmp_path)
@@ -59,7 +59,7 @@ def test_what_a_tool_says_goes_back_under_the_id_of_its_call(speech: Speech, tmp
 
 
 @both_formats
-def test_the_conversation_goes_back_whole_and_once(speech: Speech, tmp_path: Path) -> None:
+def test_each_request_has_the_whole_conversation(speech: Speech, tmp_path: Path) -> None:
     first = speech.calls(saying("one"), text="I shall say it.")
     with ScriptedModel(speech=speech, script=[first, speech.text("done")]) as model:
         ask_helper(model, tmp_path)
@@ -77,7 +77,7 @@ def test_the_conversation_goes_back_whole_and_once(speech: Speech, tmp_path: Pat
 
 
 @both_formats
-def test_what_a_model_does_wrong_is_told_to_it(speech: Speech, tmp_path: Path) -> None:
+def test_invalid_calls_are_reported_to_the_model(speech: Speech, tmp_path: Path) -> None:
     calls = speech.calls(("say", {"word": "x"}), ("helper", {}), ("say", "[1"), ("say", [1]), saying("ok"))
     with ScriptedModel(speech=speech, script=[calls, speech.text("sorry")]) as model:
         result = ask_helper(model, tmp_path)
@@ -99,7 +99,7 @@ def test_what_a_model_does_wrong_is_told_to_it(speech: Speech, tmp_path: Path) -
 
 
 @both_formats
-def test_a_failing_tool_is_data_and_its_call_has_a_name(speech: Speech, tmp_path: Path) -> None:
+def test_a_failing_tool_is_reported_to_the_model(speech: Speech, tmp_path: Path) -> None:
     def script(plan: Plan) -> Outcome:
         return Outcome(ending="exited", status=3)
 
@@ -129,7 +129,7 @@ def test_details_count_turns_and_tokens_and_list_connections(speech: Speech, tmp
     assert [(each["entry"], each["allowed"]) for each in network] == [(f"127.0.0.1:{model.port}", True)] * 2
 
 
-def test_events_tell_of_the_model_and_of_each_call_in_its_own_name(tmp_path: Path) -> None:
+def test_events_of_the_model_and_of_its_calls_are_emitted(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     heard: list[Event] = []
     script = [speech.calls(saying("one"), text="Well:"), speech.text("one")]
@@ -161,7 +161,7 @@ def test_events_tell_of_the_model_and_of_each_call_in_its_own_name(tmp_path: Pat
     assert heard[-1].result == result
 
 
-def test_the_calls_of_one_answer_run_at_once(tmp_path: Path) -> None:
+def test_the_calls_of_one_answer_run_in_parallel(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     meeting = threading.Barrier(MAX_PARALLEL, timeout=60)
 
@@ -175,7 +175,7 @@ def test_the_calls_of_one_answer_run_at_once(tmp_path: Path) -> None:
     assert [said for _, said in speech.results(model.requests[1])] == [str(each) for each in range(MAX_PARALLEL)]
 
 
-def test_calls_that_are_not_parallel_run_in_their_order_and_one_failure_leaves_the_others_alone(tmp_path: Path) -> None:
+def test_sequential_calls_run_in_order_and_independently(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     heard: list[Event] = []
     calls = speech.calls(saying("one"), ("say", {}), saying("three"))
@@ -194,7 +194,7 @@ def test_calls_that_are_not_parallel_run_in_their_order_and_one_failure_leaves_t
     ]
 
 
-def test_of_a_thousand_calls_the_first_are_made_and_all_are_answered(tmp_path: Path) -> None:
+def test_excess_calls_of_an_answer_get_an_error(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     calls = speech.calls(*[saying("x")] * 1000)
     with ScriptedModel(script=[calls, speech.text("done")]) as model:
@@ -207,7 +207,7 @@ def test_of_a_thousand_calls_the_first_are_made_and_all_are_answered(tmp_path: P
     ] * (1000 - MAX_CALLS)
 
 
-def test_a_sandbox_that_dies_ends_the_call_and_the_other_calls_of_the_answer(tmp_path: Path) -> None:
+def test_a_dead_sandbox_ends_all_calls_of_the_answer(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     heard: list[Event] = []
 
@@ -222,7 +222,7 @@ def test_a_sandbox_that_dies_ends_the_call_and_the_other_calls_of_the_answer(tmp
 
 
 @both_formats
-def test_a_denied_tool_is_not_offered_and_calling_it_is_answered(speech: Speech, tmp_path: Path) -> None:
+def test_a_denied_tool_is_not_offered_and_a_call_gets_an_error(speech: Speech, tmp_path: Path) -> None:
     heard: list[Event] = []
     script = [speech.calls(saying("x")), speech.text("I may not.")]
     with ScriptedModel(speech=speech, script=[*script]) as model:
@@ -272,7 +272,7 @@ SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}
 
 
 @both_formats
-def test_data_that_is_promised_is_asked_for_and_checked(speech: Speech, tmp_path: Path) -> None:
+def test_declared_data_is_requested_and_checked(speech: Speech, tmp_path: Path) -> None:
     script: list[JsonObject] = [speech.text("three"), speech.text('{"n": "3"}'), speech.text('```json\n{"n": 3}\n```')]
     with ScriptedModel(speech=speech, script=[*script]) as model:
         result = ask_helper(model, tmp_path, result={"schema": SCHEMA})
@@ -328,7 +328,7 @@ def test_data_that_is_still_wrong_in_the_last_turn_is_an_error(tmp_path: Path) -
     ],
     ids=["turns", "tokens", "length", "refusal", "nothing"],
 )
-def test_a_call_that_ends_without_an_answer_says_why(
+def test_a_call_without_an_answer_has_a_reason(
     agent: JsonObject, script: list[JsonObject], error: ToolFailure, tmp_path: Path
 ) -> None:
     with ScriptedModel(script=[*script]) as model:
@@ -337,7 +337,7 @@ def test_a_call_that_ends_without_an_answer_says_why(
     assert told(result)["turns"] == 1
 
 
-def test_the_model_may_write_so_much_in_one_answer(tmp_path: Path) -> None:
+def test_the_answers_length_is_limited(tmp_path: Path) -> None:
     for speech, key in zip(SPEECHES, ("max_completion_tokens", "max_tokens", "max_output_tokens"), strict=True):
         with ScriptedModel(speech=speech, script=[speech.text("ok")]) as model:
             ask_helper(model, tmp_path, agent={"max_tokens": 77})
@@ -381,7 +381,7 @@ def test_a_sub_agent_may_call_another(tmp_path: Path) -> None:
         (("a", "b", 3), ("a", "b", "toolc_call_3")),
     ],
 )
-def test_ids_that_are_missing_or_stand_twice_are_replaced(
+def test_missing_and_duplicate_ids_are_replaced(
     ids: tuple[JsonValue, ...], used: tuple[str, ...], tmp_path: Path
 ) -> None:
     speech = OpenAISpeech()
@@ -394,7 +394,7 @@ def test_ids_that_are_missing_or_stand_twice_are_replaced(
     assert speech.results(model.requests[1]) == [*zip(used, ("one", "two", "three"), strict=True)]
 
 
-def test_a_content_in_parts_is_read_as_text_and_goes_back_as_it_came(tmp_path: Path) -> None:
+def test_content_in_parts_is_read_as_text_and_sent_back_unchanged(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     parts: list[JsonValue] = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Well."}]
     first = speech.calls(saying("one"))
@@ -405,7 +405,7 @@ def test_a_content_in_parts_is_read_as_text_and_goes_back_as_it_came(tmp_path: P
     assert messages(model.requests[1])[2]["content"] == parts
 
 
-def test_arguments_that_a_server_has_as_an_object_are_taken_and_go_back_as_text(tmp_path: Path) -> None:
+def test_arguments_as_an_object_are_accepted_and_sent_back_as_text(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     first = speech.calls(saying("one"))
     (call,) = members(first, "choices", 0, "message", "tool_calls")
@@ -417,7 +417,7 @@ def test_arguments_that_a_server_has_as_an_object_are_taken_and_go_back_as_text(
     assert inner(back, "function")["arguments"] == '{"words":"one"}'
 
 
-def test_thoughts_go_back_as_they_came_and_nothing_is_stored_there(tmp_path: Path) -> None:
+def test_reasoning_is_sent_back_unchanged_and_not_stored(tmp_path: Path) -> None:
     speech = ResponsesSpeech()
     thought: JsonObject = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "xyz"}
     first = speech.calls(("say", '{"words": '), saying("two"))
@@ -442,14 +442,14 @@ def test_thoughts_go_back_as_they_came_and_nothing_is_stored_there(tmp_path: Pat
     ],
     ids=["length", "filter", "refusal", "nothing"],
 )
-def test_a_response_that_is_no_answer(answer: JsonObject, error: str, tmp_path: Path) -> None:
+def test_an_invalid_response_is_an_error(answer: JsonObject, error: str, tmp_path: Path) -> None:
     with ScriptedModel(speech=ResponsesSpeech(), script=[answer]) as model:
         result = ask_helper(model, tmp_path)
     assert result.error is not None
     assert result.error.kind == error
 
 
-def test_arguments_that_are_no_json_do_not_go_back_to_a_server_that_reads_them(tmp_path: Path) -> None:
+def test_invalid_arguments_are_not_sent_back(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     with ScriptedModel(script=[speech.calls(("say", '{"words": ')), speech.text("ok")]) as model:
         ask_helper(model, tmp_path)
@@ -508,7 +508,7 @@ def test_composites_call_sub_agents_and_sub_agents_call_composites(tmp_path: Pat
     ]
 
 
-def test_a_tool_that_a_person_confirms_is_asked_about(tmp_path: Path) -> None:
+def test_a_tool_with_confirm_asks(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     asked: list[tuple[str, JsonObject]] = []
 
@@ -526,7 +526,7 @@ def test_a_tool_that_a_person_confirms_is_asked_about(tmp_path: Path) -> None:
     assert "not twice" in speech.results(model.requests[2])[0][1]
 
 
-def test_a_person_is_asked_one_question_at_a_time_on_the_thread_of_the_call(tmp_path: Path) -> None:
+def test_confirmations_are_sequential_and_on_the_thread_of_the_call(tmp_path: Path) -> None:
     speech = OpenAISpeech()
     threads: list[str] = []
 
@@ -542,7 +542,7 @@ def test_a_person_is_asked_one_question_at_a_time_on_the_thread_of_the_call(tmp_
     assert threads == [threading.current_thread().name] * 3
 
 
-def test_many_sub_agents_run_at_once(tmp_path: Path) -> None:
+def test_many_sub_agents_run_concurrently(tmp_path: Path) -> None:
     speech = OpenAISpeech()
 
     def answer(asked: Asked, connection: socket.socket) -> None:

@@ -67,7 +67,7 @@ def test_what_a_status_means(speech: Speech, status: int, kind: ErrorKind, messa
         (529, "network", "529: No."),
     ],
 )
-def test_an_api_that_is_busy_is_asked_again_and_not_for_ever(
+def test_a_busy_api_is_retried_a_few_times(
     speech: Speech, status: int, kind: ErrorKind, message: str, tmp_path: Path
 ) -> None:
     busy = refusal(status, Retry_After="0")
@@ -79,7 +79,7 @@ def test_an_api_that_is_busy_is_asked_again_and_not_for_ever(
 
 
 @pytest.mark.parametrize("seconds", ["61", "59"])
-def test_who_wants_to_be_left_alone_for_too_long_is(seconds: str, tmp_path: Path) -> None:
+def test_a_retry_after_beyond_the_limit_ends_the_call(seconds: str, tmp_path: Path) -> None:
     """Longer than a minute, or beyond the call's deadline."""
     with ScriptedModel(script=[refusal(429, Retry_After=seconds)]) as model:
         result = ask_helper(model, tmp_path, timeout=58.0)
@@ -102,7 +102,7 @@ def test_who_wants_to_be_left_alone_for_too_long_is(seconds: str, tmp_path: Path
     ],
 )
 @both_formats
-def test_an_answer_that_is_none_of_the_api(speech: Speech, body: bytes, why: str, tmp_path: Path) -> None:
+def test_a_response_outside_the_api_is_an_error(speech: Speech, body: bytes, why: str, tmp_path: Path) -> None:
     with ScriptedModel(speech=speech, script=[reply(body, kind="application/json")]) as model:
         kind, message = failed(model, tmp_path)
     what = {"openai": "choices[0].message", "anthropic": "list 'content'", "openai_responses": "list 'output'"}[
@@ -114,13 +114,13 @@ def test_an_answer_that_is_none_of_the_api(speech: Speech, body: bytes, why: str
     )
 
 
-def test_a_message_whose_content_is_no_text_is_none(tmp_path: Path) -> None:
+def test_a_message_without_text_is_invalid(tmp_path: Path) -> None:
     answer: JsonObject = {"choices": [{"message": {"content": {"a": 1}}}]}
     with ScriptedModel(script=[answer]) as model:
         assert failed(model, tmp_path)[0] == "serialization"
 
 
-def test_usage_that_makes_no_sense_counts_for_nothing(tmp_path: Path) -> None:
+def test_invalid_usage_counts_as_zero(tmp_path: Path) -> None:
     answer = OPENAI.text("ok") | {"usage": {"prompt_tokens": "many", "completion_tokens": -5}}
     with ScriptedModel(script=[answer, OPENAI.text("ok") | {"usage": [1]}]) as model:
         result = ask_helper(model, tmp_path)
@@ -148,18 +148,18 @@ def junk(asked: Asked, connection: socket.socket) -> None:
         (junk, "illegal status line: bytearray(b'220 mail.example.com ESMTP')"),
     ],
 )
-def test_a_connection_that_breaks(speech: Speech, answer: Said, why: str, tmp_path: Path) -> None:
+def test_a_broken_connection_is_an_error(speech: Speech, answer: Said, why: str, tmp_path: Path) -> None:
     with ScriptedModel(speech=speech, script=[answer] * ATTEMPTS) as model:
         assert failed(model, tmp_path) == ("network", f"no response from the model's API: {why}")
         assert len(model.requests) == ATTEMPTS
 
 
-def test_a_connection_that_breaks_once_is_made_again(tmp_path: Path) -> None:
+def test_a_broken_connection_is_retried(tmp_path: Path) -> None:
     with ScriptedModel(script=[drop, OPENAI.text("Because.")]) as model:
         assert ask_helper(model, tmp_path).text == "Because."
 
 
-def test_nobody_listens(tmp_path: Path) -> None:
+def test_a_call_without_a_listener_runs(tmp_path: Path) -> None:
     with ScriptedModel() as model:
         pass
     kind, message = failed(model, tmp_path)
@@ -184,7 +184,7 @@ def test_an_endless_answer_ends_at_the_limit(tmp_path: Path) -> None:
         )
 
 
-def test_an_answer_that_would_unpack_to_anything_is_refused(tmp_path: Path) -> None:
+def test_a_compressed_response_is_refused(tmp_path: Path) -> None:
     packed = gzip.compress(json.dumps(OPENAI.text("ok")).encode())
     with ScriptedModel(script=[reply(packed, kind="application/json", Content_Encoding="gzip")]) as model:
         assert failed(model, tmp_path) == (
@@ -245,7 +245,7 @@ def test_waiting_for_the_next_attempt_ends_with_the_call(tmp_path: Path) -> None
     assert result.error.kind == "cancelled"
 
 
-def test_calls_without_number_are_an_error(tmp_path: Path) -> None:
+def test_too_many_calls_are_an_error(tmp_path: Path) -> None:
     calls = OPENAI.calls(*[("nothing", "{}")] * (MAX_ANSWERED + 1))
     with ScriptedModel(script=[calls]) as model:
         assert failed(model, tmp_path) == (
@@ -263,7 +263,7 @@ def test_arguments_of_megabytes_are_an_error_for_the_model(tmp_path: Path) -> No
 
 
 @both_formats
-def test_tls_is_held_to_the_name_and_to_known_authorities(
+def test_tls_verifies_the_name_and_the_authority(
     speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tls, authority = certificate(tmp_path)
@@ -276,14 +276,14 @@ def test_tls_is_held_to_the_name_and_to_known_authorities(
         assert KEY in str(model.asked[0].headers)
 
 
-def test_the_key_stays_here_where_the_certificate_is_not_trusted(tmp_path: Path) -> None:
+def test_the_key_is_not_sent_with_an_untrusted_certificate(tmp_path: Path) -> None:
     tls, _ = certificate(tmp_path, "DNS:elsewhere.example.com")
     with ScriptedModel(tls=tls) as model:
         assert failed(model, tmp_path)[0] == "network"
         assert model.asked == []
 
 
-def test_a_connection_is_told_of_also_where_it_is_refused(tmp_path: Path) -> None:
+def test_refused_connections_emit_events(tmp_path: Path) -> None:
     """The name of this machine leads to an address of its own, which only an entry of its own would allow."""
     heard: list[Event] = []
     with ScriptedModel() as model:
@@ -302,7 +302,7 @@ def test_a_connection_is_told_of_also_where_it_is_refused(tmp_path: Path) -> Non
         assert result.error.message.startswith("no response from the model's API: ")
 
 
-def test_a_key_that_no_header_can_hold_is_wrong_usage(tmp_path: Path) -> None:
+def test_a_key_that_is_invalid_in_a_header_is_a_usage_error(tmp_path: Path) -> None:
     with ScriptedModel() as model:
         registry = registry_of(tmp_path, agent_tool(model), SAY)
         secrets = SecretStore({"KEY": LiteralSource(f"{KEY}\nX-Other: 1")}, {})

@@ -50,7 +50,7 @@ def port() -> int:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_host_that_is_listed_is_connected_to(host: str) -> None:
+def test_a_listed_host_is_connected(host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         reason, (attempt,) = connect(entry(host, port), host, port)
@@ -70,15 +70,13 @@ def test_an_address_of_ipv6_is_connected_to() -> None:
     assert (reason, attempt.address, attempt.entry) == ("", "::1", f"[::1]:{port}")
 
 
-def test_a_host_that_is_not_listed_is_not_looked_up(port: int) -> None:
+def test_an_unlisted_host_is_not_resolved(port: int) -> None:
     reason, (attempt,) = connect(entry("127.0.0.1", port), "api.example.com", 443)
     assert reason == "no entry of network.allow covers api.example.com:443"
     assert (attempt.allowed, attempt.address, attempt.remedy) == (False, "", "api.example.com:443")
 
 
-def test_a_name_that_leads_to_this_machine_needs_an_entry_for_the_address(
-    port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_resolves_to_loopback_needs_an_entry(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.1",)))
     reason, (attempt,) = connect(entry("models.example.com", port), "models.example.com", port)
     assert reason == (
@@ -88,13 +86,13 @@ def test_a_name_that_leads_to_this_machine_needs_an_entry_for_the_address(
     assert (attempt.allowed, attempt.remedy) == (False, f"127.0.0.1:{port}")
 
 
-def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_host_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, reason=f"{host} cannot be resolved"))
     reason, _ = connect(entry("models.example.com", 443), "models.example.com", 443)
     assert reason.startswith("models.example.com cannot be resolved")
 
 
-def test_an_address_that_does_not_answer_is_waited_for_no_longer_than_the_call() -> None:
+def test_a_connection_attempt_ends_with_the_call() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, Cancellation() as cancellation:
         place = full.getsockname()
         waiting = [socket.socket() for _ in range(4)]

@@ -111,7 +111,7 @@ def test_steps_run_in_order_and_the_outputs_of_each_are_the_result() -> None:
     assert not result.is_error
 
 
-def test_each_step_is_told_of_in_the_details() -> None:
+def test_each_step_is_in_the_details() -> None:
     caller = Caller(HELLO)
     steps = [step("a", "say"), step("b", "fail", goes_on=True), step("c", "say", "args.x")]
     told = run("sequential", steps, caller, {"x": False}).details["steps"]
@@ -154,7 +154,7 @@ def test_arguments_are_filled_with_arguments_and_results_of_their_own_types() ->
     }
 
 
-def test_what_a_step_without_a_result_would_give_is_left_out() -> None:
+def test_keys_from_a_missing_result_are_omitted() -> None:
     caller = Caller(HELLO)
     steps = [
         step("a", "fail", goes_on=True),
@@ -176,7 +176,7 @@ def test_what_a_step_without_a_result_would_give_is_left_out() -> None:
     assert caller.made[-1][1] == seen
 
 
-def test_a_key_that_a_result_has_not_is_that_step_s_failure() -> None:
+def test_a_missing_key_of_a_result_fails_the_step() -> None:
     caller = Caller(HELLO)
     result = run("sequential", [step("a", "give"), step("b", "say", x=of("steps", "a", "outputs", "gone"))], caller)
 
@@ -188,7 +188,7 @@ def test_a_key_that_a_result_has_not_is_that_step_s_failure() -> None:
     assert len(caller.made) == 1
 
 
-def test_the_first_failure_ends_it() -> None:
+def test_the_first_failure_ends_the_composite() -> None:
     caller = Caller(HELLO)
     result = run("sequential", [step("a", "say"), step("b", "fail"), step("c", "say")], caller)
 
@@ -199,7 +199,7 @@ def test_the_first_failure_ends_it() -> None:
     assert result.structured is None
 
 
-def test_a_failure_that_may_be_is_none_of_the_whole() -> None:
+def test_continue_on_error_does_not_fail_the_composite() -> None:
     result = run("sequential", [step("a", "fail", goes_on=True), step("b", "say")], Caller(HELLO))
 
     assert not result.is_error
@@ -227,7 +227,7 @@ def test_a_condition_sees_arguments_and_steps(condition: str, outcome: StepOutco
     assert outcomes(result)["b"] == outcome
 
 
-def test_a_pipeline_hands_each_step_what_the_one_before_gave() -> None:
+def test_a_pipeline_forwards_the_output_of_each_step() -> None:
     takes: JsonObject = {"type": "object", "properties": {"x": {}, "y": {"type": "string"}}}
     caller = Caller(
         HELLO, {"say": {**takes, "required": ["x"]}, "give": {**takes, "required": ["x", "y"]}, "fail": {**takes}}
@@ -250,7 +250,7 @@ def test_a_pipeline_hands_each_step_what_the_one_before_gave() -> None:
     assert result.content == (Text("words"),)
 
 
-def test_a_parameter_that_is_text_takes_data_as_its_text() -> None:
+def test_a_string_parameter_gets_data_as_text() -> None:
     takes: JsonObject = {"type": "object", "properties": {"y": {"type": "string"}}, "required": ["y"]}
     caller = Caller(HELLO, {"say": takes})
     run("pipeline", [step("a", "give"), step("b", "say")], caller)
@@ -258,7 +258,7 @@ def test_a_parameter_that_is_text_takes_data_as_its_text() -> None:
     assert caller.made[1][1] == {"y": "words"}
 
 
-def test_a_pipeline_goes_past_what_was_left_out() -> None:
+def test_a_pipeline_skips_omitted_steps() -> None:
     takes: JsonObject = {"type": "object", "properties": {"y": {"type": "string"}}, "required": ["y"]}
     caller = Caller(HELLO, {"say": takes})
     steps = [step("a", "say"), step("b", "fail", goes_on=True), step("c", "say", "args.no"), step("d", "say")]
@@ -269,7 +269,7 @@ def test_a_pipeline_goes_past_what_was_left_out() -> None:
     assert outcomes(result) == {"a": "success", "b": "failure", "c": "skipped", "d": "success"}
 
 
-def test_of_a_conditional_the_first_that_holds_runs_and_is_the_result() -> None:
+def test_a_conditional_runs_the_first_step_whose_condition_is_true() -> None:
     caller = Caller(HELLO)
     steps = [step("a", "say", "args.a"), step("b", "give", "args.b"), step("c", "say", "args.b"), step("d", "fail")]
     result = run("conditional", steps, caller, {"a": False, "b": True})
@@ -280,12 +280,12 @@ def test_of_a_conditional_the_first_that_holds_runs_and_is_the_result() -> None:
     assert run("conditional", steps, caller).error
 
 
-def test_a_conditional_of_which_nothing_holds_says_so() -> None:
+def test_a_conditional_without_a_true_condition_reports_it() -> None:
     result = run("conditional", [step("a", "say", "args.a")], Caller(HELLO))
     assert (result.text, result.is_error) == ("no step succeeded: a skipped", False)
 
 
-def test_pictures_stay_pictures() -> None:
+def test_images_stay_images() -> None:
     picture = Image(b"png", "image/png")
     caller = Caller({"draw": lambda _, __: ToolResult(content=(Text("a"), picture))})
     drawn = run("sequential", [step("a", "draw"), step("b", "draw")], caller).content
@@ -304,7 +304,7 @@ def test_parallel_steps_run_at_the_same_time() -> None:
     assert result.structured == ({"a": "met", "b": "met"},)
 
 
-def test_a_failure_cancels_those_that_run_at_the_same_time() -> None:
+def test_a_failure_cancels_parallel_steps() -> None:
     result = run("parallel", [step("a", "wait"), step("b", "fail"), step("c", "wait")], Caller(HELLO))
 
     assert outcomes(result) == {"a": "cancelled", "b": "failure", "c": "cancelled"}
@@ -312,14 +312,14 @@ def test_a_failure_cancels_those_that_run_at_the_same_time() -> None:
     assert (result.error.kind, result.error.message) == ("network", "step 'b' (fail): no such host")
 
 
-def test_a_failure_that_may_be_cancels_nobody() -> None:
+def test_continue_on_error_cancels_no_other_step() -> None:
     result = run("parallel", [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO))
 
     assert outcomes(result) == {"a": "success", "b": "failure"}
     assert result.structured == ({"a": "hello", "b": None},)
 
 
-def test_more_steps_than_places_all_run() -> None:
+def test_more_steps_than_threads_all_run() -> None:
     steps = [step(f"s{at}", "say") for at in range(3 * MAX_PARALLEL)]
     assert set(outcomes(run("parallel", steps, Caller(HELLO))).values()) == {"success"}
 
@@ -337,7 +337,7 @@ def test_a_cancellation_reaches_the_steps(strategy: Strategy) -> None:
     assert outcomes(result)["b"] == ("cancelled" if strategy == "parallel" else "skipped")
 
 
-def test_what_was_cancelled_before_starts_nothing() -> None:
+def test_a_cancelled_call_starts_nothing() -> None:
     strategies: tuple[Strategy, ...] = ("sequential", "parallel")
     for strategy in strategies:
         cancellation, caller = Cancellation(), Caller(HELLO)
@@ -354,7 +354,7 @@ def test_a_step_s_own_limit_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["sequential", "parallel"])
-def test_a_failure_of_ours_is_raised_once_nothing_runs(strategy: Strategy) -> None:
+def test_an_infrastructure_error_is_raised_after_all_steps_ended(strategy: Strategy) -> None:
     running = threading.Semaphore(0)
 
     def dies(_: JsonObject, __: CallContext) -> ToolResult:
@@ -376,7 +376,7 @@ def test_a_failure_of_ours_is_raised_once_nothing_runs(strategy: Strategy) -> No
 
 
 @pytest.mark.parametrize("strategy", ["sequential", "parallel"])
-def test_its_progress_is_told(strategy: Strategy) -> None:
+def test_progress_is_reported(strategy: Strategy) -> None:
     told: list[Event] = []
     run(strategy, [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO), on_event=told.append)
 
@@ -385,7 +385,7 @@ def test_its_progress_is_told(strategy: Strategy) -> None:
     assert sorted(each.message for each in updates) == ["a: success", "b: failure"]
 
 
-def test_whoever_listens_hears_one_event_after_the_other() -> None:
+def test_events_arrive_one_at_a_time() -> None:
     busy = threading.Lock()
 
     def hears(_: Event) -> None:
@@ -401,7 +401,7 @@ def test_whoever_listens_hears_one_event_after_the_other() -> None:
     assert not run("parallel", [step("a", "t"), step("b", "t")], Caller({"t": talks}), on_event=hears).is_error
 
 
-def test_what_a_listener_raises_ends_it() -> None:
+def test_an_exception_of_a_listener_ends_the_call() -> None:
     def hears(_: Event) -> None:
         raise KeyboardInterrupt
 

@@ -15,13 +15,13 @@ from toolc.runtime.composite.steps import ConditionError, is_true
         *[(0, True), (0.0, True), (True, True), (" ", True), ([None], True), ({"a": None}, True)],
     ],
 )
-def test_something_is_what_jmespath_takes_for_true(value: JsonValue, *, held: bool) -> None:
+def test_truth_values_are_those_of_jmespath(value: JsonValue, *, held: bool) -> None:
     assert is_true("x", {"x": value}) is held
     assert is_true("!x", {"x": value}) is not held
 
 
 @pytest.mark.parametrize("expression", ["length(x)", "x.y[", "nothing(x)", "sort(@)", "x < y && abs('a')"])
-def test_what_does_not_fit_says_so_in_one_line(expression: str) -> None:
+def test_a_condition_error_has_one_line(expression: str) -> None:
     with pytest.raises(ConditionError) as raised:
         is_true(expression, {"x": 1, "y": 2})
     assert str(raised.value).startswith(f"{expression} cannot be applied to the data: ")
@@ -39,14 +39,14 @@ HOSTILE: dict[str, tuple[str, JsonObject]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
-def test_values_that_would_take_for_ever_are_given_up(name: str) -> None:
+def test_expensive_expressions_are_stopped(name: str) -> None:
     expression, values = HOSTILE[name]
     with pytest.raises(ConditionError, match="too large for this condition"):
         is_true(expression, values)
 
 
 @pytest.mark.slow
-def test_values_that_nest_for_ever_are_given_up() -> None:
+def test_endlessly_nested_values_are_refused() -> None:
     one: JsonValue = []
     two: JsonValue = []
     for _ in range(100_000):
@@ -55,5 +55,5 @@ def test_values_that_nest_for_ever_are_given_up() -> None:
         is_true("a == b", {"a": one, "b": two})
 
 
-def test_megabytes_are_no_matter() -> None:
+def test_megabytes_of_output_are_accepted() -> None:
     assert is_true("contains(text, 'needle')", {"text": "ab" * 5_000_000 + "needle"})

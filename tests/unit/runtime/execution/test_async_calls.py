@@ -42,11 +42,11 @@ def test_the_result_is_what_the_call_returned_and_events_come_on_the_loops_threa
     assert told == [(update(str(number)), threading.main_thread()) for number in range(200)]
 
 
-def test_who_does_not_listen_is_told_nothing() -> None:
+def test_without_a_listener_no_events_are_emitted() -> None:
     assert run(async_calls.result(lambda on_event, _: on_event is no_caller, None))
 
 
-def test_what_the_call_raises_is_raised_where_it_is_awaited_after_its_events() -> None:
+def test_an_exception_is_raised_when_awaited_after_the_events() -> None:
     def call(on_event: Listener, _: Cancellation) -> None:
         on_event(update("a"))
         raise ValueError("the call")
@@ -57,7 +57,7 @@ def test_what_the_call_raises_is_raised_where_it_is_awaited_after_its_events() -
     assert told == [update("a")]
 
 
-def test_what_a_listener_raises_cancels_the_call() -> None:
+def test_an_exception_of_a_listener_cancels_the_call() -> None:
     ended: list[bool] = []
 
     def call(on_event: Listener, cancellation: Cancellation) -> None:
@@ -73,7 +73,7 @@ def test_what_a_listener_raises_cancels_the_call() -> None:
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_task_that_is_cancelled_however_often_waits_until_its_call_is_over(times: int) -> None:
+def test_a_task_cancelled_repeatedly_waits_for_its_call(times: int) -> None:
     started, may_end = threading.Event(), threading.Event()
     ended: list[bool] = []
 
@@ -108,7 +108,7 @@ def test_events_are_an_asynchronous_iterator() -> None:
     assert run(main()) == [update("a"), update("b")]
 
 
-def test_what_the_call_raises_the_iterator_raises_after_the_events() -> None:
+def test_the_iterator_raises_the_calls_exception_after_the_events() -> None:
     def call(on_event: Listener, _: Cancellation) -> None:
         on_event(update("a"))
         raise ValueError("the call")
@@ -124,7 +124,7 @@ def test_what_the_call_raises_the_iterator_raises_after_the_events() -> None:
     assert told == [update("a")]
 
 
-def test_to_close_the_iterator_cancels_a_call_that_has_much_to_say() -> None:
+def test_closing_the_iterator_cancels_a_call_with_much_output() -> None:
     ended: list[bool] = []
 
     def call(on_event: Listener, cancellation: Cancellation) -> None:
@@ -141,7 +141,7 @@ def test_to_close_the_iterator_cancels_a_call_that_has_much_to_say() -> None:
     assert ended == [True]
 
 
-def test_a_reader_who_takes_his_time_holds_the_call_up() -> None:
+def test_a_slow_reader_delays_the_call() -> None:
     said: list[int] = []
 
     def call(on_event: Listener, _: Cancellation) -> None:
@@ -161,7 +161,7 @@ def test_a_reader_who_takes_his_time_holds_the_call_up() -> None:
     run(main())
 
 
-def test_an_iterator_that_is_left_behind_ends_its_call_with_the_loop() -> None:
+def test_an_abandoned_iterator_ends_its_call_with_the_loop() -> None:
     ended = threading.Event()
 
     def call(on_event: Listener, cancellation: Cancellation) -> None:

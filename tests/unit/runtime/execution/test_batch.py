@@ -43,11 +43,11 @@ def texts(results: Sequence[ToolResult]) -> list[str]:
     ids=str,
 )
 @pytest.mark.parametrize("count", [0, 1, 7])
-def test_results_stand_where_their_calls_stood(order: Order, count: int) -> None:
+def test_results_are_in_the_order_of_the_calls(order: Order, count: int) -> None:
     assert texts(batch(said, count, order)) == [f"c{n}" for n in range(count)]
 
 
-def test_a_call_that_ends_last_keeps_its_place() -> None:
+def test_results_keep_the_order_of_the_calls() -> None:
     second_is_done = threading.Event()
 
     def make(call: ToolCall) -> ToolResult:
@@ -65,7 +65,7 @@ def test_a_call_that_ends_last_keeps_its_place() -> None:
     [(Order(size=3), 3), (Order(mode="sequential"), 1), (Order(mode="batched", size=2), 2), (Order(size=50), 12)],
     ids=str,
 )
-def test_so_many_run_at_once_and_no_more(order: Order, at_once: int) -> None:
+def test_the_number_of_parallel_calls_is_limited(order: Order, at_once: int) -> None:
     lock, running, most = threading.Lock(), 0, 0
     together = threading.Barrier(at_once)
 
@@ -83,11 +83,11 @@ def test_so_many_run_at_once_and_no_more(order: Order, at_once: int) -> None:
     assert most == at_once
 
 
-def test_by_default_a_few_more_than_there_are_processors_and_never_very_many() -> None:
+def test_the_default_limit_depends_on_the_processors() -> None:
     assert Order().max_parallel == min(32, processors() + 4)
 
 
-def test_the_calls_of_a_group_begin_when_the_group_before_has_ended() -> None:
+def test_groups_run_one_after_the_other() -> None:
     log: list[str] = []
 
     def make(call: ToolCall) -> ToolResult:
@@ -100,7 +100,7 @@ def test_the_calls_of_a_group_begin_when_the_group_before_has_ended() -> None:
 
 
 @pytest.mark.parametrize("order", [Order(size=2), Order(mode="sequential"), Order(mode="batched", size=2)], ids=str)
-def test_what_could_not_be_made_is_raised_with_all_results_once_all_is_over(order: Order) -> None:
+def test_a_batch_error_has_all_results(order: Order) -> None:
     died = SandboxDiedError("the sandbox ended")
 
     def make(call: ToolCall) -> ToolResult:
@@ -121,7 +121,7 @@ def test_what_could_not_be_made_is_raised_with_all_results_once_all_is_over(orde
     assert caught.value.exit_code == InfrastructureError.exit_code
 
 
-def test_an_error_about_many_names_ten() -> None:
+def test_an_error_names_at_most_ten_problems() -> None:
     def make(call: ToolCall) -> ToolResult:
         raise UsageError(call.call_id)
 
@@ -145,7 +145,7 @@ def steering(at: int, answer: str | Exception) -> Steer:
 @pytest.mark.parametrize(
     ("mode", "size", "made"), [("sequential", None, 3), ("batched", 2, 4)], ids=["sequential", "batched"]
 )
-def test_steering_skips_the_rest_and_says_why(mode: Mode, size: int | None, made: int) -> None:
+def test_skipped_calls_have_the_reason_of_steer(mode: Mode, size: int | None, made: int) -> None:
     results = batch(said, 6, Order(mode=mode, size=size, steer=steering(3, "the user has something to say")))
     assert texts(results) == [f"c{n}" for n in range(made)] + [
         f"c{n} skipped: the user has something to say" for n in range(made, 6)
@@ -153,7 +153,7 @@ def test_steering_skips_the_rest_and_says_why(mode: Mode, size: int | None, made
     assert [each.is_error for each in results] == [False] * made + [True] * (6 - made)
 
 
-def test_steering_is_asked_between_calls_only() -> None:
+def test_steer_is_called_between_calls() -> None:
     asked: list[int] = []
 
     def steer(results: Sequence[ToolResult]) -> None:
@@ -164,24 +164,24 @@ def test_steering_is_asked_between_calls_only() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, "", False])
-def test_a_steering_without_a_reason_goes_on(answer: str | None) -> None:
+def test_steer_without_a_reason_continues(answer: str | None) -> None:
     assert texts(batch(said, 3, Order(mode="sequential", steer=lambda _: answer))) == ["c0", "c1", "c2"]
 
 
-def test_what_is_no_call_is_refused() -> None:
+def test_anything_but_a_call_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
         with_ids([("echo", {})])  # type: ignore[list-item]
     assert str(caught.value) == "a batch must contain ToolCall(name=..., arguments=...), not tuple"
 
 
-def test_a_steering_that_fails_loses_no_result() -> None:
+def test_an_error_in_steer_loses_no_result() -> None:
     with pytest.raises(BatchError, match="2 of 3 calls") as caught:
         batch(said, 3, Order(mode="sequential", steer=steering(1, ValueError("bad steering"))))
     assert [isinstance(each, ToolResult) for each in caught.value.outcomes] == [True, False, False]
 
 
 @pytest.mark.parametrize("order", [Order(size=2), Order(mode="sequential")], ids=str)
-def test_ctrl_c_passes_through_once_nothing_runs_any_more(order: Order) -> None:
+def test_ctrl_c_is_raised_after_all_calls_ended(order: Order) -> None:
     running: set[str] = set()
     with Cancellation() as cancellation:
 
@@ -234,9 +234,7 @@ def signal_main() -> None:
 
 @pytest.mark.parametrize("order", [Order(size=2), Order(mode="sequential"), Order(mode="batched", size=2)], ids=str)
 @pytest.mark.parametrize("ending", [SystemExit("c0"), KeyboardInterrupt("c0")], ids=repr)
-def test_what_is_to_end_the_program_is_raised_as_it_is_and_no_other_call_starts(
-    order: Order, ending: BaseException
-) -> None:
+def test_system_exit_is_raised_and_no_other_call_starts(order: Order, ending: BaseException) -> None:
     made: list[str] = []
     with Cancellation() as cancellation:
 
@@ -252,7 +250,7 @@ def test_what_is_to_end_the_program_is_raised_as_it_is_and_no_other_call_starts(
     assert set(made) <= {"c0", "c1"}
 
 
-def test_ids_are_made_unique_and_missing_ones_are_given() -> None:
+def test_ids_are_made_unique_and_missing_ones_added() -> None:
     given = ["a", "", "a", "a~2", "a", ""]
     found = [call.call_id for call in with_ids([ToolCall(name="t", arguments={}, call_id=each) for each in given])]
     assert [found[0], *found[2:5]] == ["a", "a~3", "a~2", "a~4"]
@@ -276,7 +274,7 @@ def test_ids_are_made_unique_and_missing_ones_are_given() -> None:
         ),
     ],
 )
-def test_an_order_that_makes_no_sense_is_refused(order: Callable[[], Order], told: str) -> None:
+def test_an_invalid_order_is_refused(order: Callable[[], Order], told: str) -> None:
     with pytest.raises(UsageError) as caught:
         order()
     assert str(caught.value) == told

@@ -43,7 +43,7 @@ class TestDenied:
             ([], ["loud"], "the tool 'echo' is denied here, like all tools with the tag 'loud'; continue without it"),
         ],
     )
-    def test_nothing_of_it_starts_and_the_event_and_the_result_say_why(
+    def test_a_denied_call_does_not_start_and_has_a_reason(
         self, names: list[str], tags: list[str], reason: str
     ) -> None:
         scripted, denials = Scripted(), DenyList()
@@ -56,14 +56,14 @@ class TestDenied:
             ToolEnd(name="echo", call_id="c", result=result),
         ]
 
-    def test_it_is_denied_before_its_arguments_are_looked_at(self) -> None:
+    def test_a_denied_call_does_not_validate_arguments(self) -> None:
         scripted, denials = Scripted(), DenyList()
         denials.deny(["echo"], [])
         result = scripted.run(ECHO, {"wrong": 1}, replace(scripted.options(), denied=denials.reason))
         assert result.error is not None
         assert result.error.kind == "denied"
 
-    def test_what_is_taken_off_the_list_runs_again_unless_a_tag_is_left(self) -> None:
+    def test_an_allowed_tool_runs_unless_a_tag_is_denied(self) -> None:
         denials = DenyList()
         denials.deny(["echo"], ["loud"])
         denials.allow(["echo"], [])
@@ -71,7 +71,7 @@ class TestDenied:
         denials.allow(["never", "echo"], ["loud"])
         assert denials.reason(ECHO) is None
 
-    def test_a_list_that_changes_on_many_threads_loses_nothing(self) -> None:
+    def test_a_deny_list_can_be_changed_from_many_threads(self) -> None:
         denials = DenyList()
         threads = [threading.Thread(target=denials.deny, args=([f"t{n}"], [])) for n in range(50)]
         for thread in threads:
@@ -88,7 +88,7 @@ class TestConfirmed:
     def options(scripted: Scripted, confirm: Confirm) -> CallOptions:
         return replace(scripted.options(), confirm=confirm)
 
-    def test_the_hook_is_given_the_validated_call_and_may_allow_it(self) -> None:
+    def test_confirm_receives_the_validated_call(self) -> None:
         asked: list[BoundCall] = []
         scripted = Scripted()
 
@@ -99,7 +99,7 @@ class TestConfirmed:
         assert scripted.run(WIPE, WORD, self.options(scripted, confirm)).text == "wipe -- a"
         assert asked == [BoundCall(tool=WIPE, arguments=WORD, call_id="c")]
 
-    def test_without_a_hook_it_is_denied_with_the_remedy(self) -> None:
+    def test_without_confirm_the_call_is_denied_with_a_hint(self) -> None:
         scripted = Scripted()
         result = scripted.run(WIPE, WORD)
         assert result.error == ToolFailure("denied", NOBODY)
@@ -114,7 +114,7 @@ class TestConfirmed:
             (None, "this call of 'wipe' was denied"),
         ],
     )
-    def test_whatever_is_not_allow_denies_it(self, answer: object, told: str) -> None:
+    def test_any_answer_but_allow_denies_the_call(self, answer: object, told: str) -> None:
         scripted = Scripted()
         result = scripted.run(WIPE, WORD, self.options(scripted, lambda _: answer))  # type: ignore[arg-type,return-value]
         assert result.error == ToolFailure("denied", told)
@@ -131,7 +131,7 @@ class TestConfirmed:
         assert result.text == "wrong arguments for wipe:\n- word: expected a string, got the number 3"
         assert scripted.engine.profiles == []
 
-    def test_wrong_arguments_and_a_host_without_an_engine_ask_nobody(self) -> None:
+    def test_invalid_calls_are_not_confirmed(self) -> None:
         def confirm(_: BoundCall) -> Allow:
             raise AssertionError("nobody is to be asked")
 
@@ -144,7 +144,7 @@ class TestConfirmed:
         with pytest.raises(InfrastructureError, match="no engine"):
             scripted.run(WIPE, WORD, replace(options, select_engine=no_engine))  # type: ignore[arg-type]
 
-    def test_a_call_that_was_cancelled_or_denied_while_a_person_thought_does_not_start(self) -> None:
+    def test_a_call_cancelled_or_denied_during_confirmation_does_not_start(self) -> None:
         scripted, denials = Scripted(), DenyList()
         call = ToolCall(name="wipe", arguments=WORD, call_id="c")
         with Cancellation() as cancellation:
@@ -164,7 +164,7 @@ class TestConfirmed:
         assert [each.error and each.error.kind for each in (cancelled, denied)] == ["cancelled", "denied"]
         assert scripted.engine.profiles == []
 
-    def test_what_the_hook_raises_reaches_the_caller(self) -> None:
+    def test_an_exception_of_confirm_is_propagated(self) -> None:
         def confirm(_: BoundCall) -> Allow:
             raise RuntimeError("the window was closed")
 
@@ -184,7 +184,7 @@ class TestTriedAgain:
         left = list(statuses)
         return Scripted(lambda _: exited(left.pop(0), b"said"))
 
-    def test_until_it_succeeds_and_each_attempt_is_told(self) -> None:
+    def test_a_call_is_retried_until_it_succeeds_and_reported(self) -> None:
         scripted = self.failing(1, 2, 0)
         result = scripted.run(tool("t", retry=self.AGAIN), WORD)
         assert (result.is_error, result.text) == (False, "said")
@@ -210,7 +210,7 @@ class TestTriedAgain:
         ]
         assert len(scripted.engine.profiles) == 3
 
-    def test_so_often_and_no_more(self) -> None:
+    def test_the_number_of_attempts_is_limited(self) -> None:
         scripted = self.failing(1, 1, 1, 0)
         result = scripted.run(tool("t", retry=self.AGAIN), WORD)
         assert (result.is_error, len(scripted.words)) == (True, 3)
@@ -220,13 +220,13 @@ class TestTriedAgain:
         assert scripted.run(tool("t", retry=self.AGAIN), WORD).is_error
         assert len(scripted.words) == 1
 
-    def test_never_where_nothing_says_that_the_tool_is_idempotent(self) -> None:
+    def test_a_tool_that_is_not_idempotent_is_not_retried(self) -> None:
         scripted = self.failing(1, 0)
         spec = replace(tool("t", retry=self.AGAIN), annotations=Annotations())
         assert scripted.run(spec, WORD).is_error
         assert len(scripted.words) == 1
 
-    def test_a_sandbox_that_died_is_our_failure_and_is_not_tried_again(self) -> None:
+    def test_a_dead_sandbox_raises_and_is_not_retried(self) -> None:
         def die(_: tuple[str, ...]) -> Outcome:
             raise RuntimeError
 
@@ -235,7 +235,7 @@ class TestTriedAgain:
             scripted.run(tool("t", retry=self.AGAIN), WORD)
         assert len(scripted.words) == 1
 
-    def test_a_person_is_asked_once(self) -> None:
+    def test_confirmation_is_requested_once(self) -> None:
         asked: list[BoundCall] = []
 
         def confirm(call: BoundCall) -> Allow:
@@ -261,7 +261,7 @@ class TestTriedAgain:
         assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
         assert len(scripted.words) == 1
 
-    def test_a_tool_that_is_denied_meanwhile_is_not_tried_again(self) -> None:
+    def test_a_tool_denied_during_a_retry_is_not_called_again(self) -> None:
         denials = DenyList()
 
         def fail(_: tuple[str, ...]) -> Outcome:
@@ -273,7 +273,7 @@ class TestTriedAgain:
         assert result.error is not None
         assert (result.error.kind, len(scripted.words)) == ("denied", 1)
 
-    def test_a_wait_that_would_outlast_the_deadline_is_not_begun(self) -> None:
+    def test_a_wait_beyond_the_deadline_does_not_start(self) -> None:
         scripted = self.failing(1, 0)
         spec = tool("t", retry=replace(self.AGAIN, backoff_ms=50_000))
         result = scripted.run(spec, WORD, replace(scripted.options(), timeout_ms=20_000))
@@ -282,7 +282,7 @@ class TestTriedAgain:
     @pytest.mark.parametrize(
         ("asked_for_ms", "waits_ms"), [(None, 1000), (400, 1000), (7000, 7000), (MAX_WAIT_MS + 1, None)]
     )
-    def test_a_server_that_says_when_is_heeded_within_reason(
+    def test_a_retry_after_header_is_respected_up_to_a_limit(
         self, asked_for_ms: int | None, waits_ms: int | None
     ) -> None:
         scripted = self.failing(1)
@@ -297,7 +297,7 @@ class TestTriedAgain:
         assert [wait_ms(retry, result, attempt) for attempt in range(1, 6)] == [100, 200, 400, 800, None]
 
 
-def test_a_call_whose_time_is_up_before_it_begins_starts_nothing() -> None:
+def test_a_call_without_remaining_time_starts_nothing() -> None:
     scripted = Scripted()
     with Cancellation() as cancellation:
         context = CallContext(call_id="c", on_event=scripted.events.append, cancellation=cancellation, deadline=0)

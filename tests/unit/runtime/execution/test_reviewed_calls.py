@@ -55,7 +55,7 @@ def test_one_tool_of_a_registry_can_still_call_the_others(tmp_path: Path, name: 
     assert call(only, name) == ({"deep": {"one": "hi"}} if name == "outer" else {"one": "hi"},)
 
 
-def test_nobody_else_can_call_what_only_a_tool_calls(tmp_path: Path) -> None:
+def test_parts_cannot_be_called_directly(tmp_path: Path) -> None:
     with Executor(registry(tmp_path).only("outer"), engine=ENGINE) as executor:
         with pytest.raises(UsageError, match="there is no tool 'say'"):
             executor.run("say", {})
@@ -65,14 +65,14 @@ def test_nobody_else_can_call_what_only_a_tool_calls(tmp_path: Path) -> None:
     assert result.error.kind == "denied"
 
 
-def test_a_registry_takes_along_what_its_tools_call(tmp_path: Path) -> None:
+def test_a_registry_includes_the_tools_that_its_tools_call(tmp_path: Path) -> None:
     mine = Registry()
     mine.add(registry(tmp_path).only("outer"))
     assert mine.names == ("outer",)
     assert call(mine) == ({"deep": {"one": "hi"}},)
 
 
-def test_another_tool_in_the_place_of_a_step_s_is_not_called(tmp_path: Path) -> None:
+def test_a_replaced_tool_of_a_step_is_not_called(tmp_path: Path) -> None:
     mine = registry(tmp_path)
     mine.remove("say")
     lost = r"\(in this registry: inner; missing, or functions of this program: tell\)"
@@ -87,13 +87,13 @@ def test_another_tool_in_the_place_of_a_step_s_is_not_called(tmp_path: Path) -> 
         call(mine)
 
 
-def test_what_was_hidden_is_called_before_a_tool_of_the_same_name(tmp_path: Path) -> None:
+def test_parts_have_priority_over_tools_of_the_same_name(tmp_path: Path) -> None:
     mine = registry(tmp_path).only("outer")
     mine.add(registry(tmp_path, "no").only("say"))
     assert call(mine) == ({"deep": {"one": "hi"}},)
 
 
-def test_a_circle_is_refused_whatever_its_digests(tmp_path: Path) -> None:
+def test_a_cycle_is_refused_even_with_matching_digests(tmp_path: Path) -> None:
     steps = {"x": "y", "y": "z", "z": "x"}
     specs = {
         name: ToolSpec(

@@ -18,7 +18,7 @@ def update(percent: float) -> ToolUpdate:
     return ToolUpdate(name="t", call_id="c", percent=percent)
 
 
-def test_events_come_in_order_and_while_the_call_runs() -> None:
+def test_events_arrive_in_order_while_the_call_runs() -> None:
     go_on = threading.Event()
 
     def call(on_event: Listener, _: Cancellation) -> None:
@@ -33,14 +33,14 @@ def test_events_come_in_order_and_while_the_call_runs() -> None:
     assert found == [START, update(1)]
 
 
-def test_nothing_starts_before_somebody_listens() -> None:
+def test_nothing_starts_before_the_first_event_is_requested() -> None:
     def call(on_event: Listener, _: Cancellation) -> None:
         raise AssertionError
 
     stream_events(call).close()
 
 
-def test_what_the_call_raises_comes_after_its_events() -> None:
+def test_an_exception_follows_the_events() -> None:
     def call(on_event: Listener, _: Cancellation) -> None:
         on_event(START)
         raise ValueError("no")
@@ -51,7 +51,7 @@ def test_what_the_call_raises_comes_after_its_events() -> None:
         next(stream)
 
 
-def test_to_stop_listening_cancels_the_call_and_waits_for_its_end() -> None:
+def test_closing_the_stream_cancels_the_call_and_waits() -> None:
     ended = threading.Event()
 
     def call(on_event: Listener, cancellation: Cancellation) -> None:
@@ -86,7 +86,7 @@ def test_a_listener_that_fails_cancels_the_call() -> None:
     assert ended.is_set()
 
 
-def test_a_call_that_outruns_its_listener_waits() -> None:
+def test_a_call_waits_for_a_slow_listener() -> None:
     told = 0
 
     def call(on_event: Listener, _: Cancellation) -> None:

@@ -50,11 +50,11 @@ def in_sandbox(sandbox: SandboxSpec) -> ToolSpec:
         )
     ],
 )
-def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, feature: str) -> None:
+def test_an_unsupported_feature_is_named(tool: ToolSpec, feature: str) -> None:
     assert unsupported_features(tool) == f"tool 'ls': this version of toolc compiles {feature} but does not run it yet"
 
 
-def test_everything_else_is_ready() -> None:
+def test_all_other_features_are_supported() -> None:
     assert unsupported_features(TOOL) is None
     assert unsupported_features(replace(TOOL, retry=Retry(), confirm=True)) is None
     assert (

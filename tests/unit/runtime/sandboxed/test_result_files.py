@@ -81,7 +81,7 @@ def making(*paths: str) -> Act:
         ("empty", b"", Resource(b"", "text/plain", "empty")),
     ],
 )
-def test_a_file_is_a_picture_a_recording_or_a_resource(
+def test_a_file_is_an_image_audio_or_a_resource(
     tmp_path: Path, name: str, data: bytes, block: Image | Audio | Resource
 ) -> None:
     result = left(tmp_path, lambda folder: (folder / name).write_bytes(data), name)
@@ -108,11 +108,11 @@ def test_a_pattern_finds_files_and_what_is_hidden_only_by_a_dot(tmp_path: Path, 
     assert names(left(tmp_path, act, pattern)) == found
 
 
-def test_files_come_in_the_order_of_the_patterns_and_each_once(tmp_path: Path) -> None:
+def test_files_are_in_the_order_of_the_patterns_without_duplicates(tmp_path: Path) -> None:
     assert names(left(tmp_path, making("b", "a", "c"), "c", "[ab]", "*")) == ["c", "a", "b"]
 
 
-def test_an_argument_is_a_path_and_no_pattern(tmp_path: Path) -> None:
+def test_an_argument_is_a_path_not_a_pattern(tmp_path: Path) -> None:
     spec = tool(Template((Placeholder("path"),)), "kept")
     engine = doing(making("*", "[a]", "a", "d/b", "kept"))
     for path in ("*", "[a]", "d/b"):
@@ -121,13 +121,13 @@ def test_an_argument_is_a_path_and_no_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "", "a/./b", "a//b", "a\0", "d/.."])
-def test_an_argument_that_leads_out_is_refused_before_anything_starts(tmp_path: Path, path: str) -> None:
+def test_an_argument_that_leads_out_of_the_workspace_is_refused(tmp_path: Path, path: str) -> None:
     engine = doing(lambda _: pytest.fail("it started"))
     kind, message = problem(call(engine, tool(Template((Placeholder("path"),))), tmp_path, arguments={"path": path}))
     assert (kind, message) == ("invalid_args", f"path: {path!r} is not a path of a file in the workspace")
 
 
-def test_a_file_that_is_promised_and_missing_is_an_error_with_what_the_tool_said(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error_with_the_tools_output(tmp_path: Path) -> None:
     result = left(tmp_path, lambda _: None, "a.png")
     assert problem(result) == ("not_found", "the tool left no file 'a.png'")
     assert result.text == "done\n[the tool left no file 'a.png']"
@@ -160,9 +160,7 @@ def test_no_link_is_followed_and_nothing_is_read_but_files(tmp_path: Path) -> No
     assert problem(call(FakeEngine(lambda _: DONE), tool("folder/key"), workspace))[0] == "not_found"
 
 
-def test_a_file_that_becomes_a_link_while_it_is_looked_at_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_replaced_by_a_link_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "outside").write_text("outside")
     workspace = tmp_path / "work"
     workspace.mkdir()
@@ -179,7 +177,7 @@ def test_a_file_that_becomes_a_link_while_it_is_looked_at_is_not_read(
     assert message.startswith("the file 'a' cannot be read: ")
 
 
-def test_what_the_tool_itself_may_not_read_is_not_read_for_it(tmp_path: Path) -> None:
+def test_files_that_the_tool_may_not_read_are_not_returned(tmp_path: Path) -> None:
     def act(folder: Path) -> None:
         making("closed/a", "b", "c")(folder)
         (folder / "b").chmod(0)
@@ -219,7 +217,7 @@ def test_a_hundred_files_are_returned_and_no_more(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_of_too_many_names_is_not_looked_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_too_many_entries_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_folder, "MAX_ENTRIES", 10)
     assert problem(left(tmp_path, making(*(f"d/f{n}" for n in range(10))), "**/x")) == (
         "file",
@@ -260,6 +258,6 @@ def test_a_transaction_returns_what_never_becomes_real(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["gone", "kept"]
 
 
-def test_files_come_behind_whatever_the_format_makes_of_the_output(tmp_path: Path) -> None:
+def test_files_follow_the_formatted_output(tmp_path: Path) -> None:
     spec = replace(tool("a"), result=replace(tool("a").result, format="none"))
     assert call(doing(making("a")), spec, tmp_path).content == (Resource(b"a", "text/plain", "a"),)

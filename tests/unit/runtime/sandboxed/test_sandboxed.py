@@ -129,7 +129,7 @@ def test_a_call_is_bound_planned_run_closed_and_read() -> None:
     }
 
 
-def test_a_failure_says_the_same_but_keeps_stderr_in_its_content() -> None:
+def test_a_failure_has_stderr_in_its_content() -> None:
     result = run(WatchedEngine(Outcome(ending="exited", status=2, stderr=said(b"no\n"))))
     assert result.error == ToolFailure("exit_status", "the command ended with exit status 2")
     assert (result.details["exit_status"], "stderr" in result.details) == (2, False)
@@ -145,7 +145,7 @@ def test_a_failure_says_the_same_but_keeps_stderr_in_its_content() -> None:
         ),
     ],
 )
-def test_wrong_arguments_start_nothing_and_tell_the_end_only(arguments: JsonObject, told: str) -> None:
+def test_invalid_arguments_start_nothing_and_emit_the_end(arguments: JsonObject, told: str) -> None:
     engine = WatchedEngine(Outcome(ending="exited"))
     events: list[Event] = []
     result = run(engine, arguments, on_event=events.append)
@@ -158,7 +158,7 @@ def test_wrong_arguments_start_nothing_and_tell_the_end_only(arguments: JsonObje
     assert events == [ToolEnd(name="echo", call_id="call_1", result=result)]
 
 
-def test_events_frame_the_call_and_the_last_holds_the_result() -> None:
+def test_events_begin_with_the_start_and_end_with_the_result() -> None:
     events: list[Event] = []
     result = run(WatchedEngine(Outcome(ending="exited", stdout=said(b"x"))), on_event=events.append)
     assert events == [
@@ -168,7 +168,7 @@ def test_events_frame_the_call_and_the_last_holds_the_result() -> None:
     ]
 
 
-def test_reports_of_progress_are_events_and_no_part_of_stderr() -> None:
+def test_progress_reports_are_events_and_not_in_stderr() -> None:
     backend = replace(ECHO.backend, progress=True) if isinstance(ECHO.backend, ShellBackend) else ECHO.backend
     engine = WatchedEngine(Outcome(ending="exited", stderr=said(b"a\n::progress 40 text\n")))
     events: list[Event] = []
@@ -180,7 +180,7 @@ def test_reports_of_progress_are_events_and_no_part_of_stderr() -> None:
     assert result.details["stderr"] == "a\n"
 
 
-def test_the_profile_is_what_the_spec_says_and_the_callers_folder(tmp_path: Path) -> None:
+def test_the_profile_has_the_spec_and_the_callers_folder(tmp_path: Path) -> None:
     sandbox = SandboxSpec(image="app:1", workspace="ro", min_isolation="gvisor", run_as="nonroot")
     engine = WatchedEngine(Outcome(ending="exited"))
     run(engine, tool=replace(ECHO, sandbox=sandbox), workspace=tmp_path)
@@ -218,14 +218,14 @@ def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceM
         ),
     ],
 )
-def test_a_call_that_a_limit_ended_is_an_error_with_what_was_said(outcome: Outcome, told: ToolFailure) -> None:
+def test_a_call_ended_by_a_limit_is_an_error_with_its_output(outcome: Outcome, told: ToolFailure) -> None:
     result = run(WatchedEngine(outcome))
     assert result.error == told
     assert result.text == f"{told.message}\n[stdout so far]\none\n[stderr so far]\ntwo"
     assert (result.details["outcome"], result.details["exit_status"]) == (outcome.ending, None)
 
 
-def test_cut_output_is_told_in_the_details() -> None:
+def test_truncated_output_is_marked_in_the_details() -> None:
     cut = Capture(head=b"a" * MIB, total_bytes=MIB)
     assert run(WatchedEngine(Outcome(ending="exited", stdout=cut))).details["truncated"] is True
 
@@ -244,7 +244,7 @@ class StuckEngine(WatchedEngine):
         return super().answer(plan)
 
 
-def test_a_timeout_lowers_the_specs_and_never_raises_it() -> None:
+def test_a_timeout_lowers_the_limit_of_the_spec_only() -> None:
     short = replace(ECHO, sandbox=SandboxSpec(limits=Limits(timeout_ms=50)))
     for tool, timeout_ms in ((ECHO, 50), (short, 60_000)):
         engine = StuckEngine()
@@ -269,7 +269,7 @@ def test_a_cancelled_call_is_an_error_and_its_sandbox_is_closed() -> None:
     assert engine.closed
 
 
-def test_a_call_that_was_cancelled_before_it_began_starts_nothing() -> None:
+def test_a_call_cancelled_before_its_start_starts_nothing() -> None:
     engine = WatchedEngine(Outcome(ending="exited"))
     with Cancellation() as cancellation:
         cancellation.cancel()
@@ -278,7 +278,7 @@ def test_a_call_that_was_cancelled_before_it_began_starts_nothing() -> None:
     assert (result.error.kind, engine.profiles) == ("cancelled", [])
 
 
-def test_a_sandbox_that_died_is_raised_and_closed_and_no_end_is_told() -> None:
+def test_a_dead_sandbox_raises_without_an_end_event() -> None:
     engine = WatchedEngine(RuntimeError("the guest fell over"))
     events: list[Event] = []
     with pytest.raises(SandboxDiedError, match="the guest fell over"):
@@ -307,12 +307,12 @@ def test_an_interrupt_closes_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> Non
     assert engine.closed
 
 
-def test_why_a_better_engine_was_passed_over_is_a_detail() -> None:
+def test_details_say_why_another_engine_was_not_used() -> None:
     result = run(WatchedEngine(Outcome(ending="exited")), notes=("first: is not there.",))
     assert result.details["engine_notes"] == ["first: is not there."]
 
 
-def test_calls_in_several_threads_do_not_meet() -> None:
+def test_calls_in_several_threads_are_independent() -> None:
     def shout(plan: Plan) -> Outcome:
         assert isinstance(plan.invocation, Exec)
         return Outcome(ending="exited", stdout=said(plan.invocation.argv[1].upper().encode()))

@@ -27,21 +27,21 @@ def test_the_reasons_are_named_once_each() -> None:
     )
 
 
-def test_a_server_that_is_not_there_is_one_too() -> None:
+def test_a_server_that_is_unreachable_is_a_network_error() -> None:
     result = ToolResult(content=(Text("curl: (56) Connection reset by peer\n"),), error=FAILED)
     assert explain_blocked_connections(result, [DONE, DOWN]).text == (
         "curl: (56) Connection reset by peer\n[not connected: d.example, port 443: connection refused]"
     )
 
 
-def test_of_many_reasons_three_are_named() -> None:
+def test_at_most_three_reasons_are_named() -> None:
     attempts = [refused(f"{number}.example") for number in range(5)]
     text = explain_blocked_connections(ToolResult(content=(Text("no\n"),), error=FAILED), attempts).text
     assert text.startswith("no\n[not connected: no entry of network.allow covers 0.example:443; ")
     assert text.endswith("covers 2.example:443; and 2 more]")
 
 
-def test_a_reason_that_the_tool_has_told_itself_is_not_repeated() -> None:
+def test_a_reason_in_the_tools_output_is_not_repeated() -> None:
     told = "URLError: 403 Forbidden: no entry of network.allow covers b.example:443"
     result = ToolResult(content=(Text(told),), error=FAILED)
     assert explain_blocked_connections(result, [refused("b.example")]) is result
@@ -49,7 +49,7 @@ def test_a_reason_that_the_tool_has_told_itself_is_not_repeated() -> None:
     assert explain_blocked_connections(result, [refused("b.example"), refused("c.example")]).text == f"{told}\n{line}"
 
 
-def test_a_picture_or_nothing_at_all_may_come_before_them() -> None:
+def test_the_content_before_files_may_be_an_image_or_empty() -> None:
     line = Text("[not connected: no entry of network.allow covers b.example:443]")
     picture = Image(b"", "image/png")
     assert explain_blocked_connections(
@@ -65,10 +65,10 @@ def test_a_picture_or_nothing_at_all_may_come_before_them() -> None:
         ToolResult(content=(Text("b.example"),), error=ToolFailure("denied", "it says so already")),
     ],
 )
-def test_what_went_well_or_says_so_itself_is_left_alone(result: ToolResult) -> None:
+def test_successful_and_denied_results_are_unchanged(result: ToolResult) -> None:
     assert explain_blocked_connections(result, [refused("b.example")]) is result
 
 
-def test_what_was_connected_is_not_spoken_of() -> None:
+def test_successful_connections_are_not_mentioned() -> None:
     result = ToolResult(content=(Text("no"),), error=FAILED)
     assert explain_blocked_connections(result, [DONE]) is result

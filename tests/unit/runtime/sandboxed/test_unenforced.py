@@ -57,7 +57,7 @@ def test_it_is_refused_unless_the_user_accepts_it(registry: Registry) -> None:
         assert str(caught.value).startswith("it cannot enforce limits.cpus here. No. Do something. Or accept")
 
 
-def test_every_call_says_so_in_its_details_and_warns(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
+def test_unenforced_limits_are_in_the_details_and_logged(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
     with executor(registry, "cpus") as accepting, caplog.at_level(logging.WARNING, "toolc"):
         found = [accepting.run("nothing", {}).details["unenforced"] for _ in range(2)]
     assert found == [["cpus"], ["cpus"]]
@@ -68,7 +68,7 @@ def test_every_call_says_so_in_its_details_and_warns(registry: Registry, caplog:
     assert caplog.messages == [said, said]
 
 
-def test_where_all_is_enforced_nothing_is_said(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
+def test_enforced_limits_are_not_mentioned(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
     configuration = Configuration(accept_unenforced=("cpus", "memory"))
     with Executor(registry, engine=FakeEngine(nothing), configuration=configuration) as strong:
         assert "unenforced" not in strong.run("nothing", {}).details

@@ -132,7 +132,7 @@ def assert_ends(sandboxes: set[threading.Thread]) -> None:
     assert not any(each.is_alive() for each in sandboxes)
 
 
-def test_the_calls_of_a_plugins_tools_come_to_one_process(tmp_path: Path) -> None:
+def test_tools_of_one_plugin_share_a_process(tmp_path: Path) -> None:
     notes = Notes()
     with executor(tmp_path, notes) as made:
         results = [made.run(name, {}, call_id=f"c{number}") for number, name in enumerate(("add", "show", "add"))]
@@ -146,7 +146,7 @@ def test_the_calls_of_a_plugins_tools_come_to_one_process(tmp_path: Path) -> Non
     ]
 
 
-def test_a_plugin_is_asked_once_what_it_is(tmp_path: Path) -> None:
+def test_a_plugin_is_described_once(tmp_path: Path) -> None:
     notes = Notes()
     with executor(tmp_path, notes) as made:
         for _ in range(3):
@@ -154,7 +154,7 @@ def test_a_plugin_is_asked_once_what_it_is(tmp_path: Path) -> None:
     assert [each["type"] for each in notes.lines] == ["describe", "call", "call", "call"]
 
 
-def test_without_a_session_each_call_has_a_process_of_its_own(tmp_path: Path) -> None:
+def test_without_a_session_each_call_has_its_own_process(tmp_path: Path) -> None:
     spec = json.loads(json.dumps(NOTES))
     del spec["defaults"]["sandbox"]["lifetime"]
     notes = Notes()
@@ -172,9 +172,7 @@ def test_without_a_session_each_call_has_a_process_of_its_own(tmp_path: Path) ->
         ("kill", "the plugin's process was killed by SIGKILL before it answered"),
     ],
 )
-def test_a_process_that_ends_is_an_error_and_the_next_call_starts_another(
-    tmp_path: Path, how: str, message: str
-) -> None:
+def test_an_exited_process_is_an_error_and_is_replaced(tmp_path: Path, how: str, message: str) -> None:
     with executor(tmp_path, Notes()) as made:
         failed = made.run("add", {"how": how})
         after = made.run("add", {})
@@ -185,14 +183,14 @@ def test_a_process_that_ends_is_an_error_and_the_next_call_starts_another(
     assert after.details["session"] == {"call": 1}
 
 
-def test_the_log_of_a_plugin_that_is_late_is_for_no_model(tmp_path: Path) -> None:
+def test_the_log_of_a_late_plugin_is_not_shown_to_the_model(tmp_path: Path) -> None:
     with executor(tmp_path, Notes(), timeout=50) as made:
         failed = made.run("add", {"how": "late"})
     assert failed.text == "the call did not finish within 50 s and was stopped; request less work per call"
     assert failed.details["stderr"] == "so be it\n"
 
 
-def test_a_sandbox_that_dies_is_no_tools_failure_and_the_next_call_starts_another(tmp_path: Path) -> None:
+def test_a_dead_sandbox_raises_and_is_replaced(tmp_path: Path) -> None:
     with executor(tmp_path, Notes()) as made:
         with pytest.raises(SandboxDiedError, match="the disk is gone"):
             made.run("add", {"how": "die"})
@@ -206,7 +204,7 @@ def test_calls_come_one_at_a_time_however_many_threads_make_them(tmp_path: Path)
     assert sorted(map(int, found)) == [*range(1, 41)]
 
 
-def test_a_call_that_waits_for_its_turn_can_be_cancelled_and_leaves_the_session_alone(tmp_path: Path) -> None:
+def test_a_queued_call_can_be_cancelled_without_ending_the_session(tmp_path: Path) -> None:
     notes = Notes()
     with executor(tmp_path, notes) as made, ThreadPoolExecutor(2) as pool, Cancellation() as cancellation:
         first = pool.submit(made.run, "add", {"how": "wait"})
@@ -221,7 +219,7 @@ def test_a_call_that_waits_for_its_turn_can_be_cancelled_and_leaves_the_session_
     assert waited.error.kind == "cancelled"
 
 
-def test_the_time_in_the_queue_is_the_calls_own(tmp_path: Path) -> None:
+def test_time_in_the_queue_counts_towards_the_call(tmp_path: Path) -> None:
     notes = Notes()
     with executor(tmp_path, notes) as made, ThreadPoolExecutor(1) as pool:
         first = pool.submit(made.run, "add", {"how": "wait"})
@@ -247,7 +245,7 @@ def test_a_late_call_ends_the_session(tmp_path: Path) -> None:
         assert made.run("add", {}).details["session"] == {"call": 1}
 
 
-def test_a_session_that_nobody_calls_ends(tmp_path: Path) -> None:
+def test_an_idle_session_ends(tmp_path: Path) -> None:
     before = living()
     with executor(tmp_path, Notes(), session_idle=0.05) as made:
         made.run("add", {})
@@ -255,7 +253,7 @@ def test_a_session_that_nobody_calls_ends(tmp_path: Path) -> None:
         assert made.run("add", {}).details["session"] == {"call": 1}
 
 
-def test_closing_ends_what_nobody_calls_at_once(tmp_path: Path) -> None:
+def test_closing_ends_idle_sessions_immediately(tmp_path: Path) -> None:
     before = living()
     with executor(tmp_path, Notes()) as made:
         made.run("add", {})
@@ -265,7 +263,7 @@ def test_closing_ends_what_nobody_calls_at_once(tmp_path: Path) -> None:
         assert_ends(sandboxes)
 
 
-def test_who_gives_up_waiting_is_the_last_to_leave_a_closed_session(tmp_path: Path) -> None:
+def test_the_last_waiting_call_ends_a_closed_session(tmp_path: Path) -> None:
     before, notes = living(), Notes()
     with executor(tmp_path, notes) as made, ThreadPoolExecutor(2) as pool, Cancellation() as cancellation:
         busy = pool.submit(made.run, "add", {"how": "wait"})
@@ -283,7 +281,7 @@ def test_who_gives_up_waiting_is_the_last_to_leave_a_closed_session(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_an_executor_that_nobody_closed_takes_its_sessions_along(tmp_path: Path) -> None:
+def test_dropping_an_executor_closes_its_sessions(tmp_path: Path) -> None:
     path = tmp_path / "spec.yaml"
     path.write_text(json.dumps(NOTES), encoding="utf-8")
     before = living()
@@ -296,7 +294,7 @@ def test_an_executor_that_nobody_closed_takes_its_sessions_along(tmp_path: Path)
     assert_ends(sandboxes)
 
 
-def test_a_forked_child_has_sessions_of_its_own_and_leaves_its_parents_alone(tmp_path: Path) -> None:
+def test_a_forked_child_has_separate_sessions(tmp_path: Path) -> None:
     with executor(tmp_path, Notes()) as made:
         made.run("add", {})
         child = os.fork()
@@ -311,7 +309,7 @@ def test_a_forked_child_has_sessions_of_its_own_and_leaves_its_parents_alone(tmp
         assert made.run("add", {}).details["session"] == {"call": 2}
 
 
-def test_closing_ends_sessions_and_what_is_called_afterwards_starts_anew(tmp_path: Path) -> None:
+def test_closing_ends_sessions_and_later_calls_start_new_ones(tmp_path: Path) -> None:
     notes = Notes()
     with executor(tmp_path, notes) as made, ThreadPoolExecutor(1) as pool:
         busy = pool.submit(made.run, "add", {"how": "wait"})
@@ -323,7 +321,7 @@ def test_closing_ends_sessions_and_what_is_called_afterwards_starts_anew(tmp_pat
         assert started(made) == 2
 
 
-def test_a_plugins_environment_may_hold_secrets_and_its_words_do_not(tmp_path: Path) -> None:
+def test_secrets_in_a_plugins_environment_are_redacted(tmp_path: Path) -> None:
     spec: JsonObject = {
         "toolc": 1,
         "name": "add",
@@ -393,7 +391,7 @@ ANSWER = json.dumps(text("ok")).encode() + b"\n"
         "the call of an update",
     ],
 )
-def test_no_piece_of_a_secret_stands_where_a_plugins_line_is_cut(
+def test_a_truncated_line_of_a_plugin_has_no_part_of_a_secret(
     tmp_path: Path, described: bytes, answered: bytes, wanted: str
 ) -> None:
     own: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
@@ -412,7 +410,7 @@ def test_no_piece_of_a_secret_stands_where_a_plugins_line_is_cut(
     assert KEY[:8] not in result.text
 
 
-def test_a_plugins_picture_and_number_can_be_secrets(tmp_path: Path) -> None:
+def test_an_image_and_a_number_of_a_plugin_can_contain_secrets(tmp_path: Path) -> None:
     picture = base64.b64encode(b"GIF89a" + KEY.encode()).decode()
     answer: JsonObject = {"content": [{"type": "image", "data": picture}], "details": {"pin": 48151623, KEY: 1}}
     own: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
@@ -426,7 +424,7 @@ def test_a_plugins_picture_and_number_can_be_secrets(tmp_path: Path) -> None:
     assert result.details["tool"] == {"pin": "[secret PIN]", "[secret KEY]": 1}
 
 
-def test_a_session_is_known_by_all_that_its_process_is_started_with() -> None:
+def test_a_session_is_identified_by_the_start_of_its_process() -> None:
     call = PluginCall(argv=("a",), tool="t", description="d", parameters={}, arguments={})
     plan = Plan(profile=Profile(), invocation=call, call_id="c", env=(EnvVar(name="A", value="1"),))
     assert idle_state(plan) == idle_state(
@@ -457,7 +455,7 @@ PROGRAM: JsonObject = {
 }
 
 
-def test_a_session_of_programs_runs_each_with_what_is_its_own(tmp_path: Path) -> None:
+def test_a_session_runs_each_program_with_its_own_arguments(tmp_path: Path) -> None:
     plans: list[Plan] = []
 
     def script(plan: Plan) -> Outcome:

@@ -69,7 +69,7 @@ def exit_frame(**changes: object) -> bytes:
     return encode(EXIT, 0, json.dumps(GOOD_EXIT | changes).encode())
 
 
-def test_the_bundle_goes_first_and_the_call_only_when_the_guest_is_ready() -> None:
+def test_the_bundle_is_sent_first_and_the_call_after_ready() -> None:
     conversation = Conversation(EXEC, 1000, lambda *_: None)
     assert conversation.outgoing == bundle()
     conversation.receive(encode(READY, 0, b'{"python": "3.9.2"}'))
@@ -80,7 +80,7 @@ def test_the_bundle_goes_first_and_the_call_only_when_the_guest_is_ready() -> No
     assert sent == [(frames.CALL, 0, call_message(EXEC, 1000)), (END, STDIN, b"")]
 
 
-def test_a_call_says_everything_about_itself() -> None:
+def test_details_describe_the_call() -> None:
     assert json.loads(call_message(EXEC, 1000)) == {
         "call_id": "c-1",
         "timeout_ms": 1000,
@@ -105,7 +105,7 @@ def test_a_call_says_everything_about_itself() -> None:
         (HttpCall(method="GET", url="http://127.0.0.1/", files=(File(path="lib/a.py", text=""),)), False),
     ],
 )
-def test_a_guest_is_told_whether_its_request_is_begun(call: HttpCall, is_begun: bool) -> None:
+def test_a_guest_is_notified_if_its_request_was_sent(call: HttpCall, is_begun: bool) -> None:
     plan = Plan(profile=Profile(), invocation=call, call_id="c")
     assert json.loads(call_message(plan, 1000))["http"]["is_begun"] is is_begun
     assert Conversation(plan, 1000, lambda *_: None).sends_request_first is is_begun
@@ -120,7 +120,7 @@ def test_output_is_collected_by_stream() -> None:
     assert [capture and capture.data() for capture in captures] == [b"out", b"e", b"r"]
 
 
-def test_a_reply_has_a_cap_of_its_own() -> None:
+def test_a_reply_has_its_own_limit() -> None:
     conversation = started(PYTHON)
     limit = 2 * PYTHON.profile.limits.output_bytes + 64 * 1024
     for _ in range(limit // 65_536 + 1):
@@ -130,7 +130,7 @@ def test_a_reply_has_a_cap_of_its_own() -> None:
     assert (len(capture.data()), capture.cut_bytes) == (limit, 65_536)
 
 
-def test_windows_are_granted_again_as_output_is_taken() -> None:
+def test_windows_are_granted_as_output_is_read() -> None:
     conversation = started()
     sent = 0
     for _ in range(100):
@@ -215,7 +215,7 @@ REFUSED_PROGRESS = {
 
 
 @pytest.mark.parametrize("data", REFUSED_PROGRESS.values(), ids=REFUSED_PROGRESS.keys())
-def test_progress_that_makes_no_sense_is_refused(data: bytes) -> None:
+def test_invalid_progress_is_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError, match=r"progress|type 7"):
         started(PYTHON).receive(data)
 
@@ -229,17 +229,17 @@ def test_more_than_the_window_is_refused() -> None:
 
 
 @pytest.mark.parametrize("data", [encode(DATA, STDOUT, b"x"), exit_frame(), encode(READY, STDOUT)])
-def test_nothing_is_taken_before_ready(data: bytes) -> None:
+def test_data_before_ready_is_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError, match="before READY"):
         Conversation(EXEC, 1000, lambda *_: None).receive(data)
 
 
-def test_nothing_is_taken_before_the_call() -> None:
+def test_data_before_the_call_is_refused() -> None:
     with pytest.raises(ProtocolError, match="before the call"):
         Conversation(EXEC, 1000, lambda *_: None).receive(encode(READY, 0, b"{}") + exit_frame())
 
 
-def test_progress_of_a_function_is_told() -> None:
+def test_progress_of_a_function_is_reported() -> None:
     told: list[object] = []
     conversation = started(PYTHON, told)
     conversation.receive(encode(PROGRESS, 0, b'{"percent": 40.5, "message": "m"}'))
@@ -259,14 +259,14 @@ def test_half_a_surrogate_pair_in_progress_becomes_a_question_mark(plan: Plan) -
     assert told in ([(1, "a?")], [(1, "a" + "\N{REPLACEMENT CHARACTER}" * 3)])
 
 
-def test_nor_does_a_verdict_hold_one() -> None:
+def test_an_exit_report_contains_no_secret() -> None:
     conversation = started()
     conversation.receive(exit_frame(ending="not_started", reason="\ud800"))
     assert conversation.exit_report
     assert conversation.exit_report.reason == "?"
 
 
-def test_output_is_told_as_it_comes_and_in_order_with_progress() -> None:
+def test_output_and_progress_are_reported_in_order() -> None:
     told: list[object] = []
     conversation = started(PYTHON, told)
     conversation.receive(encode(DATA, STDOUT, b"a") + encode(DATA, STDOUT, b"b") + encode(DATA, STDERR, b"c"))
@@ -276,7 +276,7 @@ def test_output_is_told_as_it_comes_and_in_order_with_progress() -> None:
     assert told == [("stdout", "ab"), ("stderr", "c"), (1, ""), ("content", "ü")]
 
 
-def test_a_picture_is_told_between_the_texts_that_it_came_between() -> None:
+def test_images_keep_their_order_among_texts() -> None:
     told: list[object] = []
     conversation = started(PYTHON, told)
     picture = '{"content": [{"type": "image", "mime_type": "image/gif", "data": "R0lGODlh"}]}'
@@ -285,7 +285,7 @@ def test_a_picture_is_told_between_the_texts_that_it_came_between() -> None:
     assert told == [("content", "a"), (None, "", Image(b"GIF89a", "image/gif")), ("content", "b")]
 
 
-def test_of_each_stream_no_more_is_told_than_the_output_limit() -> None:
+def test_live_output_is_limited_per_stream() -> None:
     told: list[tuple[str, str]] = []
     conversation = started(EXEC, told)  # type: ignore[arg-type]  # nothing else is told here
     for _ in range(10):
@@ -299,7 +299,7 @@ def reporting(told: list[object]) -> Conversation:
     return started(replace(EXEC, invocation=Exec(argv=("x",), progress=True)), told)
 
 
-def test_lines_that_report_progress_are_taken_out_of_stderr_where_the_plan_says_so() -> None:
+def test_progress_lines_are_removed_from_stderr_if_enabled() -> None:
     told: list[object] = []
     conversation = reporting(told)
     conversation.receive(encode(DATA, STDOUT, b"out\n::progress 1 x\n") + encode(DATA, STDERR, b"a\n::progr"))
@@ -309,7 +309,7 @@ def test_lines_that_report_progress_are_taken_out_of_stderr_where_the_plan_says_
     assert told == [("stdout", "out\n::progress 1 x\n"), ("stderr", "a\n"), (40.0, "text"), ("stderr", "b\n")]
 
 
-def test_a_line_that_was_kept_back_is_not_lost_whether_the_stream_ends_or_not() -> None:
+def test_a_buffered_line_is_not_lost() -> None:
     for end in (b"", encode(END, STDERR)):
         conversation = reporting([])
         conversation.receive(encode(DATA, STDERR, b"::progress soon") + end)
@@ -326,7 +326,7 @@ def test_without_progress_in_the_plan_such_lines_are_stderr() -> None:
     assert capture.data() == b"::progress 40 text\n"
 
 
-def test_the_verdict_is_the_last_word() -> None:
+def test_data_after_the_exit_report_is_ignored() -> None:
     conversation = started()
     conversation.receive(exit_frame(status=3) + b"\xff" * 100)
     assert conversation.exit_report == ExitReport(
@@ -335,7 +335,7 @@ def test_the_verdict_is_the_last_word() -> None:
 
 
 @pytest.mark.parametrize("junk", [None, "x", -1, True, 10**400, [1]])
-def test_measurements_that_make_no_sense_are_unknown(junk: object) -> None:
+def test_invalid_measurements_are_unknown(junk: object) -> None:
     conversation = started()
     conversation.receive(exit_frame(oom_kills=junk, cpu_ms=junk, peak_memory_bytes=junk))
     assert conversation.exit_report == ExitReport(

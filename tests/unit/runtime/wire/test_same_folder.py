@@ -60,7 +60,7 @@ def test_on_another_kernel_the_time_of_the_last_change_decides(folder: Mount, ot
             verify_workspace_mount(folder, seen(folder, kernel=other, changed_ns=wrong))
 
 
-def test_a_folder_that_is_no_longer_in_its_place_is_not_compared_with_its_successor(folder: Mount) -> None:
+def test_a_replaced_folder_is_not_compared(folder: Mount) -> None:
     here = Path(folder.source)
     here.rename(here.with_name("moved"))
     here.mkdir()
@@ -68,7 +68,7 @@ def test_a_folder_that_is_no_longer_in_its_place_is_not_compared_with_its_succes
         verify_workspace_mount(folder, seen(folder, kernel="another kernel"))
 
 
-def test_of_an_overlay_it_is_the_folder_below_that_counts(folder: Mount) -> None:
+def test_an_overlay_is_verified_by_its_lower_folder(folder: Mount) -> None:
     overlay = replace(folder, mode="overlay")
     verify_workspace_mount(overlay, seen(folder, inode=7))
     below = seen(folder)["workspace"]

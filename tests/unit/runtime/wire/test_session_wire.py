@@ -96,7 +96,7 @@ def marks(mark: str) -> list[bytes]:
     return [data(stream, f"\0{mark}\0") for stream in (frames.STDOUT, frames.STDERR)]
 
 
-def test_output_that_comes_after_the_answer_is_still_that_calls() -> None:
+def test_output_after_the_answer_belongs_to_the_same_call() -> None:
     def late(mark: str) -> list[bytes]:
         return [reply(mark), *marks(mark)[1:], data(frames.STDOUT, "late"), marks(mark)[0]]
 
@@ -116,13 +116,13 @@ def test_output_that_comes_after_the_answer_is_still_that_calls() -> None:
         (ENDED.replace('"status": 0', '"status": "0"'), "its report about the program is invalid"),
     ],
 )
-def test_an_answer_that_makes_no_sense_ends_the_session(said: str, reason: str) -> None:
+def test_an_invalid_answer_ends_the_session(said: str, reason: str) -> None:
     with session(lambda mark: [reply(mark, said), *marks(mark)]) as wire, pytest.raises(EndedError) as raised:
         run_program(wire, PLAN, Exec(argv=("true",)))
     assert (raised.value.outcome.ending, raised.value.outcome.reason) == ("broken", reason)
 
 
-def test_a_mark_that_never_comes_is_late() -> None:
+def test_a_missing_delimiter_is_a_timeout() -> None:
     with session(lambda mark: [reply(mark)], timeout_ms=200) as wire, pytest.raises(EndedError) as raised:
         run_program(wire, PLAN, Exec(argv=("true",)))
     assert raised.value.outcome.ending == "timed_out"
@@ -139,7 +139,7 @@ def test_a_mark_that_never_comes_is_late() -> None:
         (b"\xff" * 9, "it sent bytes that are not the protocol"),
     ],
 )
-def test_a_guest_that_breaks_the_wire_protocol_is_no_tools_failure(frame: bytes, message: str) -> None:
+def test_a_protocol_violation_of_the_guest_raises(frame: bytes, message: str) -> None:
     with session(lambda mark: [frame, reply(mark), *marks(mark)]) as wire, pytest.raises(SandboxDiedError) as raised:
         run_program(wire, PLAN, Exec(argv=("true",)))
     assert str(raised.value).startswith(f"the sandbox violated the wire protocol: {message}")

@@ -91,16 +91,16 @@ def test_output_beyond_every_window_flows_on() -> None:
 
 
 @pytest.mark.parametrize("status", [0, 1])
-def test_a_kill_for_want_of_memory_is_the_ending_whatever_the_status(status: int) -> None:
+def test_an_out_of_memory_kill_overrides_the_exit_status(status: int) -> None:
     assert run(lambda _: Outcome(ending="out_of_memory", status=status)).ending == "out_of_memory"
 
 
-def test_not_started_comes_with_its_reason() -> None:
+def test_not_started_has_a_reason() -> None:
     outcome = run(lambda _: Outcome(ending="not_started", status=127, reason="command not found: x"))
     assert (outcome.ending, outcome.reason) == ("not_started", "command not found: x")
 
 
-def test_the_host_keeps_the_deadline_where_the_guest_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_host_enforces_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_loop, "GRACE_SECONDS", 0.05)
     ended = threading.Event()
 
@@ -116,7 +116,7 @@ def test_the_host_keeps_the_deadline_where_the_guest_does_not(monkeypatch: pytes
         ended.set()
 
 
-def test_a_cancellation_ends_the_call_at_once() -> None:
+def test_a_cancellation_ends_the_call_immediately() -> None:
     ended = threading.Event()
     with Cancellation() as cancellation:
 
@@ -132,7 +132,7 @@ def test_a_cancellation_ends_the_call_at_once() -> None:
             ended.set()
 
 
-def test_a_call_that_was_cancelled_before_it_began_never_runs() -> None:
+def test_a_call_cancelled_before_its_start_never_runs() -> None:
     seen: list[Plan] = []
 
     def script(plan: Plan) -> Outcome:
@@ -145,7 +145,7 @@ def test_a_call_that_was_cancelled_before_it_began_never_runs() -> None:
     assert seen == []
 
 
-def test_a_call_that_is_cancelled_while_its_guest_wakes_never_runs() -> None:
+def test_a_call_cancelled_during_the_start_never_runs() -> None:
     told_after = 0
     with Cancellation() as cancellation:
 
@@ -165,7 +165,7 @@ def test_a_call_that_is_cancelled_while_its_guest_wakes_never_runs() -> None:
     assert (outcome.ending, told_after) == ("cancelled", 0)
 
 
-def test_a_sandbox_that_dies_is_our_failure_and_says_what_it_said() -> None:
+def test_a_dead_sandbox_raises_with_its_error_output() -> None:
     def script(_: Plan) -> Outcome:
         raise RuntimeError("no \x1b[31mspace")
 
@@ -202,18 +202,18 @@ def hear(rogue: Rogue, timeout_ms: int = 100_000) -> Outcome:
 
 
 @pytest.mark.parametrize("reads", [(b"",), (READY, b"")], ids=["before ready", "in the call"])
-def test_a_sandbox_that_ends_for_want_of_memory_is_an_outcome(reads: tuple[bytes, ...]) -> None:
+def test_a_sandbox_out_of_memory_is_an_outcome(reads: tuple[bytes, ...]) -> None:
     outcome = hear(Rogue(*reads, out_of_memory=True))
     assert outcome.ending == "out_of_memory"
     assert outcome.usage.duration_ms > 0
 
 
-def test_the_engines_counter_overrules_a_good_ending() -> None:
+def test_the_engines_counter_overrides_success() -> None:
     exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": null}'
     assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_), out_of_memory=True)).ending == "out_of_memory"
 
 
-def test_the_guests_counter_overrules_a_good_ending_where_the_engine_has_none() -> None:
+def test_the_guests_counter_overrides_success_without_an_engine_counter() -> None:
     exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": 2}'
     assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "out_of_memory"
 
@@ -221,17 +221,17 @@ def test_the_guests_counter_overrules_a_good_ending_where_the_engine_has_none() 
 FAILED = b'{"ending": "failed", "status": 127, "reason": "no \\u001b room", "oom_kills": 0}'
 
 
-def test_a_call_that_could_not_begin_is_our_failure_and_says_why() -> None:
+def test_a_call_that_failed_to_start_raises_with_the_reason() -> None:
     said = "^the sandbox could not start the call: no \N{REPLACEMENT CHARACTER} room"
     with pytest.raises(SandboxDiedError, match=said):
         hear(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED)))
 
 
-def test_a_call_that_could_not_begin_for_want_of_memory_ran_out_of_memory() -> None:
+def test_a_call_that_failed_to_start_due_to_memory_ran_out_of_memory() -> None:
     assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED), out_of_memory=True)).ending == "out_of_memory"
 
 
-def test_a_deadline_stays_one_whatever_was_killed_before_it() -> None:
+def test_a_timeout_is_reported_even_after_an_out_of_memory_kill() -> None:
     exit_ = b'{"ending": "timed_out", "status": 0, "reason": "", "oom_kills": 2}'
     assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "timed_out"
 
@@ -241,13 +241,13 @@ def test_a_broken_protocol_is_explained() -> None:
         hear(Rogue(frames.encode(frames.DATA, frames.STDOUT, b"x")))
 
 
-def test_a_guest_that_is_never_ready_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guest_that_is_never_ready_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_loop, "START_SECONDS", 0.1)
     with pytest.raises(SandboxDiedError, match=r"not ready after 0\.1 seconds"):
         hear(Rogue())
 
 
-def test_a_guest_that_never_stops_talking_does_not_outlive_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_output_does_not_extend_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_loop, "GRACE_SECONDS", 0.05)
     endless = Rogue(READY)
 
@@ -259,7 +259,7 @@ def test_a_guest_that_never_stops_talking_does_not_outlive_the_deadline(monkeypa
 
 
 @pytest.mark.parametrize("held", ["progress", "output"])
-def test_a_reader_who_takes_his_time_does_not_make_the_tool_late(held: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_listener_does_not_use_the_tools_time(held: str, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 0.0
     monkeypatch.setattr(call_loop, "monotonic", lambda: clock)
     monkeypatch.setattr(call_loop, "GRACE_SECONDS", 0.0)
@@ -280,7 +280,7 @@ def test_a_reader_who_takes_his_time_does_not_make_the_tool_late(held: str, monk
     assert (len(heard), outcome.ending) == (1, "exited")
 
 
-def test_what_a_progress_sink_raises_passes_through() -> None:
+def test_an_exception_of_a_progress_sink_is_propagated() -> None:
     def sink(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
         raise KeyboardInterrupt
 
