@@ -10,6 +10,7 @@ import sys
 import threading
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -322,7 +323,7 @@ def test_result_to_json_encodes_images_in_base64() -> None:
     }
 
 
-CALL = {"name": "t", "call_id": "c"}
+CALL: dict[str, Any] = {"name": "t", "call_id": "c"}
 EMPTY = {"content": [], "details": {}, "is_error": False, "error": None}
 
 
