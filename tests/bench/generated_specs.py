@@ -55,7 +55,7 @@ tests:
 
 
 def write_specs(folder: Path, count: int) -> list[Path]:
-    """Write ``count`` spec files into ``folder``, of which each hundred has a folder of its own."""
+    """Write ``count`` spec files into ``folder``, in subfolders of a hundred files."""
     words = list(product(_FIELDS, _NOUNS, _VERBS))
     paths = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""What the benchmarks ask, and a plain relay: each a process of its own, so that nothing measured waits for it."""
+"""The servers of the benchmarks and a plain relay, each in a separate process."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a ratio of the benchmarks is to be, as they print it."""
+"""The targets of the ratios in the benchmarks."""
 
 from __future__ import annotations
 
 
 def judged(ratio: float, target: float) -> str:
-    """What a ratio is to be at most, and whether it is."""
+    """Return the maximum of a ratio, and whether it is met."""
     return f"   to be {target:g} x: {'holds' if ratio <= target else 'MISSED'}"

@@ -1,4 +1,4 @@
-"""What a disposable sandbox costs: one cold call through the library, beside what people do without toolc.
+"""The cost of a disposable sandbox: one cold call through the library, compared with alternatives without toolc.
 
 Run with `make bench`. Each figure is a median over rounds in which every subject takes its turn, so that a
 machine that slows down slows down all of them; the ratios are what may be quoted. Nothing here fails on a time.

@@ -1,4 +1,4 @@
-"""What compiling costs: 2,000 specs of 1.2 KB, beside libyaml merely composing the same files.
+"""The cost of compiling 2,000 specs of 1.2 KB, compared with libyaml composing the same files.
 
 Run with `make bench`. Every subject takes its turn in every round, so that a machine that slows down slows down
 all of them; the ratios are what may be quoted. Nothing here fails on a time.
@@ -51,7 +51,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
 
 @pytest.fixture
 def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of specs in a repository of its own, unchanged for long."""
+    """A folder of specs in a separate repository, not changed recently."""
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -94,7 +94,7 @@ def rebuild(specs: Path) -> None:
 
 
 def best(subjects: dict[str, Callable[[], object]], clock: Callable[[], float]) -> dict[str, float]:
-    """Milliseconds of each subject, the least of some rounds in which each takes its turn."""
+    """Return the time of each subject in milliseconds: the minimum of several interleaved rounds."""
     times: dict[str, list[float]] = {name: [] for name in subjects}
     for _ in range(ROUNDS):
         for name, run in subjects.items():
@@ -107,7 +107,7 @@ def best(subjects: dict[str, Callable[[], object]], clock: Callable[[], float]) 
 def show(
     capsys: pytest.CaptureFixture[str], found: Mapping[str, float], targets: Mapping[str, float] = NO_TARGETS
 ) -> None:
-    """Print times with the first as what the others are compared with, and which ratios are what they are to be."""
+    """Print times and their ratios to the first one, with the targets that are met."""
     base = next(iter(found.values()))
     with capsys.disabled():
         print()

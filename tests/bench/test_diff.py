@@ -1,4 +1,4 @@
-"""What a difference costs: two states of 2,000 tools of which 20 changed, beside one build that is warm.
+"""The cost of a diff: two states of 2,000 tools of which 20 changed, compared with a warm build.
 
 A build is warm in two senses: it has the same 20 changes to compile, or none. The target is about the first.
 """

@@ -1,4 +1,4 @@
-"""What an HTTP tool's call costs in a sandbox that was started ahead, beside the same request by httpx.
+"""The cost of a call of an HTTP tool in a sandbox that is already running, compared with the same request by httpx.
 
 The server is Python's own. Each call connects anew: no connection is shared between calls, so that nothing of one
 reaches the next. The peer that the target is about therefore connects too: a client that is kept, has read the
@@ -48,13 +48,13 @@ from toolc.sandbox.selection import load
 
 ROUNDS = 15
 PEER = "httpx.Client, a connection per call"
-"""Does what a call does: the target is about this one."""
+"""Does the same as a call; the target is relative to this one."""
 
 TARGET = 3
-"""What a call's median is to be at most, in medians of the peer."""
+"""The maximum ratio of the medians of a call and of the peer."""
 
 IDLE_SECONDS = 0.3
-"""How long a sandbox stands ready before its call, as one of a pool would."""
+"""How long a sandbox is idle before its call, as in a pool."""
 
 
 def warm_call(engine: Engine, tool: ToolSpec) -> float:
@@ -70,7 +70,7 @@ def warm_call(engine: Engine, tool: ToolSpec) -> float:
         line = WireLoop(sandbox, conversation, None, ListenerTime(), broker)
         assert line.run_until(perf_counter() + 20, lambda: conversation.is_ready)
         with Cancellation() as never:
-            # A wait that is no sleep: what the guest says meanwhile is heard.
+            # Waits with the event loop running, so that messages of the guest are received.
             idle = WireLoop(sandbox, conversation, never, ListenerTime(), broker)
             idle.run_until(perf_counter() + IDLE_SECONDS, lambda: False)
         started = perf_counter()

@@ -1,4 +1,4 @@
-"""What a call into a session's plugin costs, over the plugin's own time, beside starting the smallest program.
+"""The cost of a call to a plugin in a session, without the plugin's own time, compared with starting a small program.
 
 Once the plugin's answers say which call they answer, and once they do not, so that each call that follows at once
 waits for a second answer. Run with ``make bench``. All subjects take their turns in the same run; nothing fails on

@@ -1,4 +1,4 @@
-"""What the broker costs: a download and a small exchange from inside a sandbox, beside a plain relay in Python.
+"""The cost of the broker: a download and a small exchange from a sandbox, compared with a plain relay in Python.
 
 Run with ``make bench``. A relay is what anybody would write: a thread for each direction, 64 KiB at a time. Under
 gVisor each system call costs many times as much, whoever makes it: the same relay stands in such a sandbox too, and
@@ -25,7 +25,7 @@ from toolc.model.errors import NoEngineError
 
 ROUNDS = 3
 TARGET = 1 / 4
-"""What a download is to be at least, in bytes a second of a plain relay."""
+"""The minimum speed of a download, relative to a plain relay."""
 RELAY_INSIDE = "a relay inside gVisor"
 SANDBOXED = (
     ("toolc docker", "docker", "measure"),
@@ -33,7 +33,7 @@ SANDBOXED = (
     (RELAY_INSIDE, "docker", "inside"),
     ("toolc oci", "oci", "measure"),
 )
-"""What to call it, the engine, and the tool."""
+"""The name, the engine, and the tool."""
 PEERS = {"toolc docker": "a plain relay", "toolc oci": "a plain relay", "toolc gVisor": RELAY_INSIDE}
 
 CLIENT = f"""
@@ -83,7 +83,7 @@ def started(code, *arguments):
 
 def tool():
     relayed = started({RELAY!r}, str(started({PEER!r})))
-    # Of 200 connections at once, such a relay has some reset by gVisor.
+    # With 200 concurrent connections, gVisor resets some of such a relay.
     return f"{{download(relayed):.1f}} {{exchange(relayed):.3f}} nan"
 """
 

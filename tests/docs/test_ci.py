@@ -173,7 +173,7 @@ def test_names_with_quotes_are_safe(pull_request: Repository) -> None:
 
 
 def test_the_workflow_has_the_least_permissions_and_is_safe_for_forks() -> None:
-    # YAML 1.1 takes `on` for true.
+    # YAML 1.1 reads `on` as true.
     assert WORKFLOW[True] == {"pull_request": None}, "pull_request_target would give a fork a token that writes"
     assert WORKFLOW["permissions"] == {"contents": "read", "pull-requests": "write", "security-events": "write"}
     checkout, _, action = WORKFLOW["jobs"]["review"]["steps"]

@@ -114,7 +114,7 @@ def test_a_day_that_is_loaded_twice_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.skipif(not load("oci").probe().available, reason="needs the engine whose root is this machine's own")
 @pytest.mark.skipif(not (shutil.which("jq") and shutil.which("sqlite3")), reason="needs jq and sqlite3")
 def test_a_load_reports_its_progress_file_by_file(tmp_path: Path) -> None:
-    # As it stands but for its image, which nobody has, and for retries, which come later.
+    # Unchanged, except for its image, which does not exist, and for retries.
     text = (EXAMPLES / "etl_progress.yaml").read_text(encoding="utf-8")
     spec = tmp_path / "etl_progress.yaml"
     spec.write_text(re.sub(r"(?m)^ *(image|retry):.*\n", "", text), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the guides say about policies, project files, lock files and returned files is what happens."""
+"""The guides about policies, project files, lock files and returned files describe the actual behaviour."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SAY: JsonObject = {
 
 
 def agent_tool(model: ScriptedModel, agent: JsonObject | None = None, **keys: JsonValue) -> JsonObject:
-    """The tool ``helper``, whose model is ``model``; what is given stands beside or in the place of the rest."""
+    """Return the agent ``helper`` with the model ``model``; keyword arguments replace its other fields."""
     backend: JsonObject = {
         "provider": model.speech.provider,
         "model": "scripted",
@@ -57,7 +57,6 @@ def registry_of(folder: Path, *tools: JsonObject) -> Registry:
 
 
 def echoing(plan: Plan) -> Outcome:
-    """What ``say`` comes to: its words."""
     assert isinstance(plan.invocation, Exec)
     said = plan.invocation.argv[-1].encode()
     return Outcome(ending="exited", stdout=Capture(head=said, total_bytes=len(said)))

@@ -1,4 +1,4 @@
-"""The modules of toolc and what each of them imports, read from the source."""
+"""The modules of toolc and the imports of each, read from the source."""
 
 from __future__ import annotations
 

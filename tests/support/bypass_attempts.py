@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 ALLOW: Final = ("api.example.com:443", "*.example.org:443", "api.example.com:80", "10.1.2.3:443")
-"""What the attempts try to get around."""
+"""The allow-list that the attempts try to bypass."""
 
 HOSTS: Final[tuple[tuple[str, int, str], ...]] = (
     # A part of an allowed name is none of it.
@@ -224,7 +224,7 @@ HOSTS: Final[tuple[tuple[str, int, str], ...]] = (
     ("fa\xdf.example.org", 443, "a letter that two versions of IDNA read in two ways"),
     ("a\u200d.example.org", 443, "a joiner that only one of them reads"),
 )  # fmt: skip
-"""Host, port, and what is tried."""
+"""Host, port, and the attempt."""
 
 ADDRESSES: Final[tuple[tuple[str, str], ...]] = (
     ("127.0.0.1", "loopback"),
@@ -299,10 +299,10 @@ ADDRESSES: Final[tuple[tuple[str, str], ...]] = (
     ("5f00::1", "routers' own"),
     ("not an address", "nothing"),
 )
-"""An address in the resolver's words, and what it is."""
+"""An address as the resolver returns it, and what it is."""
 
 URLS: Final[tuple[tuple[str, str], ...]] = (
-    # Where each of these is allowed, it is at another scheme or port.
+    # Each of these is allowed, but only with another scheme or port.
     ("http://a.example.org/", "a scheme that the wildcard is not for"),
     ("https://api.example.com:444/", "another port"),
     ("https://api.example.com:80443/", "a port that wraps around"),
@@ -344,7 +344,7 @@ URLS: Final[tuple[tuple[str, str], ...]] = (
     ("https://[::ffff:10.1.2.3]/", "mapped, of an address that is allowed"),
     ("https://169.254.169.254/", "metadata"),
     ("https://localhost/", "the host"),
-    # Schemes, and what is nearly one.
+    # Schemes, and text that is similar to one.
     ("file:///etc/passwd", "a file"),
     ("ftp://api.example.com:443/", "FTP"),
     ("gopher://api.example.com:443/_x", "Gopher"),
@@ -380,7 +380,7 @@ URLS: Final[tuple[tuple[str, str], ...]] = (
     (f"https://{'a.' * 130}example.org/", "a name that is too long"),
     (f"https://api.example.com/{'a' * 9000}", "a path that is too long"),
 )
-"""A URL, and what is tried; none may lead to a connection that ``ALLOW`` would let be made."""
+"""A URL, and the attempt. None may lead to a connection that ``ALLOW`` does not include."""
 
 GREETINGS: Final[tuple[tuple[str, str], ...]] = (
     ("CONNECT evil.test:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n", "a Host that is allowed"),
@@ -431,7 +431,7 @@ GREETINGS: Final[tuple[tuple[str, str], ...]] = (
     ("\x04\x01\x01\xbb\0\0\0\x01\0evil.test\0", "SOCKS 4a"),
     ("\x16\x03\x01\0\x05\x01\0\0\x01\0", "TLS"),
 )
-"""What a program says to the sandbox's proxy before it hears anything, each byte a character, and what is tried."""
+"""The bytes that a program sends to the proxy of the sandbox first, one character per byte, and the attempt."""
 
 SPELLINGS: Final[tuple[tuple[str, str], ...]] = (
     ("api.example.com", "as it is listed"),

@@ -1,4 +1,4 @@
-"""Specs given as text in a test, compiled where they would stand."""
+"""Compile specs that a test gives as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
 
 
 def compile_text(folder: Path, text: str, name: str = "tool.yaml") -> Compilation:
-    """What comes of a spec with this text, in ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(text.encode())
     return compile_specs([folder / name])

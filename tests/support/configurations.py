@@ -34,10 +34,10 @@ from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.oci.engine import OciEngine
 
 USER: Final = 1234
-"""The ordinary user, and his group."""
+"""The uid and gid of the ordinary user."""
 
 Work = Callable[[Engine], JsonValue]
-"""What is done with an engine. Its answer is JSON, for it may come from another process."""
+"""A function of an engine. Its result is JSON, because it may come from another process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Configuration:
     sandbox: JsonObject = field(default_factory=dict)
 
     def lacks(self) -> str | None:
-        """Why it cannot be had on this host; None where it can."""
+        """Return why this configuration is not available on this host, or None if it is."""
         if os.geteuid() != 0:
             return f"{self.name}: these tests need root"
         try:
@@ -81,7 +81,7 @@ def _in_child(work: Callable[[], JsonValue], groups: tuple[Path, ...]) -> JsonVa
         os.chown(home, USER, USER)
         read, write = os.pipe()
         with warnings.catch_warnings():
-            # Other engines of this process have threads; the child uses none of what they hold.
+            # Other engines of this process have threads; the child does not use their locks.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:

@@ -1,4 +1,4 @@
-"""Control groups that an ordinary user may use as his own, in whatever hierarchies this host has."""
+"""Control groups that are delegated to an ordinary user, in all hierarchies of this host."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def delegated(uid: int) -> Iterator[tuple[Path, ...]]:
     With version 1 one in each hierarchy; with version 2 one below another that is also ``uid``'s, as in
     the session that systemd gives a user. Needs root.
     """
-    # Each its own: what could not be removed must not be in the next test's way.
+    # Separate names: groups that could not be removed must not affect the next test.
     name = f"toolc-test-{os.getpid()}-{next(_NUMBERS)}"
     mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     trees = cgroups.trees(mountinfo)

@@ -13,8 +13,6 @@ from toolc.cli.main import main
 
 @dataclass(frozen=True)
 class Result:
-    """What a command left behind."""
-
     exit_code: int
     stdout: str
     stderr: str

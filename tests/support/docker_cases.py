@@ -1,4 +1,4 @@
-"""What the docker engine's tests share: a real daemon, or a skip that says so."""
+"""Shared by the tests of the Docker engine: a real daemon, or a skip with the reason."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ def output(sandbox: DockerSandbox) -> str:
 
 
 def line(sandbox: DockerSandbox, timeout: float = TIMEOUT) -> str:
-    """What the guest writes up to the end of a line."""
     collected = b""
     deadline = time.monotonic() + timeout
     while not collected.endswith(b"\n"):
@@ -71,7 +70,7 @@ def line(sandbox: DockerSandbox, timeout: float = TIMEOUT) -> str:
 
 
 def run(engine: DockerEngine, profile: Profile, program: str) -> str:
-    """What a program prints that is process 1 of a fresh sandbox."""
+    """Return the output of a program that is process 1 of a new sandbox."""
     sandbox = engine.start(profile, python(program))
     try:
         return output(sandbox)

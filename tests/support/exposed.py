@@ -1,4 +1,4 @@
-"""Let an ordinary user pass to what this process runs from, where a closed home folder is in between."""
+"""Let an ordinary user access the files of this process below a closed home folder."""
 
 from __future__ import annotations
 

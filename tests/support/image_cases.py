@@ -90,7 +90,7 @@ def remove(name: str) -> None:
 
 
 def usable(engine: str) -> None:
-    """Skip where this engine cannot run here; on CI a skipped test is a failed one."""
+    """Skip the test if this engine cannot run here; on CI, a skipped test is a failed test."""
     found = load(engine).probe()
     if not found.available:
         pytest.skip(found.reason)

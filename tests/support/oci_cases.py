@@ -1,4 +1,4 @@
-"""What the oci engine's tests share: a sandbox that runs one program, and what a dead owner may leave."""
+"""Shared by the tests of the OCI engine: a sandbox that runs one program, and leftovers of a dead owner."""
 
 from __future__ import annotations
 
@@ -76,7 +76,6 @@ def chunks(sandbox: OciSandbox, seconds: float) -> Iterator[bytes]:
 
 
 def run(engine: OciEngine, program: str, profile: Profile | None = None) -> str:
-    """What a program prints, from start to the end of its sandbox."""
     sandbox = start(engine, program, profile)
     try:
         return read_all(sandbox)
@@ -95,7 +94,7 @@ def until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
 
 
 def traces(label: str) -> list[str]:
-    """Everything on this machine that bears an owner's label: processes, folders, control groups, mounts."""
+    """Return everything on this host with an owner's label: processes, folders, control groups, mounts."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

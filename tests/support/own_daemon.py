@@ -36,7 +36,7 @@ _OPTIONS = (
     "--containerd-namespace=toolc-tests", "--containerd-plugins-namespace=toolc-tests-plugins",
     "--shutdown-timeout=1",
 )  # fmt: skip
-"""No network, and namespaces of its own in a containerd that it may share with the machine's daemon."""
+"""No network, and separate namespaces in a containerd that it may share with the daemon of the host."""
 
 
 class OwnDaemon:

@@ -1,4 +1,4 @@
-"""Where the files are that tests use."""
+"""The paths of the files that tests use."""
 
 from __future__ import annotations
 

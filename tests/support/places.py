@@ -14,7 +14,7 @@ _ABOUT_BLANKS: Final = {"TC009", "TC210", "TC213"}
 
 
 def complaint(found: Diagnostic, source: SourceText | None) -> str:
-    """What is wrong with the place or the words of a finding; empty where nothing is."""
+    """Return what is wrong with the position or the text of a finding, or an empty string."""
     if len(found.message) > LONGEST:
         return "its message fills the screen"
     if source is None:

@@ -27,7 +27,6 @@ def write(**files: str) -> None:
 
 
 def compiled(project: str, tool: str = TOOL, settings: Settings = NO_SETTINGS) -> Compilation:
-    """What comes of one spec, ``specs/hello.yaml``, under a project file."""
     write(toolc=project, specs__hello=tool)
     return compile_specs([Path("specs")], settings)
 
@@ -46,7 +45,7 @@ def lines(compilation: Compilation) -> list[str]:
 
 
 def expected(name: str, found: str, *, golden: bool) -> str:
-    """What ``golden/NAME.txt`` says is to be found; with ``golden`` it is written anew first."""
+    """Return the contents of ``golden/NAME.txt``; with ``golden`` it is written first."""
     path = GOLDEN / "compiler" / f"{name}.txt"
     if golden:
         path.parent.mkdir(exist_ok=True)

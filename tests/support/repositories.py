@@ -36,7 +36,6 @@ class Repository:
         return made
 
     def git(self, *arguments: str, asked: bytes = b"") -> str:
-        """What Git answers."""
         command = ["git", "-c", "protocol.file.allow=always", *arguments]
         found = subprocess.run(
             command, cwd=self.top, env={**os.environ, **_ENVIRONMENT}, input=asked, capture_output=True, check=False

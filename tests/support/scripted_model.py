@@ -1,4 +1,4 @@
-"""A model that says what a test tells it to, behind a server that speaks one of the two wire formats."""
+"""A scripted model behind a server with the wire format of one of the providers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Said: TypeAlias = "JsonObject | bytes | Callable[[Asked, socket.socket], None]"
 
 
 class Speech(Protocol):
-    """How one provider's answers are written and its requests are read. ``path`` is where requests go."""
+    """Writes the responses and reads the requests of one provider. ``path`` is the path of its API."""
 
     provider: AgentProvider
     path: str
@@ -31,7 +31,7 @@ class Speech(Protocol):
         """An answer with calls of tools, which are called ``id_1`` and so on."""
 
     def results(self, request: JsonObject) -> list[tuple[str, str]]:
-        """What the request's last message, or the last ones of role ``tool``, say of calls: ids and words."""
+        """Return the ids and texts of the tool results in the last messages of a request."""
 
     def tools(self, request: JsonObject) -> list[str]:
         """The names of the tools that the request offers."""
@@ -192,7 +192,7 @@ SPEECHES: tuple[Speech, ...] = (OpenAISpeech(), AnthropicSpeech(), ResponsesSpee
 
 @dataclass
 class ScriptedModel(ScriptedServer):
-    """Answers the requests one after another with what ``script`` says, and keeps them in ``requests``."""
+    """Answers requests with the responses of ``script``, in order, and records them in ``requests``."""
 
     speech: Speech = field(default_factory=OpenAISpeech)
     script: list[Said] = field(default_factory=list)
@@ -213,7 +213,6 @@ class ScriptedModel(ScriptedServer):
 
     @property
     def base_url(self) -> str:
-        """What a spec says for this server."""
         return f"{self.url}{self.speech.base}"
 
 

@@ -1,4 +1,4 @@
-"""A server that says what a test tells it to, byte by byte if need be, and keeps what it was asked."""
+"""A scripted server that records its requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Answer = Callable[[Asked, socket.socket], None]
 
 @dataclass
 class ScriptedServer:
-    """Listens on 127.0.0.1 and answers by path (without its query); what has no answer is a 404."""
+    """Listens on 127.0.0.1 and answers by path (without the query), otherwise with 404."""
 
     answers: dict[str, Answer | bytes] = field(default_factory=dict)
     tls: ssl.SSLContext | None = None

@@ -1,4 +1,4 @@
-"""Tools over the fake engine, whose calls come to what a script says."""
+"""Tools on the fake engine, whose calls have scripted outcomes."""
 
 from __future__ import annotations
 
@@ -47,12 +47,10 @@ def tool(name: str, *, confirm: bool = False, retry: Retry | None = None, tags: 
 
 
 def exited(status: int = 0, said: bytes = b"") -> Outcome:
-    """What a program ended as."""
     return Outcome(ending="exited", status=status, stdout=Capture(head=said, total_bytes=len(said)))
 
 
 def registered(spec: ToolSpec) -> RegisteredTool:
-    """A tool as it stands in a registry."""
     found = digests(spec)
     return RegisteredTool(spec=spec, surface_digest=found.surface, effect_digest=found.effect)
 
@@ -95,7 +93,6 @@ class Scripted:
 
     @property
     def told(self) -> list[str]:
-        """The kinds of events that were told."""
         return [type(event).__name__ for event in self.events]
 
     def _run(self, plan: Plan) -> Outcome:

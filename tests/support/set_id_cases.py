@@ -36,7 +36,7 @@ print("ordinary modes are fine")
 
 
 def check(said: str) -> None:
-    """Assert that nothing worked but what is harmless."""
+    """Assert that only harmless attempts succeeded."""
     *attempts, last = said.splitlines()
     assert last == "ordinary modes are fine"
     assert len(attempts) in {10, 15}

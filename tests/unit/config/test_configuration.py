@@ -1,4 +1,4 @@
-"""The user's own configuration: where it is looked for, what it may say, and what is wrong with it."""
+"""Tests for the user's configuration: its location, its settings and its errors."""
 
 from __future__ import annotations
 

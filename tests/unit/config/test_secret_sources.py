@@ -1,4 +1,4 @@
-"""Where values of secrets come from, in what order, and what is said where one is missing or unfit."""
+"""Tests for the sources of secret values, and for the errors about missing and unsuitable values."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_secrets_do_not_wait_for_each_other(tmp_path: Path) -> None:
     slow = threading.Thread(target=lambda: found.append(store.reveal(["SLOW"])))
     slow.start()
     with door.open("w") as opened:
-        # Whoever reads it now holds what there is to hold for SLOW.
+        # The reader of SLOW now has all the locks that it needs.
         assert store.reveal(["QUICK"]) == {"QUICK": VALUE}
         opened.write(VALUE)
     slow.join()

@@ -1,4 +1,4 @@
-"""Where toolc finds the folders that travel with it."""
+"""Tests for the paths of packaged folders."""
 
 from __future__ import annotations
 

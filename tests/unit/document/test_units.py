@@ -1,4 +1,4 @@
-"""Durations and sizes: what they mean, and what to write instead of what is none."""
+"""Tests for durations and sizes, and for the hints of wrong ones."""
 
 from __future__ import annotations
 

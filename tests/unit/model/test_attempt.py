@@ -1,4 +1,4 @@
-"""How a connection that a call asked for is told: in ``details.network``, and as an event."""
+"""Tests for ``ConnectionAttempt`` in ``details.network`` and in events."""
 
 from __future__ import annotations
 

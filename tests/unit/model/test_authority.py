@@ -1,4 +1,4 @@
-"""What a call may do, for one tool and for one that calls others."""
+"""Tests for the permissions of a tool and of the tools that it calls."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_recursive_calls_are_followed_once() -> None:
 
 @pytest.mark.slow
 def test_shared_tools_are_processed_once() -> None:
-    """Eight levels of a hundred steps each are as many calls as nobody could count."""
+    """Eight levels of a hundred steps each."""
     levels = [composite("c0", **{f"s{at}": "fetch" for at in range(100)})]
     levels += [composite(f"c{n}", **{f"s{at}": f"c{n - 1}" for at in range(100)}) for n in range(1, 9)]
     assert len(permissions_of(levels[-1], tools_by_name([SHELL, *levels])).hosts) == 2

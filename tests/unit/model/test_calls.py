@@ -1,4 +1,4 @@
-"""Which tools a tool calls, and how deep that goes."""
+"""Tests for the call graph."""
 
 from __future__ import annotations
 

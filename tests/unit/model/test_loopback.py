@@ -1,4 +1,4 @@
-"""What a sandbox listens on: an address for each name, loopback as it stands, and a proxy for all else."""
+"""Tests for the listeners of a sandbox: addresses of names, loopback addresses, and the proxy."""
 
 from __future__ import annotations
 

@@ -192,7 +192,6 @@ def small() -> ToolSpec:
 
 
 def as_stored() -> Any:
-    """The stored form of ``small()``, to be damaged."""
     return parse(canonical(stored(small()).to_json()))
 
 

@@ -15,7 +15,7 @@ def test_lines_are_numbered_from_one_without_line_ends() -> None:
 
 
 def test_only_line_feeds_end_a_line() -> None:
-    """What str.splitlines takes for a line end (form feed, U+2028) does not move the numbers that editors show."""
+    """``str.splitlines`` also splits at other characters, such as form feed and U+2028; editors do not."""
     assert SourceText("a.yaml", "a\u2028b\x0cc\nd").lines == ("a\u2028b\x0cc", "d")
 
 

@@ -1,4 +1,4 @@
-"""What a policy has against tools is found again after each change, though only what changed is compiled."""
+"""Findings of policies are updated after each change, although only changed files are compiled."""
 
 from __future__ import annotations
 

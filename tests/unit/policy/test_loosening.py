@@ -1,4 +1,4 @@
-"""A policy that allows more than it did is told; one that allows less, or the same in other words, is not."""
+"""Policies that allow more than before are reported; those that allow less or the same are not."""
 
 from __future__ import annotations
 

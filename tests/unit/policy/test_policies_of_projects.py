@@ -1,4 +1,4 @@
-"""``policy`` of project files and of ``--policy``: where findings point, and what is above."""
+"""Policies of project files and of ``--policy``: the positions of findings, and nested project files."""
 
 from __future__ import annotations
 

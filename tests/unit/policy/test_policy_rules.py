@@ -20,7 +20,7 @@ HTTP = "backend: {http: {url: 'https://api.example.com/now'}}\n"
 
 
 def told(folder: Path, policy: str, *tools: str) -> list[str]:
-    """What a policy has against the last of some tools."""
+    """Return the violations of a policy by the last of several tools."""
     bodies = (HEAD + (text if "backend:" in text else SHELL + text) for text in tools)
     listed = (f"toolc: 1\nname: tool_{number}\n{body}" for number, body in enumerate(bodies))
     for number, text in enumerate(listed):

@@ -1,4 +1,4 @@
-"""Every format of the table: the same findings in the same order, and what each of them promises."""
+"""Tests for all formats of findings: the same findings in the same order, and the rules of each format."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_every_format_has_the_same_findings_in_the_same_order(name: str, monkeyp
     expected: list[Place] = []
     for each in diagnostics.sorted():
         start, code = each.span.start, each.code
-        # GitHub refuses columns for a stretch over several lines.
+        # GitHub rejects columns for a range of several lines.
         column = 0 if name == "github" and each.span.end.line > start.line else start.column
         expected.append((each.span.path, start.line, column, code.severity.value, code.number, each.message))
     assert len(expected) > 50

@@ -1,4 +1,4 @@
-"""Null where nothing is meant is taken out; null that is a value stays."""
+"""Nulls that mean an absent value are removed; nulls that are values are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The automaton of a pattern accepts what ``re`` finds, text for text."""
+"""The automaton of a pattern matches the same texts as ``re``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking values against schemas: what would take a billion steps ends after a bounded number of them."""
+"""Validation ends after a bounded number of steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``2.0`` is handed on as ``2`` where the schema wants an integer, and stays wherever it does not say so."""
+"""``2.0`` becomes ``2`` where the schema requires an integer, and only there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quick answers are never wrong: where they say yes, ``jsonschema`` does."""
+"""The fast checks only return True if ``jsonschema`` agrees."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from toolc.model.source import SourceText, Span
 
 
 def parse(text: str) -> tuple[Node | None, list[str]]:
-    """The root, and each finding as ``line:column-end code message``."""
+    """Return the root, and each finding as ``line:column-end code message``."""
     diagnostics = Diagnostics()
     root = parse_toml(SourceText("a.toml", text), diagnostics)
     return root, shown(diagnostics)
@@ -36,7 +36,6 @@ def findings(text: str) -> list[str]:
 
 
 def covered(text: str, span: Span) -> str:
-    """The text that a span covers."""
     lines = text.split("\n")
     first, last = span.start.line - 1, span.end.line - 1
     if first == last:
@@ -180,7 +179,7 @@ def test_nesting_has_a_limit(text: str) -> None:
     ]
 
 
-# Any document at all: what a writer may write, in every style TOML has
+# Random documents in every style of TOML
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value]"
 

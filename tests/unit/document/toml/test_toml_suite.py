@@ -1,4 +1,4 @@
-"""The TOML community's test suite for TOML 1.1: all of it, but for what JSON cannot hold."""
+"""The TOML test suite for TOML 1.1, except for values that JSON cannot represent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VALID: Final = [case for case in CASES if case["name"].startswith("valid/")]
 NO_JSON: Final = {"TC010", "TC011"}
 """Dates, times and infinity; integers beyond 2^53."""
 
-# What the parser says itself is English, but for nobody who writes a spec.
+# Messages of the parser that must not reach a user.
 TOMLIS_WORDS: Final = ("expected newline", "illegal character", "immutable", "namespace", "scalar value")
 
 
@@ -60,7 +60,7 @@ def test_valid_toml_has_the_expected_value(case: dict[str, Any]) -> None:
 
 
 def value_of(tagged: Any) -> tuple[Any, set[str]]:
-    """The value that the suite writes with its types, None for a date; and the codes of what JSON cannot hold."""
+    """Return the value of a typed value of the suite (None for a date), and the codes for values that JSON does not have."""
     match tagged:
         case list():
             found = [value_of(item) for item in tagged]

@@ -28,7 +28,7 @@ both_parsers = pytest.mark.usefixtures("_parser")
 
 
 def parse(text: str) -> tuple[Node | None, list[str]]:
-    """The root, and each finding as ``line:column-end code message``."""
+    """Return the root, and each finding as ``line:column-end code message``."""
     diagnostics = Diagnostics()
     root = parse_yaml(SourceText("a.yaml", text), diagnostics)
     return root, shown(diagnostics)
@@ -46,7 +46,6 @@ def findings(text: str) -> list[str]:
 
 
 def covered(text: str, span: Span) -> str:
-    """The text that a span covers."""
     lines = text.split("\n")
     if span.start.line == span.end.line:
         return lines[span.start.line - 1][span.start.column - 1 : span.end.column - 1]
@@ -55,7 +54,7 @@ def covered(text: str, span: Span) -> str:
     return "\n".join([first[span.start.column - 1 :], *middle, last[: span.end.column - 1]])
 
 
-# What a scalar means
+# Values of scalars
 
 
 @both_parsers
@@ -142,7 +141,7 @@ def test_y_and_n_are_valid_keys() -> None:
     assert value("{x: 1, y: 2, n: 3}") == {"x": 1, "y": 2, "n": 3}
 
 
-# Every problem, at its place
+# Problems and their positions
 
 
 @both_parsers
@@ -322,7 +321,7 @@ def test_aliases_count_for_the_depth() -> None:
     assert {each.split()[1] for each in findings(layers)} == {"TC012"}
 
 
-# Where things stand
+# Positions
 
 
 @both_parsers
@@ -367,7 +366,7 @@ def test_only_unquoted_scalars_are_plain() -> None:
     assert [item.plain for item in root.items if isinstance(item, Scalar)] == [True, False, True, False]
 
 
-# Anything at all
+# Random documents
 
 
 json_values = st.recursive(
