@@ -73,7 +73,6 @@ def test_builds_are_byte_identical(tmp_path: Path) -> None:
     """Whatever the language, the patch version of toolc, the hash seed, the locale and the folder."""
     one = built(tmp_path / "one", ".yaml", "0.1.0", seed="0", locale="C")
     two = built(tmp_path / "another" / "two", ".toml", "0.1.99", seed="4711", locale="C.UTF-8")
-
     assert {"registry.json", "loss.json", "providers/gemini.json"} < one.keys()
     assert one == two
 
@@ -81,7 +80,6 @@ def test_builds_are_byte_identical(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_stored_records_are_read_again(name: str) -> None:
     stored = registry(f"{name}.yaml")
-
     assert canonical(registry_from_json(parse(stored)).to_json()) == stored
 
 
@@ -104,7 +102,6 @@ def test_a_day_that_is_loaded_twice_is_replaced(tmp_path: Path) -> None:
     events.mkdir(parents=True)
     (events / "a.jsonl").write_text('{"text": "it\'s \\"one\\", two"}\n{"text": "three"}\n')
     argv: list[str | Path] = ["/bin/bash", "-euo", "pipefail", EXAMPLES / "etl_progress.sh"]
-
     for _ in range(2):
         ended = run_script(argv, tmp_path, ARG_day="2026-03-01")
         assert (ended.returncode, json.loads(ended.stdout)) == (0, {"files": 1, "rows": 2})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Diagnostics
-from toolc.model.source import Position, SourceText
+from toolc.model.source import Position, SourceText, Span
 
 LONGEST: Final = 400
 """The longest message; more would fill a screen."""
@@ -39,3 +39,19 @@ def shown(diagnostics: Diagnostics) -> list[str]:
         f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
         for each in diagnostics.sorted()
     ]
+
+
+def covered(text: str, span: Span) -> str:
+    """Return the part of ``text`` that ``span`` covers."""
+    return SourceText(span.path, text).between(span)
+
+
+def marked(text: str, span: Span) -> str:
+    """Return ``text`` with angle quotes around ``span``."""
+    source = SourceText(span.path, text)
+    start, end = source.offset(span.start), source.offset(span.end)
+    return f"{text[:start]}«{text[start:end]}»{text[end:]}"
+
+
+def unmarked(text: str) -> str:
+    return text.replace("«", "").replace("»", "")

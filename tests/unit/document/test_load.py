@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from compiled import HEAD, compile_text
 
 from toolc.document.loader import MAX_BYTES, load
-from toolc.document.nodes import Document, to_json
+from toolc.document.nodes import Document, strings, to_json
 from toolc.model.diagnostics import Diagnostics
 from toolc.reporters.text import render
 
@@ -149,3 +150,24 @@ def test_a_map_without_the_key_toolc_is_a_document(tmp_path: Path) -> None:
     document, findings = read(tmp_path, b"on: push\nflag: no\n")
     assert document is not None
     assert findings == "", "its YAML habits are not our business"
+
+
+SPEC = f"""{HEAD}backend:
+  shell:
+    argv: [echo, 7, {{when: loud, argv: ["!"]}}]
+    stdin: quiet
+parameters: {{loud: {{type: boolean}}}}
+"""
+
+
+def test_strings_are_returned_in_order_with_their_position(tmp_path: Path) -> None:
+    (tool,) = compile_text(tmp_path, SPEC.replace("7", "'7'")).located
+    found = strings(tool.node.get("backend"))
+    assert [text for _, text in found] == ["echo", "7", "loud", "!", "quiet"]
+    assert [node.span.start.line for node, _ in found] == [6, 6, 6, 6, 7]
+
+
+def test_numbers_and_some_keys_are_skipped(tmp_path: Path) -> None:
+    (tool,) = compile_text(tmp_path, SPEC.replace("echo, 7", "echo")).located
+    assert [text for _, text in strings(tool.node.get("backend"), {"when", "stdin"})] == ["echo", "!"]
+    assert strings(tool.node.get("result")) == []

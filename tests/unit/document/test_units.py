@@ -18,9 +18,7 @@ from toolc.model.source import SourceText
 
 def test_units(tmp_path: Path) -> None:
     text = HEAD + ECHO + "sandbox: {limits: {timeout: 10m, memory: 1GiB, tmp: 128MiB, output: 64KiB}}\n"
-
     limits = tool_of(tmp_path, text).sandbox.limits
-
     assert (limits.timeout_ms, limits.memory_bytes, limits.tmp_bytes, limits.output_bytes) == (
         600_000, 1_073_741_824, 134_217_728, 65_536,
     )  # fmt: skip
@@ -51,14 +49,12 @@ def test_units(tmp_path: Path) -> None:
 )
 def test_a_wrong_unit_gets_a_hint(tmp_path: Path, key: str, written: str, hint: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{{key}: {written}}}}}\n").diagnostics.sorted()
-
     assert (found.code.number, found.hint) == ("TC109", hint)
 
 
 @pytest.mark.parametrize("written", ["0s", "999999999999999m", "true", "null", "[1s]"])
 def test_other_wrong_durations(tmp_path: Path, written: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{timeout: {written}}}}}\n").diagnostics.sorted()
-
     assert found.code.number == "TC108"
 
 
@@ -66,7 +62,6 @@ def test_other_wrong_durations(tmp_path: Path, written: str) -> None:
 def test_a_rendered_size_parses_to_the_same_value(kibibytes: int) -> None:
     source = SourceText("a.yaml", "")
     node = Scalar(render_size(kibibytes * 1024), source.whole_file())
-
     assert size(node, "'memory'", Findings(source, Diagnostics())) == kibibytes * 1024
 
 
@@ -74,5 +69,4 @@ def test_a_rendered_size_parses_to_the_same_value(kibibytes: int) -> None:
 def test_any_text_is_a_duration_or_a_finding(text: str) -> None:
     source = SourceText("a.yaml", text)
     findings = Findings(source, Diagnostics())
-
     assert (duration(Scalar(text, source.whole_file()), "'timeout'", findings) is None) == (findings.errors == 1)

@@ -77,7 +77,6 @@ TOOLS = tools_by_name([SHELL, HTTP, PYTHON, INNER, OUTER])
 
 def test_permissions_of_a_sandbox() -> None:
     found = permissions_of(SHELL, TOOLS)
-
     assert found.hosts == (Grant(host("a.example")), Grant(host("b.example")))
     assert found.workspaces == (Grant("transaction"),)
     assert found.transactions == (Grant(TransactionSpec(writes=("out/*",))),)
@@ -114,7 +113,6 @@ def test_permissions_of_a_composite_name_the_steps() -> None:
 
 def test_a_composite_has_the_highest_limits_and_its_own_timeout() -> None:
     limits = {each.value.name: each for each in permissions_of(OUTER, TOOLS).limits}
-
     assert limits["timeout_ms"] == Grant(Limit("timeout_ms", 60_000), (OWN,))
     assert limits["memory_bytes"] == Grant(Limit("memory_bytes", Limits().memory_bytes), ("both",))
 
@@ -122,7 +120,6 @@ def test_a_composite_has_the_highest_limits_and_its_own_timeout() -> None:
 def test_recursive_calls_are_followed_once() -> None:
     one, two = composite("one", a="two", b="fetch"), composite("two", c="one")
     found = permissions_of(one, tools_by_name([one, two, SHELL]))
-
     assert [each.value for each in found.tools] == ["fetch", "one", "two"]
     assert found.workspaces == (Grant("transaction", ("b",)),)
 
@@ -137,7 +134,6 @@ def test_shared_tools_are_processed_once() -> None:
 
 def test_permissions_are_formatted_as_in_a_spec() -> None:
     told = permissions_of(OUTER, TOOLS).to_json()
-
     assert told["hosts"] == [
         {"value": "a.example:443", "by": ["first", "both", "last"]},
         {"value": "b.example:443", "by": ["both", "last"]},

@@ -41,7 +41,6 @@ def test_a_span_is_limited_to_its_last_line() -> None:
 def test_an_empty_span_becomes_the_key_before_it(text: str, before: str) -> None:
     source = SourceText("a.yaml", text.replace("|", ""))
     at = text.index("|")
-
     assert source.between(source.fit(source.span(at, at))) == before
 
 

@@ -9,12 +9,12 @@ import pytest
 import tomli
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import shown
+from places import covered, shown
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, to_json
 from toolc.document.toml.parser import parse_toml
 from toolc.model.diagnostics import Diagnostics
-from toolc.model.source import SourceText, Span
+from toolc.model.source import SourceText
 
 
 def parse(text: str) -> tuple[Node | None, list[str]]:
@@ -33,16 +33,6 @@ def parsed(text: str) -> Mapping:
 
 def findings(text: str) -> list[str]:
     return parse(text)[1]
-
-
-def covered(text: str, span: Span) -> str:
-    lines = text.split("\n")
-    first, last = span.start.line - 1, span.end.line - 1
-    if first == last:
-        return lines[first][span.start.column - 1 : span.end.column - 1]
-    return "\n".join(
-        [lines[first][span.start.column - 1 :], *lines[first + 1 : last], lines[last][: span.end.column - 1]]
-    )
 
 
 def places(text: str) -> dict[str, tuple[str, str]]:

@@ -34,9 +34,7 @@ def ids(cases: list[dict[str, Any]]) -> list[str]:
 def test_invalid_toml_is_rejected(case: dict[str, Any]) -> None:
     diagnostics = Diagnostics()
     data = case["toml"].encode() if "toml" in case else base64.b64decode(case["base64"])
-
     load_data(data, Path("a.toml"), "a.toml", diagnostics)
-
     source = diagnostics.source("a.toml")
     assert source is not None
     errors = [each for each in diagnostics.sorted() if each.is_error]
@@ -51,16 +49,14 @@ def test_invalid_toml_is_rejected(case: dict[str, Any]) -> None:
 def test_valid_toml_has_the_expected_value(case: dict[str, Any]) -> None:
     diagnostics = Diagnostics()
     wanted, codes = value_of(case["json"])
-
     root = parse_toml(SourceText("a.toml", case["toml"].removeprefix("\ufeff")), diagnostics)
-
     assert {each.code.number for each in diagnostics.sorted()} == codes
     assert root is not None
     assert json.dumps(to_json(root), sort_keys=True) == json.dumps(wanted, sort_keys=True)
 
 
 def value_of(tagged: Any) -> tuple[Any, set[str]]:
-    """Return the value of a typed value of the suite (None for a date), and the codes for values that JSON does not have."""
+    """Return the value of a typed value of the suite (None for a date), and the codes for values not in JSON."""
     match tagged:
         case list():
             found = [value_of(item) for item in tagged]

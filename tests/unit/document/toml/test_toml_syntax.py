@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
+from places import marked, unmarked
 
 from toolc.document.toml.parser import parse_toml
 from toolc.model.diagnostics import Diagnostic, Diagnostics
@@ -18,17 +19,6 @@ def finding(text: str) -> Diagnostic:
     assert parse_toml(source, diagnostics) is None
     [found] = diagnostics.sorted()
     return found
-
-
-def marked(text: str, found: Diagnostic) -> str:
-    """``text`` with the span of ``found`` in angle quotes."""
-    source = SourceText("a.toml", text)
-    start, end = source.offset(found.span.start), source.offset(found.span.end)
-    return f"{text[:start]}«{text[start:end]}»{text[end:]}"
-
-
-def unmarked(text: str) -> str:
-    return text.replace("«", "").replace("»", "")
 
 
 @pytest.mark.parametrize(
@@ -63,8 +53,7 @@ def unmarked(text: str) -> str:
 )
 def test_common_mistakes_have_a_message_and_a_position(text: str, message: str) -> None:
     found = finding(unmarked(text))
-
-    assert (marked(unmarked(text), found), found.message) == (text, message)
+    assert (marked(unmarked(text), found.span), found.message) == (text, message)
 
 
 @pytest.mark.parametrize(
@@ -111,14 +100,12 @@ PLACES: Final = {
 @pytest.mark.parametrize(("number", "text"), [(number, text) for number, texts in PLACES.items() for text in texts])
 def test_every_error_has_a_position(number: str, text: str) -> None:
     found = finding(unmarked(text))
-
-    assert (found.code.number, marked(unmarked(text), found)) == (number, text)
+    assert (found.code.number, marked(unmarked(text), found.span)) == (number, text)
     assert found.hint
 
 
 def test_a_json_escape_of_a_character_beyond_u_ffff_has_a_fix() -> None:
     fix = finding('a = "\\ud83d\\ude00!"').fix
-
     assert fix is not None
     assert [edit.text for edit in fix.edits] == ["\\U0001F600"]
     assert not fix.safe

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 from places import shown
 
 from toolc.document.nodes import to_json
@@ -11,18 +10,11 @@ from toolc.document.yaml.parser import parse_yaml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 
-
-@pytest.fixture(params=["libyaml", "pure"])
-def _parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "pure":
-        monkeypatch.setattr(yaml, "__with_libyaml__", False)
-
-
 QUESTION = "only some YAML parsers read a '?' at the start of text without quotes as part of the text"
 COMMENT = "a comment must have a space before its '#'"
 
 
-@pytest.mark.usefixtures("_parser")
+@pytest.mark.usefixtures("both_parsers")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -81,6 +73,27 @@ def test_similar_but_valid_yaml_is_accepted(text: str, value: object) -> None:
     assert diagnostics.sorted() == ()
     assert root is not None
     assert to_json(root) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('k: !!str "a\nb"\n', "2:1-3"),
+        ('k: !!str "a\nb"', "2:1-3"),
+        ("k: &x 'a\nb'\nc: d\n", "2:1-3"),
+        ('k: !!str "a\n\nb"\n', "3:1-3"),
+        ('l: 1\nk: !!str "a\nb"\nc: d\n', "3:1-3"),
+    ],
+)
+def test_an_unindented_line_of_a_quoted_value_after_a_tag_or_anchor_is_rejected(text: str, place: str) -> None:
+    message = "TC001 this line continues the value of line"
+    (finding,) = findings(text)
+    assert finding.startswith(f"{place} {message}")
+
+
+@pytest.mark.parametrize("text", ['k: !!str "a\n b"\n', "k: &x 'a\n b'\n", "# a: '\nk: |\n  b\n"])
+def test_an_indented_line_is_accepted(text: str) -> None:
+    assert findings(text) == []
 
 
 def findings(text: str) -> list[str]:

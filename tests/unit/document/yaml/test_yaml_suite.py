@@ -67,7 +67,6 @@ def test_invalid_yaml_is_rejected(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", TAKEN, ids=ids(TAKEN))
 def test_valid_yaml_has_the_expected_value(case: dict[str, Any]) -> None:
     value, errors = parse(case["yaml"])
-
     assert errors == []
     if "json" in case:
         assert json.dumps(value, sort_keys=True) == json.dumps(json.loads(case["json"] or "null"), sort_keys=True)
@@ -76,7 +75,6 @@ def test_valid_yaml_has_the_expected_value(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", NOT_TAKEN, ids=ids(NOT_TAKEN))
 def test_unsupported_yaml_is_rejected_with_a_reason(case: dict[str, Any]) -> None:
     _, errors = parse(case["yaml"])
-
     assert WHY[case["id"]] in {each.code.number for each in errors}
     assert not any(word in each.message for each in errors for word in ("while ", "did not find", "token"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
+from places import marked, unmarked
 
 from toolc.document.yaml.parser import parse_yaml
 from toolc.model.diagnostics import Diagnostic, Diagnostics
@@ -20,17 +21,7 @@ def finding(text: str) -> Diagnostic:
     return found
 
 
-def marked(text: str, found: Diagnostic) -> str:
-    """``text`` with the span of ``found`` in angle quotes."""
-    source = SourceText("a.yaml", text)
-    start, end = source.offset(found.span.start), source.offset(found.span.end)
-    return f"{text[:start]}«{text[start:end]}»{text[end:]}"
-
-
-def unmarked(text: str) -> str:
-    return text.replace("«", "").replace("»", "")
-
-
+@pytest.mark.usefixtures("both_parsers")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -52,25 +43,37 @@ def unmarked(text: str) -> str:
         ("a: [b, «,» c]", "expected a value, found ','"),
         ("a: «@x»", "a value without quotes cannot start with '@'"),
         ("a: «-» b", "a list cannot start on the line of its key"),
+        ("a: {«%» if %}", "a value without quotes cannot start with '%'"),
+        ("a: «'»{{ x }}\nb: 1", "this quote is never closed"),
+        ("a: 1 # {{ x }}\n«-» b", "this line does not belong to the map that starts on line 1"),
         ("a: > «b»", "unexpected text after '|' or '>'"),
         ('a: "«\\q»"', "invalid escape sequence \\q in double quotes"),
+        ("a:«\xa0»b\nc: d\n", "the character U+00A0 looks like a space but is not one"),
+        ("a: «*» c", "an unquoted '*' starts a YAML alias, and this is not a valid one"),
+        ("a: «&.x»", "an unquoted '&' starts a YAML anchor, and this is not a valid one"),
+        ("a: «!<x»\nb: 1", "an unquoted '!' starts a YAML tag, and this tag is not valid"),
+    ],
+)
+def test_common_mistakes_have_a_message_and_a_position(text: str, message: str) -> None:
+    found = finding(unmarked(text))
+    assert (marked(unmarked(text), found.span), found.message) == (text, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
         (
             'a: "«\\ud83d\\ude00»"',
             "\\ud83d\\ude00 is the JSON escape sequence for one character, which is not valid in YAML",
         ),
         ('a: "«\\ud83d»"', "\\ud83d does not represent a character"),
-        ("a:«\xa0»b\nc: d\n", "the character U+00A0 looks like a space but is not one"),
-        ("a: «*» c", "an unquoted '*' starts a YAML alias, and this is not a valid one"),
         ("a: «*b» c", "there is no anchor of this name above the alias"),
-        ("a: «&.x»", "an unquoted '&' starts a YAML anchor, and this is not a valid one"),
-        ("a: «!<x»\nb: 1", "an unquoted '!' starts a YAML tag, and this tag is not valid"),
         ("«%FOO»\n---\na: 1", "a line that starts with '%' must be a valid YAML directive"),
     ],
 )
-def test_common_mistakes_have_a_message_and_a_position(text: str, message: str) -> None:
+def test_mistakes_that_only_libyaml_reports_like_this(text: str, message: str) -> None:
     found = finding(unmarked(text))
-
-    assert (marked(unmarked(text), found), found.message) == (text, message)
+    assert (marked(unmarked(text), found.span), found.message) == (text, message)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +132,7 @@ PLACES: Final = {
 @pytest.mark.parametrize(("number", "text"), [(number, text) for number, texts in PLACES.items() for text in texts])
 def test_every_error_has_a_position(number: str, text: str) -> None:
     found = finding(unmarked(text))
-
-    assert (found.code.number, marked(unmarked(text), found)) == (number, text)
+    assert (found.code.number, marked(unmarked(text), found.span)) == (number, text)
     assert found.hint
 
 
@@ -148,10 +150,8 @@ def test_unambiguous_problems_have_a_fix(text: str, fixed: str) -> None:
     fix = finding(text).fix
     assert fix is not None
     assert not fix.safe
-
     source = SourceText("a.yaml", text)
     for edit in sorted(fix.edits, key=lambda edit: edit.span.start, reverse=True):
         start, end = source.offset(edit.span.start), source.offset(edit.span.end)
         text = text[:start] + edit.text + text[end:]
-
     assert text == fixed
