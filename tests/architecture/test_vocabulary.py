@@ -18,7 +18,6 @@ ROOT = PACKAGE.parent
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
-    *sorted((ROOT / "specs").rglob("*.yaml")),
     *sorted(path for path in (PACKAGE / "data").rglob("*") if path.suffix in {".md", ".toml", ".yaml"}),
 ]
 
@@ -56,22 +55,24 @@ def test_retired_definitions_do_not_return() -> None:
 
 
 @cache
-def texts() -> list[tuple[str, str]]:
-    """Return every text that is checked, with its place: lines of pages, docstrings and string constants."""
-    found = []
-    for path in PAGES:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        found += [(f"{path.relative_to(ROOT)}:{number}", line) for number, line in enumerate(lines, 1)]
-    for module in sources():
+def texts() -> list[tuple[str, int, str]]:
+    """Return every text that is checked, in lower case, with its file and first line."""
+    found = [(str(path.relative_to(ROOT)), 1, path.read_text(encoding="utf-8")) for path in PAGES]
+    for module, path in sources().items():
         for node in ast.walk(tree(module)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.append((f"{module}:{node.lineno}", node.value))
-    return [(place, re.sub(r"`+[^`]*`+", "", text)) for place, text in found]
+                found.append((str(path.relative_to(ROOT)), node.lineno, node.value))
+    plain = [(place, line, re.sub(r"`+[^`]*`+", "``", text)) for place, line, text in found]
+    return [(place, line, re.sub(r"[ \t]*\n[ \t]*", "\n", text).lower()) for place, line, text in plain]
 
 
 @pytest.mark.parametrize("entry", entries("retired_phrases.txt"))
 def test_retired_phrases_do_not_return(entry: str) -> None:
     phrase, _, replacement = entry.partition(" -> ")
-    pattern = re.compile(rf"\b(?:{phrase})\b".replace(" ", r"\s+"), re.IGNORECASE)
-    found = [f"{place}: {match.group()}" for place, text in texts() if (match := pattern.search(text))]
+    pattern = re.compile(rf"\b(?:{phrase})\b".replace(" ", r"\s+"))
+    found = [
+        f"{place}:{line + text.count(chr(10), 0, match.start())}: {match.group()}"
+        for place, line, text in texts()
+        for match in pattern.finditer(text)
+    ]
     assert found == [], f"write: {replacement}"

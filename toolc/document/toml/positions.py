@@ -103,7 +103,7 @@ STRING: Final = re.compile(
     r'''
       """ (?s: [^\\] | \\. )*? """ (?!")
     | \'\'\' (?s: . )*? \'\'\' (?!')
-    | " (?!"") (?: [^"\\] | \\. )* "  # three quotes that are never closed are no empty string
+    | " (?!"") (?: [^"\\] | \\. )* "  # three quotes that are never closed are not an empty string
     | ' (?!'') [^']* '
     ''',
     re.VERBOSE,
