@@ -20,8 +20,8 @@ from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 
 __all__ = [
-    "Findings", "Parse", "Reader", "boolean", "choice", "first_line", "integer", "list_of", "mapping", "mismatch",
-    "quote_names", "quoting_hint", "sequence", "string", "suggestion", "text", "unsupported",
+    "Findings", "Parse", "Reader", "boolean", "choice", "first_line", "integer", "list_of", "map_parser", "mapping",
+    "mismatch", "quote_names", "quoting_hint", "sequence", "string", "suggestion", "text", "unsupported",
 ]  # fmt: skip
 
 T = TypeVar("T")

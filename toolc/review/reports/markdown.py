@@ -9,7 +9,7 @@ from typing import Final
 from toolc.reporters.text import printable
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, ToolChange, fingerprint
-from toolc.review.reports.text import SHARED, excerpt, status, unified, worded
+from toolc.review.reports.text import SHARED, excerpt, format_word_diff, status, unified
 from toolc.review.summary import summary
 
 __all__ = ["report"]
@@ -69,7 +69,7 @@ def _change(tool: str, change: ToolChange) -> Iterator[str]:
         yield f"  - witness: {_code(excerpt(change.witness.value))}, refused: {_safe(change.witness.refusal)}"
     elif change.no_witness:
         yield f"  - no witness: {_safe(change.no_witness)}"
-    lines = [worded(change)] if change.kind == "surface" else [*unified(change)]
+    lines = [format_word_diff(change)] if change.kind == "surface" else [*unified(change)]
     if lines:
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "\n".join(lines))), default=0))
         yield from ("", f"  {fence}diff", *(f"  {line}" for line in lines), f"  {fence}", "")

@@ -84,7 +84,7 @@ def _compared(old: list[str], new: list[str]) -> Iterator[str]:
             yield f"({len(lines) - shown} more lines)"
 
 
-def worded(change: ToolChange) -> str:
+def format_word_diff(change: ToolChange) -> str:
     """Return both texts of a surface change as one line, with removed and added text marked."""
     marks = {" ": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
     pieces = word_diff(change.before or "", change.after or "")
