@@ -329,7 +329,7 @@ def test_called_tools_are_checked_when_it_is_added() -> None:
 
     assert errors_of(make) == [
         "3:13 TC105 there is no tool 'fnd' in this registry",
-        "4:41 TC412 find.path is a string, and '{{ n }}' is a whole number",
+        "4:41 TC412 find.path is a string, but '{{ n }}' is a whole number",
         "4:41 TC412 'find' requires 'path', but the parameter 'n' may be absent",
         "4:13 TC412 find.word: 3 is not a string",
         "5:13 TC412 'count' has no parameter 'txt'",
