@@ -23,7 +23,7 @@ from toolc.guest.launch_args import boot_id
 from toolc.guest.session import CallLine
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile, PythonCall
-from toolc.model.result import Capture, Outcome
+from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
 from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, ImageUsed, Leftover
@@ -173,23 +173,27 @@ class _Guest:
     def _serve(self) -> None:
         (size,) = frames.LENGTH.unpack(self._receive(frames.LENGTH.size))
         self._receive(size)
-        self._wire.sendall(encode(frames.READY, 0, self._ready()))
+        mount = self._profile.workspace
+        folder = mount and {"kernel": boot_id(), "device": mount.device, "inode": mount.inode}
+        ready = {"python": "fake", "workspace": folder}
+        self._wire.sendall(encode(frames.READY, 0, json.dumps(ready).encode()))
         kind, _, payload = self._next()
         assert kind == frames.CALL
         job = Job(payload)
-        outcome = (
-            self._serve_session(job)
-            if job.session
-            else self._checked(self._script(replace(_plan(job, self._profile), stdin=b"".join(self._stdin()))))
-        )
-        self._send_end(frames.STDOUT, outcome.stdout)
-        self._send_end(frames.STDERR, outcome.stderr)
-        if outcome.reply is not None:
-            self._send_end(frames.REPLY, outcome.reply)
+        if job.session:
+            outcome = self._serve_session(job)
+        else:
+            outcome = self._run_script(replace(_plan(job, self._profile), stdin=b"".join(self._stdin())))
+        outputs = {frames.STDOUT: outcome.stdout, frames.STDERR: outcome.stderr, frames.REPLY: outcome.reply}
+        for stream, output in outputs.items():
+            if output is not None:
+                self._send(stream, output.data())
+                self._wire.sendall(encode(frames.END, stream))
         self._wire.sendall(encode(frames.EXIT, 0, json.dumps(_exit(outcome)).encode()))
         self._next()
 
-    def _checked(self, outcome: Outcome) -> Outcome:
+    def _run_script(self, plan: Plan) -> Outcome:
+        outcome = self._script(plan)
         if outcome.ending == "cancelled":
             raise ValueError("a sandbox cannot end as 'cancelled': cancel the call instead")
         self.out_of_memory = outcome.ending == "out_of_memory"
@@ -199,14 +203,14 @@ class _Guest:
         """Respond to each line until an outcome ends the process."""
         for line in self._lines():
             if job.argv is not None:
-                outcome = self._checked(self._script(replace(_plan(job, self._profile), stdin=line)))
+                outcome = self._run_script(replace(_plan(job, self._profile), stdin=line))
                 if outcome.ending != "answered":
                     return outcome
                 self._send(frames.STDERR, outcome.stderr.data())
                 self._send(frames.STDOUT, outcome.stdout.data())
                 continue
             call = CallLine(line)
-            outcome = self._checked(self._script(_session_plan(job, call, self._profile)))
+            outcome = self._run_script(_session_plan(job, call, self._profile))
             if outcome.ending in {"signaled", "out_of_memory"} and job.python is not None:
                 return outcome
             self._respond(call, outcome, is_function=job.python is not None)
@@ -223,11 +227,6 @@ class _Guest:
             reply = json.dumps(_exit(outcome)).encode()
         self._send(frames.REPLY, b"%b %b\n" % (call.mark.encode(), reply))
 
-    def _ready(self) -> bytes:
-        mount = self._profile.workspace
-        folder = mount and {"kernel": boot_id(), "device": mount.device, "inode": mount.inode}
-        return json.dumps({"python": "fake", "workspace": folder}).encode()
-
     def _lines(self) -> Iterator[bytes]:
         rest = b""
         for piece in self._stdin():
@@ -241,10 +240,6 @@ class _Guest:
                 yield frame[2]
             else:
                 self._windows[frame[1]] += int(frame[2])
-
-    def _send_end(self, stream: int, output: Capture) -> None:
-        self._send(stream, output.data())
-        self._wire.sendall(encode(frames.END, stream))
 
     def _send(self, stream: int, rest: bytes) -> None:
         while rest:
@@ -269,12 +264,9 @@ class _Guest:
             yield from reader.feed(data)
 
     def _receive(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            piece = self._wire.recv(size - len(data))
-            if not piece:
-                raise _HostGoneError
-            data += piece
+        data = self._wire.recv(size, socket.MSG_WAITALL)
+        if len(data) < size:
+            raise _HostGoneError
         return data
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -59,11 +59,8 @@ def as_json(tested: Sequence[Tested], untested: Sequence[str]) -> str:
 
 def as_junit(tested: Sequence[Tested], untested: Sequence[str]) -> str:
     """Return JUnit XML with one suite per file and one case per test. A tool without tests is a skipped case."""
-    counts = _counts(tested)
-    total = str(len(tested) + len(untested))
-    root = _counted(Element("testsuites", name="toolc test"), counts)
-    root.set("tests", total)
-    root.set("skipped", str(len(untested)))
+    total = {"tests": str(len(tested) + len(untested)), "skipped": str(len(untested))}
+    root = Element("testsuites", _attributes("toolc test", tested) | total)
     for path in dict.fromkeys(each.case.path for each in tested):
         _suite(root, path or "registry", [each for each in tested if each.case.path == path])
     if untested:
@@ -77,30 +74,23 @@ def as_junit(tested: Sequence[Tested], untested: Sequence[str]) -> str:
 
 
 def _suite(root: Element, name: str, tested: Sequence[Tested]) -> None:
-    counts = _counts(tested)
+    # XML cannot represent most control characters, so texts are escaped as for a terminal.
+    name = escape_for_terminal(name)
     seconds = f"{sum(each.duration_ms for each in tested) / 1000:.3f}"
-    suite = _counted(SubElement(root, "testsuite", name=_text(name)), counts)
-    suite.set("tests", str(len(tested)))
-    suite.set("time", seconds)
+    suite = SubElement(root, "testsuite", _attributes(name, tested) | {"tests": str(len(tested)), "time": seconds})
     for each in tested:
-        case = SubElement(suite, "testcase", name=each.case.name, classname=_text(name))
-        case.set("time", f"{each.duration_ms / 1000:.3f}")
+        time = f"{each.duration_ms / 1000:.3f}"
+        case = SubElement(suite, "testcase", name=each.case.name, classname=name, time=time)
         if each.problems:
-            problem = SubElement(case, "failure" if each.verdict == "failed" else "error")
-            problem.set("message", _text(each.problems[0].splitlines()[0]))
-            problem.text = _text("\n".join((each.case.location, *each.problems)).strip())
+            message = escape_for_terminal(each.problems[0].splitlines()[0])
+            problem = SubElement(case, "failure" if each.verdict == "failed" else "error", message=message)
+            problem.text = escape_for_terminal("\n".join((each.case.location, *each.problems)).strip())
+
+
+def _attributes(name: str, tested: Sequence[Tested]) -> dict[str, str]:
+    counts = _counts(tested)
+    return {"name": name, "failures": str(counts["failed"]), "errors": str(counts["error"])}
 
 
 def _counts(tested: Sequence[Tested]) -> dict[str, int]:
     return {verdict: sum(each.verdict == verdict for each in tested) for verdict in get_args(Verdict)}
-
-
-def _counted(element: Element, counts: Mapping[str, int]) -> Element:
-    element.set("failures", str(counts["failed"]))
-    element.set("errors", str(counts["error"]))
-    return element
-
-
-def _text(text: str) -> str:
-    # XML cannot represent most control characters.
-    return escape_for_terminal(text)

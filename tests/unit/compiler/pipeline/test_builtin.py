@@ -190,7 +190,7 @@ def test_its_tests_are_not_run(project: Path, capsys: pytest.CaptureFixture[str]
     assert "there is nothing to test: none of the 1 tools has the key `tests`" in capsys.readouterr().err
     with pytest.raises(SystemExit) as end:
         main(["test", "specs#calculator", "--update"])
-    assert "--update writes into specs, and a registry is none" in capsys.readouterr().err
+    assert "--update changes specs and cannot change a registry" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [(), ("--effective",)])
