@@ -77,9 +77,8 @@ def _gvisor(daemon: Daemon) -> Iterator[Component]:
 def _version_output(program: str, seconds: float = _SECONDS) -> str | None:
     """Return what ``PROGRAM --version`` prints; None if it cannot be run."""
     try:
-        return subprocess.run(
-            [program, "--version"], env={}, capture_output=True, text=True, timeout=seconds, check=False
-        ).stdout
+        argv = [program, "--version"]
+        return subprocess.run(argv, env={}, capture_output=True, text=True, timeout=seconds, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
         return None
 

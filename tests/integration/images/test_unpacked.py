@@ -18,6 +18,7 @@ from toolc.sandbox.host import store
 from toolc.sandbox.images import metadata
 from toolc.sandbox.oci import images
 from toolc.sandbox.oci.engine import OciEngine
+from toolc.sandbox.oci.root import Unpacked
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,7 @@ def _own_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def take(tmp_path: Path, name: str, comment: str, layer: bytes = b"") -> images.Unpacked:
+def take(tmp_path: Path, name: str, comment: str, layer: bytes = b"") -> Unpacked:
     return images.import_archive(name, archive(tmp_path / "image.tar", name, layer or bytes(1024), comment))
 
 

@@ -63,9 +63,8 @@ class Client:
         """
         connection = _Connection.open(self.socket_path, timeout)
         try:
-            head = connection.request(
-                "POST", self.version_prefix + path, None, "Connection: Upgrade\r\nUpgrade: tcp\r\n"
-            )
+            headers = "Connection: Upgrade\r\nUpgrade: tcp\r\n"
+            head = connection.request("POST", self.version_prefix + path, None, headers)
             if head.status not in {101, 200}:
                 raise ApiError(f"the daemon responded with {head.status} instead of opening a stream", head.status)
         except BaseException:
@@ -332,9 +331,7 @@ def _context_host(configuration: Path, name: str) -> str:
     host = endpoint.get("Host") if isinstance(endpoint, dict) else None
     if isinstance(host, str):
         return host
-    raise NoDaemonError(
-        f"the Docker context {name!r} cannot be read", "Choose another one with: docker context use default"
-    )
+    raise NoDaemonError(f"the Docker context {name!r} cannot be read", "Choose another: docker context use default")
 
 
 def _json_object(path: Path) -> dict[str, object]:

@@ -152,21 +152,19 @@ class EventStream:
         """Stop collecting its events. If ``stop`` was called, the last one ends the stream."""
         with self._lock:
             self._watches.pop(container, None)
-            ended = self._stopping and not self._watches
-        if ended:
-            self._end()
+        self._end_if_unused()
 
     def stop(self) -> None:
         """End the stream once no container is watched any more."""
-        with self._lock:
-            self._stopping = True
-            ended = not self._watches
-        if ended:
-            self._end()
+        self._stopping = True
+        self._end_if_unused()
 
-    def _end(self) -> None:
-        self._stream.stop()
-        self._thread.join(timeout=STOP_SECONDS)
+    def _end_if_unused(self) -> None:
+        with self._lock:
+            is_unused = self._stopping and not self._watches
+        if is_unused:
+            self._stream.stop()
+            self._thread.join(timeout=STOP_SECONDS)
 
     def _follow(self, stream: JsonLineStream) -> None:
         for event in stream:

@@ -274,11 +274,9 @@ def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> J
     options = f"rw,nosuid,nodev,mode=1777,uid={uid},gid={gid}"
     # Volumes of an image would be writable disk without a limit: use a tmpfs of limited size instead.
     small = ",".join(tmpfs_bounds(TOOL_BYTES))
-    volumes = {
-        path: f"{options},noexec,{small}" for path in image.volumes if path != "/workspace" or profile.workspace is None
-    }
+    volumes = [path for path in image.volumes if path != "/workspace" or profile.workspace is None]
     mounts = {
-        **volumes,
+        **dict.fromkeys(volumes, f"{options},noexec,{small}"),
         "/tmp": f"{options},exec,{','.join(tmpfs_bounds(profile.limits.tmp_bytes))}",  # inside the sandbox
         "/tool": f"{options},exec,{small}",
         "/dev/shm": f"{options},noexec,{small}",

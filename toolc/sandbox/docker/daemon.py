@@ -215,13 +215,10 @@ def _unreachable(socket_path: str, error: ApiError) -> NoDaemonError:
         case FileNotFoundError():
             return NoDaemonError(f"there is no Docker daemon at {socket_path}", INSTALL)
         case ConnectionRefusedError():
-            return NoDaemonError(
-                f"no Docker daemon is listening at {socket_path}", "Start it with: sudo systemctl start docker"
-            )
+            return NoDaemonError(f"no Docker daemon is listening at {socket_path}", "Run: sudo systemctl start docker")
         case _:
-            return NoDaemonError(
-                f"the Docker daemon at {socket_path} does not work: {error}", "Run this to see why: docker info"
-            )
+            reason = f"the Docker daemon at {socket_path} does not work: {error}"
+            return NoDaemonError(reason, "Run this to see why: docker info")
 
 
 def _object(value: JsonValue) -> JsonObject:

@@ -264,11 +264,6 @@ class DockerEngine:
             return self._events
 
 
-def engine() -> DockerEngine:
-    """Return a new engine, for ``toolc.sandbox.selection``."""
-    return DockerEngine()
-
-
 def _known_failure(profile: Profile, daemon: Daemon) -> str | None:
     """Return why the runtime with the isolation that ``profile`` demands is known not to work; None otherwise."""
     runtime = container_config.runtime_of(profile, daemon)
@@ -299,3 +294,7 @@ def _start_error(profile: Profile, name: str, error: ApiError) -> Infrastructure
     if error.status == 404 and "No such image" in message:
         return InfrastructureError(missing_image(name))
     return InfrastructureError(f"Docker could not start a sandbox: {message}")
+
+
+engine = DockerEngine
+"""The class of the engine, for ``toolc.sandbox.selection``."""

@@ -100,9 +100,7 @@ class _State:
             )
         except OSError as error:
             os.close(write)
-            raise InfrastructureError(
-                f"cannot start {sys.executable} to clean up after this process: {error.strerror}"
-            ) from error
+            raise InfrastructureError(f"cannot start {sys.executable} for cleaning up: {error.strerror}") from error
         finally:
             os.close(read)
         self.pipe = write

@@ -81,9 +81,7 @@ def prepare_overlay(mount: Mount, uid: int, gid: int) -> None:
         os.setxattr(scratch / "upper", "user.overlay.toolc", b"")
         os.removexattr(scratch / "upper", "user.overlay.toolc")
     except OSError as error:
-        raise InfrastructureError(
-            f"cannot create the upper layer of an overlay in {scratch}: {error.strerror}"
-        ) from error
+        raise InfrastructureError(f"cannot create the layers of an overlay in {scratch}: {error.strerror}") from error
 
 
 def overlay_options(mount: Mount, lower: str) -> list[str]:

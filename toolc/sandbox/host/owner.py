@@ -11,6 +11,7 @@ import functools
 import hashlib
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -170,8 +171,6 @@ def _base() -> Path:
     elif uid != 0 and Path(runtime).is_absolute() and os.access(runtime, os.W_OK):
         base = Path(runtime) / "toolc"
     else:
-        import tempfile  # lazy: 9 ms (random), and only users without a runtime directory need it
-
         base = Path(tempfile.gettempdir()) / f"toolc-{uid}"
     # Others may pass through but not list it: an unused user must reach the root folder of a sandbox.
     _make_private(base, 0o711)

@@ -138,9 +138,7 @@ class Archive:
                 reader = LayerReader(source, budget.bytes_left + 1024 * budget.entries_left)
                 unpack(reader, str(root), budget)
                 if reader.digest() != digest:
-                    raise InfrastructureError(
-                        f"{self._origin} is damaged: the digest of the layer {name} is not {digest}"
-                    )
+                    raise InfrastructureError(f"{self._origin} is damaged: the digest of layer {name} is not {digest}")
 
     def _saved_images(self) -> list[tuple[list[str], ArchiveImage]]:
         """Return the images in ``manifest.json``, as written by ``docker save``."""

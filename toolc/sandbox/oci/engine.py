@@ -26,15 +26,9 @@ from toolc.sandbox.isolation import guest_limits
 from toolc.sandbox.oci import bundles, sweep, user_namespace
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount
-from toolc.sandbox.oci.root import HOST, RootSpec, build_root_spec
+from toolc.sandbox.oci.root import HOST, RootSpec
 from toolc.sandbox.oci.sandbox import Launch, OciSandbox, with_stream_setup
 from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, sandbox_user
-
-
-def engine() -> OciEngine:
-    """Return a new engine, for ``toolc.sandbox.selection``."""
-    return OciEngine()
-
 
 _PLAIN: Final = (None, None, ())
 """What most tools request of a root: no image, no folder to build one from, no packages."""
@@ -84,7 +78,7 @@ class OciEngine:
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
-        from toolc.sandbox.python.packages import packages_of  # lazy: 15 ms, and most calls have no lock file
+        from toolc.sandbox.python.packages import packages_of  # lazy: 12 ms, and most calls have no lock file
 
         root = self._root_spec(profile)
         return ContentDigests(root.image.used if profile.image and root.image else None, packages_of(root.binds))
@@ -98,6 +92,8 @@ class OciEngine:
         key = (profile.image, profile.build, profile.requirements)
         if key == _PLAIN:
             return HOST
+        from toolc.sandbox.oci.images import build_root_spec  # lazy: 34 ms, and most tools need nothing of it
+
         plain = Profile(accept_unenforced=profile.accept_unenforced)
         # Concurrent first calls inspect an image only once.
         with self._preparing:
@@ -201,7 +197,7 @@ def _leftover(owner: Owner, name: str) -> Leftover:
 def _missing_image(profile: Profile) -> str | None:
     if profile.image is None:
         return None
-    from toolc.sandbox.oci.images import missing_reason  # lazy: 25 ms, and most tools name no image
+    from toolc.sandbox.oci.images import missing_reason  # lazy: 34 ms, and most tools name no image
 
     return missing_reason(profile)
 
@@ -218,3 +214,7 @@ def _launcher(tree: int | None, target: Path) -> Launch:
 def _close(descriptor: int | None) -> None:
     if descriptor is not None:
         os.close(descriptor)
+
+
+engine = OciEngine
+"""The class of the engine, for ``toolc.sandbox.selection``."""

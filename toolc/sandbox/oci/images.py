@@ -6,10 +6,12 @@ daemon. In the second case a name refers to the daemon's image of that name, and
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +19,7 @@ from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import Build
-from toolc.sandbox.base import ImageUsed
+from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
 from toolc.sandbox.docker.build import has_image, save_archive
 from toolc.sandbox.docker.container import find_image
@@ -35,7 +37,9 @@ from toolc.sandbox.images.archive import open_archive
 from toolc.sandbox.images.metadata import CONFIG, volumes
 from toolc.sandbox.images.unpack import resolve, split
 from toolc.sandbox.isolation import FILES
-from toolc.sandbox.python.packages import PLACES
+from toolc.sandbox.oci.root import HOST, NO_HOST_PYTHON, RootSpec, Unpacked, interpreter
+from toolc.sandbox.python.interpreter import IMAGE_COMMAND
+from toolc.sandbox.python.packages import PLACES, RootFilesystem, prepare_guest_environment
 
 __all__ = ["export_image", "save_image"]
 
@@ -81,24 +85,6 @@ MOUNT_POINTS: Final = ("proc", "dev", "tmp", "tool", "workspace", *(place.lstrip
 WRITABLE: Final = ("tmp", "tool")
 ARCHIVE: Final = "archive"
 DOCKER: Final = "docker"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unpacked:
-    """The root folder of an image. ``search_path`` is the image's ``PATH``, ``volumes`` are its ``VOLUME``
-    paths."""
-
-    name: str
-    digest: str
-    root: Path
-    search_path: str | None
-    volumes: tuple[str, ...]
-    names: tuple[str, ...] = ()
-
-    @property
-    def used(self) -> ImageUsed:
-        """The image as shown in ``details``."""
-        return ImageUsed(self.name, self.digest, self.names or (f"{CONFIG}{self.digest}",))
 
 
 def missing_reason(profile: Profile) -> str | None:
@@ -254,6 +240,7 @@ def _load(name: str, digest: str) -> Unpacked:
         root=folder / "root",
         search_path=described["search_path"],
         volumes=tuple(described["volumes"]),
+        names=(f"{CONFIG}{digest}",),
     )
 
 
@@ -263,3 +250,31 @@ def _client() -> Client | None:
         return connect(find_socket(os.environ)).client
     except NoDaemonError:
         return None
+
+
+def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]], EngineSandbox]) -> RootSpec:
+    """Return the root for sandboxes of ``profile``, created if necessary. Raises ``InfrastructureError``.
+
+    ``start`` starts a small sandbox that inspects an image.
+    """
+
+    def host() -> RootFilesystem:
+        return RootFilesystem(_host_key(), lambda arguments: start(HOST, arguments))
+
+    image = resolve_image(profile)
+    if image is None:
+        return RootSpec(binds=prepare_guest_environment(host(), host, profile.requirements).binds)
+    bare = RootSpec(image=image, command=IMAGE_COMMAND)
+    root = RootFilesystem(image.digest, lambda arguments: start(bare, arguments))
+    environment = prepare_guest_environment(root, host, profile.requirements)
+    return RootSpec(image=image, command=environment.command, binds=environment.binds)
+
+
+def _host_key() -> str:
+    """Return a key of the host's Python that changes when it is updated."""
+    python = interpreter()
+    if python is None:
+        raise InfrastructureError(NO_HOST_PYTHON)
+    found = Path(python.path).stat()
+    words = f"{python.path} {found.st_size} {found.st_mtime_ns}"
+    return "host-" + hashlib.sha256(words.encode()).hexdigest()[:32]

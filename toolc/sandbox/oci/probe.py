@@ -55,9 +55,7 @@ def _root_lacks() -> EngineStatus | None:
         return _lacks("user namespaces are turned off", "Run: sysctl -w user.max_user_namespaces=15000")
     ranges = [[int(number) for number in line.split()] for line in _lines("/proc/self/uid_map")]
     if not any(first <= UNUSED and first + count > UNUSED + NOBODY for first, _, count in ranges):
-        return _lacks(
-            f"this user namespace does not map the uid {UNUSED}, which tools need", "Run toolc outside of the container"
-        )
+        return _lacks(f"this user namespace does not map uid {UNUSED}", "Run toolc outside of the container")
     return None
 
 
@@ -81,9 +79,8 @@ def _user_lacks() -> EngineStatus | None:
 def _version(path: str) -> EngineStatus:
     try:
         # With an empty environment: toolc's may contain secrets.
-        done = subprocess.run(
-            [path, "--version"], env={}, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
-        )
+        argv = [path, "--version"]
+        done = subprocess.run(argv, env={}, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return _lacks(f"{path} does not run: {error}", "Install runc again")
     first = done.stdout.partition("\n")[0]

@@ -8,24 +8,34 @@ on disk.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolc.model.errors import InfrastructureError
-from toolc.model.plan import Profile
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.base import ImageUsed
 from toolc.sandbox.isolation import FILES
 from toolc.sandbox.oci.user_namespace import SandboxUser
 
-if TYPE_CHECKING:
-    from toolc.sandbox.oci.images import Unpacked
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacked:
+    """The root folder of an image; ``search_path`` is its ``PATH``, ``volumes`` are its ``VOLUME`` paths."""
+
+    name: str
+    digest: str
+    root: Path
+    search_path: str | None
+    volumes: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> ImageUsed:
+        """The image as shown in ``details``."""
+        return ImageUsed(self.name, self.digest, self.names)
 
 
 LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -138,36 +148,3 @@ class RootSpec:
 
 HOST = RootSpec()
 """The host's own programs without anything else."""
-
-
-def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]], EngineSandbox]) -> RootSpec:
-    """Return the root for sandboxes of ``profile``, created if necessary. Raises ``InfrastructureError``.
-
-    ``start`` starts a small sandbox that inspects an image.
-    """
-    if profile.image is None and profile.build is None and not profile.requirements:
-        return HOST
-    from toolc.sandbox.oci.images import resolve_image  # lazy: 25 ms, and tools without an image do not need it
-    from toolc.sandbox.python.interpreter import IMAGE_COMMAND
-    from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment
-
-    def host() -> RootFilesystem:
-        return RootFilesystem(_host_key(), lambda arguments: start(HOST, arguments))
-
-    image = resolve_image(profile)
-    if image is None:
-        return RootSpec(binds=prepare_guest_environment(host(), host, profile.requirements).binds)
-    bare = RootSpec(image=image, command=IMAGE_COMMAND)
-    root = RootFilesystem(image.digest, lambda arguments: start(bare, arguments))
-    environment = prepare_guest_environment(root, host, profile.requirements)
-    return RootSpec(image=image, command=environment.command, binds=environment.binds)
-
-
-def _host_key() -> str:
-    """Return a key of the host's Python that changes when it is updated."""
-    python = interpreter()
-    if python is None:
-        raise InfrastructureError(NO_HOST_PYTHON)
-    found = Path(python.path).stat()
-    words = f"{python.path} {found.st_size} {found.st_mtime_ns}"
-    return "host-" + hashlib.sha256(words.encode()).hexdigest()[:32]

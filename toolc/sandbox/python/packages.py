@@ -124,9 +124,8 @@ def site(requirements: Sequence[str], python: PythonInfo) -> Path:
     # A compiled spec contains only such requirements, but they may have another source.
     if invalid := next((each for each in requirements if not _PINNED.fullmatch(each)), None):
         raise InfrastructureError(f"{invalid!r:.100} does not require one version; write it like pandas==2.2.3")
-    key = hashlib.sha256(
-        json.dumps([sorted(requirements), python.version, python.libc, python.machine]).encode()
-    ).hexdigest()
+    identity = json.dumps([sorted(requirements), python.version, python.libc, python.machine])
+    key = hashlib.sha256(identity.encode()).hexdigest()
 
     def fill(folder: Path) -> None:
         file = folder.parent / "requirements.txt"

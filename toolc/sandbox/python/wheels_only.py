@@ -18,9 +18,7 @@ STARTS: Final = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.fork"
 def refuse(event: str, _arguments: object) -> None:
     """Raise ``PermissionError`` if a program is about to be started. pip continues without optional ones."""
     if event in STARTS:
-        raise PermissionError(
-            "pip must not start programs on this host, such as to build a package that is not a wheel"
-        )
+        raise PermissionError("pip must not start programs on this host, such as for building a source package")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from toolc.sandbox.docker.build import BuiltImage, OnProgress
 from toolc.sandbox.images import metadata
 from toolc.sandbox.images.metadata import StoredImage
 from toolc.sandbox.oci import images as oci_images
-from toolc.sandbox.oci.images import Unpacked
+from toolc.sandbox.oci.root import Unpacked
 from toolc.sandbox.python import packages
 from toolc.sandbox.python.packages import Packages
 

@@ -96,7 +96,7 @@ def test_no_socket(tmp_path: Path) -> None:
 def test_no_listener(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as unheard:
         unheard.bind(f"{tmp_path}/s")
-        with pytest.raises(NoDaemonError, match=f"no Docker daemon is listening at {tmp_path}/s. Start it with: sudo"):
+        with pytest.raises(NoDaemonError, match=f"no Docker daemon is listening at {tmp_path}/s. Run: sudo"):
             connect(f"{tmp_path}/s")
 
 
