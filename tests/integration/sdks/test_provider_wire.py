@@ -1,4 +1,4 @@
-"""Each provider's real client, pointed at a server on loopback: the definitions arrive as they were lowered."""
+"""The SDK of each provider sends definitions and results unchanged to a server on loopback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from provider_cases import TOOLS
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject
 from toolc.model.result import Image, Text, ToolResult
 from toolc.providers import load_provider
 from toolc.providers.base import CallMessage
@@ -21,7 +21,7 @@ PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"
 
 
 class Recorder(ThreadingHTTPServer):
-    """Answers every POST with an empty object and keeps what came."""
+    """Answers every POST with an empty object and records the requests."""
 
     daemon_threads = True
 
@@ -66,65 +66,7 @@ def definitions(provider: str) -> Any:
     return load_provider(provider).lower(TOOLS).tools
 
 
-def test_openai_chat(recorder: Recorder) -> None:
-    from openai import OpenAI
-
-    with OpenAI(base_url=f"{recorder.url}/v1", api_key="k", max_retries=0) as client:
-        client.chat.completions.create(model="m", messages=[], tools=definitions("openai_chat"))
-    [(path, body)] = recorder.received
-    assert (path, body["tools"]) == ("/v1/chat/completions", definitions("openai_chat"))
-
-
-def test_openai_responses(recorder: Recorder) -> None:
-    from openai import OpenAI
-
-    with OpenAI(base_url=f"{recorder.url}/v1", api_key="k", max_retries=0) as client:
-        client.responses.create(model="m", input="hi", tools=definitions("openai_responses"))
-    [(path, body)] = recorder.received
-    assert (path, body["tools"]) == ("/v1/responses", definitions("openai_responses"))
-
-
-def test_anthropic(recorder: Recorder) -> None:
-    from anthropic import Anthropic
-
-    with Anthropic(base_url=recorder.url, api_key="k", max_retries=0) as client:
-        client.messages.create(model="m", max_tokens=1, messages=[], tools=definitions("anthropic"))
-    [(path, body)] = recorder.received
-    assert (path, body["tools"]) == ("/v1/messages", definitions("anthropic"))
-
-
-@pytest.mark.slow
-def test_gemini(recorder: Recorder) -> None:
-    from google import genai
-    from google.genai import types
-
-    options = types.HttpOptions(base_url=recorder.url)
-    with genai.Client(api_key="k", http_options=options) as client:
-        config = types.GenerateContentConfig(tools=definitions("gemini"))
-        client.models.generate_content(model="m", contents="hi", config=config)
-    [(path, body)] = recorder.received
-    assert path.endswith("/models/m:generateContent")
-    assert _in_camel_case(body["tools"]) == definitions("gemini")
-
-
-def _in_camel_case(tools: JsonValue) -> list[JsonValue]:
-    """The SDK writes the fields of a declaration in snake case, which the API takes as well."""
-    assert isinstance(tools, list)
-    renamed: list[JsonValue] = []
-    for each in tools:
-        assert isinstance(each, dict)
-        declarations = each["functionDeclarations"]
-        assert isinstance(declarations, list)
-        spelled: list[JsonValue] = []
-        for declaration in declarations:
-            assert isinstance(declaration, dict)
-            names = {"parameters_json_schema": "parametersJsonSchema"}
-            spelled.append({names.get(name, name): value for name, value in declaration.items()})
-        renamed.append({"functionDeclarations": spelled})
-    return renamed
-
-
-ANSWERS = (
+RESULTS = (
     CallMessage(
         ToolCall(name="look", arguments={}, call_id="c1"),
         ToolResult(content=(Text("seen"), Image(b"\x89PNG\r\n\x1a\n", "image/png"))),
@@ -134,37 +76,45 @@ ANSWERS = (
 
 
 def messages(provider: str) -> Any:
-    return load_provider(provider).messages(ANSWERS)
+    return load_provider(provider).messages(RESULTS)
 
 
-def test_openai_results_arrive_unchanged(recorder: Recorder) -> None:
+def test_openai(recorder: Recorder) -> None:
     from openai import OpenAI
 
+    chat, responses = "openai_chat", "openai_responses"
     with OpenAI(base_url=f"{recorder.url}/v1", api_key="k", max_retries=0) as client:
-        client.chat.completions.create(model="m", messages=messages("openai_chat"))
-        client.responses.create(model="m", input=messages("openai_responses"))
-    (_, chat), (_, responses) = recorder.received
-    assert chat["messages"] == messages("openai_chat")
-    assert responses["input"] == messages("openai_responses")
+        client.chat.completions.create(model="m", messages=messages(chat), tools=definitions(chat))
+        client.responses.create(model="m", input=messages(responses), tools=definitions(responses))
+    (chat_path, chat_body), (responses_path, responses_body) = recorder.received
+    assert (chat_path, responses_path) == ("/v1/chat/completions", "/v1/responses")
+    assert (chat_body["tools"], chat_body["messages"]) == (definitions(chat), messages(chat))
+    assert (responses_body["tools"], responses_body["input"]) == (definitions(responses), messages(responses))
 
 
-def test_anthropic_results_arrive_unchanged(recorder: Recorder) -> None:
+def test_anthropic(recorder: Recorder) -> None:
     from anthropic import Anthropic
 
+    name = "anthropic"
     with Anthropic(base_url=recorder.url, api_key="k", max_retries=0) as client:
-        client.messages.create(model="m", max_tokens=1, messages=messages("anthropic"))
-    [(_, body)] = recorder.received
-    assert body["messages"] == messages("anthropic")
+        client.messages.create(model="m", max_tokens=1, messages=messages(name), tools=definitions(name))
+    [(path, body)] = recorder.received
+    assert (path, body["tools"], body["messages"]) == ("/v1/messages", definitions(name), messages(name))
 
 
-def test_gemini_results_arrive_unchanged(recorder: Recorder) -> None:
+@pytest.mark.slow
+def test_gemini(recorder: Recorder) -> None:
     from google import genai
     from google.genai import types
 
+    config = types.GenerateContentConfig(tools=definitions("gemini"))
     with genai.Client(api_key="k", http_options=types.HttpOptions(base_url=recorder.url)) as client:
-        client.models.generate_content(model="m", contents=messages("gemini"))
-    [(_, body)] = recorder.received
-    # The SDK writes some names in snake case, which the API takes as well.
+        client.models.generate_content(model="m", contents=messages("gemini"), config=config)
+    [(path, body)] = recorder.received
+    assert path.endswith("/models/m:generateContent")
+    # The SDK writes some names in snake case, which the API accepts too.
+    tools = json.loads(json.dumps(body["tools"]).replace('"parameters_json_schema"', '"parametersJsonSchema"'))
+    assert tools == definitions("gemini")
     assert isinstance(body["contents"], list)
     sent = [types.Content.model_validate(each) for each in body["contents"]]
     assert sent == [types.Content.model_validate(each) for each in messages("gemini")]

@@ -1,4 +1,4 @@
-"""``toolc serve``, as an MCP client starts it."""
+"""``toolc serve``, started by an MCP client."""
 
 from __future__ import annotations
 
@@ -45,19 +45,20 @@ CALL_OF_SLEEP = b"""\
 """
 
 
+ENV = {**os.environ, "PYTHONPATH": str(SPECS.parent)}
+
+
 def toolc(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "toolc", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(SPECS.parent)}
     return subprocess.run(
-        command,
-        check=False,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
+        command, check=False, cwd=folder, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
     )
+
+
+def served(folder: Path, *arguments: str) -> Client:
+    """Return a client of ``toolc serve``."""
+    command = ["-m", "toolc", "serve", *arguments]
+    return Client(stdio_client(StdioServerParameters(command=sys.executable, args=command, cwd=folder, env=ENV)))
 
 
 @pytest.fixture
@@ -71,15 +72,9 @@ def specs(tmp_path: Path) -> Path:
 def test_a_built_registry_serves_a_toolset(specs: Path) -> None:
     (specs / "toolc.yaml").write_text("toolsets: {readers: [look], sleepers: [sleep]}\n", encoding="utf-8")
     assert toolc("build", "specs", folder=specs).returncode == 0
-    parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "toolc", "serve", "build/registry.json", "--workspace", "specs", "--toolset", "readers"],
-        cwd=specs,
-        env={**os.environ, "PYTHONPATH": str(SPECS.parent)},
-    )
 
     async def talk() -> None:
-        async with Client(stdio_client(parameters)) as client:
+        async with served(specs, "build/registry.json", "--workspace", "specs", "--toolset", "readers") as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == ["look", "read_result"]
 
     anyio.run(talk)
@@ -94,15 +89,9 @@ def test_a_client_lists_calls_and_cancels(engine: str, specs: Path) -> None:
         pytest.skip(found.reason)
     (specs / "project").mkdir(mode=0o755)
     (specs / "project" / "a.txt").write_text("one\n", encoding="utf-8")
-    parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "toolc", "serve", "specs", "--workspace", "project", "--engine", engine],
-        cwd=specs,
-        env={**os.environ, "PYTHONPATH": str(SPECS.parent)},
-    )
 
     async def talk() -> None:
-        async with Client(stdio_client(parameters)) as client:
+        async with served(specs, "specs", "--workspace", "project", "--engine", engine) as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == ["look", "read_result", "sleep"]
             with anyio.move_on_after(0.5) as scope:
                 await client.call_tool("sleep", {})
@@ -124,7 +113,7 @@ def test_a_client_lists_calls_and_cancels(engine: str, specs: Path) -> None:
 
 
 def sleepers() -> list[str]:
-    """Processes of the tool ``sleep``, inside sandboxes too."""
+    """Return the processes of the tool ``sleep``, also those in sandboxes."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -136,9 +125,8 @@ def test_closing_the_connection_during_a_call_leaves_no_sandbox(specs: Path) -> 
     if not any(probe(engine).available for engine in ENGINES):
         pytest.skip("no engine")
     command = [sys.executable, "-m", "toolc", "serve", "specs#sleep"]
-    environment = {**os.environ, "PYTHONPATH": str(SPECS.parent)}
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=specs, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+    with subprocess.Popen(command, cwd=specs, env=ENV, stdin=pipe, stdout=pipe, stderr=pipe) as server:
         assert server.stdin
         server.stdin.write(CALL_OF_SLEEP)
         server.stdin.flush()
@@ -150,28 +138,25 @@ def test_closing_the_connection_during_a_call_leaves_no_sandbox(specs: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_tool_that_needs_a_workspace_is_rejected_at_the_start(specs: Path) -> None:
-    done = toolc("serve", "specs", folder=specs)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("set it with: --workspace DIR\n")
-
-
-@pytest.mark.slow
 def test_empty_input_is_a_normal_end(specs: Path) -> None:
     done = toolc("serve", "specs#sleep", folder=specs)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.slow
-def test_specs_with_errors_are_reported_on_stderr(specs: Path) -> None:
-    (specs / "specs" / "bad.yaml").write_text("toolc: 1\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        pytest.param("unused", "", "set it with: --workspace DIR\n", id="no workspace", marks=pytest.mark.slow),
+        pytest.param(
+            "specs/bad.yaml", "toolc: 1\n", "specs/bad.yaml:1:1: error", id="error in a spec", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "mcp.py", "raise ModuleNotFoundError(name='mcp')\n", "pip install 'toolc[serve]'", id="missing extra"
+        ),
+    ],
+)
+def test_errors_at_the_start_are_on_stderr(specs: Path, file: str, text: str, message: str) -> None:
+    (specs / file).write_text(text, encoding="utf-8")
     done = toolc("serve", "specs", folder=specs)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "specs/bad.yaml:1:1: error" in done.stderr
-
-
-def test_a_missing_extra_is_reported_with_a_fix(specs: Path) -> None:
-    (specs / "mcp.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')\n")
-    done = toolc("serve", "specs", folder=specs)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "pip install 'toolc[serve]'" in done.stderr
+    assert message in done.stderr

@@ -1,4 +1,4 @@
-"""``toolc serve --plugin``, as a host that knows nothing but the protocol starts it."""
+"""``toolc serve --plugin``, started by a host of plugins."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECONDS = str(60_000 + os.getpid() % 10_000)
 
 
 class Host:
-    """A host of plugins as its document has it: writes a line, reads a line."""
+    """A host of plugins: writes a line and reads a line."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -59,10 +59,10 @@ def hosting(folder: Path, *names: str) -> Iterator[Host]:
 
 
 def asleep() -> bool:
-    """Whether the tool ``sleep`` runs somewhere on this machine."""
+    """Return whether the tool ``sleep`` runs on this machine."""
     wanted = f"sleep\0{SECONDS}\0".encode()
     for entry in Path("/proc").glob("[0-9]*"):
-        # It may end while it is looked at.
+        # It may exit while it is read.
         with suppress(OSError):
             if (entry / "cmdline").read_bytes().endswith(wanted):
                 return True
@@ -80,16 +80,10 @@ def test_a_host_describes_calls_and_disconnects(tmp_path: Path) -> None:
         for numbers, words in (("[1,2,3,4,5]", "3.0"), ("[1]", "1.0")):
             answer = host.ask(f'{{"type":"call","call_id":"call_abc123","params":{{"numbers":{numbers}}}}}')
             assert answer == {"content": [{"type": "text", "text": words}], "error": False}
-        assert host.ask("nonsense") == {
-            "content": [
-                {
-                    "type": "text",
-                    "text": "Error: the request cannot be read: this line is not JSON (line 1 column 1: Expecting "
-                    "value): 'nonsense'; a message is one JSON object on one line, and logs belong on stderr",
-                }
-            ],
-            "error": True,
-        }
+        invalid = host.ask("nonsense")
+        assert isinstance(invalid, dict)
+        assert invalid["error"] is True
+        assert invalid["content"][0]["text"].startswith("Error: the request cannot be read: this line is not JSON ")
         out, err = host.process.communicate(timeout=60)
     assert (host.process.returncode, out, err) == (0, "", "")
 

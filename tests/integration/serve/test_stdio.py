@@ -1,4 +1,4 @@
-"""The server as a process of its own: what is on the wire, and that it always ends."""
+"""The MCP server as a separate process: its output and its end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo":
 
 @pytest.fixture
 def server() -> Iterator[subprocess.Popen[str]]:
-    """A server that has answered ``initialize``."""
+    """A server that has been initialized."""
     pipe = subprocess.PIPE
     command = [sys.executable, str(PROGRAM)]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as process:

@@ -1,4 +1,4 @@
-"""What the strict modes take, rule by rule, and schemas and calls that try them out."""
+"""The rules of the strict modes, and strategies for schemas and calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANTHROPIC_KEYWORDS = _BOTH
 
 
 def check_openai(schema: JsonObject, *, is_root: bool = True) -> None:
-    """The rules of OpenAI's guide to structured outputs."""
+    """Check the rules of OpenAI's guide to structured outputs."""
     assert schema.keys() <= OPENAI_KEYWORDS
     if is_root:
         assert schema["type"] == "object"
@@ -37,7 +37,7 @@ def check_openai(schema: JsonObject, *, is_root: bool = True) -> None:
 
 
 def check_anthropic(schema: JsonObject) -> None:
-    """What the SDK's own helper keeps, and the documentation lists."""
+    """Check the keywords that the helper of the SDK keeps and the documentation lists."""
     assert schema.keys() <= ANTHROPIC_KEYWORDS
     assert isinstance(schema.get("type", ""), str)
     assert {"type", "anyOf", "$ref", "enum", "const"} & schema.keys()

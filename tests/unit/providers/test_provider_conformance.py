@@ -1,4 +1,4 @@
-"""What every provider must do."""
+"""Requirements for every provider."""
 
 from __future__ import annotations
 
@@ -61,8 +61,7 @@ def test_lowering_does_not_modify_the_tools(provider: Provider) -> None:
 
 @each_provider
 def test_the_order_of_keys_does_not_matter(provider: Provider) -> None:
-    """YAML, TOML and the registry have each their own; models and reviewers must see one definition."""
-    two_of_a_name: JsonObject = {
+    same_names: JsonObject = {
         "type": "object",
         "properties": {
             "b": {"type": "object", "properties": {"x": {"type": "string"}}},
@@ -71,15 +70,15 @@ def test_the_order_of_keys_does_not_matter(provider: Provider) -> None:
             "another": {"$ref": "#/properties/a/properties/x"},
         },
     }
-    as_written = [*TOOLS, tool("refer", two_of_a_name)]
-    turned = [replace(each, parameters=Schema(_turned(each.parameters.value))) for each in as_written]
-    first, second = provider.lower(as_written), provider.lower(turned)
+    as_written = [*TOOLS, tool("refer", same_names)]
+    reversed_tools = [replace(each, parameters=Schema(_reversed(each.parameters.value))) for each in as_written]
+    first, second = provider.lower(as_written), provider.lower(reversed_tools)
     assert canonical(first.tools) == canonical(second.tools)
     assert first.losses == second.losses
 
 
-def _turned(schema: JsonObject) -> JsonObject:
-    return {key: _turned(value) if isinstance(value, dict) else value for key, value in reversed(schema.items())}
+def _reversed(schema: JsonObject) -> JsonObject:
+    return {key: _reversed(value) if isinstance(value, dict) else value for key, value in reversed(schema.items())}
 
 
 @each_provider
@@ -124,7 +123,7 @@ def test_a_schema_lowered_without_loss_is_equivalent(provider: Provider, schema:
 
 
 def _parameters(tools: list[JsonValue]) -> JsonObject:
-    """The one schema in a provider's value; a tool without one takes nothing."""
+    """Return the single schema in a provider's definitions; a tool without one has no parameters."""
     for each in _objects(tools):
         for key in SCHEMA_KEYS:
             if isinstance(found := each.get(key), dict):
@@ -133,7 +132,7 @@ def _parameters(tools: list[JsonValue]) -> JsonObject:
 
 
 def _objects(value: JsonValue) -> list[JsonObject]:
-    """Every object outside the parameters' schemas, outermost first."""
+    """Return every object outside the parameters' schemas, outermost first."""
     if isinstance(value, list):
         return [found for item in value for found in _objects(item)]
     if not isinstance(value, dict):

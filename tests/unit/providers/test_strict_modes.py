@@ -1,4 +1,4 @@
-"""Strict modes: schemas that they take, and calls that mean the same to the tool."""
+"""Schemas lowered for strict modes, and equivalent calls."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ from toolc.providers.openai import MODE as OPENAI
 from toolc.validation.coercion import without_nulls
 
 STRICT = {name: (ProviderChoice(provider=name, strict=True),) for name in PROVIDER_NAMES}
+CHECKS = {OPENAI: check_openai, ANTHROPIC: check_anthropic}
+each_mode = pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
 LIMITS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def lowered(mode: StrictMode, schema: JsonObject, defs: JsonObject | None = None) -> tuple[JsonValue, list[str]]:
-    """An optional parameter's schema in a strict mode, and what was lost of it."""
+    """Return an optional parameter's schema in a strict mode, and its losses."""
     log = LossLog("look")
     root: JsonObject = {
         "type": "object",
@@ -36,7 +38,7 @@ def lowered(mode: StrictMode, schema: JsonObject, defs: JsonObject | None = None
         "$defs": defs or {},
     }
     result = lower_strict(root, mode, log)
-    (check_openai if mode is OPENAI else check_anthropic)(result)
+    CHECKS[mode](result)
     properties = result["properties"]
     assert isinstance(properties, dict)
     return properties["p"], [f"{each.pointer.removeprefix('/parameters')}: {each.message}" for each in log.found]
@@ -147,7 +149,7 @@ def test_one_of_becomes_any_of_and_an_open_object_is_closed() -> None:
         ({"$ref": "#/$defs/d", "minLength": 1}, "/$ref", "a reference together with minLength"),
     ],
 )
-@pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
+@each_mode
 def test_schemas_whose_meaning_would_change_are_not_lowered(
     mode: StrictMode, schema: JsonObject, pointer: str, what: str
 ) -> None:
@@ -164,7 +166,7 @@ def test_an_any_of_at_the_root_is_moved_to_the_description() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
+@each_mode
 @given(schema=schemas)
 @LIMITS
 def test_every_lowered_schema_is_in_the_subset(mode: StrictMode, schema: JsonObject) -> None:
@@ -173,11 +175,11 @@ def test_every_lowered_schema_is_in_the_subset(mode: StrictMode, schema: JsonObj
     except NotStrictError:
         return
     Draft202012Validator.check_schema(result)
-    (check_openai if mode is OPENAI else check_anthropic)(result)
+    CHECKS[mode](result)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
+@each_mode
 @given(schema=strict_schemas, data=st.data())
 @LIMITS
 def test_a_call_valid_in_strict_mode_is_valid_for_the_tool(
@@ -187,9 +189,9 @@ def test_a_call_valid_in_strict_mode_is_valid_for_the_tool(
     try:
         strict = lower_strict(schema, mode, log)
     except NotStrictError:
-        assert mode is ANTHROPIC  # it has no recursion
+        assert mode is ANTHROPIC  # which does not support recursion
         return
-    (check_openai if mode is OPENAI else check_anthropic)(strict)
+    CHECKS[mode](strict)
     call = data.draw(values_for(strict, strict))
     assert isinstance(call, dict)
     Draft202012Validator(strict).validate(call)
@@ -213,7 +215,7 @@ def test_the_helpers_of_the_sdks_change_nothing(schema: JsonObject) -> None:
 
 
 def _without_types_of_values(schema: JsonObject) -> JsonObject:
-    """``schema`` as Anthropic's helper writes it: the values of ``enum`` and ``const`` say their type."""
+    """Return ``schema`` as Anthropic's helper writes it: without the types of ``enum`` and ``const``."""
     kept: JsonObject = {
         key: value for key, value in schema.items() if key != "type" or not {"enum", "const"} & schema.keys()
     }
@@ -230,7 +232,7 @@ def test_a_call_valid_for_the_tool_can_be_written_in_strict_mode(schema: JsonObj
 
 
 def definition(provider: str, schema: JsonObject, count: int = 1) -> tuple[list[JsonObject], list[str]]:
-    """The definitions of some tools that ask for strict mode, and what was lost."""
+    """Return the definitions of ``count`` tools in strict mode, and the losses."""
     several = [tool(f"look_{at}", schema, providers=STRICT[provider]) for at in range(count)]
     lowering = load_provider(provider).lower(several)
     tools = [each for each in lowering.tools if isinstance(each, dict)]
@@ -298,5 +300,5 @@ def test_openai_limits_the_values_of_enums() -> None:
 def test_anthropic_limits_all_strict_tools_together(schema: JsonObject, fit: int, what: str) -> None:
     tools, losses = definition("anthropic", schema, count=fit + 1)
     assert [each.get("strict", False) for each in tools] == [True] * fit + [False]
-    told = f"Anthropic's strict mode does not support {what} in one request; the definition is not strict"
-    assert losses == [f"look_{fit}/parameters: {told}"]
+    message = f"Anthropic's strict mode does not support {what} in one request; the definition is not strict"
+    assert losses == [f"look_{fit}/parameters: {message}"]

@@ -1,4 +1,4 @@
-"""When the parts of an ``allOf`` become one schema, and when they must not."""
+"""Merging the parts of an ``allOf``."""
 
 from __future__ import annotations
 
