@@ -67,6 +67,11 @@ def finding(*specs: ToolSpec) -> Find:
     return find
 
 
+def error_kind(result: ToolResult) -> str | None:
+    """Return the kind of the error of ``result``, or None."""
+    return result.error.kind if result.error else None
+
+
 @dataclass
 class Scripted:
     """An engine that answers each call by ``answer``, which gets the words of its command line.

@@ -11,6 +11,7 @@ from configurations import CONFIGURATIONS
 from scripted_server import ScriptedServer, reply
 
 from toolc import Cancellation, Executor, Registry, ToolCall, ToolResult
+from toolc.model.result import ToolFailure
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.sandbox.oci.engine import OciEngine
 
@@ -183,8 +184,7 @@ def test_retry_after_is_respected(executor: Executor, server: ScriptedServer, he
 def test_a_long_retry_after_is_not_waited_for(executor: Executor, server: ScriptedServer) -> None:
     server.answers["/429"] = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n"
     result = executor.run("http", {"path": "429"})
-    assert result.error is not None
-    assert (result.error.kind, result.error.message) == (
+    assert result.error == ToolFailure(
         "rate_limit", "HTTP 429 Too Many Requests (try again in 3600 seconds)",
     )  # fmt: skip
     told = {"kind": "rate_limit", "message": result.error.message}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from configurations import CONFIGURATIONS
+from scripted_tools import error_kind
 
 from toolc import Executor, Registry, ToolResult
 from toolc.config.user_config import Configuration
@@ -116,8 +117,7 @@ def test_results_can_be_read_on_every_engine(name: str, tmp_path: Path, monkeypa
 
 def test_output_of_a_failed_call_can_be_read(executor: Executor) -> None:
     result = executor.run("complain", {})
-    assert result.error is not None
-    assert result.error.kind == "exit_status"
+    assert error_kind(result) == "exit_status"
     assert result.text.endswith("3000\n[exit status 3]")
     whole = read_on(executor, result)
     assert whole.count("\n") == 1000 + 1 + 1001
@@ -126,8 +126,7 @@ def test_output_of_a_failed_call_can_be_read(executor: Executor) -> None:
 
 def test_data_beyond_the_limit_can_be_read(executor: Executor) -> None:
     result = executor.run("numbers", {})
-    assert result.error is not None
-    assert result.error.kind == "output_limit"
+    assert error_kind(result) == "output_limit"
     assert json.loads(read_on(executor, result)) == [*range(1, 1001)]
 
 
@@ -156,13 +155,13 @@ def test_a_result_within_the_limit_is_not_stored(executor: Executor, tmp_path: P
         ({"id": "result_0"}, "not_found", "there is no stored result 'result_0': results of other sessions"),
         ({"id": "../x"}, "not_found", "there is no stored result '../x'"),
         ({"id": "x", "limit": 10}, "invalid_args", "limit: expected at least 256, got the number 10"),
-        ({}, "invalid_args", "id: required, and missing"),
+        ({}, "invalid_args", "id: required but missing"),
     ],
 )
 def test_an_invalid_request_gets_a_response(executor: Executor, arguments: JsonObject, kind: str, message: str) -> None:
     result = executor.run("read_result", arguments)
     assert result.error is not None
-    assert result.error.kind == kind
+    assert error_kind(result) == kind
     assert message in result.error.message
 
 
@@ -189,5 +188,4 @@ def test_it_can_be_denied(executor: Executor) -> None:
     executor.deny("read_result")
     assert len(executor.definitions("anthropic")) == 5
     result = executor.run("read_result", {"id": "x"})
-    assert result.error is not None
-    assert result.error.kind == "denied"
+    assert error_kind(result) == "denied"

@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS
 from paths import SUPPORT
+from scripted_tools import error_kind
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.call import ToolCall
 from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.result import Image, Text, ToolResult
+from toolc.model.result import Image, Text, ToolFailure, ToolResult
+from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.wire.session import EndedError, SessionCall
 from toolc.sandbox.oci.engine import OciEngine
 
@@ -106,11 +108,11 @@ def listen(executor: Executor) -> None:
         ),
         (
             "another call's", "serialization",
-            rf"{BROKEN}it answered the call 'call_of_others', and 'call_[0-9a-f]+' was open",
+            rf"{BROKEN}it answered the call 'call_of_others', but 'call_[0-9a-f]+' was open",
         ),
         (
             "another call's update", "serialization",
-            rf"{BROKEN}its update is for the call 'call_of_others', and 'call_[0-9a-f]+' was open",
+            rf"{BROKEN}its update is for the call 'call_of_others', but 'call_[0-9a-f]+' was open",
         ),
         ("no line end", "execution", "the plugin's process ended with exit status 0 before it answered"),
         ("memory", "out_of_memory", TOO_MUCH),
@@ -120,7 +122,7 @@ def test_invalid_answers_of_a_plugin_are_errors(executor: Executor, how: str, ki
     made = hurried if kind == "timeout" else call
     failed, after = made(executor, how), call(executor, "ok")
     assert failed.error is not None
-    assert failed.error.kind == kind
+    assert error_kind(failed) == kind
     assert re.fullmatch(message, failed.error.message), failed.error.message
     assert (after.text, after.details["session"]) == ("call 1", {"call": 1})
 
@@ -148,7 +150,7 @@ def test_output_after_an_answer_is_not_used_for_the_next_call(
     failed, after = call(executor, "ok"), call(executor, "ok")
     assert answered.text == first
     assert failed.error is not None
-    assert failed.error.kind == kind
+    assert error_kind(failed) == kind
     assert re.fullmatch(message, failed.error.message), failed.error.message
     assert (after.text, after.details["session"]) == ("call 1", {"call": 1})
 
@@ -199,7 +201,7 @@ def test_a_second_answer_with_an_id_is_not_used_for_the_next_call(naming: Execut
     # Whether it comes before the next call is passed on, or in its midst.
     said = re.escape('\'{"content": [{"type": "text", "text": "c1"}], "call_id": "c1"}\'')
     early = f"{BROKEN}it wrote unexpected output, {said}; {LOST}"
-    assert re.fullmatch(f"{early}|{BROKEN}it answered the call 'c1', and 'c2' was open", failed.error.message)
+    assert re.fullmatch(f"{early}|{BROKEN}it answered the call 'c1', but 'c2' was open", failed.error.message)
 
 
 def test_a_plugin_that_sends_ids_must_continue(naming: Executor) -> None:
@@ -215,7 +217,7 @@ def test_a_repeated_id_makes_the_call_wait(naming: Executor, monkeypatch: pytest
     answered, failed = (naming.run("hostile", {"how": how}, call_id="c1") for how in ("twice, late", "ok"))
     assert answered.text == "c1"
     assert failed.error is not None
-    assert failed.error.message.startswith(f"{BROKEN}it wrote what no call had asked for")
+    assert failed.error.message.startswith(f"{BROKEN}it wrote unexpected output")
 
 
 def test_a_plugin_that_describes_itself_once_serves_call_after_call(engine: OciEngine, tmp_path: Path) -> None:
@@ -262,12 +264,11 @@ def test_valid_answers_of_a_plugin(executor: Executor, how: str, text: str) -> N
     ],
 )  # fmt: skip
 def test_a_process_that_is_not_a_plugin_is_reported(
-    engine: OciEngine, tmp_path: Path, command: list[str], kind: str, message: str
+    engine: OciEngine, tmp_path: Path, command: list[str], kind: ErrorKind, message: str
 ) -> None:
     with Executor(registry(tmp_path, command=[*command]), engine=engine) as executor:
         result = (hurried if kind == "timeout" else call)(executor, "ok")
-    assert result.error is not None
-    assert (result.error.kind, result.error.message) == (kind, message)
+    assert result.error == ToolFailure(kind, message)
 
 
 def test_a_plugin_that_was_not_reviewed_is_not_called(engine: OciEngine, tmp_path: Path) -> None:
@@ -278,8 +279,7 @@ def test_a_plugin_that_was_not_reviewed_is_not_called(engine: OciEngine, tmp_pat
         "the plugin differs from the reviewed one and was not called: its description is 'Behave.', and "
         "'Behave as the caller says.' was reviewed; it lacks parameters.required; it adds parameters.title"
     )
-    assert result.error is not None
-    assert (result.error.kind, result.error.message) == ("denied", message)
+    assert result.error == ToolFailure("denied", message)
 
 
 def test_an_executable_file_next_to_the_spec_is_run(engine: OciEngine, tmp_path: Path) -> None:

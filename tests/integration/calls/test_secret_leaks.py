@@ -19,6 +19,7 @@ from gvisor_daemon import gvisor_socket
 from http_tools import call_http, http_spec
 from planted import STORE, VALUES, Hunter, Overhearing, assert_clean, in_files, leaks
 from scripted_server import ScriptedServer, reply
+from scripted_tools import error_kind
 
 from toolc.client.build import build
 from toolc.client.executor import Executor
@@ -28,7 +29,7 @@ from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.errors import ToolcError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.result import Image
+from toolc.model.result import Image, ToolFailure
 from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.base import Engine
 from toolc.sandbox.docker.api_client import find_socket
@@ -197,8 +198,7 @@ def test_no_secret_leaves_the_tool(run: Run, configuration: Configuration) -> No
         tools = registry(folder, "echo ready; sleep 1000", configuration)
         with Cancellation() as cancellation, Executor(tools, engine=engine, secrets=STORE) as executor:
             result = executor.run("spill", {"word": "x"}, on_event=hunt, cancellation=cancellation)
-        assert result.error is not None
-        assert result.error.kind == "cancelled"
+        assert error_kind(result) == "cancelled"
         # What runs under a kernel of its own is no process of this machine.
         assert found == [{"leaks": [], "tool": configuration.min_isolation == "namespace"}]
         build(folder / "spill.yaml", folder / "build")
@@ -275,10 +275,8 @@ def test_a_secret_goes_only_where_its_spec_says(run: Run, configuration: Configu
                 },
             )
             found = call_http(engine, folder, spec, {"url": f"{server.url}/"}, {"BY_BROKER": BY_BROKER})
-            assert found.error is not None
-            assert (found.error.kind, found.error.message) == (
-                "denied",
-                "the secret 'BY_BROKER' may go to api.example.com, not to 127.0.0.1",
+            assert found.error == ToolFailure(
+                "denied", "the secret 'BY_BROKER' may go to api.example.com, not to 127.0.0.1"
             )
             assert server.asked == []
 

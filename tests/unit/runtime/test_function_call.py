@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 import pytest
+from scripted_tools import error_kind
 
 from toolc import (
     Allow,
@@ -34,6 +35,7 @@ from toolc.guest.flow_control import FREE_REPORTS
 from toolc.model.errors import RegistryError
 from toolc.model.registry import registry_from_json, tool_to_json
 from toolc.model.result import ToolFailure
+from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.host_function import FunctionContext
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -57,6 +59,14 @@ def run(made: FunctionTool, **arguments: Any) -> ToolResult:
         return executor.run(made.name, arguments, call_id="c1")
 
 
+def updates_of(made: FunctionTool, **arguments: Any) -> tuple[ToolResult, list[ToolUpdate]]:
+    """Run a tool. Return its result and its updates."""
+    registry, events = Registry(), list[Event]()
+    registry.add(made)
+    result = Executor(registry).run(made.name, arguments, on_event=events.append)
+    return result, [each for each in events if isinstance(each, ToolUpdate)]
+
+
 def test_a_function_call_follows_the_normal_pipeline() -> None:
     @tool
     def add(a: int, b: int = 1) -> int:
@@ -70,8 +80,7 @@ def test_a_function_call_follows_the_normal_pipeline() -> None:
     assert result.details["call_id"] == "c1"
     assert result.details["digests"] == {"surface": add.registered().surface_digest, "effect": None}
     refused = run(add, a="two")
-    assert refused.error is not None
-    assert refused.error.kind == "invalid_args"
+    assert error_kind(refused) == "invalid_args"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +163,7 @@ def test_unreadable_content_is_a_serialization_error(value: object, message: str
 
     result = run(give)
     assert result.error is not None
-    assert result.error.kind == "serialization"
+    assert error_kind(result) == "serialization"
     assert message in {None, result.error.message}
 
 
@@ -181,15 +190,14 @@ def test_a_value_without_a_representation_is_an_error_result() -> None:
         (KeyboardInterrupt(), "execution", "KeyboardInterrupt"),
     ],
 )
-def test_every_exception_is_an_error_result(error: BaseException, kind: str, message: str) -> None:
+def test_every_exception_is_an_error_result(error: BaseException, kind: ErrorKind, message: str) -> None:
     @tool
     def fail() -> None:
         """Fail."""
         raise error
 
     result = run(fail)
-    assert result.error is not None
-    assert (result.error.kind, result.error.message) == (kind, message)
+    assert result.error == ToolFailure(kind, message)
     assert result.text == message
     trace = result.details["traceback"]
     assert isinstance(trace, str)
@@ -204,8 +212,7 @@ def test_a_tool_error_has_its_kind() -> None:
         raise ctx.error("rate_limit", f"{ctx.call_id}: later")
 
     result = run(find)
-    assert result.error is not None
-    assert (result.error.kind, result.error.message) == ("rate_limit", "c1: later")
+    assert result.error == ToolFailure("rate_limit", "c1: later")
 
 
 def test_values_that_are_not_json_are_an_error() -> None:
@@ -216,7 +223,7 @@ def test_values_that_are_not_json_are_an_error() -> None:
 
     result = run(give)
     assert result.error is not None
-    assert result.error.kind == "serialization"
+    assert error_kind(result) == "serialization"
     assert "the value['when'] is a set; return a list" in result.error.message
 
 
@@ -257,10 +264,7 @@ def test_reported_images_are_limited() -> None:
         ctx.progress(None, "", b"GIF89a" + bytes(300 * 1024))
         ctx.progress(90, "nearly", b"GIF89a" + bytes(300 * 1024))
 
-    registry, heard = Registry(), list[Event]()
-    registry.add(tool(draw))
-    result = Executor(registry).run("draw", {}, on_event=heard.append)
-    updates = [each for each in heard if isinstance(each, ToolUpdate)]
+    result, updates = updates_of(tool(draw))
     assert [(each.stream, each.percent, each.message, each.content) for each in updates] == [
         (None, 40, "so far", (Text("a"), gif)),
         ("content", None, "", (Text("b"),)),
@@ -295,10 +299,7 @@ def test_reports_are_limited_as_for_a_sandboxed_function() -> None:
         for _ in range(300):
             yield "x" * 1024
 
-    registry, heard = Registry(), list[Event]()
-    registry.add(tool(talk))
-    Executor(registry).run("talk", {}, on_event=heard.append)
-    updates = [each for each in heard if isinstance(each, ToolUpdate)]
+    _, updates = updates_of(tool(talk))
     messages = [each.message for each in updates if each.stream is None]
     assert len(messages) < 3 * FREE_REPORTS
     assert messages[-1] == str(5 * FREE_REPORTS - 1)
@@ -324,8 +325,7 @@ def test_an_async_function_is_cancelled_at_its_deadline() -> None:
     while not begun.is_set():  # a machine that stalls may leave no time to begin
         result = run(tool(timeout=0.05)(wait), forever=True)
     assert result is not None
-    assert result.error is not None
-    assert (result.error.kind, result.error.message) == (
+    assert result.error == ToolFailure(
         "timeout", "the call did not finish within 0.05 s and its result is discarded; request less work per call",
     )  # fmt: skip
     assert ended.wait(60)
@@ -346,8 +346,7 @@ def test_a_function_can_see_that_its_call_ended() -> None:
     registry, heard = Registry(), list[Event]()
     registry.add(stubborn)
     result = Executor(registry).run("stubborn", {}, on_event=heard.append)
-    assert result.error is not None
-    assert result.error.kind == "timeout"
+    assert error_kind(result) == "timeout"
     assert "still_running" in result.details
     assert seen.wait(60)
     assert isinstance(heard[-1], ToolEnd)
@@ -367,11 +366,8 @@ def test_a_generator_reports_progress_and_ends_with_the_call() -> None:
         finally:
             closed.set()
 
-    registry, heard = Registry(), list[Event]()
-    registry.add(tool(count))
-    result = Executor(registry).run("count", {"to": 2}, on_event=heard.append)
+    result, updates = updates_of(tool(count), to=2)
     assert result.text == "0\n1\n"
-    updates = [each for each in heard if isinstance(each, ToolUpdate)]
     assert [(each.stream, each.text, each.message) for each in updates] == [
         ("content", "0\n", ""), (None, "", "at 0"), ("content", "1\n", ""), (None, "", "at 1"),
     ]  # fmt: skip
@@ -381,8 +377,7 @@ def test_a_generator_reports_progress_and_ends_with_the_call() -> None:
     while not begun.is_set():  # a machine that stalls may leave no time to begin
         endless = run(tool(timeout=0.2)(count), to=10**9)
     assert endless is not None
-    assert endless.error is not None
-    assert endless.error.kind == "timeout"
+    assert error_kind(endless) == "timeout"
     assert closed.wait(60)
 
 
@@ -417,8 +412,7 @@ def test_a_call_can_be_cancelled() -> None:
 
         threading.Thread(target=cancel).start()
         result = Executor(registry).run("sit", {}, cancellation=cancellation)
-    assert result.error is not None
-    assert (result.error.kind, result.error.message) == ("cancelled", "the call was cancelled before it finished")
+    assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
 
 
 def test_a_result_schema_is_enforced() -> None:
@@ -429,8 +423,7 @@ def test_a_result_schema_is_enforced() -> None:
 
     assert run(give, good=True).data == {"n": 1}
     bad = run(give, good=False)
-    assert bad.error is not None
-    assert bad.error.kind == "serialization"
+    assert error_kind(bad) == "serialization"
 
 
 def test_data_beyond_the_output_limit_is_an_error_and_text_keeps_head_and_tail() -> None:
@@ -441,8 +434,7 @@ def test_data_beyond_the_output_limit_is_an_error_and_text_keeps_head_and_tail()
 
     assert "\n[37856 bytes cut]\n" in run(much, text=True).text
     data = run(much, text=False)
-    assert data.error is not None
-    assert data.error.kind == "output_limit"
+    assert error_kind(data) == "output_limit"
 
 
 def test_no_file_can_name_a_function() -> None:
@@ -484,6 +476,5 @@ def test_deny_lists_confirmation_and_batches_apply() -> None:
     executor.deny(tags=["risky"])
     assert [each.name for each in executor.tools] == ["send"]
     denied = executor.run("wipe", {"what": "everything"})
-    assert denied.error is not None
-    assert denied.error.kind == "denied"
+    assert error_kind(denied) == "denied"
     assert "everything" not in called

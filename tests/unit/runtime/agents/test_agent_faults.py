@@ -15,11 +15,13 @@ import pytest
 from agent_tools import KEY, SAY, agent_tool, ask_helper, executor_of, registry_of, told
 from scripted_model import SPEECHES, OpenAISpeech, Said, ScriptedModel, Speech
 from scripted_server import Asked, certificate, json_reply, reply
+from scripted_tools import error_kind
 
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.model.events import Event, ToolConnect
 from toolc.model.json_schema import JsonObject
+from toolc.model.result import ToolFailure
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.agents.model import MAX_QUOTED
 from toolc.runtime.agents.network import MAX_RESPONSE
@@ -84,8 +86,7 @@ def test_a_retry_after_beyond_the_limit_ends_the_call(seconds: str, tmp_path: Pa
     with ScriptedModel(script=[refusal(429, Retry_After=seconds)]) as model:
         result = ask_helper(model, tmp_path, timeout=58.0)
         assert len(model.requests) == 1
-    assert result.error is not None
-    assert result.error.kind == "rate_limit"
+    assert error_kind(result) == "rate_limit"
 
 
 @pytest.mark.parametrize(
@@ -219,8 +220,7 @@ def test_a_request_in_flight_ends_with_the_call(speech: Speech, said: bytes, tmp
         canceller.start()
         result = ask_helper(model, tmp_path, cancellation=cancellation)
         canceller.join()
-    assert result.error is not None
-    assert (result.error.kind, result.error.message) == ("cancelled", "the call was cancelled before it finished")
+    assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
     assert told(result)["turns"] == 0
 
 
@@ -228,8 +228,7 @@ def test_a_request_in_flight_ends_with_the_call(speech: Speech, said: bytes, tmp
 def test_a_server_that_stalls_meets_the_calls_deadline(speech: Speech, tmp_path: Path) -> None:
     with ScriptedModel(speech=speech, script=[stalling(threading.Event(), b"")]) as model:
         result = ask_helper(model, tmp_path, timeout=1.0)
-    assert result.error is not None
-    assert result.error.kind == "timeout"
+    assert error_kind(result) == "timeout"
 
 
 def test_waiting_for_the_next_attempt_ends_with_the_call(tmp_path: Path) -> None:
@@ -241,8 +240,7 @@ def test_waiting_for_the_next_attempt_ends_with_the_call(tmp_path: Path) -> None
 
         with ScriptedModel(script=[busy]) as model:
             result = ask_helper(model, tmp_path, cancellation=cancellation)
-    assert result.error is not None
-    assert result.error.kind == "cancelled"
+    assert error_kind(result) == "cancelled"
 
 
 def test_too_many_calls_are_an_error(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import pytest
+from scripted_tools import error_kind
 
 from toolc.model.call import BoundCall
 from toolc.model.errors import InfrastructureError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
-from toolc.model.result import Image, Text, ToolResult, failure
+from toolc.model.result import Image, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.composed_backends import CompositeBackend, Step, Strategy
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template
@@ -98,6 +99,7 @@ def waits(_: JsonObject, context: CallContext) -> ToolResult:
     return failure("cancelled", "cancelled")
 
 
+TAKES_TEXT: JsonObject = {"type": "object", "properties": {"y": {"type": "string"}}, "required": ["y"]}
 HELLO = {"say": says("hello"), "give": gives({"n": 1, "list": [1, 2]}), "fail": fails, "wait": waits}
 
 
@@ -114,10 +116,10 @@ def test_steps_run_in_order_and_the_outputs_of_each_are_the_result() -> None:
 def test_each_step_is_in_the_details() -> None:
     caller = Caller(HELLO)
     steps = [step("a", "say"), step("b", "fail", goes_on=True), step("c", "say", "args.x")]
-    told = run("sequential", steps, caller, {"x": False}).details["steps"]
+    details = run("sequential", steps, caller, {"x": False}).details["steps"]
 
-    assert isinstance(told, list)
-    assert [{key: value for key, value in each.items() if key != "duration_ms"} for each in told] == [  # type: ignore[union-attr]
+    assert isinstance(details, list)
+    assert [{key: value for key, value in each.items() if key != "duration_ms"} for each in details] == [  # type: ignore[union-attr]
         {"id": "a", "tool": "say", "outcome": "success", "is_error": False, "error": None, "call_id": "c.a"},
         {"id": "b", "tool": "fail", "outcome": "failure", "is_error": True, "error": "network", "call_id": "c.b"},
         {"id": "c", "tool": "say", "outcome": "skipped", "is_error": False, "error": None, "call_id": None},
@@ -180,10 +182,8 @@ def test_a_missing_key_of_a_result_fails_the_step() -> None:
     caller = Caller(HELLO)
     result = run("sequential", [step("a", "give"), step("b", "say", x=of("steps", "a", "outputs", "gone"))], caller)
 
-    assert result.error
-    assert (result.error.kind, result.error.message) == (
-        "serialization",
-        "step 'b' (say): there is no 'gone' in what '{{ steps.a.outputs.gone }}' names",
+    assert result.error == ToolFailure(
+        "serialization", "step 'b' (say): there is no 'gone' in the value for '{{ steps.a.outputs.gone }}'"
     )
     assert len(caller.made) == 1
 
@@ -193,8 +193,7 @@ def test_the_first_failure_ends_the_composite() -> None:
     result = run("sequential", [step("a", "say"), step("b", "fail"), step("c", "say")], caller)
 
     assert outcomes(result) == {"a": "success", "b": "failure", "c": "skipped"}
-    assert result.error
-    assert (result.error.kind, result.error.message) == ("network", "step 'b' (fail): no such host")
+    assert result.error == ToolFailure("network", "step 'b' (fail): no such host")
     assert result.text == "step 'b' (fail): no such host"
     assert result.structured is None
 
@@ -251,16 +250,14 @@ def test_a_pipeline_forwards_the_output_of_each_step() -> None:
 
 
 def test_a_string_parameter_gets_data_as_text() -> None:
-    takes: JsonObject = {"type": "object", "properties": {"y": {"type": "string"}}, "required": ["y"]}
-    caller = Caller(HELLO, {"say": takes})
+    caller = Caller(HELLO, {"say": TAKES_TEXT})
     run("pipeline", [step("a", "give"), step("b", "say")], caller)
 
     assert caller.made[1][1] == {"y": "words"}
 
 
 def test_a_pipeline_skips_omitted_steps() -> None:
-    takes: JsonObject = {"type": "object", "properties": {"y": {"type": "string"}}, "required": ["y"]}
-    caller = Caller(HELLO, {"say": takes})
+    caller = Caller(HELLO, {"say": TAKES_TEXT})
     steps = [step("a", "say"), step("b", "fail", goes_on=True), step("c", "say", "args.no"), step("d", "say")]
     result = run("pipeline", steps, caller)
 
@@ -308,8 +305,7 @@ def test_a_failure_cancels_parallel_steps() -> None:
     result = run("parallel", [step("a", "wait"), step("b", "fail"), step("c", "wait")], Caller(HELLO))
 
     assert outcomes(result) == {"a": "cancelled", "b": "failure", "c": "cancelled"}
-    assert result.error
-    assert (result.error.kind, result.error.message) == ("network", "step 'b' (fail): no such host")
+    assert result.error == ToolFailure("network", "step 'b' (fail): no such host")
 
 
 def test_continue_on_error_cancels_no_other_step() -> None:
@@ -331,8 +327,7 @@ def test_a_cancellation_reaches_the_steps(strategy: Strategy) -> None:
     caller = Caller(HELLO)
     result = run(strategy, [step("a", "wait"), step("b", "wait")], caller, cancellation=cancellation)
 
-    assert result.error
-    assert result.error.kind == "cancelled"
+    assert error_kind(result) == "cancelled"
     assert outcomes(result)["a"] == "cancelled"
     assert outcomes(result)["b"] == ("cancelled" if strategy == "parallel" else "skipped")
 
@@ -377,10 +372,10 @@ def test_an_infrastructure_error_is_raised_after_all_steps_ended(strategy: Strat
 
 @pytest.mark.parametrize("strategy", ["sequential", "parallel"])
 def test_progress_is_reported(strategy: Strategy) -> None:
-    told: list[Event] = []
-    run(strategy, [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO), on_event=told.append)
+    events: list[Event] = []
+    run(strategy, [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO), on_event=events.append)
 
-    updates = [event for event in told if isinstance(event, ToolUpdate)]
+    updates = [event for event in events if isinstance(event, ToolUpdate)]
     assert [(each.name, each.call_id, each.percent) for each in updates] == [("all", "c", 50.0), ("all", "c", 100.0)]
     assert sorted(each.message for each in updates) == ["a: success", "b: failure"]
 

@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from scripted_tools import Scripted, exited, registered, tool
+from scripted_tools import Scripted, error_kind, exited, registered, tool
 
 from toolc.model.call import Allow, BoundCall, Confirm, Deny, ToolCall
 from toolc.model.errors import InfrastructureError
@@ -60,8 +60,7 @@ class TestDenied:
         scripted, denials = Scripted(), DenyList()
         denials.deny(["echo"], [])
         result = scripted.run(ECHO, {"wrong": 1}, replace(scripted.options(), denied=denials.reason))
-        assert result.error is not None
-        assert result.error.kind == "denied"
+        assert error_kind(result) == "denied"
 
     def test_an_allowed_tool_runs_unless_a_tag_is_denied(self) -> None:
         denials = DenyList()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scripted_tools import error_kind
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -61,8 +62,7 @@ def test_parts_cannot_be_called_directly(tmp_path: Path) -> None:
             executor.run("say", {})
         executor.deny("say")
         result = executor.run("outer", {})
-    assert result.error
-    assert result.error.kind == "denied"
+    assert error_kind(result) == "denied"
 
 
 def test_a_registry_includes_the_tools_that_its_tools_call(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sessions: which calls come to the same sandbox, in which order, and when it ends. The fake engine is inside."""
+"""Sessions: which calls use the same sandbox, in which order, and when it ends."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from scripted_tools import error_kind
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -24,7 +25,7 @@ from toolc.model.errors import SandboxDiedError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall, SecretFile
-from toolc.model.result import Capture, Ending, Image, Outcome
+from toolc.model.result import Capture, Ending, Image, Outcome, ToolFailure
 from toolc.model.spec.sandbox import Destination, EnvVar
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sessions.server import idle_state
@@ -103,11 +104,15 @@ def executor(
     *,
     timeout: float | None = None,
     session_idle: float = 1000,
+    **secrets: str,
 ) -> Iterator[Executor]:
     path = folder / "spec.yaml"
     path.write_text(json.dumps(spec), encoding="utf-8")
     engine = FakeEngine(script)
-    with Executor(Registry.load(path), engine=engine, timeout=timeout, session_idle=session_idle) as made:
+    store = SecretStore({name: LiteralSource(value) for name, value in secrets.items()}, {})
+    with Executor(
+        Registry.load(path), engine=engine, timeout=timeout, session_idle=session_idle, secrets=store
+    ) as made:
         made_engine[made] = engine
         yield made
 
@@ -177,8 +182,7 @@ def test_an_exited_process_is_an_error_and_is_replaced(tmp_path: Path, how: str,
         failed = made.run("add", {"how": how})
         after = made.run("add", {})
         assert started(made) == 2
-    assert failed.error is not None
-    assert (failed.error.kind, failed.error.message) == ("execution", message)
+    assert failed.error == ToolFailure("execution", message)
     assert "so be it" in failed.text
     assert after.details["session"] == {"call": 1}
 
@@ -215,8 +219,7 @@ def test_a_queued_call_can_be_cancelled_without_ending_the_session(tmp_path: Pat
         notes.hold.set()
         assert first.result(60).text == "1"
         assert made.run("add", {}).details["session"] == {"call": 2}
-    assert waited.error is not None
-    assert waited.error.kind == "cancelled"
+    assert error_kind(waited) == "cancelled"
 
 
 def test_time_in_the_queue_counts_towards_the_call(tmp_path: Path) -> None:
@@ -228,8 +231,7 @@ def test_time_in_the_queue_counts_towards_the_call(tmp_path: Path) -> None:
         notes.hold.set()
         assert first.result(60).text == "1"
         assert made.run("add", {}).details["session"] == {"call": 2}
-    assert late.error is not None
-    assert late.error.kind == "timeout"
+    assert error_kind(late) == "timeout"
 
 
 def test_a_late_call_ends_the_session(tmp_path: Path) -> None:
@@ -237,8 +239,7 @@ def test_a_late_call_ends_the_session(tmp_path: Path) -> None:
     with executor(tmp_path, notes) as made:
         (late,) = made.run_batch([ToolCall(name="add", arguments={"how": "wait"})], timeout=0.2)
         notes.hold.set()
-        assert late.error is not None
-        assert late.error.kind == "timeout"
+        assert error_kind(late) == "timeout"
         # The plugin of the ended session shares its notes with the next one's: let it leave.
         with notes.busy:
             pass
@@ -321,42 +322,6 @@ def test_closing_ends_sessions_and_later_calls_start_new_ones(tmp_path: Path) ->
         assert started(made) == 2
 
 
-def test_secrets_in_a_plugins_environment_are_redacted(tmp_path: Path) -> None:
-    spec: JsonObject = {
-        "toolc": 1,
-        "name": "add",
-        "description": "Add a note to all the others.",
-        "parameters": {"how": {"type": "string", "default": "ok"}},
-        "backend": {"plugin": {"command": ["notes"]}},
-        "sandbox": {
-            "lifetime": "session",
-            "env": {"URL": "https://x/?key={{ secrets.KEY }}"},
-            "secrets": {"KEY": {"expose": "env"}},
-        },
-    }
-    path = tmp_path / "spec.yaml"
-    path.write_text(json.dumps(spec), encoding="utf-8")
-    seen: list[dict[str, str]] = []
-
-    def script(plan: Plan) -> Outcome:
-        seen.append({variable.name: variable.value for variable in plan.env})
-        if b"describe" in plan.stdin:
-            return line({"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS})
-        return Outcome(
-            ending="answered",
-            stdout=said(json.dumps(text("https://x/?key=first-key")).encode() + b"\n"),
-            stderr=said(b"first-key\n"),
-        )
-
-    store = SecretStore({"KEY": LiteralSource("first-key")}, {})
-    with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as made:
-        results = [made.run("add", {}), made.run("add", {})]
-    assert {(each["URL"], each["KEY"]) for each in seen} == {("https://x/?key=first-key", "first-key")}
-    assert all("TOOLC_CALL_ID" not in each for each in seen)
-    assert [each.text for each in results] == ["https://x/?key=[secret KEY]"] * 2
-    assert results[0].details["stderr"] == "[secret KEY]\n"
-
-
 KEYED: JsonObject = {
     "toolc": 1,
     "name": "add",
@@ -365,6 +330,32 @@ KEYED: JsonObject = {
     "backend": {"plugin": {"command": ["notes"]}},
     "sandbox": {"lifetime": "session", "secrets": {"KEY": {"expose": "env"}}},
 }
+ADD: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
+
+
+def test_secrets_in_a_plugins_environment_are_redacted(tmp_path: Path) -> None:
+    secrets: JsonObject = {"KEY": {"expose": "env"}}
+    spec = KEYED | {"sandbox": {"env": {"URL": "https://x/?key={{ secrets.KEY }}"}, "secrets": secrets}}
+    seen: list[dict[str, str]] = []
+
+    def script(plan: Plan) -> Outcome:
+        seen.append({variable.name: variable.value for variable in plan.env})
+        if b"describe" in plan.stdin:
+            return line(ADD)
+        return Outcome(
+            ending="answered",
+            stdout=said(json.dumps(text("https://x/?key=first-key")).encode() + b"\n"),
+            stderr=said(b"first-key\n"),
+        )
+
+    with executor(tmp_path, script, spec, KEY="first-key") as made:
+        results = [made.run("add", {}), made.run("add", {})]
+    assert {(each["URL"], each["KEY"]) for each in seen} == {("https://x/?key=first-key", "first-key")}
+    assert all("TOOLC_CALL_ID" not in each for each in seen)
+    assert [each.text for each in results] == ["https://x/?key=[secret KEY]"] * 2
+    assert results[0].details["stderr"] == "[secret KEY]\n"
+
+
 KEY = "correct-horse-battery-staple"
 JUNK = b"x" * 190 + KEY.encode()
 ANSWER = json.dumps(text("ok")).encode() + b"\n"
@@ -381,30 +372,17 @@ ANSWER = json.dumps(text("ok")).encode() + b"\n"
         (b"", json.dumps(text("ok") | {"call_id": "x" * 70 + KEY}).encode() + b"\n", "x" * 70 + "[secret K"),
         (b"", json.dumps({"type": "update", "call_id": "x" * 70 + KEY}).encode() + b"\n", "x" * 70 + "[secret K"),
     ],
-    ids=[
-        "in place of what it is",
-        "in place of an answer",
-        "after an answer",
-        "half of it",
-        "nothing else",
-        "the call of an answer",
-        "the call of an update",
-    ],
+    ids=["description", "answer", "after an answer", "part", "only part", "id of an answer", "id of an update"],
 )
 def test_a_truncated_line_of_a_plugin_has_no_part_of_a_secret(
     tmp_path: Path, described: bytes, answered: bytes, wanted: str
 ) -> None:
-    own: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
-
     def script(plan: Plan) -> Outcome:
         if b"describe" in plan.stdin:
-            return Outcome(ending="answered", stdout=said(described or json.dumps(own).encode() + b"\n"))
+            return Outcome(ending="answered", stdout=said(described or json.dumps(ADD).encode() + b"\n"))
         return Outcome(ending="answered", stdout=said(answered))
 
-    path = tmp_path / "spec.yaml"
-    path.write_text(json.dumps(KEYED), encoding="utf-8")
-    store = SecretStore({"KEY": LiteralSource(KEY)}, {})
-    with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as made:
+    with executor(tmp_path, script, KEYED, KEY=KEY) as made:
         result = made.run("add", {})
     assert wanted in result.text
     assert KEY[:8] not in result.text
@@ -413,12 +391,10 @@ def test_a_truncated_line_of_a_plugin_has_no_part_of_a_secret(
 def test_an_image_and_a_number_of_a_plugin_can_contain_secrets(tmp_path: Path) -> None:
     picture = base64.b64encode(b"GIF89a" + KEY.encode()).decode()
     answer: JsonObject = {"content": [{"type": "image", "data": picture}], "details": {"pin": 48151623, KEY: 1}}
-    own: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
-    path = tmp_path / "spec.yaml"
-    path.write_text(json.dumps(KEYED | {"sandbox": {"secrets": {"KEY": {"expose": "env"}, "PIN": {"expose": "env"}}}}))
-    store = SecretStore({"KEY": LiteralSource(KEY), "PIN": LiteralSource("48151623")}, {})
-    engine = FakeEngine(lambda plan: line(own if b"describe" in plan.stdin else answer))
-    with Executor(Registry.load(path), engine=engine, secrets=store) as made:
+    spec = KEYED | {"sandbox": {"secrets": {"KEY": {"expose": "env"}, "PIN": {"expose": "env"}}}}
+    with executor(
+        tmp_path, lambda plan: line(ADD if b"describe" in plan.stdin else answer), spec, KEY=KEY, PIN="48151623"
+    ) as made:
         result = made.run("add", {})
     assert result.content == (Image(b"GIF89a[secret KEY]", "image/gif"),)
     assert result.details["tool"] == {"pin": "[secret PIN]", "[secret KEY]": 1}
