@@ -181,10 +181,7 @@ class EgressConnection:
             self.socket.close()
         if self.transport is not None:
             self.reason = self.reason or self.transport.failure
-        if self.transport is not None and self.is_done:
-            self.transport.close()
-        elif self.transport is not None:
-            self.transport.abort()
+            (self.transport.close if self.is_done else self.transport.abort)()
         self.socket = self.transport = None
         self.addresses.clear()
         self._to_server.clear()

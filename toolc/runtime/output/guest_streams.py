@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from toolc.backends.content import MalformedError, parse_json, read_content
 from toolc.guest import frames
@@ -23,28 +24,31 @@ REPLY_SLACK: Final = 64 * 1024
 """How much longer than twice the output limit a reply may be (base64, JSON escapes, a traceback), in bytes."""
 
 
-class Output(Protocol):
+class Output(ABC):
     """One stream of the guest. ``window`` is how many more bytes it may send; ``ended`` is whether it has ended."""
 
-    window: int
-    ended: bool
+    def __init__(self) -> None:
+        self.window = frames.WINDOW_BYTES
+        self.ended = False
 
+    @abstractmethod
     def add(self, payload: bytes) -> bytes:
         """Store the next bytes and return the part that is output of the tool."""
 
     def finish(self) -> bytes:
         """Store and return what was held back. Further calls have no effect."""
+        return b""
 
     def capture(self) -> Capture:
         """Return what was captured."""
+        return Capture()
 
 
-class ByteOutput:
+class ByteOutput(Output):
     """A stream whose beginning and end are captured, up to ``limit`` bytes."""
 
     def __init__(self, limit: int, redactor: Redactor, lines: ProgressLines | None = None) -> None:
-        self.window = frames.WINDOW_BYTES
-        self.ended = False
+        super().__init__()
         self._buffer = HeadTailBuffer(limit)
         self._stream = RedactedStream(redactor)
         self._lines = lines
@@ -68,15 +72,14 @@ class ByteOutput:
         return self._buffer.capture()
 
 
-class DelimitedOutput:
+class DelimitedOutput(Output):
     """One call's part of a session's stream, up to a delimiter. ``rest`` belongs to the next call.
 
     ``output`` captures the call's part.
     """
 
     def __init__(self, delimiter: bytes, output: Output) -> None:
-        self.window = frames.WINDOW_BYTES
-        self.ended = False
+        super().__init__()
         self.is_done = False
         self.rest = b""
         self._delimiter = delimiter
@@ -107,12 +110,11 @@ class DelimitedOutput:
         return self._output.capture()
 
 
-class LineOutput:
+class LineOutput(Output):
     """A stream of lines, without empty ones. ``limit`` is how many bytes may wait to be read."""
 
     def __init__(self, limit: int) -> None:
-        self.window = frames.WINDOW_BYTES
-        self.ended = False
+        super().__init__()
         self.is_too_long = False
         self._limit = limit
         self._complete: deque[bytes] = deque()
@@ -157,24 +159,15 @@ class LineOutput:
         self._size -= len(line)
         return line
 
-    def finish(self) -> bytes:
-        """Return nothing. See ``Output``."""
-        return b""
 
-    def capture(self) -> Capture:
-        """Return an empty capture: lines are not captured. See ``Output``."""
-        return Capture()
-
-
-class UpdateLines:
+class UpdateLines(Output):
     """A stream of JSON lines with text or content, of which nothing is captured; see ``Output``.
 
     ``max_line`` is the maximum length of a line, in bytes.
     """
 
     def __init__(self, limit: int, max_line: int, redactor: Redactor, on_text: TextSink, on_update: UpdateSink) -> None:
-        self.window = frames.WINDOW_BYTES
-        self.ended = False
+        super().__init__()
         self._max_line = max_line
         self._reporter = ProgressReporter(limit, redactor, on_update)
         self._stream = RedactedStream(redactor)
@@ -201,10 +194,6 @@ class UpdateLines:
             self._on_text(text)
         self._reporter.finish()
         return b""
-
-    def capture(self) -> Capture:
-        """Return an empty capture: the response contains everything."""
-        return Capture()
 
     def _append(self, piece: bytes) -> None:
         self._is_too_long = self._is_too_long or len(self._line) + len(piece) > self._max_line

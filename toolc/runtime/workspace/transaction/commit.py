@@ -60,15 +60,15 @@ class _Commit:
     expected: dict[str, os.stat_result]
 
 
-def commit(real: DirHandle, view: DirHandle, found: Differences, mount: Mount, scratch: Path) -> None:
+def commit(real: DirHandle, view: DirHandle, differences: Differences, mount: Mount, scratch: Path) -> None:
     """Write the changes to the real files, from the files in ``view``.
 
     Raise ``ConflictError`` or ``OSError`` if nothing was changed, ``RollbackFailedError`` if something was.
     """
     name = f"{PREFIX}{secrets.token_hex(8)}"
     with locked_journal(scratch), locked_workspace(real.descriptor):
-        for change in found.changes:
-            _check_unchanged(real, change, found.before.get(change.path))
+        for change in differences.changes:
+            _check_unchanged(real, change, differences.before.get(change.path))
         # Before the folder exists: if the process is killed in between, the journal describes nothing.
         StagingArea(mount.source, real.status.st_ino, name).write(scratch)
         os.mkdir(name, 0o700, dir_fd=real.descriptor)
@@ -77,7 +77,7 @@ def commit(real: DirHandle, view: DirHandle, found: Differences, mount: Mount, s
             # A process that may write to the workspace could have replaced the folder immediately.
             if os.fstat(staging).st_uid != os.geteuid() or has_entries(staging, b"."):
                 raise ConflictError(name)
-            _execute(_Commit(real, view, mount, staging, found.before), found.changes, scratch)
+            _execute(_Commit(real, view, mount, staging, differences.before), differences.changes, scratch)
         except RollbackFailedError as error:
             raise RollbackFailedError(f"{error}, in {name}") from error.__cause__
         finally:
@@ -103,13 +103,15 @@ def _execute(work: _Commit, changes: tuple[FileChange, ...], scratch: Path) -> N
         raise
 
 
-def _check_unchanged(real: DirHandle, change: FileChange, was: os.stat_result | None) -> None:
+def _check_unchanged(real: DirHandle, change: FileChange, before: os.stat_result | None) -> None:
     """Check that a path is unchanged since the changes were listed: the approval may have taken long."""
     now = real.status_of(change.raw_path)
-    if was is None or now is None:
-        is_same = was is now
+    if before is None or now is None:
+        is_same = before is now
     else:
-        is_same = _stamp(was) == _stamp(now) and (stat.S_ISDIR(was.st_mode) or was.st_ctime_ns == now.st_ctime_ns)
+        is_same = _stamp(before) == _stamp(now) and (
+            stat.S_ISDIR(before.st_mode) or before.st_ctime_ns == now.st_ctime_ns
+        )
     if not is_same:
         raise ConflictError(change.shown_path)
 
@@ -132,12 +134,12 @@ def _stage_all(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
             bits = stat.S_IMODE(old.st_mode)
             modes.append(ChmodStep(change.path, old.st_ino, bits, change.mode & 0o777 | bits & stat.S_ISGID))
             continue
-        made = _stage(work, change, os.fsencode(name))
-        moves.append(RenameStep(change.path, name, FileIdentity.of(made), replaces=change.action == "changed"))
+        staged = _stage(work, change, os.fsencode(name))
+        moves.append(RenameStep(change.path, name, FileIdentity.of(staged), replaces=change.action == "changed"))
         if change.kind == "directory":
             inherited[change.path] = _set_group_id(work.real, change, inherited)
             new = change.mode & 0o777 | inherited[change.path]
-            modes.append(ChmodStep(change.path, made.st_ino, stat.S_IMODE(made.st_mode), new))
+            modes.append(ChmodStep(change.path, staged.st_ino, stat.S_IMODE(staged.st_mode), new))
     # Modes last, and innermost first: a folder's mode may deny access to its owner too.
     return CommitPlan(os.fstat(work.staging).st_ino, tuple(moves), tuple(reversed(modes)))
 
@@ -249,11 +251,11 @@ def _set_mode(work: _Commit, mode: ChmodStep) -> None:
 
 def _check(work: _Commit, move: RenameStep) -> os.stat_result:
     """Check that the file moved out is the one listed before; a rename changes only its ctime."""
-    was = work.expected.get(move.path)
-    found = os.stat(move.name, dir_fd=work.staging, follow_symlinks=False)
-    if was is None or _stamp(was) != _stamp(found):
+    before = work.expected.get(move.path)
+    status = os.stat(move.name, dir_fd=work.staging, follow_symlinks=False)
+    if before is None or _stamp(before) != _stamp(status):
         raise ConflictError(move.shown_path)
-    return found
+    return status
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:

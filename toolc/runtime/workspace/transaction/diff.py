@@ -63,7 +63,7 @@ MAX_BYTES: Final = 1024 * MIB
 _PIECE: Final = 1 << 20
 _RAW: Final = ("utf-8", "surrogateescape")
 
-_Found: TypeAlias = tuple[FileChange, bool, os.stat_result | None]
+_Comparison: TypeAlias = tuple[FileChange, bool, os.stat_result | None]
 """A change, whether the real file is as the tool saw it, and the status of the real file."""
 
 
@@ -78,12 +78,12 @@ class Differences:
     before: dict[str, os.stat_result] = field(default_factory=dict)
 
 
-def differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differences:
+def find_differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differences:
     """Return every change, with the reason if it is refused. Raise ``OSError`` or ``TooManyChangesError``.
 
     A file with the same content and permissions counts as unchanged, whatever else was done to it.
     """
-    found: dict[tuple[str, Action], FileChange] = {}
+    changes: dict[tuple[str, Action], FileChange] = {}
     before: dict[str, os.stat_result] = {}
     total = 0
     for entry in view.scan():
@@ -91,19 +91,19 @@ def differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differe
             if old is not None:
                 before[change.path] = old
             total += change.size_bytes
-            if total > MAX_BYTES or len(found) >= MAX_ENTRIES:
+            if total > MAX_BYTES or len(changes) >= MAX_ENTRIES:
                 raise TooManyChangesError(f"the call changes more than {MAX_ENTRIES} files, or {MAX_BYTES // MIB} MiB")
-            found[change.path, change.action] = _checked(view, change, writes, seen=seen)
-    folders = repositories(real, found.values())
-    for key, change in found.items():
+            changes[change.path, change.action] = _checked(view, change, writes, seen=seen)
+    folders = repositories(real, changes.values())
+    for key, change in changes.items():
         if not change.refused and folders and not folders.isdisjoint(_parents(change.path)):
-            found[key] = replace(change, refused="it is in a folder that git would treat as a repository")
+            changes[key] = replace(change, refused="it is in a folder that git would treat as a repository")
     # A deletion comes before the file that replaces it.
-    order = sorted(found, key=lambda key: (key[0].encode(*_RAW), key[1] != "deleted"))
-    return Differences(tuple(found[key] for key in order), before)
+    order = sorted(changes, key=lambda key: (key[0].encode(*_RAW), key[1] != "deleted"))
+    return Differences(tuple(changes[key] for key in order), before)
 
 
-def _changes(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Found]:
+def _changes(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Comparison]:
     try:
         yield from _compare(real, view, entry)
     except OSError as error:
@@ -122,7 +122,7 @@ def _checked(view: View, change: FileChange, writes: tuple[str, ...], *, seen: b
     return replace(change, refused=reason) if reason else change
 
 
-def _compare(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Found]:
+def _compare(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Comparison]:
     """Yield the changes that an entry of the view represents."""
     path = entry.path
     old = real.status_of(path)
@@ -145,7 +145,7 @@ def _compare(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Found]:
 
 def _compare_folder(
     real: DirHandle, view: View, entry: ViewEntry, old: os.stat_result | None, *, seen: bool
-) -> Iterator[_Found]:
+) -> Iterator[_Comparison]:
     assert entry.status is not None
     path, new = entry.path, entry.status
     if old is None:
@@ -164,14 +164,14 @@ def _compare_folder(
                 yield from _deletions(real, view, path + b"/" + name, status)
 
 
-def _deletions(real: DirHandle, view: View, top: bytes, status: os.stat_result) -> Iterator[_Found]:
+def _deletions(real: DirHandle, view: View, top: bytes, status: os.stat_result) -> Iterator[_Comparison]:
     """Yield the deletions of ``top`` and of everything that the real folder has below it."""
     pending = [(top, status)]
     while pending:
-        path, found = pending.pop()
+        path, old = pending.pop()
         check_depth(path)
-        yield _deleted(path, found), view.is_as_seen(path, found, None), found
-        if stat.S_ISDIR(found.st_mode):
+        yield _deleted(path, old), view.is_as_seen(path, old, None), old
+        if stat.S_ISDIR(old.st_mode):
             pending += [(path + b"/" + name, inner) for name, inner in real.entries(path, MAX_ENTRIES + 1)]
 
 
@@ -214,10 +214,10 @@ def _is_same(real: DirHandle, view: View, path: bytes, old: os.stat_result, new:
     if (old.st_size, old.st_mode & 0o777) != (new.st_size, new.st_mode & 0o777):
         return False
     try:
-        with real.file(path) as ours, view.root.file(path) as theirs:
+        with real.file(path) as before, view.root.file(path) as after:
             while True:
-                piece = os.read(ours, _PIECE)
-                if piece != os.read(theirs, _PIECE):
+                piece = os.read(before, _PIECE)
+                if piece != os.read(after, _PIECE):
                     return False
                 if not piece:
                     return True

@@ -35,7 +35,7 @@ from toolc.runtime.workspace.transaction.journal import (
 ASIDE: Final = ".aside"
 """What ``dir_handle.rename`` appends to a name during an exchange on a file system without atomic exchange."""
 
-_OURS: Final = re.compile(r"(new|old)\.[0-9]+(\.aside)*")
+_STAGED_NAME: Final = re.compile(r"(new|old)\.[0-9]+(\.aside)*")
 
 _MAX_NAMED: Final = 5
 """How many conflicts are named in a message."""
@@ -43,13 +43,13 @@ _MAX_NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A path that another process has changed; ``kept`` is the old file in the staging folder, if any."""
+    """A path that another process has changed; ``old_name`` is the old file in the staging folder, if any."""
 
     path: str
-    kept: str = ""
+    old_name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path} (the old file is {self.kept})" if self.kept else self.path
+        return f"{self.path} (the old file is {self.old_name})" if self.old_name else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class _ConcurrentChangeError(Exception):
 def recover(scratch: Path) -> Unfinished | None:
     """Roll back or finish what a killed commit with this scratch folder began, and remove its staging folder.
 
-    Return None if nothing remains to be done; otherwise ``scratch`` and the staging folder must be kept.
+    Return None if nothing remains to be done; otherwise ``scratch`` and the staging folder must not be removed.
     """
     try:
         with locked_journal(scratch):
@@ -88,18 +88,18 @@ def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conf
 
     ``staging`` is the open staging folder.
     """
-    found = []
+    conflicts = []
     for mode in reversed(plan.modes):
         with contextlib.suppress(OSError):
             _restore_mode(workspace, mode)
     for move in reversed(plan.moves):
-        kept = None
+        old_name = None
         try:
-            kept = _kept(staging, move)
-            _undo(workspace, staging, move, kept)
+            old_name = _find_old_file(staging, move)
+            _undo(workspace, staging, move, old_name)
         except (_ConcurrentChangeError, OSError):
-            found.append(Conflict(move.shown_path, kept or ""))
-    return sorted(found, key=lambda conflict: conflict.path)
+            conflicts.append(Conflict(move.shown_path, old_name or ""))
+    return sorted(conflicts, key=lambda conflict: conflict.path)
 
 
 def remove_staging(workspace: int, name: str) -> None:
@@ -110,7 +110,7 @@ def remove_staging(workspace: int, name: str) -> None:
     with _opened(workspace, name) as staging:
         with os.scandir(staging) as entries:
             names = [entry.name for entry in entries]
-        for each in filter(_OURS.fullmatch, names):
+        for each in filter(_STAGED_NAME.fullmatch, names):
             if stat.S_ISDIR(os.stat(each, dir_fd=staging, follow_symlinks=False).st_mode):
                 os.rmdir(each, dir_fd=staging)
             else:
@@ -126,35 +126,35 @@ def format_conflicts(conflicts: list[Conflict]) -> str:
 
 
 def _recover(scratch: Path) -> Unfinished | None:
-    where, plan = StagingArea.read(scratch), CommitPlan.read(scratch)
-    if where is None:
+    area, plan = StagingArea.read(scratch), CommitPlan.read(scratch)
+    if area is None:
         return None
     try:
-        workspace = DirHandle(os.open(where.workspace, FOLDER))
+        workspace = DirHandle(os.open(area.workspace, FOLDER))
     except OSError:
-        return _missing_workspace(where, scratch) if plan else None
+        return _missing_workspace(area, scratch) if plan else None
     with workspace:
-        if workspace.status.st_ino != where.inode:
-            return _missing_workspace(where, scratch) if plan else None
+        if workspace.status.st_ino != area.inode:
+            return _missing_workspace(area, scratch) if plan else None
         with locked_workspace(workspace.descriptor):
-            if plan is not None and (unfinished := _roll_back_plan(workspace, where, plan, scratch)):
+            if plan is not None and (unfinished := _roll_back_plan(workspace, area, plan, scratch)):
                 return unfinished
             with contextlib.suppress(OSError):
-                remove_staging(workspace.descriptor, where.name)
+                remove_staging(workspace.descriptor, area.name)
     return None
 
 
-def _roll_back_plan(workspace: DirHandle, where: StagingArea, plan: CommitPlan, scratch: Path) -> Unfinished | None:
+def _roll_back_plan(workspace: DirHandle, area: StagingArea, plan: CommitPlan, scratch: Path) -> Unfinished | None:
     try:
-        with _opened(workspace.descriptor, where.name) as staging:
+        with _opened(workspace.descriptor, area.name) as staging:
             if os.fstat(staging).st_ino != plan.staging:
                 raise FileNotFoundError
             if conflicts := roll_back(workspace, staging, plan):
                 return Unfinished(
-                    where.workspace,
-                    f"a call was killed while it wrote its changes to {where.workspace}, and some cannot be undone "
+                    area.workspace,
+                    f"a call was killed while it wrote its changes to {area.workspace}, and some cannot be undone "
                     "because another process has changed the same files since: "
-                    f"{format_conflicts(conflicts)}; restore what you need from {where.workspace}/{where.name}, "
+                    f"{format_conflicts(conflicts)}; restore what you need from {area.workspace}/{area.name}, "
                     "then remove that folder",
                 )
             remove_plan(scratch, staging)
@@ -164,49 +164,49 @@ def _roll_back_plan(workspace: DirHandle, where: StagingArea, plan: CommitPlan, 
     return None
 
 
-def _missing_workspace(where: StagingArea, scratch: Path) -> Unfinished:
+def _missing_workspace(area: StagingArea, scratch: Path) -> Unfinished:
     return Unfinished(
-        where.workspace,
-        f"a call was killed while it wrote its changes to {where.workspace}, and they cannot be undone because that "
+        area.workspace,
+        f"a call was killed while it wrote its changes to {area.workspace}, and they cannot be undone because that "
         f"folder was moved or removed; move it back, or remove {scratch}",
     )
 
 
-def _undo(workspace: DirHandle, staging: int, move: RenameStep, kept: str | None) -> None:
+def _undo(workspace: DirHandle, staging: int, move: RenameStep, old_name: str | None) -> None:
     """Restore a path, judging by what is present now. Raise ``_ConcurrentChangeError`` or ``OSError``."""
-    if kept is None and (move.new is None or move.replaces):
+    if old_name is None and (move.new is None or move.replaces):
         return  # not done, or undone already
     try:
         with _parent(workspace, move) as (folder, name):
             present = _status(folder, name)
             is_ours = present is not None and _is_new(folder, name, move)
-            if kept is not None and present is None:
-                rename(staging, os.fsencode(kept), folder, name, RENAME_NOREPLACE)
-            elif kept is not None and is_ours:
-                _exchange(staging, folder, name, move, kept)
-            elif kept is not None:
+            if old_name is not None and present is None:
+                rename(staging, os.fsencode(old_name), folder, name, RENAME_NOREPLACE)
+            elif old_name is not None and is_ours:
+                _exchange(staging, folder, name, move, old_name)
+            elif old_name is not None:
                 raise _ConcurrentChangeError
             elif is_ours:
                 _move_out(staging, folder, name, move)
             elif present is not None and move.new is not None and present.st_ino == move.new.inode:
                 raise _ConcurrentChangeError  # another process has written to it
     except FileNotFoundError:
-        if kept is not None:
+        if old_name is not None:
             raise
 
 
-def _exchange(staging: int, folder: int, name: bytes, move: RenameStep, kept: str) -> None:
-    rename(staging, os.fsencode(kept), folder, name, RENAME_EXCHANGE)
-    if not _is_new(staging, os.fsencode(kept), move):
-        rename(staging, os.fsencode(kept), folder, name, RENAME_EXCHANGE)
+def _exchange(staging: int, folder: int, name: bytes, move: RenameStep, old_name: str) -> None:
+    rename(staging, os.fsencode(old_name), folder, name, RENAME_EXCHANGE)
+    if not _is_new(staging, os.fsencode(old_name), move):
+        rename(staging, os.fsencode(old_name), folder, name, RENAME_EXCHANGE)
         raise _ConcurrentChangeError
 
 
 def _move_out(staging: int, folder: int, name: bytes, move: RenameStep) -> None:
-    taken = os.fsencode(move.name)
-    rename(folder, name, staging, taken, RENAME_NOREPLACE)
-    if not _is_new(staging, taken, move):
-        rename(staging, taken, folder, name, RENAME_NOREPLACE)
+    staged_name = os.fsencode(move.name)
+    rename(folder, name, staging, staged_name, RENAME_NOREPLACE)
+    if not _is_new(staging, staged_name, move):
+        rename(staging, staged_name, folder, name, RENAME_NOREPLACE)
         raise _ConcurrentChangeError
 
 
@@ -226,7 +226,7 @@ def has_entries(folder: int, name: bytes) -> bool:
         os.close(opened)
 
 
-def _kept(staging: int, move: RenameStep) -> str | None:
+def _find_old_file(staging: int, move: RenameStep) -> str | None:
     """Return the name of this step's old file in the staging folder: any file that is not the new one."""
     for name in (move.name, move.name + ASIDE):
         status = _status(staging, os.fsencode(name))

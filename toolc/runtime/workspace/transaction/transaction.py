@@ -33,7 +33,7 @@ from toolc.runtime.workspace.result_folder import FolderError, RealFolder, Resul
 from toolc.runtime.workspace.scratch import make_scratch, remove_stale
 from toolc.runtime.workspace.scratch_sweep import discard
 from toolc.runtime.workspace.transaction.commit import ConflictError, RollbackFailedError, commit
-from toolc.runtime.workspace.transaction.diff import Differences, differences
+from toolc.runtime.workspace.transaction.diff import Differences, find_differences
 from toolc.runtime.workspace.transaction.view import Overlay, TooManyChangesError, View, copy_tree
 from toolc.sandbox.base import Engine, EngineSandbox
 
@@ -97,16 +97,16 @@ class _Overlaid:
     def entries(self, path: bytes, max_entries: int) -> list[tuple[bytes, os.stat_result]]:
         """Implement ``ResultFolder.entries``."""
         entry = self._changed.get(path)
-        found: dict[bytes, os.stat_result | None] = {}
+        entries: dict[bytes, os.stat_result | None] = {}
         if (entry is None or not entry.hides_real) and self._shows_real(path):
             status = self._real.status_of(path)
             if status is not None and stat.S_ISDIR(status.st_mode):
-                found |= self._real.entries(path, max_entries)
+                entries |= self._real.entries(path, max_entries)
         if entry is not None or not path:
             prefix = path + b"/" if path else b""
-            found |= {name: self._changed[prefix + name].status for name, _ in self._upper.entries(path, max_entries)}
-        kept = [(name, status) for name, status in sorted(found.items()) if status is not None]
-        return kept[:max_entries]
+            entries |= {name: self._changed[prefix + name].status for name, _ in self._upper.entries(path, max_entries)}
+        visible = [(name, status) for name, status in sorted(entries.items()) if status is not None]
+        return visible[:max_entries]
 
     def read(self, path: bytes, max_bytes: int) -> bytes:
         """Implement ``ResultFolder.read``."""
@@ -220,15 +220,15 @@ class Transaction:
         """Commit or refuse the changes, and report them in the result. The sandbox must have exited."""
         if self._view is None:
             return result
-        found = Differences()
+        differences = Differences()
         try:
-            found = differences(self._real, self._view, self._spec.writes)
-            discarded = self._decide(found, result, ending, approve)
+            differences = find_differences(self._real, self._view, self._spec.writes)
+            discarded = self._decide(differences, result, ending, approve)
         except TooManyChangesError as error:
             discarded = _Discarded("file", str(error))
         except OSError as error:
             discarded = _Discarded("file", f"the changes cannot be read: {error.strerror}")
-        details: JsonObject = changes_to_json(found.changes) | {
+        details: JsonObject = changes_to_json(differences.changes) | {
             "committed": discarded is None,
             "view": "overlay" if isinstance(self._view, Overlay) else "copy",
         }
@@ -242,10 +242,10 @@ class Transaction:
         return _with_note(result, discarded.kind, discarded.reason)
 
     def _decide(
-        self, found: Differences, result: ToolResult, ending: Ending, approve: ApproveChanges | None
+        self, differences: Differences, result: ToolResult, ending: Ending, approve: ApproveChanges | None
     ) -> _Discarded | None:
         """Return why the changes are not committed; None once they are."""
-        changes = found.changes
+        changes = differences.changes
         if not changes:
             return _Discarded(None, "nothing was changed")
         if self._spec.commit == "never":
@@ -266,12 +266,12 @@ class Transaction:
             proposal = Proposal(tool=self._tool, call_id=self._call_id, workspace=self._mount.source, changes=changes)
             if not approve(proposal):
                 return _Discarded("denied", "the changes were not approved")
-        return self._commit(found)
+        return self._commit(differences)
 
-    def _commit(self, found: Differences) -> _Discarded | None:
+    def _commit(self, differences: Differences) -> _Discarded | None:
         assert self._view is not None
         try:
-            commit(self._real, self._view.root, found, self._mount, self._scratch)
+            commit(self._real, self._view.root, differences, self._mount, self._scratch)
         except RollbackFailedError as error:
             raise InfrastructureError(
                 f"the workspace {self._mount.source} has only a part of the call's changes because another process "

@@ -34,14 +34,14 @@ class TooManyChangesError(Exception):
 class ViewEntry:
     """A path in a view that may differ from the real file; ``status`` is None if it was deleted.
 
-    ``hides_real``: a folder that hides the real one at its path. ``was_there``: it originates from a file of the real
+    ``hides_real``: a folder that hides the real one at its path. ``has_origin``: it originates from a file of the real
     folder, at this path or, except for folders, at another.
     """
 
     path: bytes
     status: os.stat_result | None
     hides_real: bool = False
-    was_there: bool = False
+    has_origin: bool = False
 
 
 class View(Protocol):
@@ -90,17 +90,17 @@ class Overlay:
                 elif stat.S_ISDIR(status.st_mode):
                     with self.root.folder(path) as descriptor:
                         hides = is_opaque or _marker(descriptor, "opaque") == b"y"
-                        was_there = not hides and _marker(descriptor, "origin") is not None
-                    yield ViewEntry(path, status, hides_real=hides, was_there=was_there)
+                        has_origin = not hides and _marker(descriptor, "origin") is not None
+                    yield ViewEntry(path, status, hides_real=hides, has_origin=has_origin)
                     pending.append((path, hides))
                 else:
-                    yield ViewEntry(path, status, was_there=self._has_origin(path, status))
+                    yield ViewEntry(path, status, has_origin=self._has_origin(path, status))
 
     def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
         """Compare the time of the last change; if there is no file, that of the folder above."""
         if status is not None:
             return stat.S_ISDIR(status.st_mode) or status.st_ctime_ns < self.since_ns
-        if entry is None or entry.status is None or not entry.was_there:
+        if entry is None or entry.status is None or not entry.has_origin:
             return True
         if stat.S_ISDIR(entry.status.st_mode):
             return False
@@ -154,10 +154,10 @@ class Copy:
                     yield ViewEntry(path, status)
                     pending.append(path)
                 elif self.copies.get(path) != _stamp(status):
-                    yield ViewEntry(path, status, was_there=path in self.originals)
+                    yield ViewEntry(path, status, has_origin=path in self.originals)
         for path in sorted(self.originals):
             if path not in seen and path.rpartition(b"/")[0] in folders:
-                yield ViewEntry(path, None, was_there=True)
+                yield ViewEntry(path, None, has_origin=True)
 
     def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
         """Compare the stamp of the original; for folders only that both are folders."""
@@ -205,7 +205,7 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
     total = 0
     for folder, _ in folders:
         prefix = folder + b"/" if folder else b""
-        with real.folder(folder) as source, target.folder(folder) as made:
+        with real.folder(folder) as source, target.folder(folder) as copy_folder:
             for name, status in _entries(real, folder):
                 path = prefix + name
                 check_depth(path)
@@ -214,14 +214,14 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
                 total += status.st_size if stat.S_ISREG(status.st_mode) else 0
                 if total > MAX_BYTES:
                     raise TooManyChangesError(f"it has more than {MAX_BYTES // MIB} MiB")
-                if status.st_dev == real.status.st_dev and _copy(source, made, name, status):
+                if status.st_dev == real.status.st_dev and _copy(source, copy_folder, name, status):
                     view.originals[path] = _stamp(status)
                     if stat.S_ISDIR(status.st_mode):
                         folders.append((path, status))
     # Innermost first, because creating the contents of a folder changes its times.
     for path, status in reversed(folders):
-        with target.folder(path) as made:
-            _copy_metadata(made, status)
+        with target.folder(path) as copy_folder:
+            _copy_metadata(copy_folder, status)
     # The kernel's timestamps are complete only now.
     for folder, _ in folders:
         prefix = folder + b"/" if folder else b""
@@ -239,18 +239,18 @@ def _entries(real: DirHandle, folder: bytes) -> list[tuple[bytes, os.stat_result
         return []
 
 
-def _copy(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
-    """Copy one entry of the folder ``source`` into ``made``; return False for a kind that is skipped."""
+def _copy(source: int, target: int, name: bytes, status: os.stat_result) -> bool:
+    """Copy one entry of the folder ``source`` into ``target``; return False for a kind that is skipped."""
     if stat.S_ISDIR(status.st_mode):
         if _is_mounted(source, name):
             return False
-        os.mkdir(name, 0o700, dir_fd=made)
+        os.mkdir(name, 0o700, dir_fd=target)
     elif stat.S_ISLNK(status.st_mode):
-        os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=made)
+        os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
         if os.geteuid() == 0:
-            os.chown(name, status.st_uid, status.st_gid, dir_fd=made, follow_symlinks=False)
+            os.chown(name, status.st_uid, status.st_gid, dir_fd=target, follow_symlinks=False)
     elif stat.S_ISREG(status.st_mode):
-        return _copy_file(source, made, name, status)
+        return _copy_file(source, target, name, status)
     else:
         return False
     return True
@@ -269,7 +269,7 @@ def _is_mounted(source: int, name: bytes) -> bool:
     return False
 
 
-def _copy_file(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
+def _copy_file(source: int, target: int, name: bytes, status: os.stat_result) -> bool:
     try:
         original = openat2_beneath(source, name, READ)
     except PermissionError:
@@ -282,16 +282,16 @@ def _copy_file(source: int, made: int, name: bytes, status: os.stat_result) -> b
         if not stat.S_ISREG(os.fstat(original).st_mode):
             return False
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        target = os.open(name, flags, 0o600, dir_fd=made)
+        copy = os.open(name, flags, 0o600, dir_fd=target)
         try:
             left = status.st_size
             # Never more than was counted: the file may be growing.
             while left > 0 and (piece := os.read(original, min(left, _PIECE))):
                 left -= len(piece)
-                write_all(target, piece)
-            _copy_metadata(target, status)
+                write_all(copy, piece)
+            _copy_metadata(copy, status)
         finally:
-            os.close(target)
+            os.close(copy)
     finally:
         os.close(original)
     return True

@@ -10,7 +10,7 @@ import os, sys
 from pathlib import Path
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.view import copy_tree
-from toolc.runtime.workspace.transaction.diff import differences
+from toolc.runtime.workspace.transaction.diff import find_differences
 
 real, made = map(Path, sys.argv[1:])
 with DirHandle.open(str(real)) as source, DirHandle.open(str(made)) as target:
@@ -19,7 +19,7 @@ with DirHandle.open(str(real)) as source, DirHandle.open(str(made)) as target:
     (made / "folder").mkdir()
     (made / "folder/new").write_text("new")
     (made / "own/new").write_text("new")
-    for change in differences(source, view, ()).changes: print(change.path, change.action, change.refused)
+    for change in find_differences(source, view, ()).changes: print(change.path, change.action, change.refused)
 """
 
 
