@@ -43,11 +43,11 @@ def lint_settings(select: tuple[str, ...], ignore: tuple[str, ...], policy: Poli
 
 
 def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[str, ...]:
-    from toolc.compiler.project.settings import complaint  # start-up time
+    from toolc.compiler.project.settings import invalid_code  # start-up time
 
     found = tuple(code for value in values for code in value.replace(",", " ").split())
     for code in found:
-        if wrong := complaint(code, turns_off=turns_off):
+        if wrong := invalid_code(code, turns_off=turns_off):
             raise click.ClickException(f"{option}: {wrong.message}; {wrong.hint}")
     return found
 

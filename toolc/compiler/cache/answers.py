@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolc.compiler.cache.file import cache_folder, digest, findings_to_json, sources_to_json
 from toolc.compiler.project.discovery import PROJECT_FILES, walk
-from toolc.compiler.project.files import SpecFolder, digest_of_answer, digest_of_bytes, digest_of_files
+from toolc.compiler.project.files import SpecFolder, digest_of_bytes, digest_of_files, digest_of_request
 from toolc.compiler.project.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class CacheKey:
             and all(_digest_of_project(Path(folder)) == known for folder, known in answer["projects"])
             and all(_digest_below(Path(folder)) == known for folder, known in answer["below"])
             and all(
-                digest_of_answer(SpecFolder(Path(path), shown), method, asked) == known
+                digest_of_request(SpecFolder(Path(path), shown), method, asked) == known
                 for path, shown, method, asked, known in answer["asked"]
             )
         )

@@ -18,13 +18,13 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, findings_to_json, sources_to_json, span
 from toolc.compiler.checks.call_graph import tool_references
-from toolc.compiler.checks.descriptions import DAMAGES
+from toolc.compiler.checks.descriptions import COMPARED_KEYS
 from toolc.compiler.decode.shell import NO_COMMAND
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile import gather
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, folder_of
 from toolc.compiler.project.discovery import SpecFile
-from toolc.compiler.project.files import digest_of_answer
+from toolc.compiler.project.files import digest_of_request
 from toolc.compiler.schema.parameters import NO_PARAMETERS
 from toolc.document.nodes import Mapping, MappingEntry, Node, NodePosition, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
@@ -267,7 +267,7 @@ def _outline_of_tool(tool: LocatedTool) -> ToolOutline:
         spec.description,
         spec.aliases,
         sorted(tool.damaged),
-        "" if tool.damaged & DAMAGES else tool.shingles,
+        "" if tool.damaged & COMPARED_KEYS else tool.shingles,
         (_start(tool), *[_position(tool, key) for key in _KEYS]),
         [tool.span("aliases", index) for index in range(len(spec.aliases))],
     )
@@ -304,7 +304,7 @@ def piece_of(outline: FileOutline, found: SpecFile, text: str) -> Piece | None:
     try:
         folder, source = folder_of(found), SourceText(found.shown, text)
         for method, asked, answer in outline.asked:
-            if digest_of_answer(folder, method, asked) != answer:
+            if digest_of_request(folder, method, asked) != answer:
                 return None
             assert folder.log is not None
             folder.log[method, asked] = answer

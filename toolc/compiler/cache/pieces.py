@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from toolc.compiler.cache.answers import CacheKey
 from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, digest, findings_to_json, to_json
 from toolc.compiler.cache.parallel import FileOutline, chunked, outline_of, parallel_map, piece_of, without_nodes
-from toolc.compiler.checks import check_together
+from toolc.compiler.checks import check_all_tools
 from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
@@ -97,7 +97,7 @@ class PieceCache:
             found = diagnostics_from_json(self._findings, {})
         except INVALID_CACHE:  # None is invalid too
             found = Diagnostics()
-            for each in check_together(tools):
+            for each in check_all_tools(tools):
                 found.add(each.code, each.message, each.span, each.hint, each.fix)
         self._findings = findings_to_json(found) if self._can_store_findings else None
         return found.sorted()

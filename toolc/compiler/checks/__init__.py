@@ -8,8 +8,8 @@ May import: ``toolc.compiler.located_tool``, ``project``, ``schema``, ``template
 ``toolc.providers``, ``toolc.document``, ``toolc.validation`` and ``toolc.model``.
 
 Public names: ``ToolCheck``, ``TOOL_CHECKS``, ``TOOL_SET_CHECKS`` (``base``); ``tool_references`` (``call_graph``);
-``DAMAGES`` (``descriptions``); ``first_hidden``, ``first_order`` (``model_text``); ``check_text_for_secrets``
-(``secrets``); ``StepArguments`` (``step_types``).
+``COMPARED_KEYS`` (``descriptions``); ``first_instruction``, ``first_invisible`` (``model_text``);
+``check_text_for_secrets`` (``secrets``); ``StepArguments`` (``step_types``).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ MODULES: Final = (
 """The modules with checks. Importing a module registers its checks."""
 
 
-def check_together(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+def check_all_tools(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Yield every finding of the checks of all tools."""
     own = [tool for tool in tools if not tool.comes_with_toolc]
     for every in TOOL_SET_CHECKS:

@@ -26,13 +26,13 @@ def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
         return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
     targets = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools}
-    circular = _in_circles(targets)
+    cyclic = _cycles(targets)
     for tool in tools:
         for name, span in tool_references(tool):
             callee = known.get(name)
             if callee is None:
-                yield _unknown(name, span, known)
-            elif tool.spec.name in circular and callee.spec.name in circular[tool.spec.name]:
+                yield _unknown_tool(name, span, known)
+            elif tool.spec.name in cyclic and callee.spec.name in cyclic[tool.spec.name]:
                 message = f"'{tool.spec.name}' calls itself through '{name}'"
                 yield Diagnostic(codes.RECURSIVE_CALL, message, span, "remove one of these calls")
 
@@ -65,10 +65,10 @@ def _targets(tool: LocatedTool, known: AnyMapping[str, LocatedTool]) -> Iterator
             yield known[name].spec.name
 
 
-def _in_circles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+def _cycles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
     """Return for each tool in a cycle of calls the tools of that cycle (Tarjan's algorithm, iterative)."""
     order, low, stack, on_stack = dict[str, int](), dict[str, int](), list[str](), set[str]()
-    circles: dict[str, frozenset[str]] = {}
+    cycles: dict[str, frozenset[str]] = {}
     for start in sorted(calls):
         work = [(start, iter(sorted(calls[start])))] if start not in order else []
         while work:
@@ -88,13 +88,13 @@ def _in_circles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[s
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[name])
                 if low[name] == order[name]:
-                    cycle = _popped(stack, on_stack, name)
+                    cycle = _pop_cycle(stack, on_stack, name)
                     if len(cycle) > 1 or name in calls.get(name, ()):
-                        circles |= dict.fromkeys(cycle, cycle)
-    return circles
+                        cycles |= dict.fromkeys(cycle, cycle)
+    return cycles
 
 
-def _popped(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
+def _pop_cycle(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
     at = stack.index(until)
     found = frozenset(stack[at:])
     del stack[at:]
@@ -102,15 +102,11 @@ def _popped(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
     return found
 
 
-def _unknown(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diagnostic:
+def _unknown_tool(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diagnostic:
     together = "name a tool of the compiled specs; if it is in another file, compile the folder"
-    hint = suggestion(name, known) or _brought(name) or together
+    builtin = f"it is a built-in tool: add builtin: [{name}] to toolc.yaml" if name in builtin_names() else ""
+    hint = suggestion(name, known) or builtin or together
     return Diagnostic(codes.DANGLING, f"there is no tool '{name[:80]}'", span, hint)
-
-
-def _brought(name: str) -> str:
-    """Return a hint to add the built-in tool with this name; empty if there is no such tool."""
-    return f"it is a built-in tool: add builtin: [{name}] to toolc.yaml" if name in builtin_names() else ""
 
 
 @tool_set_check("TC107")

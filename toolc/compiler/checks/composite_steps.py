@@ -7,18 +7,18 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.templates.parse import OF_A_STEP
+from toolc.compiler.templates.parse import STEP_PROPERTIES
 from toolc.document.map_reader import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Diagnostic
 
-_HEAD: Final = frozenset(
+_FIRST_OPERAND: Final = frozenset(
     {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "flatten", "pipe"}
 )
 """Only the first operand of these applies to the root; the others apply to its result."""
 
-_ALL: Final = frozenset(
+_ALL_OPERANDS: Final = frozenset(
     {
         "comparator", "and_expression", "or_expression", "not_expression", "function_expression", "key_val_pair",
         "multi_select_list", "multi_select_dict",
@@ -35,18 +35,18 @@ def check_step_conditions(tool: LocatedTool) -> Iterator[Diagnostic]:
     ids = [step.id for step in backend.steps]
     for index, step in enumerate(backend.steps):
         before = ids[:index] if backend.strategy in {"sequential", "pipeline"} else []
-        for route in _routes_of(step.condition) if step.condition else ():
-            found = _problem(route, tool, before, ids)
-            if found:
-                message, hint = found
+        for chain in _names_in(step.condition) if step.condition else ():
+            problem = _problem(chain, tool, before, ids)
+            if problem:
+                message, hint = problem
                 span = tool.span("backend", "composite", "steps", index, "if")
-                span = tool.source.locate(span, ".".join(route))
+                span = tool.source.locate(span, ".".join(chain))
                 yield Diagnostic(codes.CONDITION, message, span, hint)
 
 
-def _problem(route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: list[str]) -> tuple[str, str] | None:
+def _problem(chain: tuple[str, ...], tool: LocatedTool, before: list[str], ids: list[str]) -> tuple[str, str] | None:
     """Return the message and the hint about an invalid chain of names, or None if it is valid."""
-    root, name, what = (*route, "", "")[:3]
+    root, name, what = (*chain, "", "")[:3]
     if root not in {"args", "steps"}:
         return f"a condition can use 'args' and 'steps', not '{root}'", _root_hint(root, tool, ids)
     if root == "args":
@@ -62,8 +62,8 @@ def _problem(route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: 
     if name and name not in before:
         known = f"the earlier steps are {quote_names(before)}" if before else "there is no earlier step"
         return f"there is no step '{name}'", suggestion(name, before) or known
-    if what and what not in OF_A_STEP:
-        return f"a step has no '{what}'", suggestion(what, OF_A_STEP) or f"it has {quote_names(OF_A_STEP)}"
+    if what and what not in STEP_PROPERTIES:
+        return f"a step has no '{what}'", suggestion(what, STEP_PROPERTIES) or f"it has {quote_names(STEP_PROPERTIES)}"
     return None
 
 
@@ -73,13 +73,13 @@ def _root_hint(name: str, tool: LocatedTool, ids: list[str]) -> str:
     return f"write steps.{name}.outputs" if name in ids else "write args.NAME or steps.ID.outcome"
 
 
-def _routes_of(expression: str) -> Iterator[tuple[str, ...]]:
+def _names_in(expression: str) -> Iterator[tuple[str, ...]]:
     import jmespath  # imported here to start faster: few specs have a condition
 
-    yield from _routes(jmespath.compile(expression).parsed)
+    yield from _chains(jmespath.compile(expression).parsed)
 
 
-def _routes(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
+def _chains(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
     """Yield the chains of names in an expression that start at the root."""
     kind = node["type"]
     children = node.get("children")
@@ -93,11 +93,11 @@ def _routes(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
                 break
             chain.append(str(part["value"]))
         yield tuple(chain)
-    elif kind in _HEAD:
-        yield from _routes(parts[0])
-    elif kind in _ALL:
+    elif kind in _FIRST_OPERAND:
+        yield from _chains(parts[0])
+    elif kind in _ALL_OPERANDS:
         for part in parts:
-            yield from _routes(part)
+            yield from _chains(part)
 
 
 @tool_set_check("TC412")
@@ -108,10 +108,10 @@ def check_step_arguments(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     from toolc.compiler.checks.step_types import StepArguments  # start-up time: few specs have steps
 
     known = tools_by_name(tool.spec for tool in tools if "parameters" not in tool.damaged)
-    giving = tools_by_name(tool.spec for tool in tools if tool.damaged.isdisjoint({"backend", "result"}))
+    returning = tools_by_name(tool.spec for tool in tools if tool.damaged.isdisjoint({"backend", "result"}))
     for tool in tools:
         backend = tool.spec.backend
         if backend.tag == "composite" and "parameters" not in tool.damaged:
             for index, step in enumerate(backend.steps):
                 if step.tool and step.tool in known:
-                    yield from StepArguments(tool, backend, index, known, giving).findings()
+                    yield from StepArguments(tool, backend, index, known, returning).findings()

@@ -8,7 +8,7 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.checks.helpers import has_keyword, parameters, text_of
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.text.near_duplicates import WORDINGS, Described, find_near_duplicates
+from toolc.compiler.text.near_duplicates import DESCRIPTION_SIMILARITY, DescribedTool, find_near_duplicates
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 
@@ -38,7 +38,7 @@ def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
         yield Diagnostic(codes.LONG_DESCRIPTION, message, tool.span("description"), "shorten it")
 
 
-DAMAGES: Final = frozenset({"name", "description"})
+COMPARED_KEYS: Final = frozenset({"name", "description"})
 """The keys that must be valid for descriptions to be compared."""
 
 
@@ -46,13 +46,13 @@ DAMAGES: Final = frozenset({"name", "description"})
 def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Report each tool whose description is nearly the same as that of an earlier tool.
 
-    ``wording`` defines the comparison. Two descriptions that share their sentences but differ in a word of the
+    ``toolc.compiler.text.near_duplicates`` defines the comparison. Two descriptions that share their sentences but differ in a word of the
     names of the tools (``list_branches``, ``list_labels``) are distinct.
     """
-    readable = sorted((tool for tool in tools if not tool.damaged & DAMAGES), key=lambda tool: tool.path)
-    described = [Described(tool.spec.name, tool.shingles, tool.spec.description) for tool in readable]
-    for number, twin in find_near_duplicates(described, WORDINGS):
-        tool, other = readable[number], readable[twin]
+    valid = sorted((tool for tool in tools if not tool.damaged & COMPARED_KEYS), key=lambda tool: tool.path)
+    described = [DescribedTool(tool.spec.name, tool.shingles, tool.spec.description) for tool in valid]
+    for number, original in find_near_duplicates(described, DESCRIPTION_SIMILARITY):
+        tool, other = valid[number], valid[original]
         name = other.spec.name
         message = f"this description is nearly the same as that of '{name}', the tool at {other.span('name')}"
         hint = f"describe how '{tool.spec.name}' differs from '{name}'"

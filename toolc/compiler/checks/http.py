@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 @tool_check("TC408", needs={"backend"})
 def check_unencrypted_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each URL of the backend that starts with ``http://`` and refers to another machine."""
-    for host, span in _plain(tool):
+    for host, span in _unencrypted_urls(tool):
         if not (is_loopback(host) or host.endswith(".localhost")):
             yield Diagnostic(
                 codes.PLAIN_HTTP, f"requests to {host} over http can be read and modified in transit",
-                place := tool.source.locate(span, "http://"), "write https://",
-                fix("write https://", replace(tool.source, place, "http://", "https://")),
+                prefix := tool.source.locate(span, "http://"), "write https://",
+                fix("write https://", replace(tool.source, prefix, "http://", "https://")),
             )  # fmt: skip
 
 
-def _plain(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
+def _unencrypted_urls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
     backend = tool.spec.backend
     if backend.tag == "http":
         if not isinstance(backend.url, Template) and backend.url.scheme == "http":
@@ -51,7 +51,7 @@ def check_double_encoding(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if backend.tag != "http":
         return
-    for template, span in _encoded_anyway(tool, backend.url, backend.query):
+    for template, span in _encoded_templates(tool, backend.url, backend.query):
         for part in template.parts:
             if isinstance(part, Placeholder) and any(each.name == "urlencode" for each in part.filters):
                 yield Diagnostic(
@@ -60,7 +60,7 @@ def check_double_encoding(tool: LocatedTool) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
-def _encoded_anyway(
+def _encoded_templates(
     tool: LocatedTool, url: Url | Template, query: tuple[Field, ...]
 ) -> Iterator[tuple[Template, Span]]:
     if not isinstance(url, Template):

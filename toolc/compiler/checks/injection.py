@@ -45,15 +45,15 @@ def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
         if not is_sql and not _JSON_START.match(text):
             continue
         template = parse(text).template
-        found = _harmful(template, tool, escaped_by=None if is_sql else "json")
+        found = _unescaped_parameter(template, tool, escaped_by=None if is_sql else "json")
         if found is not None and (is_sql or _is_json(template)):
             what, hint = ("SQL statement", _SQL_HINT) if is_sql else ("JSON", _json_hint(found))
             message = f"a value of '{found}' is inserted into this {what} and can change its meaning"
-            yield Diagnostic(codes.BUILT_TEXT, message, _place(tool, node, found), hint)
-    yield from _in_script(tool)
+            yield Diagnostic(codes.BUILT_TEXT, message, _placeholder_span(tool, node, found), hint)
+    yield from _sql_in_script(tool)
 
 
-def _harmful(template: Template, tool: LocatedTool, *, escaped_by: str | None) -> str | None:
+def _unescaped_parameter(template: Template, tool: LocatedTool, *, escaped_by: str | None) -> str | None:
     """Return the first parameter that may be any text and does not use the filter ``escaped_by``, or None."""
     for part in template.parts:
         if isinstance(part, Placeholder) and part.name in tool.spec.parameters.properties:
@@ -79,12 +79,12 @@ def _is_json(template: Template) -> bool:
     return isinstance(first, str) and isinstance(last, str) and bool(_JSON_END.search(last))
 
 
-def _place(tool: LocatedTool, node: Scalar, name: str) -> Span:
+def _placeholder_span(tool: LocatedTool, node: Scalar, name: str) -> Span:
     found = re.search(rf"\{{\{{\s*{name}\b[^}}]*\}}\}}", str(node.value))
     return tool.source.locate(node.span, found[0]) if found else node.span
 
 
-def _in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
+def _sql_in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Script):
         return
@@ -112,7 +112,7 @@ def check_shell_code(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
         return
-    words = tuple(_words(backend.command))
+    words = tuple(_arguments(backend.command))
     if not any(_is_shell(_constant(template)) for template, _ in words):
         return
     shell_seen = code_follows = False
@@ -129,7 +129,7 @@ def check_shell_code(tool: LocatedTool) -> Iterator[Diagnostic]:
         shell_seen = shell_seen or _is_shell(constant)
 
 
-def _words(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
+def _arguments(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
     """Yield each argument and its route."""
     for index, element in enumerate(argv.elements):
         route = ("backend", "shell", "argv", index)

@@ -12,25 +12,25 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import PythonBackend, ShellBackend
 
-_DESTROYS: Final = frozenset(
+_DESTRUCTIVE_VERBS: Final = frozenset(
     {
         "delete", "destroy", "drop", "erase", "kill", "purge", "terminate", "uninstall", "wipe",
     }
 )  # fmt: skip
-_CHANGES: Final = frozenset(
+_CHANGING_VERBS: Final = frozenset(
     {
         "append", "assign", "cancel", "close", "create", "deploy", "insert", "install", "merge", "move", "post",
         "publish", "push", "put", "remove", "rename", "replace", "rm", "send", "set", "submit", "update",
         "upload", "write",
     }
 )  # fmt: skip
-_READS: Final = frozenset(
+_READING_VERBS: Final = frozenset(
     {
         "count", "describe", "fetch", "find", "get", "inspect", "list", "lookup", "query", "read", "search",
         "show", "stat", "status", "view",
     }
 )  # fmt: skip
-_KNOWN: Final = _DESTROYS | _CHANGES | _READS
+_VERBS: Final = _DESTRUCTIVE_VERBS | _CHANGING_VERBS | _READING_VERBS
 _WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 
 
@@ -42,19 +42,19 @@ def check_annotations(tool: LocatedTool) -> Iterator[Diagnostic]:
     wrong annotation is worse than none. The verb is the first word of the name, or else the last (``file_delete``).
     Only unambiguous verbs count: ``remove_accents`` and ``set_of_words`` destroy nothing.
     """
-    said = tool.spec.annotations
+    annotations = tool.spec.annotations
     verb = _verb(tool.spec.name)
-    if said.read_only and said.destructive:
+    if annotations.read_only and annotations.destructive:
         yield _contradiction(tool, "destructive", "this tool is annotated as both read-only and destructive")
-    elif said.read_only and (verb in _DESTROYS or (verb in _CHANGES and _can_change(tool))):
+    elif annotations.read_only and (verb in _DESTRUCTIVE_VERBS or (verb in _CHANGING_VERBS and _can_change(tool))):
         yield _contradiction(tool, "read_only", f"this tool is annotated as read-only, but its name contains '{verb}'")
-    elif said.destructive is False and verb in _DESTROYS:
+    elif annotations.destructive is False and verb in _DESTRUCTIVE_VERBS:
         yield _contradiction(tool, "destructive", f"this tool is annotated as harmless, but its name contains '{verb}'")
-    elif said.destructive and verb in _READS:
+    elif annotations.destructive and verb in _READING_VERBS:
         yield _contradiction(
             tool, "destructive", f"this tool is annotated as destructive, but its name contains '{verb}'"
         )
-    if said.read_only is None and said.destructive is None:
+    if annotations.read_only is None and annotations.destructive is None:
         yield Diagnostic(
             codes.NO_ANNOTATION, "this tool has neither the annotation read_only nor destructive",
             tool.span("name"), "add annotations: {read_only: true}, or {destructive: true} or false",
@@ -68,7 +68,7 @@ def _contradiction(tool: LocatedTool, key: str, message: str) -> Diagnostic:
 
 def _verb(name: str) -> str | None:
     words = [word.lower() for word in _WORD.findall(name)]
-    return next((word for word in (*words[:1], *words[-1:]) if word in _KNOWN), None)
+    return next((word for word in (*words[:1], *words[-1:]) if word in _VERBS), None)
 
 
 def _can_change(tool: LocatedTool) -> bool:
@@ -78,7 +78,7 @@ def _can_change(tool: LocatedTool) -> bool:
 
 
 # Words that introduce a replacement, a removal date, or a name with an underscore (a tool name).
-_SAYS: Final = (  # compiled only if a tool is deprecated: start-up time
+_REPLACEMENT: Final = (  # compiled only if a tool is deprecated: start-up time
     r"\b(?:call|instead|merged|moved|prefer|renamed|replace[ds]?|replacement|see|successor|superseded|switch|try|use)\b"
     r"|\b(?:after|by|from|in|on|until)\s+(?:\w+\s+)?20[0-9]{2}\b|\b20[0-9]{2}-[0-9]{2}|\w_\w|[a-z]-[a-z]|`[^`]+`"
 )
@@ -88,7 +88,7 @@ _SAYS: Final = (  # compiled only if a tool is deprecated: start-up time
 def check_replacement(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report a ``deprecated`` text that neither names a replacement nor states that there is none."""
     text = tool.spec.deprecated
-    if text is not None and not re.search(_SAYS, text, re.IGNORECASE):
+    if text is not None and not re.search(_REPLACEMENT, text, re.IGNORECASE):
         yield Diagnostic(
             codes.NO_REPLACEMENT, "this text does not name a replacement", tool.span("deprecated"),
             "write e.g. 'use find_text instead', or the removal date and that there is no replacement",

@@ -9,14 +9,14 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.located_tool import LocatedTool, ModelText
-from toolc.compiler.text.secret_patterns import ALPHANUMERIC, has_long_run, table
+from toolc.compiler.text.secret_patterns import ALPHANUMERIC, character_table, has_long_run
 from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
 
-__all__ = ["first_hidden", "first_order"]
+__all__ = ["first_instruction", "first_invisible"]
 
-_HIDDEN: Final = re.compile(
+_INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
@@ -24,13 +24,13 @@ _JOINERS: Final = frozenset("\u200c\u200d")
 _EMOJI_STYLE: Final = frozenset("\ufe0e\ufe0f")
 _KEYCAP_BASES: Final = frozenset("0123456789#*")
 # Cyrillic and Greek letters that look like Latin ones. Signs such as μ, Ω and Δ are used with Latin letters.
-_POSING: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")  # noqa: RUF001  that is the point
+_LOOKALIKES: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")  # noqa: RUF001  that is the point
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
-def first_hidden(text: str) -> str:
+def first_invisible(text: str) -> str:
     """Return the first invisible character of ``text`` in the form ``U+200B``, or an empty string."""
-    found = (match for match in _HIDDEN.finditer(text) if not _is_ordinary(text, match))
+    found = (match for match in _INVISIBLE.finditer(text) if not _is_ordinary(text, match))
     return next((f"U+{ord(match[0][0]):04X}" for match in found), "")
 
 
@@ -44,12 +44,12 @@ def check_hidden_text(tool: LocatedTool) -> Iterator[Diagnostic]:
     """
     for each in tool.model_texts if not tool.surface_text.isascii() else ():
         if not each.text.isascii():
-            yield from _hidden(tool, each)
-            yield from _lookalike(tool, each)
+            yield from _invisible_characters(tool, each)
+            yield from _mixed_scripts(tool, each)
 
 
-def _hidden(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
-    for match in _HIDDEN.finditer(each.text):
+def _invisible_characters(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
+    for match in _INVISIBLE.finditer(each.text):
         if _is_ordinary(each.text, match):
             continue
         first = match[0][0]
@@ -65,7 +65,7 @@ def _fix(tool: LocatedTool, each: ModelText) -> Fix | None:
     written, start = tool.source.between(each.span), tool.source.offset(each.span.start)
     edits = [
         Edit(tool.source.span(start + match.start(), start + match.end()), "")
-        for match in _HIDDEN.finditer(written)
+        for match in _INVISIBLE.finditer(written)
         if not _is_ordinary(written, match)
     ]
     return fix("delete the invisible characters", *edits) if edits else None
@@ -89,13 +89,13 @@ def _is_shaping(character: str) -> bool:
     return unicodedata.category(character) in {"Lo", "Mn", "Mc"}
 
 
-def _lookalike(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
+def _mixed_scripts(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
     for match in _WORD.finditer(each.text):
         word = match[0]
-        posing = next((letter for letter in word if letter in _POSING), None)
-        if posing and any(letter.isascii() for letter in word):
-            name = unicodedata.name(posing).lower()
-            message = f"the word '{word[:60]}' in {each.what} mixes scripts: '{posing}' is {name}"
+        lookalike = next((letter for letter in word if letter in _LOOKALIKES), None)
+        if lookalike and any(letter.isascii() for letter in word):
+            name = unicodedata.name(lookalike).lower()
+            message = f"the word '{word[:60]}' in {each.what} mixes scripts: '{lookalike}' is {name}"
             span = each.span_of(tool.source, word)
             yield Diagnostic(codes.LOOKALIKE, message, span, "retype the word in one script")
             return
@@ -113,7 +113,7 @@ _PLACEHOLDER: Final = re.compile(r"<(?:system|assistant|developer|admin|instruct
 _COMMENT: Final = re.compile(r"<!--")
 _ESCAPE: Final = re.compile("\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _WRITTEN_ESCAPE: Final = re.compile(r"\\(?:u00|b|f)")
-_ENCODED: Final = table(f"{ALPHANUMERIC}+/")
+_ENCODED: Final = character_table(f"{ALPHANUMERIC}+/")
 _BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
 
 
@@ -124,22 +124,22 @@ def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
     A model can interpret ``<system>`` as a message of that role, and a terminal or a rendered page hides an escape
     sequence or a comment from the reviewer.
     """
-    for each in tool.model_texts if _may_have(tool.surface_text) else ():
-        found = _found(each)
+    for each in tool.model_texts if _may_contain_markup(tool.surface_text) else ():
+        found = _markup_in(each)
         if found:
             part, message = found
             hint = "remove it, and describe what matters in plain text"
             yield Diagnostic(codes.MARKUP, f"{each.what} {message}", each.span_of(tool.source, part), hint)
 
 
-def _may_have(words: str) -> bool:
+def _may_contain_markup(words: str) -> bool:
     """Return whether a JSON text of all strings may contain a finding."""
     if "<" in words or not words.isprintable() or _BRACKET.search(words) or _WRITTEN_ESCAPE.search(words):
         return True
     return has_long_run(words, _ENCODED, 80)
 
 
-def _found(each: ModelText) -> tuple[str, str] | None:
+def _markup_in(each: ModelText) -> tuple[str, str] | None:
     text = each.text
     if match := _ESCAPE.search(text):
         return match[0], f"has a control character: U+{ord(match[0]):04X}"
@@ -199,7 +199,7 @@ _MARKS: Final = (
 """Every phrase contains one of these. Searching for them is much faster than matching the pattern."""
 
 
-def _may_match(text: str) -> bool:
+def _may_contain_phrase(text: str) -> bool:
     if " " not in text:
         return False
     if not text.isascii():  # some non-ASCII letters match too
@@ -211,9 +211,9 @@ def _may_match(text: str) -> bool:
     return False
 
 
-def first_order(text: str) -> str:
+def first_instruction(text: str) -> str:
     """Return the first words of ``text`` that are instructions to a model, or an empty string."""
-    match = re.search(_SUSPICIOUS, text, re.IGNORECASE) if _may_match(text) else None
+    match = re.search(_SUSPICIOUS, text, re.IGNORECASE) if _may_contain_phrase(text) else None
     return " ".join(match[0].split())[:80] if match else ""
 
 
@@ -224,8 +224,8 @@ def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
     Each phrase has been used in attacks and is not needed in a description. Such phrases occur in 8 of 755 tools of
     a public catalogue.
     """
-    for each in tool.model_texts if _may_match(tool.surface_text) else ():
-        match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_match(each.text) else None
+    for each in tool.model_texts if _may_contain_phrase(tool.surface_text) else ():
+        match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_contain_phrase(each.text) else None
         if match:
             words = " ".join(match[0].split())
             message = f"{each.what} instructs the model: '{words[:80]}'"
@@ -236,7 +236,7 @@ def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 _URL: Final = re.compile(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])", re.I)
-_FOR_EXAMPLES: Final = frozenset(
+_EXAMPLE_DOMAINS: Final = frozenset(
     {"example.com", "example.net", "example.org", "example", "localhost", "test", "invalid"}
 )
 
@@ -252,7 +252,7 @@ def check_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
             continue
         for match in _URL.finditer(each.text):
             host = match[1].lower().rstrip(".")
-            if not _is_within(host, _FOR_EXAMPLES.union(tool.hosts)):
+            if not _is_within(host, _EXAMPLE_DOMAINS.union(tool.hosts)):
                 message = f"{each.what} contains a URL of '{host}'"
                 hint = f"describe its content instead, or allow it with lint: {{hosts: [{host}]}} in toolc.yaml"
                 yield Diagnostic(codes.FOREIGN_URL, message, each.span_of(tool.source, match[0]), hint)

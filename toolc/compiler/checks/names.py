@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,22 +34,22 @@ def check_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     The order is that of files and lines, with names before aliases. Names that differ only in letter case count as
     equal: clients with several servers, file systems and models confuse ``Read`` and ``read``.
     """
-    yield from _clashes(tools)
+    yield from _duplicate_names(tools)
     yield from similar_names(tools)
 
 
-def _clashes(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+def _duplicate_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     names = [name.lower() for tool in tools for name in (tool.spec.name, *tool.spec.aliases)]
     if len(set(names)) == len(names):
         return
-    taken: dict[str, _Name] = {}
+    first_uses: dict[str, _Name] = {}
     for name in sorted(_names(tools), key=lambda name: name.order):
-        first = taken.setdefault(name.text.lower(), name)
+        first = first_uses.setdefault(name.text.lower(), name)
         if first is name:
             continue
-        same = first.text == name.text
-        how = "has the name" if not first.is_alias else "has the alias"
-        message = f"the tool at {first.span} {how} '{first.text}' too" + ("" if same else ", in another letter case")
+        is_same = first.text == name.text
+        has = "has the name" if not first.is_alias else "has the alias"
+        message = f"the tool at {first.span} {has} '{first.text}' too" + ("" if is_same else ", in another letter case")
         what = "alias" if name.is_alias else "name"
         yield Diagnostic(
             codes.DUPLICATE_NAME, f"'{name.text}' is taken: {message}", name.span, f"choose another {what}"
@@ -72,42 +72,26 @@ _SHORTEST: Final = 8
 def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Yield a finding for each tool whose name is nearly that of an earlier tool."""
     readable = sorted((tool for tool in tools if "name" not in tool.damaged), key=lambda tool: tool.path)
-    for number, twin in find_near_duplicates([tool.spec.name for tool in readable], NAMES):
-        tool, other = readable[number], readable[twin]
+    for number, original in find_near_duplicates([tool.spec.name for tool in readable], NAME_SIMILARITY):
+        tool, other = readable[number], readable[original]
         message = f"'{tool.spec.name}' is easily confused with '{other.spec.name}', the tool at {other.span('name')}"
         hint = "choose names that differ in a word, e.g. list_users and get_user"
         yield Diagnostic(codes.SIMILAR_NAME, message, tool.span("name"), hint)
 
 
-def _plain(name: str) -> str:
+def _letters(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
 def _keys(name: str) -> list[str]:
-    plain = _plain(name)
-    places = range(len(plain)) if len(plain) >= _SHORTEST else ()
-    return [plain, *[plain[:index] + plain[index + 1 :] for index in places]]
-
-
-def _glance(names: Sequence[str]) -> Callable[[str], bool]:
-    """Return a quick test whether a name can be similar to one of ``names``: it contains a third of that name."""
-    thirds = {third for name in names for third in _thirds(_plain(name))}
-
-    def may_share(name: str) -> bool:
-        plain = _plain(name)
-        return any(part in plain for part in thirds)
-
-    return may_share
-
-
-def _thirds(name: str) -> tuple[str, str, str]:
-    size = len(name) // 3
-    return name[:size], name[size : 2 * size], name[2 * size :]
+    letters = _letters(name)
+    places = range(len(letters)) if len(letters) >= _SHORTEST else ()
+    return [letters, *[letters[:index] + letters[index + 1 :] for index in places]]
 
 
 def _is_near(name: str, other: str) -> bool:
     """Return whether two names that share a key are similar. A difference in case only is an error elsewhere."""
-    one, two = _plain(name), _plain(other)
+    one, two = _letters(name), _letters(other)
     if name.lower() == other.lower() or _digits(one) != _digits(two):
         return False
     return one == two or len(one) != len(two) or sorted(one) == sorted(two)
@@ -118,5 +102,5 @@ def _digits(name: str) -> str:
     return "".join(character for character in name if character.isdigit())
 
 
-NAMES: Final = Similarity(keys=_keys, glance=_glance, is_near=_is_near, is_told=lambda *_: True)
+NAME_SIMILARITY: Final = Similarity(keys=_keys, is_near=_is_near, is_reported=lambda *_: True)
 """How names are compared."""

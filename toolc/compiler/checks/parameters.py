@@ -9,7 +9,7 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import has_keyword, has_type, parameters, text_of
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.templates.expressions import names
+from toolc.compiler.templates.expressions import argument_names
 from toolc.document.map_reader import first_line
 from toolc.document.nodes import Mapping
 from toolc.model import codes
@@ -92,16 +92,16 @@ def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if isinstance(backend, PythonBackend | PluginBackend) or backend.tag == "agent":
         return
-    used = _used(backend) if isinstance(backend, ShellBackend) else names(backend)
+    used = _used_by_command(backend) if isinstance(backend, ShellBackend) else argument_names(backend)
     if used.issuperset(tool.spec.parameters.properties):
         return
-    used |= names(tool.spec.result) | frozenset(_ARGUMENT.findall(tool.spec.result.template or ""))
+    used |= argument_names(tool.spec.result) | frozenset(_ARGUMENT.findall(tool.spec.result.template or ""))
     if backend.tag == "composite":
         used |= frozenset(name for step in backend.steps for name in _ARGUMENT.findall(step.condition or ""))
     for name in sorted(tool.spec.parameters.properties):
         if name not in used:
             span = tool.key_span("parameters", name)
-            if tool.node.get("parameters") is not None and _is_full(tool):
+            if tool.node.get("parameters") is not None and _has_full_schema(tool):
                 span = tool.key_span("parameters", "properties", name)
             is_script = isinstance(backend, ShellBackend) and isinstance(backend.command, Script)
             hint = f'use it as "$ARG_{name}"' if is_script else f"use it as {{{{ {name} }}}}"
@@ -110,11 +110,11 @@ def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
             )
 
 
-def _is_full(tool: LocatedTool) -> bool:
+def _has_full_schema(tool: LocatedTool) -> bool:
     return tool.key_span("parameters", "properties") != tool.span("parameters")
 
 
-def _used(backend: ShellBackend) -> frozenset[str]:
+def _used_by_command(backend: ShellBackend) -> frozenset[str]:
     used = set(backend.stdin.names if backend.stdin else ())
     match backend.command:
         case Argv(elements=elements):
@@ -130,7 +130,7 @@ def _used(backend: ShellBackend) -> frozenset[str]:
     return frozenset(used)
 
 
-_SAYS_WHAT: Final = (
+_DECLARING_KEYWORDS: Final = (
     "properties", "additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties", "$ref",
     "enum", "const", "anyOf", "oneOf", "allOf", "required", "if",
 )  # fmt: skip
@@ -139,11 +139,11 @@ _SAYS_WHAT: Final = (
 @tool_check("TC311", needs={"parameters"})
 def check_free_form_objects(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each parameter that is an object, or a list of objects, without declared properties."""
-    may_be = any(map(_may_be_free, tool.spec.parameters.properties.values()))
+    may_be = any(map(_may_be_free_form, tool.spec.parameters.properties.values()))
     for entry, schema in parameters(tool) if may_be else ():
         items = schema.get("items")
         inner = items if has_type(schema, "array") and isinstance(items, Mapping) else schema
-        if has_type(inner, "object") and not has_keyword(inner, *_SAYS_WHAT):
+        if has_type(inner, "object") and not has_keyword(inner, *_DECLARING_KEYWORDS):
             kind = inner.get("type")
             assert kind is not None
             what = f"'{entry.key}'" if inner is schema else f"each item of '{entry.key}'"
@@ -152,13 +152,13 @@ def check_free_form_objects(tool: LocatedTool) -> Iterator[Diagnostic]:
             yield Diagnostic(codes.FREE_FORM, message, kind.span, hint)
 
 
-def _may_be_free(schema: JsonObject) -> bool:
+def _may_be_free_form(schema: JsonObject) -> bool:
     """Return whether the parameter can be a free-form object. This quick test excludes most parameters."""
     kind = schema.get("type")
     return isinstance(kind, list) or kind in {"object", "array"}
 
 
-_ELSEWHERE: Final = ("enum", "const", "$ref", "anyOf", "oneOf", "allOf")
+_BOUNDING_KEYWORDS: Final = ("enum", "const", "$ref", "anyOf", "oneOf", "allOf")
 
 
 @tool_check("TC308", needs={"backend", "parameters"})
@@ -167,7 +167,7 @@ def check_unbounded_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
     if isinstance(tool.spec.backend, PythonBackend):
         return
     for entry, schema in parameters(tool):
-        if has_keyword(schema, *_ELSEWHERE):
+        if has_keyword(schema, *_BOUNDING_KEYWORDS):
             continue
         missing = ""
         if has_type(schema, "string") and not has_keyword(schema, "maxLength", "pattern", "format"):

@@ -23,8 +23,10 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     Strict mode requires every property and closes every object. An optional value becomes "a value or null", which
     models fill in more often. The lowering of the provider decides what cannot be represented at all.
     """
-    asking = (each.provider for each in tool.spec.providers if each.strict and each.provider.startswith("openai"))
-    provider = next(asking, None)
+    strict_providers = (
+        each.provider for each in tool.spec.providers if each.strict and each.provider.startswith("openai")
+    )
+    provider = next(strict_providers, None)
     if provider is None:
         return
     from toolc.providers.json_schema.lowering import LossLog  # start-up time: few tools request strict mode
@@ -33,9 +35,9 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
 
     losses = LossLog(tool.spec.name)
     if strict_parameters(tool.spec, provider, losses) is None:
-        why = losses.found[-1]
+        loss = losses.found[-1]
         hint = "change the schema, or remove strict: the definition is not strict either way"
-        yield Diagnostic(codes.STRICT, why.message, _place(tool, why.pointer), hint)
+        yield Diagnostic(codes.STRICT, loss.message, _span_at(tool, loss.pointer), hint)
         return
     required = tool.spec.parameters.required
     for entry, _ in parameters(tool):
@@ -52,7 +54,7 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _place(tool: LocatedTool, pointer: str) -> Span:
+def _span_at(tool: LocatedTool, pointer: str) -> Span:
     """Return the span of the node at a JSON Pointer into the tool's schema, or of the nearest existing node."""
     route = _route(tool, pointer)
     names = [step for step in route if isinstance(step, str)]
@@ -62,7 +64,7 @@ def _place(tool: LocatedTool, pointer: str) -> Span:
 def _first_key(tool: LocatedTool, pointer: str) -> Span:
     """Return the span of the first key of the schema at ``pointer``, next to which another key can be added."""
     node = tool.node_at(*_route(tool, pointer))
-    return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else _place(tool, pointer)
+    return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else _span_at(tool, pointer)
 
 
 def _route(tool: LocatedTool, pointer: str) -> list[str | int]:

@@ -18,10 +18,10 @@ from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import SourceText
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 
-_READ_BY_OTHERS: Final = ("label", "description", "deprecated", "parameters", "examples", "tests")
+_NOT_REPLACED: Final = ("label", "description", "deprecated", "parameters", "examples", "tests")
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*secrets\b[^}]{0,200}\}\}")
 
-_ASKS: Final = frozenset(
+_SECRET_NAMES: Final = frozenset(
     {
         "access_key", "access_token", "api_key", "api_token", "apikey", "auth_token", "bearer_token",
         "client_secret", "passphrase", "passwd", "password", "private_key", "secret", "secret_key", "ssh_key",
@@ -45,22 +45,22 @@ def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
     not replaced; if it is a parameter; or if it is written literally in a command line, a URL or a variable whose
     name indicates a secret. The decoder checks the other places and uses the same number.
     """
-    for key in _READ_BY_OTHERS if text_may_contain(tool, ("secrets",)) else ():
+    for key in _NOT_REPLACED if text_may_contain(tool, ("secrets",)) else ():
         for node, text in strings(tool.node.get(key)):
             for match in _PLACEHOLDER.finditer(text) if "secrets" in text else ():
                 yield Diagnostic(
                     codes.MISPLACED_SECRET, f"secrets under '{key}' are not replaced: this text stays as it is",
                     tool.source.locate(node.span, match[0]), "name secrets where they are used, in the backend",
                 )  # fmt: skip
-    asks = not _ASKS.isdisjoint(map(str.lower, tool.spec.parameters.properties))
-    for entry, _ in parameters(tool) if asks else ():
-        if entry.key.lower() in _ASKS:
+    may_ask = not _SECRET_NAMES.isdisjoint(map(str.lower, tool.spec.parameters.properties))
+    for entry, _ in parameters(tool) if may_ask else ():
+        if entry.key.lower() in _SECRET_NAMES:
             message = f"'{entry.key}' asks the model for a secret, which is then in the conversation and in logs"
             yield Diagnostic(codes.MISPLACED_SECRET, message, entry.key_span, _DECLARE)
-    yield from _written_out(tool)
+    yield from _literal_values(tool)
 
 
-def _written_out(tool: LocatedTool) -> Iterator[Diagnostic]:
+def _literal_values(tool: LocatedTool) -> Iterator[Diagnostic]:
     for node, text in strings(tool.node.get("backend")) if text_may_contain(tool, ("=", "@")) else ():
         for mark, pattern, where in (("--", _OPTION, "a command line"), ("://", _URL, "a URL")):
             for match in re.finditer(pattern, text) if mark in text else ():
@@ -90,7 +90,7 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
         return
     used: set[str] = set()
     for node in (tool.node.get("backend"), tool.node_at("sandbox", "env")):
-        for scalar, match in _named(node):
+        for scalar, match in _references(node):
             name = match[1] or match[2]
             used.add(name)
             if name not in declared:
@@ -110,7 +110,7 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _named(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
+def _references(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
     for scalar, text in strings(node, _CODE):
         yield from ((scalar, match) for match in _NAMED_SECRET.finditer(text))
 
@@ -141,10 +141,10 @@ def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
             "write the value itself; secrets and values that differ per user belong under sandbox.secrets",
         )  # fmt: skip
     if isinstance(tool.spec.backend, PluginBackend):
-        yield from _in_command(tool, tool.spec.backend.command)
+        yield from _variables_in_command(tool, tool.spec.backend.command)
 
 
-def _in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _variables_in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterator[Diagnostic]:
     for index, word in enumerate(command):
         match = _EXPANSION.search(word)
         # A word with spaces is code, as after 'sh -c', and the variables in it belong to that code.
@@ -171,12 +171,12 @@ def check_text_for_secrets(source: SourceText) -> Iterator[Diagnostic]:
 @tool_check("TC601", needs={"backend"})
 def check_literal_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each secret in the files that are packed into the tool."""
-    for path, text in _files(tool):
-        place = PurePosixPath(tool.path).parent / path
-        yield from check_text_for_secrets(SourceText(place.as_posix(), text))
+    for path, text in _packed_files(tool):
+        location = PurePosixPath(tool.path).parent / path
+        yield from check_text_for_secrets(SourceText(location.as_posix(), text))
 
 
-def _files(tool: LocatedTool) -> Iterator[tuple[str, str]]:
+def _packed_files(tool: LocatedTool) -> Iterator[tuple[str, str]]:
     match tool.spec.backend:
         case PythonBackend(files=files):
             inline = tool.node_at("backend", "python", "code") is not None

@@ -27,7 +27,7 @@ _WORD: Final = re.compile(
 _VARIABLE: Final = re.compile(r"\$\{?ARG_([A-Za-z_][A-Za-z0-9_]*)\}?")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _PLAIN: Final = re.compile(r"[A-Za-z_./@+-][A-Za-z0-9_./@+-]*|[1-9][0-9]*")
-_OF_THE_SHELL: Final = frozenset(
+_SHELL_BUILTINS: Final = frozenset(
     {
         ".", ":", "alias", "break", "case", "cd", "command", "continue", "eval", "exit", "export", "for",
         "function", "getopts", "hash", "if", "local", "read", "readonly", "return", "set", "shift", "source",
@@ -82,7 +82,12 @@ def _as_argv(text: str, parameters: Schema) -> list[str] | None:
     """Return the items of an equivalent ``argv`` as YAML, or None if there is no equivalent."""
     lines = _lines(text)
     words = _words(lines[0].removeprefix("exec ")) if len(lines) == 1 else None
-    if not words or words[0] in _OF_THE_SHELL or PurePosixPath(words[0]).name in SHELLS or _ASSIGNMENT.match(words[0]):
+    if (
+        not words
+        or words[0] in _SHELL_BUILTINS
+        or PurePosixPath(words[0]).name in SHELLS
+        or _ASSIGNMENT.match(words[0])
+    ):
         return None
     if any("{{" in word for word in words):
         return None

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.check_schema import check_instance
-from toolc.compiler.schema.shapes import ANYTHING, TEXT, Shape, in_words
+from toolc.compiler.schema.shapes import ANYTHING, TEXT, Shape, describe_types
 from toolc.compiler.templates.expressions import templates_in
 from toolc.document.map_reader import Findings, quote_names, suggestion
 from toolc.document.nodes import Mapping as MappingNode
@@ -48,7 +48,7 @@ class NoSuchKeyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StepScope:
     """The names available to the templates of a step: the composite's parameters, and steps by id.
 
     If the tool of a step is unknown, its output may have any type.
@@ -62,7 +62,7 @@ class Known:
         sole = template.sole_placeholder
         for part in template.parts:
             if isinstance(part, Placeholder):
-                found = self._named(part)
+                found = self._placeholder_shape(part)
                 if part is sole and not part.filters:
                     return found
         return TEXT
@@ -72,7 +72,7 @@ class Known:
         names = sorted(name for name in template.names if self.parameters.may_be_absent(name))
         return names[0] if names else ""
 
-    def _named(self, placeholder: Placeholder) -> Shape:
+    def _placeholder_shape(self, placeholder: Placeholder) -> Shape:
         keys = list(placeholder.keys)
         if placeholder.name == STEPS:
             step, what, *keys = keys
@@ -111,29 +111,29 @@ _DEFINED: Final = ("$defs", "definitions")
 class StepArguments:
     """The arguments of the step ``index`` of a composite, as far as they could be decoded.
 
-    ``tools`` are the tools that it may call, by name; ``giving`` are the tools whose output type is known.
+    ``tools`` are the tools that it may call, by name; ``returning`` are the tools whose output type is known.
     """
 
     tool: LocatedTool
     backend: CompositeBackend
     index: int
     tools: Mapping[str, ToolSpec]
-    giving: Mapping[str, ToolSpec]
+    returning: Mapping[str, ToolSpec]
 
     def findings(self) -> Iterator[Diagnostic]:
         """Yield a finding for each argument that is missing, unknown, or of a type that the called tool rejects."""
         node = self.tool.node_at(*self._route, "args")
         if node is not None and not isinstance(node, MappingNode):
             return
-        written = frozenset(node.by_key) if node is not None else frozenset[str]()
+        passed = frozenset(node.by_key) if node is not None else frozenset[str]()
         given = {entry.key: entry.value for entry in self._step.args.entries}
-        yield from self._unknown(written)
-        yield from self._missing(written)
+        yield from self._unknown(passed)
+        yield from self._missing(passed)
         for name, value in given.items():
-            wanted = Shape(self._parameters.properties.get(name, {}), self._parameters.value)
-            yield from self._differs(value, wanted, f"{self._step.tool}.{name}", ("args", name))
+            expected = Shape(self._parameters.properties.get(name, {}), self._parameters.value)
+            yield from self._type_findings(value, expected, f"{self._step.tool}.{name}", ("args", name))
             if name in self._parameters.required:
-                yield from self._perhaps_absent(name, value)
+                yield from self._absent_argument(name, value)
 
     @property
     def _step(self) -> Step:
@@ -144,32 +144,32 @@ class StepArguments:
         return self.tools[self._step.tool].parameters
 
     @property
-    def _known(self) -> Known:
-        steps = {step.id: self.giving.get(step.tool) for step in self.backend.steps}
-        return Known(self.tool.spec.parameters, steps)
+    def _scope(self) -> StepScope:
+        steps = {step.id: self.returning.get(step.tool) for step in self.backend.steps}
+        return StepScope(self.tool.spec.parameters, steps)
 
-    def _unknown(self, written: frozenset[str]) -> Iterator[Diagnostic]:
+    def _unknown(self, passed: frozenset[str]) -> Iterator[Diagnostic]:
         declared = self._parameters.properties
         if self._parameters.value.get("additionalProperties") is not False:
             return
-        for name in sorted(written - declared.keys()):
+        for name in sorted(passed - declared.keys()):
             message = f"'{self._step.tool}' has no parameter '{name}'"
             hint = suggestion(name, declared) or (
                 f"its parameters are {quote_names(sorted(declared))}" if declared else "it has no parameters"
             )
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._key_span(name), hint)
 
-    def _missing(self, written: frozenset[str]) -> Iterator[Diagnostic]:
-        missing = sorted(self._parameters.required - written)
+    def _missing(self, passed: frozenset[str]) -> Iterator[Diagnostic]:
+        missing = sorted(self._parameters.required - passed)
         if self.backend.strategy == "pipeline" and self.index:
-            yield from self._handed_on(missing, are_read=len(written) == len(self._step.args.entries))
+            yield from self._pipeline_input(missing, are_read=len(passed) == len(self._step.args.entries))
             return
         for name in missing:
             message = f"'{self._step.tool}' requires '{name}', which this step does not pass"
             hint = f"add it to the step's args, e.g. args: {{{name}: …}}"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
 
-    def _handed_on(self, missing: Sequence[str], *, are_read: bool) -> Iterator[Diagnostic]:
+    def _pipeline_input(self, missing: Sequence[str], *, are_read: bool) -> Iterator[Diagnostic]:
         """Report a pipeline step unless exactly one parameter, of a matching type, remains for the output."""
         tool = self._step.tool
         if len(missing) > 1:
@@ -189,44 +189,52 @@ class StepArguments:
             hint = "remove the parameter that receives it from args, or use {{ steps.ID.outputs }}"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
         for name in missing[:1]:
-            wanted = Shape(self._parameters.properties.get(name, {}), self._parameters.value).types
-            got = outputs(self.giving.get(self.backend.steps[self.index - 1].tool)).types
+            expected = Shape(self._parameters.properties.get(name, {}), self._parameters.value).types
+            got = outputs(self.returning.get(self.backend.steps[self.index - 1].tool)).types
             # Any output can be passed as text, see ``handed_on``.
-            if len(missing) == 1 and wanted != {"string"} and wanted.isdisjoint(got):
-                message = f"{tool}.{name} is {in_words(wanted)}, but the previous step returns {in_words(got)}"
+            if len(missing) == 1 and expected != {"string"} and expected.isdisjoint(got):
+                message = (
+                    f"{tool}.{name} is {describe_types(expected)}, but the previous step returns {describe_types(got)}"
+                )
                 hint = "add a step between them that converts the value"
                 yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
 
-    def _differs(
-        self, value: JsonTemplate, wanted: Shape, what: str, route: tuple[str | int, ...]
+    def _type_findings(
+        self, value: JsonTemplate, expected: Shape, what: str, route: tuple[str | int, ...]
     ) -> Iterator[Diagnostic]:
         if not any(template.sole_placeholder or len(template.parts) > 1 for template in templates_in(value)):
-            yield from self._constant(wanted, what, route)
+            yield from self._constant_type(expected, what, route)
         elif isinstance(value, Template):
-            yield from self._filled(value, wanted, what, route)
+            yield from self._template_type(value, expected, what, route)
         elif isinstance(value, JsonMap):
-            if "object" not in wanted.types:
-                yield self._mismatch(what, wanted, "this is a map", route)
+            if "object" not in expected.types:
+                yield self._mismatch(what, expected, "this is a map", route)
             for entry in value.entries:
-                yield from self._differs(entry.value, wanted.key(entry.key), f"{what}.{entry.key}", (*route, entry.key))
+                yield from self._type_findings(
+                    entry.value, expected.key(entry.key), f"{what}.{entry.key}", (*route, entry.key)
+                )
         elif isinstance(value, JsonList):
-            if "array" not in wanted.types:
-                yield self._mismatch(what, wanted, "this is a list", route)
+            if "array" not in expected.types:
+                yield self._mismatch(what, expected, "this is a list", route)
             for at, item in enumerate(value.items):
-                yield from self._differs(item, wanted.item, f"{what}[{at}]", (*route, at))
+                yield from self._type_findings(item, expected.item, f"{what}[{at}]", (*route, at))
 
-    def _constant(self, wanted: Shape, what: str, route: tuple[str | int, ...]) -> Iterator[Diagnostic]:
+    def _constant_type(self, expected: Shape, what: str, route: tuple[str | int, ...]) -> Iterator[Diagnostic]:
         node = self.tool.node_at(*self._route, *route)
-        if node is not None and isinstance(wanted.schema, dict):
+        if node is not None and isinstance(expected.schema, dict):
             diagnostics = Diagnostics()
             # Includes the definitions that its references use.
-            schema = Schema({**{key: wanted.root[key] for key in _DEFINED if key in wanted.root}, **wanted.schema})
+            schema = Schema(
+                {**{key: expected.root[key] for key in _DEFINED if key in expected.root}, **expected.schema}
+            )
             check_instance(node, schema, what, codes.STEP_ARGUMENTS, Findings(self.tool.source, diagnostics))
             yield from diagnostics.sorted()
 
-    def _filled(self, value: Template, wanted: Shape, what: str, route: tuple[str | int, ...]) -> Iterator[Diagnostic]:
+    def _template_type(
+        self, value: Template, expected: Shape, what: str, route: tuple[str | int, ...]
+    ) -> Iterator[Diagnostic]:
         try:
-            got = self._known.shape(value).types
+            got = self._scope.shape(value).types
         except NoSuchKeyError as error:
             hint = suggestion(error.key, error.known) or (
                 f"the keys are {quote_names(sorted(error.known))}" if error.known else "it is not a map"
@@ -234,19 +242,21 @@ class StepArguments:
             message = f"this value has no key '{error.key}'"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
             return
-        if wanted.types.isdisjoint(got):
+        if expected.types.isdisjoint(got):
             hint = "" if value.sole_placeholder else "a placeholder without other text, in quotes, keeps its type"
-            yield self._mismatch(what, wanted, f"'{self._written(route)}' is {in_words(got)}", route, hint)
+            yield self._mismatch(what, expected, f"'{self._source_text(route)}' is {describe_types(got)}", route, hint)
 
-    def _perhaps_absent(self, name: str, value: JsonTemplate) -> Iterator[Diagnostic]:
-        absent = self._known.may_be_absent(value) if isinstance(value, Template) else ""
+    def _absent_argument(self, name: str, value: JsonTemplate) -> Iterator[Diagnostic]:
+        absent = self._scope.may_be_absent(value) if isinstance(value, Template) else ""
         if absent:
             message = f"'{self._step.tool}' requires '{name}', but the parameter '{absent}' may be absent"
             hint = f"make '{absent}' required, or give it a default"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(("args", name)), hint)
 
-    def _mismatch(self, what: str, wanted: Shape, got: str, route: tuple[str | int, ...], hint: str = "") -> Diagnostic:
-        message = f"{what} is {in_words(wanted.types)}, but {got}"
+    def _mismatch(
+        self, what: str, expected: Shape, got: str, route: tuple[str | int, ...], hint: str = ""
+    ) -> Diagnostic:
+        message = f"{what} is {describe_types(expected.types)}, but {got}"
         return Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
 
     @property
@@ -261,10 +271,10 @@ class StepArguments:
         entry = node.entry(name) if isinstance(node, MappingNode) else None
         return entry.key_span if entry else self._span("args")
 
-    def _written(self, route: tuple[str | int, ...]) -> str:
+    def _source_text(self, route: tuple[str | int, ...]) -> str:
         node = self.tool.node_at(*self._route, *route)
         return str(node.value)[:80] if isinstance(node, Scalar) else ""
 
     def _value_span(self, route: tuple[str | int, ...]) -> Span:
         """Return the span of a template without the quotes around it."""
-        return self.tool.source.locate(self._span(*route), self._written(route))
+        return self.tool.source.locate(self._span(*route), self._source_text(route))

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _IDEMPOTENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
 """The methods that RFC 9110 (section 9.2.2) defines as idempotent."""
 
-_OF_A_SANDBOX: Final = frozenset(
+_SANDBOX_KEYS: Final = frozenset(
     {"build", "env", "image", "min_isolation", "network", "run_as", "secrets", "workspace"}
 )
-_OF_AN_AGENT: Final = frozenset({"network", "secrets"})
+_AGENT_KEYS: Final = frozenset({"network", "secrets"})
 """The keys of ``sandbox`` that apply to the requests to a sub-agent's model."""
 
 
@@ -140,9 +140,9 @@ def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Yield a finding for each secret in a plugin's environment that must stay outside the sandbox."""
-    kept = {secret.name for secret in tool.spec.sandbox.secrets if secret.expose == "broker"}
+    hidden = {secret.name for secret in tool.spec.sandbox.secrets if secret.expose == "broker"}
     for variable in tool.spec.sandbox.secret_env:
-        for name in sorted(variable.value.secrets & kept):
+        for name in sorted(variable.value.secrets & hidden):
             message = f"the plugin would receive '{name}', which is not exposed to it"
             hint = f"if it may read the value, write secrets: {{{name}: {{expose: env}}}}"
             yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("sandbox", "env", variable.name), hint)
@@ -159,15 +159,15 @@ def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
     is_agent = backend.tag == "agent"
     for entry in sandbox.entries:
         is_default = any(default.span.covers(entry.key_span) for default in tool.defaults)
-        has_effect = is_agent and entry.key in _OF_AN_AGENT
-        if entry.key in _OF_A_SANDBOX and not has_effect and not is_default:
+        has_effect = is_agent and entry.key in _AGENT_KEYS
+        if entry.key in _SANDBOX_KEYS and not has_effect and not is_default:
             who = "a sub-agent" if is_agent else "a composite"
             message = f"{who} has no sandbox, so '{entry.key}' would have no effect"
             hint = f"set it in the specs of the tools that {'it calls' if is_agent else 'its steps call'}"
             yield Diagnostic(codes.BAD_VALUE, message, entry.key_span, hint)
 
 
-def _agents_format(tool: LocatedTool) -> Iterator[Diagnostic]:
+def _agent_format(tool: LocatedTool) -> Iterator[Diagnostic]:
     if tool.spec.backend.tag == "agent" and tool.spec.result.format == "image":
         message = "a sub-agent returns text or JSON"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write text, json or none")
@@ -181,7 +181,7 @@ _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"backend", "sandbox"}), _url_from_argument),
     (frozenset({"backend", "sandbox"}), _secret_hosts),
     (frozenset({"backend", "sandbox"}), _no_sandbox),
-    (frozenset({"backend", "result"}), _agents_format),
+    (frozenset({"backend", "result"}), _agent_format),
     (frozenset({"backend", "sandbox", "result"}), _workspace),
     (frozenset({"backend", "sandbox"}), _lifetime),
     (frozenset({"sandbox"}), _plugin_secrets),
@@ -191,7 +191,7 @@ _CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
 """The content codings that toolc can decode in a response."""
 
 
-_HOLDING: Final = frozenset({"object", "array", "null"})
+_CONTAINER_TYPES: Final = frozenset({"object", "array", "null"})
 """The types that can contain a cursor, or in which one can be created."""
 
 
@@ -242,14 +242,14 @@ def _cursor(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
         yield Diagnostic(codes.BAD_VALUE, message, span, "each part except the last must lead to an object or a list")
 
 
-def _has_place(template: JsonTemplate, way: list[str], parameters: Schema) -> bool:
-    """Return whether a JSON Pointer with the tokens ``way`` may lead to a place for a value."""
-    if not way:
+def _has_place(template: JsonTemplate, path: list[str], parameters: Schema) -> bool:
+    """Return whether a JSON Pointer with the tokens ``path`` may lead to a place for a value."""
+    if not path:
         return True
-    name, *others = way
+    name, *others = path
     match template:
         case Template():
-            return _may_hold(template, parameters)
+            return _may_be_container(template, parameters)
         case JsonMap(entries=entries):
             return all(_has_place(each.value, others, parameters) for each in entries if each.key == name)
         case JsonList(items=items):
@@ -259,7 +259,7 @@ def _has_place(template: JsonTemplate, way: list[str], parameters: Schema) -> bo
             return value is None
 
 
-def _may_hold(template: Template, parameters: Schema) -> bool:
+def _may_be_container(template: Template, parameters: Schema) -> bool:
     """Return whether the template may be filled with an object or array.
 
     A placeholder that is the whole template keeps the type of its argument.
@@ -268,7 +268,7 @@ def _may_hold(template: Template, parameters: Schema) -> bool:
         return False
     declared = [parameters.properties.get(name, {}).get("type") for name in template.names]
     types = [each if isinstance(each, list) else [each] for each in declared if each is not None]
-    return all(any(name in _HOLDING for name in each) for each in types)
+    return all(any(name in _CONTAINER_TYPES for name in each) for each in types)
 
 
 def _plain_secrets(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:

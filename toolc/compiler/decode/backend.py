@@ -30,12 +30,12 @@ def decode_backend(reader: Reader, *, folder: SpecFolder, parameters: Schema | N
         message = "a tool has one backend, but this one has none"
         reader.findings.add(codes.ONE_BACKEND, message, first_line(reader.node.span), hint)
     reader.ignore(*KINDS)
-    given = _Given(folder, parameters, tool_name)
-    backends = [_decode(entry.key, entry.value, reader.findings, given) for entry in kinds]
+    context = _Context(folder, parameters, tool_name)
+    backends = [_decode(entry.key, entry.value, reader.findings, context) for entry in kinds]
     return next((backend for backend in backends if backend is not None), None)
 
 
-class _Given(NamedTuple):
+class _Context(NamedTuple):
     """The values from the rest of the tool that are needed to decode its backend."""
 
     folder: SpecFolder
@@ -43,9 +43,9 @@ class _Given(NamedTuple):
     tool_name: str
 
 
-def _decode(kind: str, node: Node, findings: Findings, given: _Given) -> Backend | None:
+def _decode(kind: str, node: Node, findings: Findings, context: _Context) -> Backend | None:
     """Decode a backend of one of ``KINDS``."""
-    what, (folder, parameters, tool_name) = f"'{kind}'", given
+    what, (folder, parameters, tool_name) = f"'{kind}'", context
     # Imported here to start faster: a tool has one kind of backend and does not need the modules of the others.
     match kind:
         case "shell":

@@ -39,9 +39,9 @@ _URLS: Final[dict[AgentProvider, Url]] = {
 }
 """The default API address of each provider, as in its SDK."""
 
-_MOST_TURNS: Final = 100
-_MOST_TOKENS: Final = 1_000_000
-_LARGEST_BUDGET: Final = 100_000_000
+_MAX_TURNS: Final = 100
+_MAX_TOKENS: Final = 1_000_000
+_MAX_BUDGET: Final = 100_000_000
 
 
 @map_parser("backend.agent")
@@ -54,9 +54,9 @@ def decode_agent(reader: Reader, parameters: Schema | None) -> AgentBackend | No
     api_key = reader.optional("api_key", _api_key)
     tools = reader.optional("tools", list_of(text)) or ()
     parallel = reader.default("parallel", boolean, True)
-    max_turns = reader.default("max_turns", integer(1, _MOST_TURNS), 10)
-    max_tokens = reader.default("max_tokens", integer(1, _MOST_TOKENS), 4096)
-    token_budget = reader.default("token_budget", integer(1, _LARGEST_BUDGET), 200_000)
+    max_turns = reader.default("max_turns", integer(1, _MAX_TURNS), 10)
+    max_tokens = reader.default("max_tokens", integer(1, _MAX_TOKENS), 4096)
+    token_budget = reader.default("token_budget", integer(1, _MAX_BUDGET), 200_000)
     if provider is None:
         return None
     return AgentBackend(
@@ -75,7 +75,7 @@ def decode_agent(reader: Reader, parameters: Schema | None) -> AgentBackend | No
 
 def _api_key(node: Node, what: str, findings: Findings) -> Template | None:
     """Decode the API key: one secret reference without any other text."""
-    template = read_template(node, what, findings, Scope(parameters=NO_PARAMETERS, takes_secrets=True))
+    template = read_template(node, what, findings, Scope(parameters=NO_PARAMETERS, allows_secrets=True))
     if template is None:
         return None
     if template.sole_placeholder is None or not template.secrets:
@@ -94,7 +94,7 @@ def _base_url(node: Node, what: str, findings: Findings) -> Url | None:
 
 
 _ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_MOST_STEPS: Final = 100
+_MAX_STEPS: Final = 100
 _NO_ARGUMENTS: Final = JsonMap(entries=())
 
 
@@ -112,8 +112,8 @@ def _steps(
     found = sequence(node, what, findings)
     if found is None:
         return None
-    if not 0 < len(found.items) <= _MOST_STEPS:
-        message = f"a composite has 1 to {_MOST_STEPS} steps, but this one has {len(found.items)}"
+    if not 0 < len(found.items) <= _MAX_STEPS:
+        message = f"a composite has 1 to {_MAX_STEPS} steps, but this one has {len(found.items)}"
         findings.add(codes.BAD_VALUE, message, first_line(found.span))
         return None
     ids = _ids(found, findings)

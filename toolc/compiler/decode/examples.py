@@ -45,14 +45,14 @@ def _test(reader: Reader, parameters: Schema | None, workspace: WorkspaceMode) -
     arguments = _arguments(node, f"{reader.what}.args", reader.findings, schema) or {}
     test = Test(args=arguments, files=reader.default("files", _files, ()), expect=expect)
     if workspace == "none":
-        _refuse_files(reader.node, reader.findings)
+        _report_files(reader.node, reader.findings)
     return test
 
 
-def _refuse_files(test: Mapping, findings: Findings) -> None:
+def _report_files(test: Mapping, findings: Findings) -> None:
     expect = test.get("expect")
-    after = [expect.entry(key) for key in ("files", "changes")] if isinstance(expect, Mapping) else []
-    entries = [test.entry("files"), *after]
+    expected = [expect.entry(key) for key in ("files", "changes")] if isinstance(expect, Mapping) else []
+    entries = [test.entry("files"), *expected]
     for entry in entries:
         if entry is not None:
             message = "these files are in the workspace, but this tool has none"

@@ -78,10 +78,10 @@ def _basic(reader: Reader, scope: Scope) -> BasicAuth | None:
 
 @map_parser("'api_key'")
 def _api_key(reader: Reader, scope: Scope) -> ApiKeyAuth | None:
-    place: Literal["header", "query"] = "query" if reader.one_of("header", "query") == "query" else "header"
-    name = reader.optional(place, text)
+    location: Literal["header", "query"] = "query" if reader.one_of("header", "query") == "query" else "header"
+    name = reader.optional(location, text)
     value = reader.required("value", partial(read_template, scope=scope))
-    return ApiKeyAuth(place=place, name=name, value=value) if name is not None and value is not None else None
+    return ApiKeyAuth(place=location, name=name, value=value) if name is not None and value is not None else None
 
 
 @map_parser("'oauth2'")
@@ -99,7 +99,7 @@ def _oauth2(reader: Reader, scope: Scope) -> OAuth2Auth | None:
 
 
 _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
-_OURS: Final = ("connection", "content-length", "host", "transfer-encoding", "upgrade")
+_RESERVED_HEADERS: Final = ("connection", "content-length", "host", "transfer-encoding", "upgrade")
 _MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
 
 
@@ -120,13 +120,15 @@ def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tup
         name = entry.key.lower()
         if not _HEADER.fullmatch(entry.key):
             findings.add(codes.BAD_VALUE, f"{entry.key[:80]!r} cannot be the name of a header", entry.key_span)
-        elif name in _OURS:
+        elif name in _RESERVED_HEADERS:
             message = f"the header '{entry.key}' is set by toolc"
-            findings.add(codes.BAD_VALUE, message, entry.key_span, f"remove it, like all of {quote_names(_OURS)}")
+            findings.add(
+                codes.BAD_VALUE, message, entry.key_span, f"remove it, like all of {quote_names(_RESERVED_HEADERS)}"
+            )
         elif name in seen:
             findings.add(codes.BAD_VALUE, f"the header '{entry.key}' is set twice", entry.key_span, "keep one")
         seen.add(name)
-        _refuse_line_ends(entry.value, f"{what}.{entry.key}", findings)
+        _report_line_breaks(entry.value, f"{what}.{entry.key}", findings)
     return fields
 
 
@@ -165,7 +167,7 @@ def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> 
     return Field(name=entry.key, value=value) if value is not None else None
 
 
-def _refuse_line_ends(node: Node, what: str, findings: Findings) -> None:
+def _report_line_breaks(node: Node, what: str, findings: Findings) -> None:
     if isinstance(node, Scalar) and isinstance(node.value, str) and re.search(r"[\r\n\0]", node.value):
         message = f"{what} must not contain a line break: it would start another header"
         findings.add(codes.BAD_VALUE, message, node.span, "write it on one line; in YAML '>-' or quotes do that")
@@ -185,7 +187,7 @@ def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> M
         return MultipartPart(name=entry.key, value=value) if value is not None else None
     reader = Reader(entry.value, what, findings)
     kind = reader.one_of("text", "file")
-    scope = replace(scope.omitting(), takes_secrets=scope.takes_secrets and kind != "file")
+    scope = replace(scope.omitting(), allows_secrets=scope.allows_secrets and kind != "file")
     value = reader.optional(kind, partial(read_field, scope=scope)) if kind else None
     content_type = reader.optional("content_type", _media_type)
     reader.close()
@@ -211,7 +213,7 @@ _NO_BODY: Final = ("GET", "HEAD", "OPTIONS")
 def decode_http(reader: Reader, parameters: Schema | None) -> HttpBackend | None:
     """Decode ``backend.http``; ``parameters`` is None if they could not be read."""
     plain = Scope(parameters=parameters)
-    secret = Scope(parameters=parameters, takes_secrets=True)
+    secret = Scope(parameters=parameters, allows_secrets=True)
     url = _url(reader, plain)
     method: Method = reader.default("method", _method, "GET")
     auth, body = reader.get("auth"), reader.get("body")

@@ -16,7 +16,7 @@ from toolc.model.template import Placeholder, Template
 _PARTS: Final = re.compile(r"(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
 _PORT: Final = re.compile(r"(?P<host>.*?)(?::(?P<port>[0-9]{0,5}))?", re.DOTALL)
 _SCHEMES: Final[dict[str, tuple[Scheme, int]]] = {"http": ("http", 80), "https": ("https", 443)}
-_FIXED_HINT: Final = "write a constant scheme and host; if callers choose them, set url_from_argument: true"
+_CONSTANT_HINT: Final = "write a constant scheme and host; if callers choose them, set url_from_argument: true"
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 
@@ -29,13 +29,13 @@ def read_url(node: Node, what: str, findings: Findings, scope: Scope) -> Url | N
     match = _PARTS.fullmatch(written)
     authority = match["authority"] if match else written.split("/", 1)[0]
     if match is None or "{{" in match["scheme"] + authority:
-        _refuse_start(node, what, written, findings)
+        _report_start(node, what, written, findings)
         return None
-    place = _place(node, match["scheme"], authority, findings)
+    address = _authority(node, match["scheme"], authority, findings)
     path = _path(node, match["rest"], findings, scope)
-    if place is None or path is None:
+    if address is None or path is None:
         return None
-    scheme, host, port = place
+    scheme, host, port = address
     template, query = path
     return Url(scheme=scheme, host=host, port=port, path=template, query=query)
 
@@ -51,16 +51,16 @@ def read_constant_url(node: Node, what: str, findings: Findings) -> Url | None:
     return read_url(node, what, findings, Scope(parameters=None))
 
 
-def _refuse_start(node: Scalar, what: str, written: str, findings: Findings) -> None:
+def _report_start(node: Scalar, what: str, written: str, findings: Findings) -> None:
     if "{{" in written.split("://", 1)[-1].split("/", 1)[0]:
         message = "an argument would choose the host of this tool's requests"
-        findings.add(codes.URL_TEMPLATE, message, findings.locate(node.span, "{{"), _FIXED_HINT)
+        findings.add(codes.URL_TEMPLATE, message, findings.locate(node.span, "{{"), _CONSTANT_HINT)
         return
     message = f"{what} must be a whole URL with a scheme and a host"
     findings.add(codes.BAD_VALUE, message, node.span, "write e.g. https://api.example.com/v1/items")
 
 
-def _place(node: Scalar, scheme: str, authority: str, findings: Findings) -> tuple[Scheme, str, int] | None:
+def _authority(node: Scalar, scheme: str, authority: str, findings: Findings) -> tuple[Scheme, str, int] | None:
     found = _SCHEMES.get(scheme.lower())
     if found is None:
         span = findings.locate(node.span, scheme.strip() or "://")
@@ -86,7 +86,7 @@ def _place(node: Scalar, scheme: str, authority: str, findings: Findings) -> tup
 
 
 def _path(node: Scalar, rest: str, findings: Findings, scope: Scope) -> tuple[Template, str] | None:
-    path, _, query = rest.partition("?") if not _question_inside(rest) else (rest, "", "")
+    path, _, query = rest.partition("?") if not _is_question_in_placeholder(rest) else (rest, "", "")
     if "#" in _constants(rest):
         span = findings.locate(node.span, "#")
         findings.add(codes.BAD_VALUE, "a fragment is not sent to a server", span, "remove '#' and what follows")
@@ -107,7 +107,7 @@ def _path(node: Scalar, rest: str, findings: Findings, scope: Scope) -> tuple[Te
     return parse(path or "/").template, query
 
 
-def _question_inside(rest: str) -> bool:
+def _is_question_in_placeholder(rest: str) -> bool:
     """Return whether the first ``?`` is inside a placeholder."""
     before = rest.split("?", 1)[0]
     return before.count("{{") > before.count("}}")

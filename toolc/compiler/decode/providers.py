@@ -29,8 +29,8 @@ def decode_providers(node: Node, what: str, findings: Findings) -> tuple[Provide
 def _choice(entry: MappingEntry, node: Mapping, findings: Findings) -> ProviderChoice | None:
     if entry.key not in PROVIDERS:
         hint = suggestion(entry.key, PROVIDERS) or f"the providers are {quote_names(PROVIDERS)}"
-        mended = findings.rename_key_fix(entry, node, PROVIDERS)
-        findings.add(codes.UNKNOWN_KEY, f"there is no provider '{entry.key[:80]}'", entry.key_span, hint, mended)
+        rename = findings.rename_key_fix(entry, node, PROVIDERS)
+        findings.add(codes.UNKNOWN_KEY, f"there is no provider '{entry.key[:80]}'", entry.key_span, hint, rename)
         return None
     found = mapping(entry.value, f"providers.{entry.key}", findings)
     if found is None:

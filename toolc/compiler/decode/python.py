@@ -46,7 +46,7 @@ def report_text_as_code(tree: ast.Module, source: PythonSource, findings: Findin
         name = _dotted(node.func)
         if name in _EVALUATORS:
             what, hint = f"{name}() runs text as Python code", _PARSE_HINT
-        elif name in _SHELLS or _asks_for_shell(node):
+        elif name in _SHELLS or _uses_shell(node):
             what, hint = "a shell runs this text as code", _LIST_HINT
         else:
             continue
@@ -63,7 +63,7 @@ def _dotted(function: ast.expr) -> str:
             return ""
 
 
-def _asks_for_shell(call: ast.Call) -> bool:
+def _uses_shell(call: ast.Call) -> bool:
     return any(
         keyword.arg == "shell" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
         for keyword in call.keywords
@@ -98,11 +98,11 @@ def requirements(node: Node, what: str, findings: Findings) -> tuple[str, ...] |
         if name in kept:
             findings.add(codes.BAD_VALUE, f"the package '{name}' is listed twice", item.span, "keep one of them")
         kept[name] = pinned, item
-    _all_or_none(kept, findings)
+    _check_hashes(kept, findings)
     return tuple(sorted(pinned for pinned, _ in kept.values()))
 
 
-def _all_or_none(kept: dict[str, tuple[str, Node]], findings: Findings) -> None:
+def _check_hashes(kept: dict[str, tuple[str, Node]], findings: Findings) -> None:
     """Report packages without digests if another has some: pip would then refuse to install them."""
     without = {name: item for name, (pinned, item) in kept.items() if not _HASH.search(pinned)}
     if len(without) == len(kept):
@@ -121,7 +121,7 @@ def _requirement(node: Node, what: str, findings: Findings) -> str | None:
     match = _REQUIREMENT.fullmatch(package)
     if match is None or not _VERSION.fullmatch(match["version"]):
         message = f"{what} is not a package with an exact version: {value[:80]!r}"
-        findings.add(codes.BAD_VALUE, message, node.span, _hint(value))
+        findings.add(codes.BAD_VALUE, message, node.span, _version_hint(value))
         return None
     digests = sorted({each.lower() for each in hashes})
     if wrong := next((each for each in digests if not _HASH.fullmatch(each)), None):
@@ -138,7 +138,7 @@ def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _hint(value: str) -> str:
+def _version_hint(value: str) -> str:
     name = _NAME.match(value.strip())
     if "://" in value or "@" in value or name is None:
         return "name a package of the index and its version, e.g. pandas==2.2.3"
@@ -242,8 +242,8 @@ def _gather(
         message = f"{folder.shown_path(entry.path)} has the path of the inline code"
         findings.add(codes.BAD_VALUE, message, span, "rename that file, or remove it from 'files'")
     files[entry.path] = entry
-    weight = sum(len(file.text.encode() if file.text is not None else file.base64 or "") for file in files.values())
-    if len(files) > MAX_FILES or weight > MAX_TOTAL_BYTES:
+    size = sum(len(file.text.encode() if file.text is not None else file.base64 or "") for file in files.values())
+    if len(files) > MAX_FILES or size > MAX_TOTAL_BYTES:
         message = f"a tool may have {MAX_FILES} files and {MAX_TOTAL_BYTES // MIB} MiB, but this one has more"
         findings.add(codes.FILE, message, span)
     for first, second in case_conflicts(sorted(files)):

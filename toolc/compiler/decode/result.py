@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 VARIABLES: Final = ("args", "result", "text")
 """The variables of a result template."""
 
-_OF_JINJA: Final = ("caller", "kwargs", "loop", "self", "varargs")
-_LONGEST: Final = 100_000
+_JINJA_NAMES: Final = ("caller", "kwargs", "loop", "self", "varargs")
+_MAX_LENGTH: Final = 100_000
 
 
 def result_template(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> str | None:
@@ -50,8 +50,8 @@ def result_template(node: Node, what: str, findings: Findings, *, parameters: Sc
     written = text(node, what, findings)
     if written is None:
         return None
-    if len(written) > _LONGEST:
-        findings.add(codes.BAD_VALUE, f"{what} is longer than {_LONGEST} characters", first_line(node.span))
+    if len(written) > _MAX_LENGTH:
+        findings.add(codes.BAD_VALUE, f"{what} is longer than {_MAX_LENGTH} characters", first_line(node.span))
         return None
     errors = findings.errors
     try:
@@ -76,25 +76,25 @@ def _check(tree: nodes.Template, span: Span, written: str, findings: Findings, p
     from jinja2 import nodes
 
     for each in tree.find_all((nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)):
-        place = _line(span, written, each.lineno, findings)
-        findings.add(codes.TEMPLATE, "a result template cannot load another", place, "write it all here")
+        position = _line(span, written, each.lineno, findings)
+        findings.add(codes.TEMPLATE, "a result template cannot load another", position, "write it all here")
     for kind, found, known in (
         ("filter", tree.find_all(nodes.Filter), _environment().filters),
         ("test", tree.find_all(nodes.Test), _environment().tests),
     ):
         for used in found:
             if used.name not in known:
-                place = findings.locate(_line(span, written, used.lineno, findings), used.name)
+                position = findings.locate(_line(span, written, used.lineno, findings), used.name)
                 hint = suggestion(used.name, known)
-                findings.add(codes.TEMPLATE, f"Jinja2 has no {kind} '{used.name}'", place, hint)
+                findings.add(codes.TEMPLATE, f"Jinja2 has no {kind} '{used.name}'", position, hint)
     for name in _unknown_names(tree):
-        place = findings.locate(_line(span, written, name.lineno, findings), name.name)
+        position = findings.locate(_line(span, written, name.lineno, findings), name.name)
         hint = suggestion(name.name, VARIABLES) or f"it has {quote_names(VARIABLES)}; a parameter is args.NAME"
-        findings.add(codes.TEMPLATE, f"a result template has no variable '{name.name}'", place, hint)
+        findings.add(codes.TEMPLATE, f"a result template has no variable '{name.name}'", position, hint)
     for attribute in tree.find_all(nodes.Getattr):
         if isinstance(attribute.node, nodes.Name) and attribute.node.name == "args":
-            place = findings.locate(_line(span, written, attribute.lineno, findings), f"args.{attribute.attr}")
-            check_name(attribute.attr, place, findings, parameters)
+            position = findings.locate(_line(span, written, attribute.lineno, findings), f"args.{attribute.attr}")
+            check_name(attribute.attr, position, findings, parameters)
 
 
 def _unknown_names(tree: nodes.Template) -> list[nodes.Name]:
@@ -102,9 +102,9 @@ def _unknown_names(tree: nodes.Template) -> list[nodes.Name]:
     from jinja2 import nodes
 
     used = list(tree.find_all(nodes.Name))
-    given = {name.name for name in used if name.ctx != "load"} | {macro.name for macro in tree.find_all(nodes.Macro)}
-    given |= {*VARIABLES, *_environment().globals, *_OF_JINJA}
-    return [name for name in used if name.name not in given]
+    defined = {name.name for name in used if name.ctx != "load"} | {macro.name for macro in tree.find_all(nodes.Macro)}
+    defined |= {*VARIABLES, *_environment().globals, *_JINJA_NAMES}
+    return [name for name in used if name.name not in defined]
 
 
 def _line(span: Span, written: str, number: int, findings: Findings) -> Span:

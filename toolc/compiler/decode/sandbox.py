@@ -33,7 +33,7 @@ from toolc.model.spec.sandbox import (
 )
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SECRET: Final = Scope(parameters=NO_PARAMETERS, takes_secrets=True)
+_SECRET: Final = Scope(parameters=NO_PARAMETERS, allows_secrets=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,8 @@ NO_VARIABLES: Final = Variables(constants=(), secrets=())
 """The environment of a spec that sets no variables."""
 
 
-def decode_env(node: Node, what: str, findings: Findings, *, takes_secrets: bool) -> Variables | None:
-    """Decode ``env``; ``takes_secrets`` is true if values may contain ``{{ secrets.NAME }}``."""
+def decode_env(node: Node, what: str, findings: Findings, *, allows_secrets: bool) -> Variables | None:
+    """Decode ``env``; ``allows_secrets`` is true if values may contain ``{{ secrets.NAME }}``."""
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -63,7 +63,7 @@ def decode_env(node: Node, what: str, findings: Findings, *, takes_secrets: bool
         elif entry.key.startswith("ARG_"):
             message = f"'{entry.key}' is reserved: variables that begin with ARG_ are a script's parameters"
             findings.add(codes.BAD_VALUE, message, entry.key_span)
-        if takes_secrets and _names_secret(entry.value):
+        if allows_secrets and _names_secret(entry.value):
             template = read_template(entry.value, what, findings, _SECRET)
             secrets += [SecretEnvVar(name=entry.key, value=template)] if template is not None else []
         else:
@@ -125,14 +125,14 @@ def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolde
         message = f"there is no {RECIPE} in {folder.shown_path(path)}"
         findings.add(codes.FILE, message, node.span, f"add one, or name the folder that has the {RECIPE}")
         return None
-    if len(files) > MAX_FILES or sum(map(_weight, files)) > MAX_TOTAL_BYTES:
+    if len(files) > MAX_FILES or sum(map(_size, files)) > MAX_TOTAL_BYTES:
         message = f"{folder.shown_path(path)} has more than {MAX_FILES} files or {MAX_TOTAL_BYTES // MIB} MiB"
         findings.add(codes.FILE, message, node.span, "remove files that the image does not need")
         return None
     return Build(folder=path, files=files)
 
 
-def _weight(file: File) -> int:
+def _size(file: File) -> int:
     return len(file.text.encode() if file.text is not None else file.base64 or "")
 
 
@@ -206,7 +206,7 @@ _NO_NETWORK: Final = NetworkSpec()
 def decode_sandbox(reader: Reader, *, folder: SpecFolder, is_plugin: bool) -> SandboxSpec | None:
     """Decode ``sandbox``; every key has a default. The environment of a plugin may contain secrets."""
     workspace = reader.default("workspace", decode_workspace, NO_WORKSPACE)
-    env = reader.default("env", partial(decode_env, takes_secrets=is_plugin), NO_VARIABLES)
+    env = reader.default("env", partial(decode_env, allows_secrets=is_plugin), NO_VARIABLES)
     sandbox = SandboxSpec(
         image=reader.optional("image", decode_image),
         build=reader.optional("build", partial(decode_build, folder=folder)),

@@ -18,7 +18,7 @@ from toolc.compiler.decode.shell import NO_COMMAND
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.files import SpecFolder
 from toolc.compiler.project.project import NO_PROJECT, Project
-from toolc.compiler.project.variables import check_defaults, may_name_variables, merge_defaults, put_variables
+from toolc.compiler.project.variables import check_defaults, may_name_variables, merge_defaults, replace_variables
 from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
 from toolc.document.map_reader import (
     Findings,
@@ -99,7 +99,7 @@ def decode_tool(
     backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name)
     in_folder = partial(decode_sandbox, folder=folder, is_plugin=_is_plugin(node))
     sandbox = sections.default("sandbox", in_folder, _SANDBOX)
-    workspace = "rw" if "sandbox" in sections.damaged or _calls_others(node) else sandbox.workspace
+    workspace = "rw" if "sandbox" in sections.damaged or _calls_tools(node) else sandbox.workspace
     spec = ToolSpec(
         name=name,
         description=sections.default("description", string, ""),
@@ -157,7 +157,7 @@ def _is_plugin(node: Mapping) -> bool:
     return isinstance(backend, Mapping) and backend.entry("plugin") is not None
 
 
-def _calls_others(node: Mapping) -> bool:
+def _calls_tools(node: Mapping) -> bool:
     """Return whether the tool calls other tools, so that its workspace is theirs."""
     backend = node.get("backend")
     return isinstance(backend, Mapping) and any(backend.entry(kind) for kind in ("composite", "agent"))
@@ -219,7 +219,7 @@ class _Decoder:
         layers = tuple(layer for layer in (self.project.defaults, defaults) if layer is not None)
         merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
         if layers or self.names_variables:
-            merged = put_variables(merged, self.project.vars, self.findings)
+            merged = replace_variables(merged, self.project.vars, self.findings)
         found = decode_tool(merged, self.findings, self.folder, layers, self.project.lint.hosts)
         return replace(found, policies=self.project.policies) if self.project.policies else found
 

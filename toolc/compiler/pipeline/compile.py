@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from toolc.compiler.checks import check_together
+from toolc.compiler.checks import check_all_tools
 from toolc.compiler.checks.base import TOOL_SET_CHECKS
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.located_tool import LocatedTool
@@ -136,7 +136,7 @@ def compile_specs(
     paths: Sequence[Path],
     settings: Settings = NO_SETTINGS,
     gather: Gather = gather,
-    together: Together = check_together,
+    together: Together = check_all_tools,
     allow_empty: frozenset[Path] = frozenset(),
 ) -> Compilation:
     """Compile every spec at or under ``paths``. Problems in specs are reported as findings.
@@ -176,7 +176,7 @@ def compile_specs(
         located=tuple(good),
         projects=projects.found,
         folders=tuple(piece.folder for piece in (*specs, *builtin.pieces)),
-        searched=projects.looked_for,
+        searched=projects.searched_folders,
         below=projects.below,
     )
 

@@ -10,7 +10,7 @@ May import: ``toolc.compiler.schema``, ``toolc.document``, ``toolc.policy``, ``t
 Public names: ``SpecFile``, ``walk``, ``PROJECT_FILES``, ``SUFFIXES`` (``discovery``); ``SpecFolder``,
 ``MAX_FILE_BYTES`` (``files``); ``decode_limits``, ``STANDARD`` (``limits``); ``decode_network``,
 ``decode_secrets``, ``destinations`` (``network``); ``read_policy`` (``policy``); ``Project``, ``NO_PROJECT``
-(``project``); ``complaint``, ``Settings``, ``severity_of``, ``NO_SETTINGS`` (``settings``); ``Suppression``,
+(``project``); ``invalid_code``, ``Settings``, ``severity_of``, ``NO_SETTINGS`` (``settings``); ``Suppression``,
 ``suppressions`` (``suppressions``); ``builtin_files``, ``builtin_names``, ``names_below`` (``tool_names``);
-``check_defaults``, ``may_name_variables``, ``merge_defaults``, ``put_variables``, ``IDENTITY`` (``variables``).
+``check_defaults``, ``may_name_variables``, ``merge_defaults``, ``replace_variables``, ``IDENTITY`` (``variables``).
 """

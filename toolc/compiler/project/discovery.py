@@ -140,7 +140,7 @@ class Projects:
         return tuple(projects[folder] for folder in sorted(projects))
 
     @property
-    def looked_for(self) -> tuple[Path, ...]:
+    def searched_folders(self) -> tuple[Path, ...]:
         """Every folder in which a project file was searched for so far, sorted."""
         return tuple(sorted({*self._by_folder, *self._policies}))
 

@@ -67,7 +67,7 @@ class SpecFolder:
         ``name`` is a relative path with ``/`` as the separator; ``path`` of the result is the normalised name.
         Raise ``FileError`` if it cannot be read.
         """
-        return self._logged("read", name, self._read)
+        return self._log_request("read", name, self._read)
 
     def _read(self, name: str) -> File:
         from toolc.model.spec.code_backends import (
@@ -87,7 +87,7 @@ class SpecFolder:
         Names that start with a dot and ``__pycache__`` match only if written out, because such files usually exist
         on one machine only. Raise ``FileError`` if no file or too many files match.
         """
-        return self._logged("match", pattern, self._match)
+        return self._log_request("match", pattern, self._match)
 
     def has(self, name: str) -> bool:
         """Return whether the file ``name`` exists; False if ``name`` is not a valid relative path."""
@@ -96,19 +96,19 @@ class SpecFolder:
         except FileError:
             return False
 
-    def _logged(self, method: str, asked: str, answer: Callable[[str], T]) -> T:
-        said: object = None
+    def _log_request(self, method: str, argument: str, request: Callable[[str], T]) -> T:
+        outcome: object = None
         try:
-            found = answer(asked)
-            said = found
+            found = request(argument)
+            outcome = found
         except FileError as error:
-            said = (str(error), error.hint)
+            outcome = (str(error), error.hint)
             raise
         finally:
             if self.log is not None:
-                digest = hashlib.sha256(repr(said).encode()).hexdigest()
-                same = self.log.get((method, asked), digest) == digest
-                self.log[method, asked] = digest if same else "it changed meanwhile"
+                digest = hashlib.sha256(repr(outcome).encode()).hexdigest()
+                same = self.log.get((method, argument), digest) == digest
+                self.log[method, argument] = digest if same else "it changed meanwhile"
         return found
 
     def _match(self, pattern: str) -> tuple[str, ...]:
@@ -169,16 +169,16 @@ class SpecFolder:
         return data
 
 
-def digest_of_answer(folder: SpecFolder, method: str, asked: str) -> str:
+def digest_of_request(folder: SpecFolder, method: str, argument: str) -> str:
     """Return the digest that the ``log`` of ``folder`` would contain for this request now."""
     log: dict[tuple[str, str], str] = {}
     again = SpecFolder(folder.path, folder.shown, log)
     with suppress(FileError):
         if method == "read":
-            again.read(asked)
+            again.read(argument)
         else:
-            again.match(asked)
-    return log[method, asked]
+            again.match(argument)
+    return log[method, argument]
 
 
 def relative_path(name: str) -> str:

@@ -47,11 +47,11 @@ def decode_policy(reader: Reader) -> Policy | None:
         hosts=reader.optional("hosts", destinations),
         public_egress=reader.default("public_egress", boolean, True),
         images=reader.optional("images", list_of(text)),
-        require=reader.default("require", _some(get_args(RequiredField)), ()),
-        backends=reader.optional("backends", _some(get_args(BackendKind))),
-        expose=reader.optional("expose", _some(get_args(Expose))),
-        workspace=reader.optional("workspace", _some(get_args(WorkspaceMode))),
-        lifetime=reader.optional("lifetime", _some(get_args(Lifetime))),
+        require=reader.default("require", _list_of_choices(get_args(RequiredField)), ()),
+        backends=reader.optional("backends", _list_of_choices(get_args(BackendKind))),
+        expose=reader.optional("expose", _list_of_choices(get_args(Expose))),
+        workspace=reader.optional("workspace", _list_of_choices(get_args(WorkspaceMode))),
+        lifetime=reader.optional("lifetime", _list_of_choices(get_args(Lifetime))),
         run_as=reader.optional("run_as", _RUN_AS),
         min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
         approvals=reader.default("approvals", list_of(_approval), ()),
@@ -67,7 +67,7 @@ def decode_policy_file(document: Document, findings: Findings) -> Policy | None:
     return policy
 
 
-def _some(options: tuple[T, ...]) -> Parse[tuple[T, ...]]:
+def _list_of_choices(options: tuple[T, ...]) -> Parse[tuple[T, ...]]:
     return list_of(choice(options))
 
 
@@ -85,14 +85,14 @@ def _limit(limits: Limits, name: str) -> Limit:
 @map_parser("an approval")
 def _approval(reader: Reader) -> Approval | None:
     return Approval(
-        by=reader.required("by", _names) or (),
+        by=reader.required("by", _approvers) or (),
         risks=reader.default("risks", list_of(_risk), ()),
         paths=reader.default("paths", list_of(text), ()),
         tags=reader.default("tags", list_of(text), ()),
     )
 
 
-def _names(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
+def _approvers(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
     names = list_of(text)(node, what, findings)
     if names == ():
         hint = "name a user or a team: '@example/security'"

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.project.files import FileError, relative_path
-from toolc.compiler.project.settings import HOST, Settings, complaint
+from toolc.compiler.project.settings import HOST, Settings, invalid_code
 from toolc.compiler.project.variables import ProjectVariables, check_defaults, decode_variables
 from toolc.document.map_reader import Findings, Reader, choice, list_of, map_parser, mapping, text
 from toolc.document.nodes import Document, Mapping, Node
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_PROJECT", "Project"]
 
 
-_LATER: Final = ("providers",)
+_RESERVED: Final = ("providers",)
 _SEVERITIES: Final = ("error", "warning", "off")
 
 
@@ -94,7 +94,7 @@ def decode_project(document: Document, folder: Path, findings: Findings) -> Proj
 
 
 def _report_reserved(reader: Reader) -> None:
-    for key in _LATER:
+    for key in _RESERVED:
         entry = reader.node.entry(key)
         reader.get(key)
         if entry:
@@ -126,17 +126,17 @@ def _toolsets(node: Node, what: str, findings: Findings) -> dict[str, tuple[Memb
         return None
     sets = {entry.key: list_of(_member)(entry.value, f"toolsets.{entry.key}", findings) for entry in found.entries}
     for members in sets.values():
-        _report_twice(members or (), findings)
+        _report_duplicates(members or (), findings)
     return {name: members for name, members in sets.items() if members is not None}
 
 
 def _builtin(node: Node, what: str, findings: Findings) -> tuple[Member, ...] | None:
     members = list_of(_member)(node, what, findings)
-    _report_twice(members or (), findings)
+    _report_duplicates(members or (), findings)
     return members
 
 
-def _report_twice(members: tuple[Member, ...], findings: Findings) -> None:
+def _report_duplicates(members: tuple[Member, ...], findings: Findings) -> None:
     first: dict[str, Member] = {}
     for member in members:
         if first.setdefault(member.name, member) is not member:
@@ -171,12 +171,12 @@ def _host(node: Node, what: str, findings: Findings) -> str | None:
 
 def _selected(node: Node, what: str, findings: Findings) -> str | None:
     code = text(node, what, findings)
-    return code if code is not None and _known(code, node.span, findings, turns_off=False) else None
+    return code if code is not None and _check_code(code, node.span, findings, turns_off=False) else None
 
 
 def _ignored(node: Node, what: str, findings: Findings) -> str | None:
     code = text(node, what, findings)
-    return code if code is not None and _known(code, node.span, findings, turns_off=True) else None
+    return code if code is not None and _check_code(code, node.span, findings, turns_off=True) else None
 
 
 def _severities(node: Node, what: str, findings: Findings) -> dict[str, Severity | None] | None:
@@ -186,13 +186,13 @@ def _severities(node: Node, what: str, findings: Findings) -> dict[str, Severity
     severities: dict[str, Severity | None] = {}
     for entry in found.entries:
         wanted = choice(_SEVERITIES)(entry.value, f"severity.{entry.key}", findings)
-        if wanted and _known(entry.key, entry.key_span, findings, turns_off=wanted != "error"):
+        if wanted and _check_code(entry.key, entry.key_span, findings, turns_off=wanted != "error"):
             severities[entry.key] = None if wanted == "off" else Severity(wanted)
     return severities
 
 
-def _known(code: str, span: Span, findings: Findings, *, turns_off: bool) -> bool:
-    found = complaint(code, turns_off=turns_off)
+def _check_code(code: str, span: Span, findings: Findings, *, turns_off: bool) -> bool:
+    found = invalid_code(code, turns_off=turns_off)
     if found is None:
         return True
     findings.add(codes.DANGLING if found.unknown else codes.BAD_VALUE, found.message, span, found.hint)

@@ -13,7 +13,7 @@ from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Severity
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = ["NO_SETTINGS", "Settings", "complaint", "severity_of"]
+__all__ = ["NO_SETTINGS", "Settings", "invalid_code", "severity_of"]
 
 
 HOST: Final = r"^[a-z0-9-]+(\.[a-z0-9-]+)*$"
@@ -76,13 +76,13 @@ def numbers_on(layers: Sequence[Settings]) -> frozenset[str]:
 def apply(diagnostics: Diagnostics, layers_of: Callable[[str], Sequence[Settings]]) -> Diagnostics:
     """Return the findings to report, with the severity that the settings of their file assign."""
 
-    def judge(found: Diagnostic) -> Diagnostic | None:
+    def adjust(found: Diagnostic) -> Diagnostic | None:
         severity = severity_of(found.code, layers_of(found.span.path))
         if severity is None or severity is found.code.severity:
             return found if severity else None
         return replace(found, code=replace(found.code, severity=severity))
 
-    return diagnostics.map(judge)
+    return diagnostics.map(adjust)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class InvalidCode:
     unknown: bool
 
 
-def complaint(text: str, *, turns_off: bool) -> InvalidCode | None:
+def invalid_code(text: str, *, turns_off: bool) -> InvalidCode | None:
     """Return what is wrong with ``text`` as a code or code prefix, or None.
 
     ``turns_off`` is true if the setting would turn the codes off.
@@ -102,12 +102,12 @@ def complaint(text: str, *, turns_off: bool) -> InvalidCode | None:
     matched = [code for code in codes.ALL if code.number.startswith(text)] if _FORM.fullmatch(text) else []
     if not matched:
         wanted = text.upper()
-        if wanted != text and complaint(wanted, turns_off=False) is None:
+        if wanted != text and invalid_code(wanted, turns_off=False) is None:
             return InvalidCode(f"there is no code '{text[:40]}'", f"did you mean '{wanted}'?", unknown=True)
-        hundred = [number for number in _NUMBERS if number.startswith(wanted[:3])]
+        candidates = [number for number in _NUMBERS if number.startswith(wanted[:3])]
         from difflib import get_close_matches  # imported here to start faster: only needed for typing errors
 
-        near = get_close_matches(wanted, hundred, n=1)
+        near = get_close_matches(wanted, candidates, n=1)
         form = "a code has the form TC204; TC2 means all codes that start with it"
         hint = f"did you mean '{near[0]}'?" if near else form
         return InvalidCode(f"there is no code '{text[:40]}'", hint, unknown=True)

@@ -16,7 +16,7 @@ from io import StringIO
 from tokenize import COMMENT, TokenError, generate_tokens
 from typing import Final, TypeAlias
 
-from toolc.compiler.project.settings import complaint
+from toolc.compiler.project.settings import invalid_code
 from toolc.document.edits import fix
 from toolc.document.yaml.compose import scalars
 from toolc.model import codes
@@ -30,7 +30,7 @@ _COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]*)\])?(?P<reason>(?:
 _CODE: Final = re.compile(r"[^\s,]+")
 _FORM: Final = "# toolc: ignore[CODE] reason, with the code of the finding"
 
-Stretch: TypeAlias = tuple[Position, Position]
+StringSpan: TypeAlias = tuple[Position, Position]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Suppression:
 
 
 def suppress(
-    diagnostics: Diagnostics, sources: Iterable[SourceText], tells: Callable[[Code, str], bool]
+    diagnostics: Diagnostics, sources: Iterable[SourceText], is_checked: Callable[[Code, str], bool]
 ) -> Diagnostics:
     """Return the findings that no comment suppresses, and findings about the comments themselves.
 
     ``sources`` are the specs and project files that parsed; Python files that findings refer to are also searched
-    for comments. ``tells(code, path)`` returns whether the absence of a finding is meaningful: if a code is turned
+    for comments. ``is_checked(code, path)`` returns whether the absence of a finding is meaningful: if a code is turned
     off, or depends on other files, a comment that suppresses nothing may still be needed.
     """
     about = Diagnostics()
@@ -73,11 +73,11 @@ def suppress(
         for line in each.lines:
             covering.setdefault((each.span.path, line, each.number), []).append(each)
     used: set[Suppression] = set()
-    damaged: set[str] = set()
+    invalid: set[str] = set()
 
     def judge(found: Diagnostic) -> Diagnostic | None:
         if found.is_error:
-            damaged.add(found.span.path)
+            invalid.add(found.span.path)
             return found
         place = (found.span.path, found.span.start.line, found.code.number)
         found_by = covering.get(place, []) if found.times == 1 else []  # the other positions are unknown
@@ -89,8 +89,8 @@ def suppress(
         each
         for each in comments
         if each not in used
-        and each.span.path not in damaged
-        and any(tells(code, each.span.path) for code in each.warnings)
+        and each.span.path not in invalid
+        and any(is_checked(code, each.span.path) for code in each.warnings)
     ]
     per_comment = Counter(each.comment.span for each in unused)
     for each in unused:
@@ -149,7 +149,7 @@ def suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppression
         for code in _CODE.finditer(match["codes"]):
             at = match.start("codes")
             span = _span(source, line, at + code.start(), at + code.end())
-            wrong = complaint(code[0], turns_off=True)
+            wrong = invalid_code(code[0], turns_off=True)
             if wrong:
                 about.add(codes.UNUSED_SUPPRESSION, wrong.message, span, wrong.hint)
             elif len(code[0]) < len("TC000"):
@@ -188,15 +188,15 @@ def _comments(source: SourceText) -> list[tuple[int, re.Match[str]]]:
     return [each for each in found if not _is_inside(Position(each[0], each[1].start() + 1), strings)]
 
 
-def _is_inside(place: Position, strings: list[Stretch]) -> bool:
-    before = bisect_right(strings, place, key=lambda stretch: stretch[0])
+def _is_inside(place: Position, strings: list[StringSpan]) -> bool:
+    before = bisect_right(strings, place, key=lambda string: string[0])
     return before > 0 and place < strings[before - 1][1]
 
 
-def _strings(source: SourceText) -> Iterator[Stretch]:
+def _strings(source: SourceText) -> Iterator[StringSpan]:
     """Yield the spans of strings, in which ``#`` does not start a comment."""
     if source.path.endswith(".py"):
-        yield from _code(source.text)
+        yield from _python_tokens(source.text)
         return
     if not source.path.lower().endswith(".toml"):
         yield from scalars(source.text)
@@ -208,7 +208,7 @@ def _strings(source: SourceText) -> Iterator[Stretch]:
         yield span.start, span.end
 
 
-def _code(text: str) -> Iterator[Stretch]:
+def _python_tokens(text: str) -> Iterator[StringSpan]:
     """Yield the spans of Python tokens that are not comments.
 
     Nothing more is yielded after a syntax error, which is reported elsewhere.

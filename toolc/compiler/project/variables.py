@@ -61,17 +61,17 @@ def decode_variables(node: Node, what: str, findings: Findings) -> ProjectVariab
 def _variable(entry: MappingEntry, findings: Findings) -> Variable:
     """Decode one variable. An invalid one gets ``is_known=False``, so that it causes no further findings."""
     node = entry.value
-    stand_in = Variable(f"vars.{entry.key}", node.span, is_known=False)
+    placeholder = Variable(f"vars.{entry.key}", node.span, is_known=False)
     if not _NAME.fullmatch(entry.key):
         message = f"'{entry.key[:80]}' cannot be a variable's name"
         findings.add(codes.NAME, message, entry.key_span, "use letters, digits and _")
     if not isinstance(node, Scalar) or node.value is None:
         mismatch(node, f"vars.{entry.key}", "text, a number, true or false", findings)
-        return stand_in
+        return placeholder
     if isinstance(node.value, str) and "{{" in node.value:
         message = f"vars.{entry.key} is a constant and cannot contain a placeholder"
         findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), "write the text itself")
-        return stand_in
+        return placeholder
     return Variable(node.value, node.span)
 
 
@@ -80,7 +80,7 @@ def may_name_variables(source: SourceText) -> bool:
     return "vars" in source.text or _ESCAPE.search(source.text) is not None
 
 
-def put_variables(tool: Mapping, variables: ProjectVariables, findings: Findings) -> Mapping:
+def replace_variables(tool: Mapping, variables: ProjectVariables, findings: Findings) -> Mapping:
     """Return the tool's map with references to variables replaced in all strings except code."""
     return _Replacer(variables, findings).mapping(tool, ())
 
@@ -153,10 +153,10 @@ class _Replacer:
             message = f"'{' '.join(written.split())[:60]}' is not a valid reference to a variable"
             self.findings.add(codes.TEMPLATE, message, place, "write {{ vars.NAME }}, with no filter and no key")
         else:
-            hint = suggestion(name, self.variables.by_name) or self._advice()
+            hint = suggestion(name, self.variables.by_name) or self._declaration_hint()
             self.findings.add(codes.DANGLING, f"there is no variable '{name}'", place, hint)
 
-    def _advice(self) -> str:
+    def _declaration_hint(self) -> str:
         if not self.variables.where:
             return "declare variables under 'vars:' in a project file, toolc.yaml, above the specs"
         if not self.variables.by_name:

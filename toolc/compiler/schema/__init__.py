@@ -7,5 +7,5 @@ derives which values a schema can accept.
 May import: ``toolc.document``, ``toolc.validation`` and ``toolc.model``.
 
 Public names: ``check_instance``, ``check_schema`` (``check_schema``); ``is_full_schema`` (``parameters``);
-``check_pattern`` (``patterns``); ``in_words``, ``Shape``, ``ANYTHING``, ``TEXT`` (``shapes``).
+``check_pattern`` (``patterns``); ``describe_types``, ``Shape``, ``ANYTHING``, ``TEXT`` (``shapes``).
 """

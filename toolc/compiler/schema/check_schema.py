@@ -54,8 +54,8 @@ def check_decimals(schema: Mapping, findings: Findings) -> None:
             message = f"{written} without quotes is the number {choice.value:.15g}"
         else:
             continue
-        mended = quote_plain(findings.source, choice.span)
-        findings.add(codes.DECIMAL_CHOICE, message, choice.span, quoting_hint(choice, findings), mended)
+        fix = quote_plain(findings.source, choice.span)
+        findings.add(codes.DECIMAL_CHOICE, message, choice.span, quoting_hint(choice, findings), fix)
 
 
 def _choices(schema: Mapping) -> Iterator[Scalar]:
@@ -65,25 +65,25 @@ def _choices(schema: Mapping) -> Iterator[Scalar]:
             yield node
 
 
-_LOOKED_AT: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "pattern"})
+_KEYWORDS_TO_CHECK: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "pattern"})
 _HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
 
 
 def is_flawless(schema: JsonObject) -> bool:
     """Return whether ``schema`` and all schemas in it are certainly valid and in this dialect, without findings."""
-    return is_plain_schema(schema) and _is_meant(schema)
+    return is_plain_schema(schema) and _has_no_finding(schema)
 
 
-def _is_meant(schema: JsonObject) -> bool:
+def _has_no_finding(schema: JsonObject) -> bool:
     """Return whether a schema with only known keywords and no reference is certainly valid, without findings."""
     if schema.get("type") == "array" and "items" not in schema:
         return False
-    if not _LOOKED_AT.isdisjoint(schema) and not _says_what_it_means(schema):
+    if not _KEYWORDS_TO_CHECK.isdisjoint(schema) and not _is_unambiguous(schema):
         return False
-    return _HOLDS_SCHEMAS.isdisjoint(schema) or all(map(_is_meant, direct_subschemas(schema)))
+    return _HOLDS_SCHEMAS.isdisjoint(schema) or all(map(_has_no_finding, direct_subschemas(schema)))
 
 
-def _says_what_it_means(schema: JsonObject) -> bool:
+def _is_unambiguous(schema: JsonObject) -> bool:
     if "$schema" in schema or "definitions" in schema or isinstance(schema.get("const"), float):
         return False
     pattern, enum = schema.get("pattern"), schema.get("enum")
@@ -106,21 +106,21 @@ _TYPE_WORDS: Final = {
 }
 
 
-def in_words(error: ValidationError) -> str:
+def describe_error(error: ValidationError) -> str:
     """Return what is wrong, as the rest of a line that starts with the name of the value."""
     wanted, value = error.validator_value, error.instance
     match error.validator:
         case "type":
             types = wanted if isinstance(wanted, list) else [wanted]
-            return f"{_shown(value)} is not {' or '.join(_TYPE_WORDS.get(str(each), str(each)) for each in types)}"
+            return f"{_describe(value)} is not {' or '.join(_TYPE_WORDS.get(str(each), str(each)) for each in types)}"
         case "required" if isinstance(wanted, list) and isinstance(value, dict):
             missing = [str(name) for name in wanted if name not in value]
             # The library reports one name per error, and only in the message.
             return next((f"'{name}' is missing" for name in missing if error.message.startswith(f"{name!r} ")), "")
         case "enum" if isinstance(wanted, list):
-            return f"{_shown(value)} is not one of {', '.join(map(_written, wanted))}"[:_LONGEST]
+            return f"{_describe(value)} is not one of {', '.join(map(_quote, wanted))}"[:_LONGEST]
         case "const":
-            return f"{_shown(value)} is not {_written(wanted)}"[:_LONGEST]
+            return f"{_describe(value)} is not {_quote(wanted)}"[:_LONGEST]
         case _:
             return error.message[:_LONGEST]
 
@@ -130,25 +130,25 @@ def no_such_key(key: str, declared: list[str]) -> str:
     return f"there is no '{key[:60]}'" + (f", only {quote_names(declared)}"[:_LONGEST] if declared else "")
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     match value:
         case str():
-            return f"the text {_written(value)}"
+            return f"the text {_quote(value)}"
         case list():
             return "a list"
         case dict():
             return "a map"
         case _:
-            return _written(value)
+            return _quote(value)
 
 
-def _written(value: object) -> str:
+def _quote(value: object) -> str:
     text = f"'{value}'" if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_TRUTH: Final = re.compile("true|false")
+_BOOLEAN: Final = re.compile("true|false")
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 _OTHER: Final = (
     "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
@@ -158,7 +158,7 @@ _OTHER: Final = (
     "pattern", "readOnly", "required", "title", "type", "uniqueItems", "writeOnly",
 )  # fmt: skip
 _KEYWORDS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS | frozenset(_OTHER)
-_INSTEAD: Final = {
+_REPLACEMENTS: Final = {
     "additionalItems": "in 2020-12, the list is 'prefixItems', and 'items' is the schema of further items",
     "dependencies": "in 2020-12, use 'dependentRequired' for names and 'dependentSchemas' for schemas",
     "nullable": 'write type: [string, "null"] with your own type',
@@ -174,10 +174,10 @@ def check_schema(root: Mapping, findings: Findings) -> Schema | None:
     """Return the schema in ``root``, or None after reporting that it is not JSON Schema 2020-12."""
     value = to_json(root)
     assert isinstance(value, dict)
-    return Schema(value) if is_flawless(value) else _judged(root, value, findings)
+    return Schema(value) if is_flawless(value) else _check_fully(root, value, findings)
 
 
-def _judged(root: Mapping, value: JsonObject, findings: Findings) -> Schema | None:
+def _check_fully(root: Mapping, value: JsonObject, findings: Findings) -> Schema | None:
     """Return the same as ``check_schema`` for a schema that may have findings."""
     before = findings.errors
     nodes = [*_walk(root)]
@@ -221,7 +221,7 @@ def _report(node: Node, errors: list[ValidationError], what: str, code: Code, fi
     for error in errors:
         route = list(error.absolute_path)
         name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
-        span, words = _span_at(node, route), in_words(error)
+        span, words = _span_at(node, route), describe_error(error)
         unquoted = error.validator_value == "string" and isinstance(error.instance, bool | int | float)
         hint = f'put it in quotes: "{findings.text_at(span)}"' if unquoted else _unquoting(error)
         if error.validator == "additionalProperties" and (extra := _extra_key(_node_at(node, route), error)):
@@ -232,7 +232,7 @@ def _report(node: Node, errors: list[ValidationError], what: str, code: Code, fi
 
 def _unquoting(error: ValidationError) -> str:
     """Return what to write instead of a quoted number or boolean."""
-    kinds: dict[JsonValue, re.Pattern[str]] = {"integer": _INTEGER, "boolean": _TRUTH}
+    kinds: dict[JsonValue, re.Pattern[str]] = {"integer": _INTEGER, "boolean": _BOOLEAN}
     pattern = kinds.get(error.validator_value) if isinstance(error.validator_value, str) else None
     written = error.instance if isinstance(error.instance, str) else ""
     return f"write {written}, without quotes" if pattern and pattern.fullmatch(written) else ""
@@ -256,10 +256,10 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
     for entry in node.entries:
         if entry.key not in _KEYWORDS and not entry.key.startswith("x-"):
             hint = suggestion(entry.key, _KEYWORDS) or "an extension's name starts with 'x-'"
-            hint = _INSTEAD.get(entry.key, hint)
+            hint = _REPLACEMENTS.get(entry.key, hint)
             message = f"JSON Schema 2020-12 has no keyword '{entry.key:.100}'"
-            mended = findings.rename_key_fix(entry, node, _KEYWORDS)
-            findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
+            fix = findings.rename_key_fix(entry, node, _KEYWORDS)
+            findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, fix)
     type_node = node.get("type")
     for each in type_node.items if isinstance(type_node, Sequence) else (type_node,):
         if isinstance(each, Scalar) and each.value not in _TYPES:
@@ -284,12 +284,12 @@ def _says_items(node: Mapping) -> bool:
 
 
 def _report_type(node: Scalar, findings: Findings) -> None:
-    near = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array"}
-    near |= {"dict": "object", "map": "object", "text": "string", "any": "", "None": "null"}
+    aliases = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array"}
+    aliases |= {"dict": "object", "map": "object", "text": "string", "any": "", "None": "null"}
     written = str(node.value)
-    likely = near.get(written, "")
+    alias = aliases.get(written, "")
     hint = (
-        f"did you mean '{likely}'?" if likely else suggestion(written, _TYPES) or f"the types are {quote_names(_TYPES)}"
+        f"did you mean '{alias}'?" if alias else suggestion(written, _TYPES) or f"the types are {quote_names(_TYPES)}"
     )
     findings.add(codes.SCHEMA_TYPE, f"'{written:.100}' is not a type of JSON Schema", node.span, hint)
 
@@ -312,11 +312,11 @@ def _check_metaschema(root: Mapping, value: JsonObject, findings: Findings) -> N
             _report_tuple(root, route, findings)
             continue
         where = f"'{route[-1]}'" if route else "the schema"
-        hint = _in_place_of_truth(route[-1]) if route and isinstance(error.instance, bool) else ""
-        findings.add(codes.SCHEMA_TYPE, f"{where}: {in_words(error)}", _span_at(root, route), hint)
+        hint = _instead_of_boolean(route[-1]) if route and isinstance(error.instance, bool) else ""
+        findings.add(codes.SCHEMA_TYPE, f"{where}: {describe_error(error)}", _span_at(root, route), hint)
 
 
-def _in_place_of_truth(keyword: str | int) -> str:
+def _instead_of_boolean(keyword: str | int) -> str:
     """Return what to write instead of a boolean that draft 4 and OpenAPI 3.0 allow."""
     match keyword:
         case "required":

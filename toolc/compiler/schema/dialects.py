@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from collections.abc import Mapping as MappingOf
+from collections.abc import Mapping as AnyMapping
 from typing import Final
 
 from toolc.document.map_reader import Findings, first_line, quote_names
@@ -53,10 +53,10 @@ _UNKNOWN: Final = {
 }
 """Keywords that restrict values in 2020-12 and do not exist in a draft."""
 
-_ALONE: Final = frozenset({"draft-06", "draft-07"})
+_REF_ALONE: Final = frozenset({"draft-06", "draft-07"})
 """Drafts in which keywords next to ``$ref`` are ignored."""
 
-_RESTRICT_NOTHING: Final = frozenset(
+_ANNOTATIONS: Final = frozenset(
     {
         "$comment", "$defs", "$id", "$ref", "$schema", "default", "definitions", "deprecated", "description",
         "examples", "readOnly", "title", "writeOnly",
@@ -73,9 +73,9 @@ def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") 
     """
     draft = _named_draft(schema, findings) or draft
     for entry in schema.entries:
-        why = _differs(entry, schema, draft)
-        if why:
-            message = f"{why} in {draft}, the dialect that $schema names, but restricts values in 2020-12"
+        change = _changed_meaning(entry, schema, draft)
+        if change:
+            message = f"{change} in {draft}, the dialect that $schema names, but restricts values in 2020-12"
             hint = f"if it is intended, remove $schema: parameters are {CURRENT}; otherwise remove '{entry.key}'"
             findings.add(codes.SCHEMA_TYPE, message, first_line(entry.key_span), hint)
     for inner in inner_mappings(schema):
@@ -85,7 +85,7 @@ def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") 
 def as_current(schema: JsonObject) -> JsonObject:
     """Convert a schema of a known draft to 2020-12: remove ``$schema`` and move definitions to ``$defs``."""
     renames = "definitions" in schema and "$defs" not in schema
-    found = _rewritten(schema, renames=renames)
+    found = _converted(schema, renames=renames)
     return {"$defs" if renames and key == "definitions" else key: value for key, value in found.items()}
 
 
@@ -102,20 +102,20 @@ def _named_draft(schema: Mapping, findings: Findings) -> str | None:
     return known[1].removeprefix("draft/")
 
 
-def _differs(entry: MappingEntry, schema: Mapping, draft: str) -> str:
+def _changed_meaning(entry: MappingEntry, schema: Mapping, draft: str) -> str:
     """Return how the meaning of an entry differs between ``draft`` and 2020-12; empty if it does not."""
     if entry.key in _UNKNOWN[draft]:
         return f"'{entry.key}' has no effect"
-    if draft in _ALONE and entry.key not in _RESTRICT_NOTHING and schema.entry("$ref"):
+    if draft in _REF_ALONE and entry.key not in _ANNOTATIONS and schema.entry("$ref"):
         return "" if entry.key.startswith("x-") else f"'{entry.key}' next to '$ref' has no effect"
     if draft == "2019-09" and entry.key == "contains" and schema.entry("unevaluatedItems"):
         return "'contains' evaluates no item"
     return ""
 
 
-def _rewritten(schema: JsonObject, *, renames: bool) -> JsonObject:
+def _converted(schema: JsonObject, *, renames: bool) -> JsonObject:
     def rewrite(inner: JsonValue) -> JsonValue:
-        return _rewritten(inner, renames=renames) if isinstance(inner, dict) else inner
+        return _converted(inner, renames=renames) if isinstance(inner, dict) else inner
 
     result = map_subschemas(schema, rewrite)
     if isinstance(result.get("$schema"), str):
@@ -150,14 +150,14 @@ def check_references(nodes: Iterable[Mapping], root: JsonObject, findings: Findi
     from referencing.jsonschema import DRAFT202012
 
     resolver = Registry().resolver_with_root(DRAFT202012.create_resource(root))
-    leads_to: dict[str, frozenset[str]] = {}
+    targets: dict[str, frozenset[str]] = {}
     for name, span in found:
         try:
-            leads_to[name] = frozenset(_references_in_place(resolver.lookup(name).contents))
+            targets[name] = frozenset(_references_in_place(resolver.lookup(name).contents))
         except (referencing.exceptions.Unresolvable, ValueError, LookupError):
             findings.add(codes.DANGLING, f"'{name[:100]}' does not exist in this schema", span, _REF_HINT)
     for name, span in found:
-        if name in _reachable(name, leads_to):
+        if name in _reachable(name, targets):
             message = f"'{name[:100]}' refers to itself: no value can be validated against it"
             findings.add(codes.REMOTE_REF, message, span, "remove one of the references")
 
@@ -183,12 +183,12 @@ def _references_in_place(schema: JsonValue) -> Iterator[str]:
         yield from _references_in_place(each)
 
 
-def _reachable(name: str, leads_to: MappingOf[str, frozenset[str]]) -> frozenset[str]:
+def _reachable(name: str, targets: AnyMapping[str, frozenset[str]]) -> frozenset[str]:
     seen: set[str] = set()
-    waiting = list(leads_to.get(name, ()))
+    waiting = list(targets.get(name, ()))
     while waiting:
         each = waiting.pop()
         if each not in seen:
             seen.add(each)
-            waiting += leads_to.get(each, ())
+            waiting += targets.get(each, ())
     return frozenset(seen)

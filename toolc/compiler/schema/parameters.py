@@ -12,7 +12,6 @@ from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, 
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import Schema
-from toolc.model.source import Span
 
 __all__ = ["is_full_schema"]
 
@@ -59,8 +58,8 @@ def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
         return None
     if _lacks_type(node) and not isinstance(node.get("properties"), Mapping):
         return None
-    unheard = Findings(findings.source, Diagnostics())
-    root = to_json(node if is_full_schema(node) or _lacks_type(node) else _expand(node, unheard))
+    ignored = Findings(findings.source, Diagnostics())
+    root = to_json(node if is_full_schema(node) or _lacks_type(node) else _expand(node, ignored))
     assert isinstance(root, dict)
     required = root.get("required")
     return Schema({**root, "required": required if isinstance(required, list) else []})
@@ -158,9 +157,5 @@ def _check_required(root: Mapping, findings: Findings) -> None:
         elif isinstance(schema, Mapping) and (default := schema.entry("default")):
             message = f"'{name}' is required but has a default: a model always passes it, other calls may omit it"
             hint = f"remove the default, or remove '{name}' from 'required'"
-            mended = fix("remove the default", remove_entry(findings.source, default))
-            findings.add(codes.REQUIRED_DEFAULT, message, _place(default), hint, mended)
-
-
-def _place(entry: MappingEntry) -> Span:
-    return first_line(entry.key_span)
+            removal = fix("remove the default", remove_entry(findings.source, default))
+            findings.add(codes.REQUIRED_DEFAULT, message, first_line(default.key_span), hint, removal)

@@ -39,7 +39,7 @@ def python_only(pattern: str) -> tuple[str, str] | None:
     return None
 
 
-_ELSEWHERE: Final = {
+_JAVASCRIPT_ONLY: Final = {
     "\\p{": "Python, which validates values, does not support \\p{...}: list the characters, e.g. [A-Za-z]",
     "\\P{": "Python, which validates values, does not support \\P{...}: list the characters, e.g. [^A-Za-z]",
     "\\u{": "Python, which validates values, does not support \\u{...}: write the character itself",
@@ -55,7 +55,7 @@ def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bo
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        hint = next((advice for part, advice in _ELSEWHERE.items() if part in pattern), "")
+        hint = next((advice for part, advice in _JAVASCRIPT_ONLY.items() if part in pattern), "")
         findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression: {error}", span, hint)
         return False
     if is_slow(pattern):

@@ -20,7 +20,7 @@ _WORDS: Final = {
     "object": "a map",
     "string": "a string",
 }
-_DEEPEST: Final = 20
+_MAX_REFERENCES: Final = 20
 """The maximum depth of references; deeper schemas allow any value."""
 
 
@@ -44,7 +44,7 @@ class Shape:
     @property
     def keys(self) -> frozenset[str] | None:
         """Return the only possible keys, or None if other keys are allowed."""
-        schema = _followed(self.schema, self.root)
+        schema = _dereferenced(self.schema, self.root)
         if not isinstance(schema, dict) or schema.get("additionalProperties") is not False:
             return None
         properties = schema.get("properties")
@@ -53,7 +53,7 @@ class Shape:
 
     def key(self, name: str) -> Shape:
         """Return the shape of the value of a key, as far as it is declared."""
-        schema = _followed(self.schema, self.root)
+        schema = _dereferenced(self.schema, self.root)
         properties = schema.get("properties") if isinstance(schema, dict) else None
         found = properties.get(name, {}) if isinstance(properties, dict) else {}
         return Shape(found, self.root)
@@ -61,7 +61,7 @@ class Shape:
     @property
     def item(self) -> Shape:
         """Return the shape of the items of an array, as far as it is declared for all items."""
-        schema = _followed(self.schema, self.root)
+        schema = _dereferenced(self.schema, self.root)
         is_uniform = isinstance(schema, dict) and "prefixItems" not in schema
         return Shape(schema.get("items", {}) if isinstance(schema, dict) and is_uniform else {}, self.root)
 
@@ -70,7 +70,7 @@ TEXT: Final = Shape({"type": "string"}, {})
 ANYTHING: Final = Shape({}, {})
 
 
-def in_words(types: Iterable[str]) -> str:
+def describe_types(types: Iterable[str]) -> str:
     """Return types as text for a message: ``a string or null``."""
     kept = set(types)
     if "fraction" in kept:
@@ -81,27 +81,27 @@ def in_words(types: Iterable[str]) -> str:
 def _types(schema: JsonValue, root: JsonObject, depth: int) -> frozenset[str]:
     if schema is False:
         return frozenset()
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+    if not isinstance(schema, dict) or depth > _MAX_REFERENCES:
         return ANY
     found = ANY
     if "type" in schema:
         named = schema["type"]
-        found &= _named(named if isinstance(named, list) else [named])
+        found &= _types_of_names(named if isinstance(named, list) else [named])
     if "const" in schema:
         found &= {_type_of(schema["const"])}
     if isinstance(schema.get("enum"), list):
-        found &= frozenset(map(_type_of, _listed(schema["enum"])))
+        found &= frozenset(map(_type_of, _as_list(schema["enum"])))
     if isinstance(schema.get("$ref"), str):
-        found &= _types(_looked_up(str(schema["$ref"]), root), root, depth + 1)
-    for each in _listed(schema.get("allOf")):
+        found &= _types(_resolve(str(schema["$ref"]), root), root, depth + 1)
+    for each in _as_list(schema.get("allOf")):
         found &= _types(each, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
-        if choices := _listed(schema.get(keyword)):
+        if choices := _as_list(schema.get(keyword)):
             found &= frozenset().union(*(_types(each, root, depth + 1) for each in choices))
     return found
 
 
-def _named(names: Iterable[JsonValue]) -> frozenset[str]:
+def _types_of_names(names: Iterable[JsonValue]) -> frozenset[str]:
     found = {str(name) for name in names}
     return frozenset(found | {"integer", "fraction"} if "number" in found else found) & ANY
 
@@ -122,16 +122,16 @@ def _type_of(value: JsonValue) -> str:
             return "object"
 
 
-def _followed(schema: JsonValue, root: JsonObject) -> JsonValue:
+def _dereferenced(schema: JsonValue, root: JsonObject) -> JsonValue:
     """Return the schema that a reference leads to; after too many references, one that allows any value."""
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_REFERENCES):
         if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
             return schema
-        schema = _looked_up(str(schema["$ref"]), root)
+        schema = _resolve(str(schema["$ref"]), root)
     return {}
 
 
-def _looked_up(reference: str, root: JsonObject) -> JsonValue:
+def _resolve(reference: str, root: JsonObject) -> JsonValue:
     """Return the target of a JSON Pointer (RFC 6901), or a schema for any value if there is none."""
     found: JsonValue = root
     if not reference.startswith("#"):
@@ -143,5 +143,5 @@ def _looked_up(reference: str, root: JsonObject) -> JsonValue:
     return found
 
 
-def _listed(value: JsonValue) -> list[JsonValue]:
+def _as_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []

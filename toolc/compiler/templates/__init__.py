@@ -5,6 +5,6 @@ JMESPath and reads JSON values with templates. ``toolc.model.template`` renders 
 
 May import: ``toolc.document``, ``toolc.validation`` and ``toolc.model``.
 
-Public names: ``expression``, ``names``, ``read_json_map``, ``read_json_template``, ``templates_in``
-(``expressions``); ``check_name``, ``parse``, ``read_template``, ``Scope``, ``OF_A_STEP`` (``parse``).
+Public names: ``expression``, ``argument_names``, ``read_json_map``, ``read_json_template``, ``templates_in``
+(``expressions``); ``check_name``, ``parse``, ``read_template``, ``Scope``, ``STEP_PROPERTIES`` (``parse``).
 """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.templates.parse import Scope, read_template
 from toolc.document.map_reader import Findings, mapping, suggestion, text
-from toolc.document.nodes import Mapping as Mapping_nodes
+from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import MappingEntry, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.source import Position, Span
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) -> JsonTemplate | None:
     """Parse any JSON value with templates. Invalid parts are reported and left out."""
     match node:
-        case Mapping_nodes():
+        case MappingNode():
             return read_json_map(node, what, findings, scope)
         case Sequence():
             items = (
@@ -69,7 +69,7 @@ def templates_in(value: object) -> Iterator[Template]:
             yield from templates_in(getattr(value, field.name))
 
 
-def names(value: object) -> frozenset[str]:
+def argument_names(value: object) -> frozenset[str]:
     """Return the names of the arguments that the templates in a part of a spec use."""
     return frozenset(name for template in templates_in(value) for name in template.names)
 

@@ -67,13 +67,13 @@ class Scope:
     """What placeholders can refer to. ``parameters`` is None if they could not be read; then any name is valid.
 
     ``present`` are names that are always present here regardless of their schema (of a ``when`` group).
-    ``takes_secrets`` is true if ``{{ secrets.NAME }}`` is allowed. ``steps`` are the steps of a composite that end
+    ``allows_secrets`` is true if ``{{ secrets.NAME }}`` is allowed. ``steps`` are the steps of a composite that end
     before this one starts, and ``later_steps`` are its other steps; both are empty outside a composite.
     """
 
     parameters: Schema | None
     present: frozenset[str] = frozenset()
-    takes_secrets: bool = False
+    allows_secrets: bool = False
     steps: frozenset[str] = frozenset()
     later_steps: frozenset[str] = frozenset()
 
@@ -82,7 +82,7 @@ class Scope:
         return replace(self, present=frozenset(self.parameters.properties if self.parameters else ()))
 
 
-class _RefusedError(Exception):
+class _InvalidPlaceholderError(Exception):
     """Raised for an expression that is not allowed in a placeholder."""
 
     def __init__(self, message: str, hint: str) -> None:
@@ -91,7 +91,7 @@ class _RefusedError(Exception):
         self.hint = hint
 
 
-OF_A_STEP: Final = ("outputs", "text", "outcome", "error")
+STEP_PROPERTIES: Final = ("outputs", "text", "outcome", "error")
 """The properties of a step, as in ``{{ steps.ID.outputs }}``."""
 
 _NOT_ARGUMENTS: Final = frozenset({SECRETS, STEPS, "vars"})
@@ -119,8 +119,8 @@ def parse(text: str) -> Parsed:
             parts.append(part)
             if isinstance(part, Placeholder):
                 pieces.append(PlaceholderSpan(part, start, at))
-        except _RefusedError as refused:
-            problems.append(Problem(refused.message, refused.hint, start, at))
+        except _InvalidPlaceholderError as invalid:
+            problems.append(Problem(invalid.message, invalid.hint, start, at))
     parts.append(text[at:])
     return Parsed(Template(_joined(parts)), tuple(pieces), tuple(problems))
 
@@ -139,14 +139,14 @@ def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Te
         span = _locate(text, problem.start, problem.end, node.span, findings)
         findings.add(codes.TEMPLATE, problem.message, span, problem.hint)
     for piece in parsed.pieces:
-        if not _is_surely_there(piece.placeholder, scope):
+        if not _is_required_argument(piece.placeholder, scope):
             check_placeholder(
                 piece.placeholder, _locate(text, piece.start, piece.end, node.span, findings), findings, scope
             )
     return parsed.template if findings.errors == errors else None
 
 
-def _is_surely_there(placeholder: Placeholder, scope: Scope) -> bool:
+def _is_required_argument(placeholder: Placeholder, scope: Scope) -> bool:
     """Return whether a placeholder is a required argument, so that its position is not needed for a finding."""
     name, parameters = placeholder.name, scope.parameters
     if parameters is None or placeholder.keys or name not in parameters.properties or name in _NOT_ARGUMENTS:
@@ -161,8 +161,8 @@ def check_name(name: str, span: Span, findings: Findings, parameters: Schema | N
     declared = sorted(parameters.properties)
     known = f"the parameters are {quote_names(declared)}" if declared else "the tool declares no parameters"
     hint = suggestion(name, declared) or known
-    mended = findings.rename_fix(findings.locate(span, name), name, declared)
-    findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, mended)
+    rename = findings.rename_fix(findings.locate(span, name), name, declared)
+    findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, rename)
     return False
 
 
@@ -192,7 +192,7 @@ def _check_secret(placeholder: Placeholder, span: Span, findings: Findings, scop
     if len(placeholder.keys) != 1 or placeholder.filters:
         message = "a secret cannot have filters or further keys: only the broker has its value"
         findings.add(codes.TEMPLATE, message, span, "write {{ secrets.NAME }}")
-    elif not scope.takes_secrets:
+    elif not scope.allows_secrets:
         name = placeholder.keys[0]
         findings.add(
             codes.SECRET_PLACE, f"the secret '{name}' is not allowed here", span,
@@ -207,10 +207,10 @@ def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope:
         return
     name, *rest = placeholder.keys
     if name in scope.steps:
-        if not rest or rest[0] not in OF_A_STEP:
+        if not rest or rest[0] not in STEP_PROPERTIES:
             message = f"a step has no '{rest[0]}'" if rest else "a step has several results"
-            hint = suggestion(rest[0], OF_A_STEP) if rest else f"write {{{{ steps.{name}.outputs }}}}"
-            findings.add(codes.TEMPLATE, message, span, hint or f"it has {quote_names(OF_A_STEP)}")
+            hint = suggestion(rest[0], STEP_PROPERTIES) if rest else f"write {{{{ steps.{name}.outputs }}}}"
+            findings.add(codes.TEMPLATE, message, span, hint or f"it has {quote_names(STEP_PROPERTIES)}")
         return
     if name in scope.later_steps:
         message = f"the step '{name}' has no result yet when this one starts"
@@ -272,19 +272,19 @@ def _part(expression: str) -> str | Placeholder:
         parser = Parser(_environment(), expression, state="variable")
         found = parser.parse_expression()
         if not parser.stream.eos:
-            raise _RefusedError(f"'{_shown(expression)}' is not one expression", _GRAMMAR_HINT)
+            raise _InvalidPlaceholderError(f"'{_one_line(expression)}' is not one expression", _GRAMMAR_HINT)
     except TemplateSyntaxError as error:
         reason = (error.message or "a syntax error").splitlines()[0]
         hint = _LITERAL_HINT if expression.startswith(".") else _GRAMMAR_HINT
-        raise _RefusedError(f"'{_shown(expression)}' cannot be read: {reason}", hint) from error
+        raise _InvalidPlaceholderError(f"'{_one_line(expression)}' cannot be read: {reason}", hint) from error
     except RecursionError as error:
-        raise _RefusedError("this expression is nested too deeply", _GRAMMAR_HINT) from error
+        raise _InvalidPlaceholderError("this expression is nested too deeply", _GRAMMAR_HINT) from error
     if isinstance(found, nodes.Const) and isinstance(found.value, str):
         return found.value
     return _placeholder(found)
 
 
-def _shown(expression: str) -> str:
+def _one_line(expression: str) -> str:
     """Return an expression on one line, for a message."""
     return " ".join(expression.split())[:60]
 
@@ -302,7 +302,7 @@ def _placeholder(found: nodes.Expr) -> Placeholder:
         found = found.node
     if not isinstance(found, nodes.Name):
         kind = _KINDS.get(type(found).__name__, "this expression")
-        raise _RefusedError(f"{kind} is not allowed in a placeholder", _GRAMMAR_HINT)
+        raise _InvalidPlaceholderError(f"{kind} is not allowed in a placeholder", _GRAMMAR_HINT)
     return Placeholder(found.name, tuple(reversed(keys)), tuple(reversed(filters)))
 
 
@@ -313,7 +313,7 @@ def _key(found: nodes.Getattr | nodes.Getitem) -> str:
         return found.attr
     if isinstance(found.arg, nodes.Const) and isinstance(found.arg.value, str):
         return found.arg.value
-    raise _RefusedError("brackets can contain only a key in quotes", "write {{ name['key'] }}")
+    raise _InvalidPlaceholderError("brackets can contain only a key in quotes", "write {{ name['key'] }}")
 
 
 def _filter(found: nodes.Filter) -> Filter:
@@ -321,13 +321,13 @@ def _filter(found: nodes.Filter) -> Filter:
 
     if found.name not in FILTERS:
         hint = suggestion(found.name, FILTERS) or f"the filters are {quote_names(sorted(FILTERS))}"
-        raise _RefusedError(f"there is no filter '{found.name}'", hint)
+        raise _InvalidPlaceholderError(f"there is no filter '{found.name}'", hint)
     arguments = [each.value for each in found.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
     most = 1 if found.name in FILTERS_WITH_ARGUMENT else 0
     if found.kwargs or found.dyn_args or found.dyn_kwargs or len(arguments) != len(found.args) or len(arguments) > most:
         takes = "one string in quotes" if most else "no argument"
         example = f"write {found.name}(', ')" if most else f"write {found.name} alone"
-        raise _RefusedError(f"the filter '{found.name}' takes {takes}", example)
+        raise _InvalidPlaceholderError(f"the filter '{found.name}' takes {takes}", example)
     return Filter(found.name, arguments[0] if arguments else None)
 
 

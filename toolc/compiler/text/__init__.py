@@ -2,6 +2,6 @@
 
 May import: ``toolc.model``.
 
-Public names: ``Described``, ``find_near_duplicates``, ``shingles``, ``Similarity``, ``WORDINGS``
-(``near_duplicates``); ``find_secrets``, ``has_long_run``, ``table``, ``ALPHANUMERIC`` (``secret_patterns``).
+Public names: ``DescribedTool``, ``find_near_duplicates``, ``shingles``, ``Similarity``, ``DESCRIPTION_SIMILARITY``
+(``near_duplicates``); ``find_secrets``, ``has_long_run``, ``character_table``, ``ALPHANUMERIC`` (``secret_patterns``).
 """

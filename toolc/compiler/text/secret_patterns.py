@@ -16,7 +16,7 @@ from typing import Final
 ALPHANUMERIC: Final = string.ascii_letters + string.digits
 
 
-def table(characters: str) -> bytes:
+def character_table(characters: str) -> bytes:
     """Return a table of ASCII characters for ``has_long_run``; characters beyond ASCII always count."""
     wanted = frozenset(characters.encode("ascii"))
     return bytes(ord("a") if byte in wanted or byte >= 0x80 else ord(" ") for byte in range(256))
@@ -77,14 +77,14 @@ _MARKS: Final = (
     "api-key", "api_key", "apikey", "access", "auth", "basic ", "bearer ", "credential", "passw", "private",
     "secret", "token",
 )  # fmt: skip
-_RUN_CHARACTERS: Final = table(f"{ALPHANUMERIC}+=")
+_RUN_CHARACTERS: Final = character_table(f"{ALPHANUMERIC}+=")
 """The characters of a value with a secret's name, without those that join names, as in a path."""
 
 _EXAMPLE: Final = r"(?i)example|placeholder|your|dummy|changeme|redacted|\.\.\."
 
-_LEAST_BITS: Final = 3.0
+_MIN_BITS: Final = 3.0
 """The minimum bits per character of a value whose form identifies it as a secret; ``xxxx`` has 0."""
-_LEAST_BITS_NAMED: Final = 3.2
+_MIN_BITS_NAMED: Final = 3.2
 """The minimum for a value that only a name identifies.
 
 Hexadecimal digits reach it; words are recognised because they lack digits.
@@ -93,9 +93,9 @@ Hexadecimal digits reach it; words are recognised because they lack digits.
 
 def find_secrets(text: str) -> Iterator[SecretMatch]:
     """Yield each range of ``text`` that looks like a secret, in order. The run time is linear in its length."""
-    found = [*_known(text, _KNOWN)]
+    found = [*_known_forms(text, _KNOWN)]
     if has_long_run(text, _RUN_CHARACTERS, _RUN):
-        found += (*_known(text, _KNOWN_RUNS), *_named(text))
+        found += (*_known_forms(text, _KNOWN_RUNS), *_assigned(text))
     found.sort(key=lambda secret: (secret.start, -secret.end))
     end = 0
     for secret in found:
@@ -104,27 +104,27 @@ def find_secrets(text: str) -> Iterator[SecretMatch]:
             end = secret.end
 
 
-def _known(text: str, forms: Iterable[tuple[str, tuple[str, ...], str]]) -> Iterator[SecretMatch]:
+def _known_forms(text: str, forms: Iterable[tuple[str, tuple[str, ...], str]]) -> Iterator[SecretMatch]:
     for kind, marks, pattern in forms:
-        if _holds_one(text, marks):
+        if _contains_any(text, marks):
             for match in re.finditer(pattern, text):
-                if _is_random(match[0], _LEAST_BITS):
+                if _is_random(match[0], _MIN_BITS):
                     yield SecretMatch(kind, match.start(), match.end())
 
 
-def _holds_one(text: str, marks: tuple[str, ...]) -> bool:
+def _contains_any(text: str, marks: tuple[str, ...]) -> bool:
     for mark in marks:  # noqa: SIM110  any() takes three times as long, and this runs ten times per file
         if mark in text:
             return True
     return False
 
 
-def _named(text: str) -> Iterator[SecretMatch]:
-    if not _holds_one(text.lower(), _MARKS):
+def _assigned(text: str) -> Iterator[SecretMatch]:
+    if not _contains_any(text.lower(), _MARKS):
         return
     for match in re.finditer(_NAMED, text, re.IGNORECASE):
         value = match["value"]
-        if _is_mixed(value) and _is_random(value, _LEAST_BITS_NAMED) and not re.search(_EXAMPLE, value):
+        if _is_mixed(value) and _is_random(value, _MIN_BITS_NAMED) and not re.search(_EXAMPLE, value):
             yield SecretMatch("a secret", *match.span("value"))
 
 
@@ -134,9 +134,9 @@ def _is_mixed(value: str) -> bool:
     return len(longest) >= _RUN and bool(re.search(r"[0-9]", longest) and re.search(r"[A-Za-z]", longest))
 
 
-def _is_random(value: str, least_bits: float) -> bool:
+def _is_random(value: str, min_bits: float) -> bool:
     if value.startswith("-----BEGIN"):
         return True
     counts = Counter(value)
     bits = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
-    return bits >= least_bits
+    return bits >= min_bits

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from toolc.compiler.checks.model_text import first_hidden, first_order
+from toolc.compiler.checks.model_text import first_instruction, first_invisible
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.text_diff import format_route, texts
 from toolc.review.risk.base import Sides, risk_rule
@@ -49,9 +49,9 @@ def _is_structure(route: Route) -> bool:
 
 def _grade_text(was: str, now: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
     """Return the grade, and a text with the reason for it."""
-    if hidden := first_hidden(now):
+    if hidden := first_invisible(now):
         return "critical", f", with an invisible character ({hidden})"
-    if (order := first_order(now)) and order != first_order(was):
+    if (order := first_instruction(now)) and order != first_instruction(was):
         return "critical", f", with an instruction to the model: '{order}'"
     if new := _new_match(_HOST, was, now):
         return "high", f", and now names {new}"

@@ -14,7 +14,7 @@ from cache_cases import assert_same_as_without_cache, write
 
 from toolc.compiler.cache import file
 from toolc.compiler.cache.check_cache import Checked, check_specs
-from toolc.compiler.checks import check_together
+from toolc.compiler.checks import check_all_tools
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile import Compilation, Gather, Together, compile_specs
 from toolc.compiler.project.settings import NO_SETTINGS, Settings
@@ -221,10 +221,10 @@ def test_tools_are_compared_only_if_an_outline_changed(folder: Path, monkeypatch
 
     def record(tools: Sequence[LocatedTool]) -> Iterable[Diagnostic]:
         runs.append(len(tools))
-        return check_together(tools)
+        return check_all_tools(tools)
 
     check()
-    monkeypatch.setattr("toolc.compiler.cache.pieces.check_together", record)
+    monkeypatch.setattr("toolc.compiler.cache.pieces.check_all_tools", record)
     write("specs/a.yaml", SPEC.format(name="alpha") + "owner: us\n")
     assert [each.code.number for each in check().diagnostics.sorted() if "alpha_" in each.message]
     assert runs == []

@@ -9,7 +9,7 @@ import pytest
 from project_cases import TOOL, compiled, lines, write
 
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.compiler.project.settings import Settings, complaint, severity_of
+from toolc.compiler.project.settings import Settings, invalid_code, severity_of
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
 
@@ -82,7 +82,7 @@ def test_the_longest_prefix_decides(
     ],
 )
 def test_codes_that_settings_cannot_name(text: str, turns_off: bool, message: str, hint: str) -> None:
-    found = complaint(text, turns_off=turns_off)
+    found = invalid_code(text, turns_off=turns_off)
     assert (found.message, found.hint) == (message, hint) if found else not message
 
 

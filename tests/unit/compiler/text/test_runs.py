@@ -5,9 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.compiler.text.secret_patterns import ALPHANUMERIC, has_long_run, table
+from toolc.compiler.text.secret_patterns import ALPHANUMERIC, character_table, has_long_run
 
-OF = table(f"{ALPHANUMERIC}+")
+OF = character_table(f"{ALPHANUMERIC}+")
 
 
 def test_a_run_counts_where_it_is_long_enough() -> None:

@@ -6,9 +6,8 @@ from toolc.compiler.text.near_duplicates import Similarity, find_near_duplicates
 
 TENS: Similarity[int] = Similarity(
     keys=lambda number: [number // 10, -(number % 10) - 1],
-    glance=lambda _: lambda _: True,
     is_near=lambda one, two: abs(one - two) <= 2 or one % 10 == two % 10 == 7,
-    is_told=lambda one, two: one != two,
+    is_reported=lambda one, two: one != two,
 )
 """Numbers are filed under their tens and under their last digit."""
 
