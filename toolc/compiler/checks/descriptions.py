@@ -46,8 +46,8 @@ COMPARED_KEYS: Final = frozenset({"name", "description"})
 def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Report each tool whose description is nearly the same as that of an earlier tool.
 
-    ``toolc.compiler.text.near_duplicates`` defines the comparison. Two descriptions that share their sentences but differ in a word of the
-    names of the tools (``list_branches``, ``list_labels``) are distinct.
+    Two descriptions that share their sentences but differ in a word of the names of the tools (``list_branches``,
+    ``list_labels``) are distinct, see ``toolc.compiler.text.near_duplicates``.
     """
     valid = sorted((tool for tool in tools if not tool.damaged & COMPARED_KEYS), key=lambda tool: tool.path)
     described = [DescribedTool(tool.spec.name, tool.shingles, tool.spec.description) for tool in valid]
