@@ -17,16 +17,10 @@ from toolc.reporters import FORMATS, render
 from toolc.reporters.base import FindingPage, Report
 
 if TYPE_CHECKING:
-    from toolc.client.registry import Registry
-    from toolc.compiler.pipeline.compile import Compilation
-    from toolc.compiler.project.settings import Settings
-    from toolc.config.secret_sources import SecretStore
-    from toolc.config.user_config import Configuration
     from toolc.model.diagnostics import Diagnostics
-    from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
 
-__all__ = ["FINDINGS", "compile_or_exit", "note"]
+__all__ = ["FINDINGS", "note"]
 
 
 P = ParamSpec("P")
@@ -67,68 +61,8 @@ engine_option = click.option(
 """``--engine``."""
 
 
-def user_configuration() -> Configuration:
-    """Return the user's configuration; warn on stderr about protections a call lacks. Raise ``UsageError``."""
-    from toolc.config.user_config import load_configuration  # start-up time
-
-    configuration = load_configuration()
-    if configuration.accept_unenforced:
-        import logging  # as above
-
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("toolc: warning: %(message)s"))
-        logging.getLogger("toolc").addHandler(handler)
-    return configuration
-
-
 secrets_option = click.option("--secrets", metavar="FILE", help="A file of lines 'NAME: value' with secrets.")
 """``--secrets``, for ``secret_store``."""
-
-
-def secret_store(path: str | None, configuration: Configuration, *, only_given: bool = False) -> SecretStore:
-    """Return the sources of secrets: the file of ``--secrets``, the configuration, the environment, in this order.
-
-    With ``only_given``, only the file is used. Raise ``UsageError``.
-    """
-    from toolc.config.secret_sources import SecretStore, load_secrets  # start-up time
-
-    _leave_no_core()
-    given = load_secrets(Path(path)) if path is not None else {}
-    if only_given:
-        return SecretStore(given, from_environment=False)
-    return SecretStore({**configuration.secrets, **given})
-
-
-def _leave_no_core() -> None:
-    """Disable core files and the host's crash handler for this process, whose memory contains secrets."""
-    import resource  # as above
-
-    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    # With 1, unlike with 0, the kernel runs no handler either; core(5).
-    resource.setrlimit(resource.RLIMIT_CORE, (0 if hard == 0 else 1, hard))
-
-
-def refuse_unapproved(lock: Lock, registry: Registry) -> None:
-    """Raise ``LockError`` naming every tool in a whole registry that differs from what was approved."""
-    from toolc.model.lock_file import LockError, changed_tools  # start-up time
-
-    if lines := [*changed_tools(lock, (registry.registered(name) for name in registry.names))]:
-        raise LockError("\n".join(lines))
-
-
-def refuse_disallowed(policy: Policy, registry: Registry) -> None:
-    """Raise ``PolicyError`` naming every tool in a whole registry that a policy does not allow."""
-    from toolc.policy.policy import PolicyError  # start-up time
-    from toolc.policy.rules import enforce_policies
-
-    lines: list[str] = []
-    for tool in registry:
-        try:
-            enforce_policies(tool, registry, (policy,))
-        except PolicyError as error:
-            lines.append(str(error))
-    if lines:
-        raise PolicyError("\n".join(lines))
 
 
 policy_option = click.option(
@@ -141,7 +75,7 @@ def central_policy(path: str | None) -> Policy | None:
     """Return the policy of ``--policy``; None without it. Raise ``UsageError`` if it cannot be used."""
     if path is None:
         return None
-    from toolc.compiler.project.policy import read_policy  # start-up time
+    from toolc.compiler.project.policy import read_policy  # lazy: without --policy no policy is read (15 ms)
 
     return read_policy(path)
 
@@ -153,23 +87,6 @@ def lock_options(command: Callable[P, T]) -> Callable[P, T]:
     return locked(lock(command))
 
 
-def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
-    """Return the lock of ``--locked`` or ``--lock``; None without them. Raise ``LockError``."""
-    if lock_file is None and not locked:
-        return None
-    from toolc.model.lock_file import LOCK_NAME, Lock  # start-up time
-
-    if lock_file is not None:
-        return Lock.read(Path(lock_file))
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / LOCK_NAME).exists():
-            return Lock.read(Path(os.path.relpath(folder / LOCK_NAME)))
-        if (folder / ".git").exists():
-            break
-    return Lock.read(Path(LOCK_NAME))
-
-
 format_option = click.option(
     "--format",
     "format_name",
@@ -179,47 +96,6 @@ format_option = click.option(
     help="The format of findings. Formats other than text are the only output on stdout.",
 )
 """``--format``."""
-
-
-def compile_or_exit(
-    paths: tuple[str, ...], *, to: TextIO, code: int, format_name: str = FORMATS[0], settings: Settings | None = None
-) -> Compilation:
-    """Compile specs, print every finding, and exit with status ``code`` if there are errors."""
-    from toolc.compiler.cache.parallel import gather_many
-    from toolc.compiler.pipeline.compile import compile_specs  # not every command compiles
-    from toolc.compiler.project.settings import NO_SETTINGS
-
-    compilation = compile_specs([Path(path) for path in paths], settings or NO_SETTINGS, gather_many)
-    print_findings(compilation.diagnostics, to, format_name)
-    if compilation.diagnostics.has_errors:
-        raise click.exceptions.Exit(code)
-    return compilation
-
-
-def open_registry(target: str) -> Registry:
-    """Open a registry file, or compile specs; ``TARGET#NAME`` selects one tool."""
-    from toolc.client.build import split_target  # start-up time
-    from toolc.client.registry import Registry  # start-up time
-
-    source, name = split_target(target)
-    if source.suffix == ".json":
-        return Registry.load(target)
-    registry = Registry.compiled(compiled_source(source))
-    return registry if name is None else registry.only(name)
-
-
-def compiled_source(source: Path) -> Compilation:
-    """Compile the specs at ``source`` for a call; report errors on stderr and exit.
-
-    Warnings are not shown: they are for ``check`` and ``build``, and the user of a tool is often not its author.
-    """
-    from toolc.compiler.pipeline.compile import compile_specs  # not every command compiles
-
-    compilation = compile_specs([source])
-    if compilation.diagnostics.has_errors:
-        print_findings(compilation.diagnostics, sys.stderr)
-        raise click.exceptions.Exit(CANNOT)
-    return compilation
 
 
 def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORMATS[0]) -> None:
@@ -235,7 +111,7 @@ def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORM
 
 
 def _pages() -> dict[str, FindingPage]:
-    from toolc.data.pages import rule_pages  # start-up time
+    from toolc.data.pages import rule_pages  # lazy: only SARIF contains pages (20 ms)
 
     return {
         number: FindingPage(title=page.title, explanation=page.explanation) for number, page in rule_pages().items()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli.common import CANNOT, FINDINGS, duration, engine_option, note, print_findings, user_configuration
+from toolc.cli.common import CANNOT, FINDINGS, duration, engine_option, note, print_findings
+from toolc.cli.inputs import user_configuration
 from toolc.cli.main import CommandGroup
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from toolc.cli.common import open_registry
+from toolc.cli.inputs import open_registry
 from toolc.reporters.text import escape_for_terminal
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import CANNOT, FINDINGS, compile_or_exit, engine_option, named, note, user_configuration
+from toolc.cli.common import CANNOT, FINDINGS, engine_option, named, note
+from toolc.cli.inputs import compile_or_exit, user_configuration
 
 if TYPE_CHECKING:
     from toolc.model.lock_file import Pin

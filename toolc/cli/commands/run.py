@@ -12,17 +12,15 @@ import click
 
 from toolc.cli.common import (
     CANNOT,
-    approved,
     central_policy,
     duration,
     engine_option,
     lock_options,
     note,
     policy_option,
-    secret_store,
     secrets_option,
-    user_configuration,
 )
+from toolc.cli.inputs import approved, secret_store, user_configuration
 from toolc.cli.output.live import Live, LiveDisplay
 from toolc.cli.output.prompts import CommitPrompt, Prompts, confirmation, print_changes
 from toolc.cli.output.result import print_content, print_details, print_timing
@@ -81,7 +79,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     started = time.perf_counter()
     if as_json and as_events:
         raise UsageError("--json and --events cannot be combined; the last line of --events has the result")
-    from toolc.cli.arguments import find_registry, read_arguments
+    from toolc.cli.inputs import find_registry, read_arguments
     from toolc.client.executor import Executor  # start-up time
     from toolc.client.serialization import result_to_json  # start-up time
     from toolc.model.events import ToolEnd

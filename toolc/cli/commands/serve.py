@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import (
+from toolc.cli.common import central_policy, engine_option, lock_options, policy_option, secrets_option
+from toolc.cli.inputs import (
     approved,
-    central_policy,
-    engine_option,
-    lock_options,
     open_registry,
-    policy_option,
     refuse_disallowed,
     refuse_unapproved,
     secret_store,
-    secrets_option,
     user_configuration,
 )
 from toolc.client.registry import Registry

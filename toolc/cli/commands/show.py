@@ -29,7 +29,7 @@ def command(target: str, paths: tuple[str, ...], registry: str | None, effective
         raise click.ClickException(
             "--effective needs specs: toolc show NAME --effective [PATHS...], without --registry"
         )
-    from toolc.cli.arguments import find_registry
+    from toolc.cli.inputs import find_registry
     from toolc.model.call_graph import tools_by_name
     from toolc.model.permissions import permissions_of  # start-up time
     from toolc.model.registry import tool_to_json

@@ -14,18 +14,15 @@ import click
 
 from toolc.cli.common import (
     FINDINGS,
-    approved,
     central_policy,
-    compile_or_exit,
     engine_option,
     lock_options,
     named,
     note,
     policy_option,
-    secret_store,
     secrets_option,
-    user_configuration,
 )
+from toolc.cli.inputs import approved, compile_or_exit, secret_store, user_configuration
 from toolc.model.errors import InfrastructureError, UsageError
 
 if TYPE_CHECKING:

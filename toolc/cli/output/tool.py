@@ -9,7 +9,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolc.cli.common import CANNOT, compile_or_exit
+from toolc.cli.common import CANNOT
+from toolc.cli.inputs import compile_or_exit
 from toolc.client.build import split_target
 from toolc.compiler.spec_schema.effective import ValueOrigin, effective
 from toolc.document.map_reader import quote_names, suggestion

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.cli.arguments import read_arguments
+from toolc.cli.inputs import read_arguments
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 

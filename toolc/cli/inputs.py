@@ -1,18 +1,35 @@
-"""Read a call's arguments from a command line: ``--args`` in JSON, and ``--arg name=value``."""
+"""What commands read: arguments of a call, registries, the user's configuration, secrets and locks."""
 
 from __future__ import annotations
 
 import json
+import logging
+import os
+import resource
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from toolc.cli.common import compiled_source, open_registry
+import click
+
+from toolc.cli.common import CANNOT, print_findings
 from toolc.client.build import split_target
 from toolc.client.registry import Registry
+from toolc.config.secret_sources import SecretStore, load_secrets
+from toolc.config.user_config import Configuration, load_configuration
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.lock_file import LOCK_NAME, Lock, LockError, changed_tools
+from toolc.policy.policy import Policy, PolicyError
+from toolc.policy.rules import enforce_policies
+from toolc.reporters import FORMATS
+
+if TYPE_CHECKING:
+    from toolc.compiler.pipeline.compile import Compilation
+    from toolc.compiler.project.settings import Settings
+
+__all__ = ["compile_or_exit"]
 
 
 def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> JsonObject:
@@ -128,3 +145,103 @@ def _single(target: str, registry: Registry, names: Sequence[str]) -> Registry:
         first, *others = names
         raise UsageError(f"{target} has {len(names)} tools; select one: {target}#{first} (or {', '.join(others)})")
     return registry.only(*names)
+
+
+def user_configuration() -> Configuration:
+    """Return the user's configuration; warn on stderr about protections a call lacks. Raise ``UsageError``."""
+    configuration = load_configuration()
+    if configuration.accept_unenforced:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("toolc: warning: %(message)s"))
+        logging.getLogger("toolc").addHandler(handler)
+    return configuration
+
+
+def secret_store(path: str | None, configuration: Configuration, *, only_given: bool = False) -> SecretStore:
+    """Return the sources of secrets: the file of ``--secrets``, the configuration, the environment, in this order.
+
+    With ``only_given``, only the file is used. Raise ``UsageError``.
+    """
+    _leave_no_core()
+    given = load_secrets(Path(path)) if path is not None else {}
+    if only_given:
+        return SecretStore(given, from_environment=False)
+    return SecretStore({**configuration.secrets, **given})
+
+
+def _leave_no_core() -> None:
+    """Disable core files and the host's crash handler for this process, whose memory contains secrets."""
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    # With 1, unlike with 0, the kernel runs no handler either; core(5).
+    resource.setrlimit(resource.RLIMIT_CORE, (0 if hard == 0 else 1, hard))
+
+
+def refuse_unapproved(lock: Lock, registry: Registry) -> None:
+    """Raise ``LockError`` naming every tool in a whole registry that differs from what was approved."""
+    if lines := [*changed_tools(lock, (registry.registered(name) for name in registry.names))]:
+        raise LockError("\n".join(lines))
+
+
+def refuse_disallowed(policy: Policy, registry: Registry) -> None:
+    """Raise ``PolicyError`` naming every tool in a whole registry that a policy does not allow."""
+    lines: list[str] = []
+    for tool in registry:
+        try:
+            enforce_policies(tool, registry, (policy,))
+        except PolicyError as error:
+            lines.append(str(error))
+    if lines:
+        raise PolicyError("\n".join(lines))
+
+
+def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
+    """Return the lock of ``--locked`` or ``--lock``; None without them. Raise ``LockError``."""
+    if lock_file is None and not locked:
+        return None
+    if lock_file is not None:
+        return Lock.read(Path(lock_file))
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / LOCK_NAME).exists():
+            return Lock.read(Path(os.path.relpath(folder / LOCK_NAME)))
+        if (folder / ".git").exists():
+            break
+    return Lock.read(Path(LOCK_NAME))
+
+
+def compile_or_exit(
+    paths: tuple[str, ...], *, to: TextIO, code: int, format_name: str = FORMATS[0], settings: Settings | None = None
+) -> Compilation:
+    """Compile specs, print every finding, and exit with status ``code`` if there are errors."""
+    from toolc.compiler.cache.parallel import gather_many  # lazy: a registry file needs no compiler (50 ms)
+    from toolc.compiler.pipeline.compile import compile_specs  # lazy: as above
+    from toolc.compiler.project.settings import NO_SETTINGS  # lazy: as above
+
+    compilation = compile_specs([Path(path) for path in paths], settings or NO_SETTINGS, gather_many)
+    print_findings(compilation.diagnostics, to, format_name)
+    if compilation.diagnostics.has_errors:
+        raise click.exceptions.Exit(code)
+    return compilation
+
+
+def open_registry(target: str) -> Registry:
+    """Open a registry file, or compile specs; ``TARGET#NAME`` selects one tool."""
+    source, name = split_target(target)
+    if source.suffix == ".json":
+        return Registry.load(target)
+    registry = Registry.compiled(compiled_source(source))
+    return registry if name is None else registry.only(name)
+
+
+def compiled_source(source: Path) -> Compilation:
+    """Compile the specs at ``source`` for a call; report errors on stderr and exit.
+
+    Warnings are not shown: they are for ``check`` and ``build``, and the user of a tool is often not its author.
+    """
+    from toolc.compiler.pipeline.compile import compile_specs  # lazy: as above
+
+    compilation = compile_specs([source])
+    if compilation.diagnostics.has_errors:
+        print_findings(compilation.diagnostics, sys.stderr)
+        raise click.exceptions.Exit(CANNOT)
+    return compilation
