@@ -1,4 +1,4 @@
-"""What every call's environment has beside what its spec says."""
+"""The environment variables of every call."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The HTTP backend: what a call's arguments become in each place of a request."""
+"""The HTTP backend: the request for the arguments of a call, and its result."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -48,9 +49,16 @@ def url(*path: str | Placeholder, query: str = "") -> Url:
     return Url(scheme="https", host="api.example.com", port=443, path=text(*path), query=query)
 
 
-def plan(backend: HttpBackend, /, **arguments: JsonValue) -> Plan:
-    tool = ToolSpec(name="t", description="d", parameters=Schema({"type": "object"}), backend=backend)
+def spec(backend: HttpBackend) -> ToolSpec:
+    return ToolSpec(name="t", description="d", parameters=Schema({"type": "object"}), backend=backend)
+
+
+def plan_of(tool: ToolSpec, backend: HttpBackend, arguments: JsonObject) -> Plan:
     return Http().plan(backend, BoundCall(tool=tool, arguments=arguments, call_id="c"), Profile())
+
+
+def plan(backend: HttpBackend, /, **arguments: JsonValue) -> Plan:
+    return plan_of(spec(backend), backend, arguments)
 
 
 def call(backend: HttpBackend, /, **arguments: JsonValue) -> HttpCall:
@@ -92,15 +100,12 @@ def test_an_argument_cannot_be_a_dot_segment(value: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_two_arguments_cannot_form_a_dot_segment() -> None:
-    with pytest.raises(PlanError, match=r"a, b: '\.\.' would change"):
-        call(HttpBackend(url=url("/", arg("a"), arg("b"))), a=".", b=".")
-
-
 @pytest.mark.parametrize("written", ["/%2e", "/%2E", "/a/."])
 def test_the_spec_and_an_argument_cannot_form_a_dot_segment(written: str) -> None:
     with pytest.raises(PlanError, match=r"a: '\.\.' would change"):
         call(HttpBackend(url=url(written, arg("a"), "/x")), a=".")
+    with pytest.raises(PlanError, match=r"a, b: '\.\.' would change"):
+        call(HttpBackend(url=url("/", arg("a"), arg("b"))), a=".", b=".")
     assert call(HttpBackend(url=url(written, arg("a"), "/x")), a="%2e").url.endswith("%252e/x")
 
 
@@ -287,15 +292,22 @@ def test_a_token_has_a_separate_request_and_its_host_is_allowed() -> None:
 def test_the_allowed_destinations_are_the_list_and_the_url() -> None:
     listed = Destination(kind="wildcard", host="example.org", port=443)
     backend = HttpBackend(url=url("/"))
-    tool = ToolSpec(
-        name="t",
-        description="d",
-        parameters=Schema({}),
-        backend=backend,
-        sandbox=SandboxSpec(network=NetworkSpec(allow=(listed,))),
-    )
-    found = Http().plan(backend, BoundCall(tool=tool, arguments={}, call_id="c"), Profile())
-    assert found.allow == (Destination(kind="exact", host="api.example.com", port=443), listed)
+    tool = replace(spec(backend), sandbox=SandboxSpec(network=NetworkSpec(allow=(listed,))))
+    own = Destination(kind="exact", host="api.example.com", port=443)
+    assert plan_of(tool, backend, {}).allow == (own, listed)
+
+
+@pytest.mark.parametrize(
+    ("method", "idempotent", "repeated"),
+    [("GET", None, True), ("PUT", None, True), ("POST", None, False), ("POST", True, True), ("PATCH", False, False)],
+)
+def test_only_idempotent_requests_are_retried(method: str, idempotent: bool | None, repeated: bool) -> None:
+    backend = HttpBackend(url=url("/"), method=method, retry=HttpRetry())  # type: ignore[arg-type]
+    annotations, result = Annotations(idempotent=idempotent), ResultSpec(template="x")
+    found = plan_of(replace(spec(backend), annotations=annotations, result=result), backend, {"a": 1}).invocation
+    assert isinstance(found, HttpCall)
+    assert (found.reading.retry is not None) is repeated
+    assert found.reading.arguments == {"a": 1}
 
 
 def test_a_url_from_the_caller_is_not_allowed_automatically() -> None:
@@ -319,26 +331,6 @@ def test_an_invalid_url_from_the_caller_is_rejected(value: str, message: str) ->
     with pytest.raises(PlanError) as caught:
         plan(HttpBackend(url=text(arg("url"))), url=value)
     assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("method", "idempotent", "repeated"),
-    [("GET", None, True), ("PUT", None, True), ("POST", None, False), ("POST", True, True), ("PATCH", False, False)],
-)
-def test_only_idempotent_requests_are_retried(method: str, idempotent: bool | None, repeated: bool) -> None:
-    backend = HttpBackend(url=url("/"), method=method, retry=HttpRetry())  # type: ignore[arg-type]
-    tool = ToolSpec(
-        name="t",
-        description="d",
-        parameters=Schema({}),
-        backend=backend,
-        annotations=Annotations(idempotent=idempotent),
-        result=ResultSpec(template="x"),
-    )
-    found = Http().plan(backend, BoundCall(tool=tool, arguments={"a": 1}, call_id="c"), Profile()).invocation
-    assert isinstance(found, HttpCall)
-    assert (found.reading.retry is not None) is repeated
-    assert found.reading.arguments == {"a": 1}
 
 
 def read(reply: JsonObject) -> ToolResult:

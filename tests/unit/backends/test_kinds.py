@@ -1,4 +1,4 @@
-"""The table of backends: its names are the tags of the specs, and each leads to a backend."""
+"""The table of backends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plugin's call as a plan, the description it is held to, and what becomes of its answers and its end."""
+"""The plugin backend: the plan of a call, the check of descriptions, and the results of responses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARAMETERS: JsonObject = {
 REVIEWED = PluginCall(argv=(), tool="t", description="Do it.", parameters=PARAMETERS, arguments={})
 
 
-def said(data: bytes) -> Capture:
+def captured(data: bytes) -> Capture:
     return Capture(data, b"", len(data))
 
 
@@ -38,11 +38,11 @@ def read(outcome: Outcome, form: ResultFormat = "text") -> ToolResult:
 
 
 def answered(value: object, stderr: bytes = b"") -> Outcome:
-    return Outcome(ending="answered", reply=said(json.dumps(value).encode()), stderr=said(stderr))
+    return Outcome(ending="answered", reply=captured(json.dumps(value).encode()), stderr=captured(stderr))
 
 
-def texts(*words: str) -> list[JsonObject]:
-    return [{"type": "text", "text": each} for each in words]
+def texts(*values: str) -> list[JsonObject]:
+    return [{"type": "text", "text": each} for each in values]
 
 
 def test_the_plan_has_the_paths_of_files_in_the_sandbox() -> None:
@@ -81,7 +81,7 @@ REORDERED: JsonObject = {"a": {}, "n": {"minimum": 1.0, "type": "integer"}}
         {**PARAMETERS, "required": ["n", "a"]},
         {**PARAMETERS, "properties": REORDERED},
     ],
-    ids=["the same", "a root that says nothing of others", "another order", "another order of keys"],
+    ids=["the same", "no additionalProperties", "another order", "another order of keys"],
 )
 def test_equivalent_descriptions_do_not_differ(parameters: JsonObject) -> None:
     assert difference(REVIEWED, offer(parameters)) is None
@@ -153,7 +153,7 @@ def test_the_format_of_the_spec_is_enforced(form: ResultFormat, text: str, kind:
     ],
 )
 def test_an_ending_without_a_response_is_an_error(ending: Ending, kind: str, message: str) -> None:
-    result = read(Outcome(ending=ending, status=3, reason="before it answered", stderr=said(b"boom\n")))
+    result = read(Outcome(ending=ending, status=3, reason="before it answered", stderr=captured(b"boom\n")))
     assert result.error is not None
     assert (result.error.kind, result.error.message) == (kind, message)
     assert result.text == (f"boom\n[{message}]" if kind == "execution" else message)
@@ -161,13 +161,13 @@ def test_an_ending_without_a_response_is_an_error(ending: Ending, kind: str, mes
 
 
 def test_the_log_of_an_invalid_response_is_not_shown_to_the_model() -> None:
-    result = read(Outcome(ending="answered", reply=said(b"[]"), stderr=said(b"boom\n")))
+    result = read(Outcome(ending="answered", reply=captured(b"[]"), stderr=captured(b"boom\n")))
     assert result.error is not None
     assert (result.text, result.details) == (result.error.message, {"stderr": "boom\n"})
 
 
 def test_a_truncated_response_is_an_output_limit_error() -> None:
-    result = read(Outcome(ending="answered", reply=Capture(b'{"content"', b"", 5_000_000), stderr=said(b"boom\n")))
+    result = read(Outcome(ending="answered", reply=Capture(b'{"content"', b"", 5_000_000), stderr=captured(b"boom\n")))
     assert result.error is not None
     assert (result.error.kind, result.text) == ("output_limit", result.error.message)
     assert result.details == {"stderr": "boom\n"}

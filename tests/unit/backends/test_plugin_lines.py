@@ -1,4 +1,4 @@
-"""The plugin protocol's lines: what a host writes, and what it makes of whatever comes back."""
+"""The lines of the plugin protocol: requests, and the validation of responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from toolc.backends.plugin_protocol import (
     read_offer,
     read_response,
 )
-from toolc.model.json_schema import JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Image, Text
 
 PNG = b"\x89PNG\r\n\x1a\n rest"
@@ -35,23 +35,22 @@ def line(value: object) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def test_requests_to_a_plugin_with_one_tool() -> None:
+def test_the_request_for_a_description() -> None:
     assert DESCRIBE == b'{"type":"describe"}\n'
-    assert (
-        call_line("call_abc123", {"input": "hello", "count": 3}, None)
-        == b'{"type":"call","call_id":"call_abc123","params":{"input":"hello","count":3}}\n'
-    )
 
 
-def test_a_call_names_the_tool_if_there_are_several() -> None:
-    assert call_line("c", {}, "tool_b") == b'{"type":"call","call_id":"c","tool":"tool_b","params":{}}\n'
-
-
-def test_arguments_are_utf8_on_one_line() -> None:
-    text = "a\nü\u2028\ud800"
-    assert call_line("c", {"x": text}, None) == (
-        '{"type":"call","call_id":"c","params":{"x":"a\\nü\u2028?"}}\n'.encode()
-    )
+@pytest.mark.parametrize(
+    ("arguments", "tool", "rest"),
+    [
+        ({"input": "hello", "count": 3}, None, '"params":{"input":"hello","count":3}'),
+        ({}, "tool_b", '"tool":"tool_b","params":{}'),
+        ({"x": "a\nü\u2028\ud800"}, None, '"params":{"x":"a\\nü\u2028?"}'),
+    ],
+)
+def test_the_line_of_a_call_is_utf8_and_names_the_tool_if_there_are_several(
+    arguments: JsonObject, tool: str | None, rest: str
+) -> None:
+    assert call_line("c", arguments, tool) == f'{{"type":"call","call_id":"c",{rest}}}\n'.encode()
 
 
 def test_one_tool_is_described_directly_and_several_as_a_list() -> None:
@@ -62,7 +61,7 @@ def test_one_tool_is_described_directly_and_several_as_a_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("value", "reason"),
     [
         ({"name": "a", "description": "b"}, "its description has no object 'parameters'"),
         ({**TOOL, "name": 3}, "its description has no text 'name'"),
@@ -73,10 +72,10 @@ def test_one_tool_is_described_directly_and_several_as_a_list() -> None:
         ([], f"this line is not a JSON object: '[]'; {RULE}"),
     ],
 )
-def test_invalid_descriptions_are_rejected(said: object, why: str) -> None:
+def test_invalid_descriptions_are_rejected(value: object, reason: str) -> None:
     with pytest.raises(LineError) as raised:
-        read_offer(line(said))
-    assert str(raised.value) == why
+        read_offer(line(value))
+    assert str(raised.value) == reason
 
 
 def test_consecutive_texts_are_joined() -> None:
@@ -86,8 +85,8 @@ def test_consecutive_texts_are_joined() -> None:
         {"type": "image", "mimeType": "image/png", "data": ENCODED},
         {"type": "text", "text": "c"},
     ]
-    answer = read_response(line({"content": content, "error": False, "details": {"n": 1}}))
-    assert answer == PluginResponse((Text("ab\n"), Image(PNG, "image/png"), Text("c")), details={"n": 1})
+    response = read_response(line({"content": content, "error": False, "details": {"n": 1}}))
+    assert response == PluginResponse((Text("ab\n"), Image(PNG, "image/png"), Text("c")), details={"n": 1})
 
 
 def test_a_response_without_error_is_a_success() -> None:
@@ -96,19 +95,14 @@ def test_a_response_without_error_is_a_success() -> None:
 
 
 @pytest.mark.parametrize("key", ["mimeType", "mime_type", "media_type", None])
-def test_the_media_type_has_several_accepted_keys(key: str | None) -> None:
-    said = {"type": "image", "data": ENCODED, **({key: "image/png"} if key else {})}
-    assert read_response(line({"content": [said]})).content == (Image(PNG, "image/png"),)
-
-
-@pytest.mark.parametrize("key", ["mimeType", "mime_type", "media_type", None])
-def test_so_may_a_recording(key: str | None) -> None:
-    said = {"type": "audio", "data": base64.b64encode(WAV).decode(), **({key: "audio/wav"} if key else {})}
-    assert read_response(line({"content": [said]})).content == (Audio(WAV, "audio/wav"),)
+@pytest.mark.parametrize("block", [Image(PNG, "image/png"), Audio(WAV, "audio/wav")])
+def test_the_media_type_has_several_accepted_keys(key: str | None, block: Image | Audio) -> None:
+    value = {"type": block.mime_type.partition("/")[0], "data": base64.b64encode(block.data).decode()}
+    assert read_response(line({"content": [value | ({key: block.mime_type} if key else {})]})).content == (block,)
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("value", "reason"),
     [
         ({"result": 1}, "its answer has no list 'content': '{\"result\": 1}'"),
         ({"content": "text"}, "its answer has no list 'content': '{\"content\": \"text\"}'"),
@@ -141,10 +135,10 @@ def test_so_may_a_recording(key: str | None) -> None:
         ({"content": [{}] * 101}, "its answer has 101 content blocks; the maximum is 100"),
     ],
 )
-def test_invalid_responses_are_rejected(said: object, why: str) -> None:
+def test_invalid_responses_are_rejected(value: object, reason: str) -> None:
     with pytest.raises(LineError) as raised:
-        read_response(line(said))
-    assert str(raised.value) == why
+        read_response(line(value))
+    assert str(raised.value) == reason
 
 
 def test_responses_and_updates_can_have_a_call_id() -> None:
@@ -153,14 +147,14 @@ def test_responses_and_updates_can_have_a_call_id() -> None:
 
 
 def test_an_update_is_not_a_response() -> None:
-    said = {"type": "update", "percent": 40, "message": "nearly", "content": [{"type": "text", "text": "so far"}]}
-    assert read_message(line(said)) == ProgressUpdate(40, "nearly", (Text("so far"),))
+    value = {"type": "update", "percent": 40, "message": "nearly", "content": [{"type": "text", "text": "so far"}]}
+    assert read_message(line(value)) == ProgressUpdate(40, "nearly", (Text("so far"),))
     assert read_message(line({"type": "update"})) == ProgressUpdate()
     assert read_message(line({"type": "result", "content": []})) == PluginResponse(())
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("value", "reason"),
     [
         ({"percent": 101}, "its update has a 'percent' of 101, which is not a number from 0 to 100"),
         ({"percent": True}, "its update has a 'percent' of True, which is not a number from 0 to 100"),
@@ -171,14 +165,14 @@ def test_an_update_is_not_a_response() -> None:
         ({"content": [{"type": "text"}]}, "content[0] of its update has no 'text'"),
     ],
 )
-def test_invalid_updates_are_rejected(said: dict[str, JsonValue], why: str) -> None:
+def test_invalid_updates_are_rejected(value: dict[str, JsonValue], reason: str) -> None:
     with pytest.raises(LineError) as raised:
-        read_message(line({"type": "update", **said}))
-    assert str(raised.value) == why
+        read_message(line({"type": "update", **value}))
+    assert str(raised.value) == reason
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("value", "reason"),
     [
         (b"Loading model...\n", "line 1 column 1: Expecting value"),
         (b"{\n", "line 2 column 1: Expecting property name enclosed in double quotes"),
@@ -189,8 +183,8 @@ def test_invalid_updates_are_rejected(said: dict[str, JsonValue], why: str) -> N
     ],
     ids=["words", "half", "nan", "latin1", "deep", "huge number"],
 )
-def test_a_line_that_is_not_json_is_quoted(said: bytes, why: str) -> None:
+def test_a_line_that_is_not_json_is_quoted(value: bytes, reason: str) -> None:
     with pytest.raises(LineError) as raised:
-        read_line(said)
-    assert str(raised.value).startswith(f"this line is not JSON ({why}): ")
+        read_line(value)
+    assert str(raised.value).startswith(f"this line is not JSON ({reason}): ")
     assert len(str(raised.value)) < 400

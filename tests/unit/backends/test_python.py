@@ -1,4 +1,4 @@
-"""The Python backend: the call it plans, and how strictly it reads an answer it cannot trust."""
+"""The Python backend: the plan of a call, and the strict validation of replies."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_an_unknown_kind_is_execution(kind: JsonValue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "why"),
+    ("reply", "reason"),
     [
         ([], "the answer is not an object"),
         ({}, "'content' is not a list"),
@@ -112,9 +112,9 @@ def test_an_unknown_kind_is_execution(kind: JsonValue) -> None:
         ({"error": {"kind": "file"}}, "error.message is not a string"),
     ],
 )
-def test_a_malformed_reply_is_an_execution_error(reply: JsonValue, why: str | None) -> None:
+def test_a_malformed_reply_is_an_execution_error(reply: JsonValue, reason: str | None) -> None:
     error = read(reply).error
-    wanted = ToolFailure("execution", f"the function's answer cannot be read: {why}") if why else None
+    wanted = ToolFailure("execution", f"the function's answer cannot be read: {reason}") if reason else None
     assert error == wanted
 
 
@@ -138,14 +138,18 @@ def test_a_missing_reply_reports_how_the_process_ended() -> None:
     )
 
 
-def test_arguments_too_large_to_send_are_invalid() -> None:
-    result = Python().read(BACKEND, ResultSpec(), Outcome(ending="not_started", reason="40000555 bytes are too many"))
-    assert result.error == ToolFailure("invalid_args", "40000555 bytes are too many")
-
-
-def test_the_signal_of_a_crash_is_named() -> None:
-    error = Python().read(BACKEND, ResultSpec(), Outcome(ending="signaled", status=11)).error
-    assert error == ToolFailure("execution", "the function's process was killed by SIGSEGV")
+@pytest.mark.parametrize(
+    ("outcome", "error"),
+    [
+        (Outcome(ending="not_started", reason="too large"), ToolFailure("invalid_args", "too large")),
+        (
+            Outcome(ending="signaled", status=11),
+            ToolFailure("execution", "the function's process was killed by SIGSEGV"),
+        ),
+    ],
+)
+def test_the_error_of_an_outcome_without_a_reply(outcome: Outcome, error: ToolFailure) -> None:
+    assert Python().read(BACKEND, ResultSpec(), outcome).error == error
 
 
 def test_a_truncated_reply_is_an_output_limit_error() -> None:

@@ -1,4 +1,4 @@
-"""The shell backend: what a call becomes, and what is made of how it ended."""
+"""The shell backend: the plan of a call, and the result of its outcome."""
 
 from __future__ import annotations
 
@@ -75,41 +75,66 @@ def shell(success: tuple[int, ...] | None = (0,), *errors: ExitError) -> ShellBa
 # argv
 
 
-def test_each_element_is_one_argument() -> None:
-    assert argv(text("echo"), text(name("x")), x="a b; $(rm -rf /)\n'\"") == ("echo", "a b; $(rm -rf /)\n'\"")
-
-
-def test_a_placeholder_in_text_is_replaced() -> None:
-    assert argv(text("echo"), text("--n=", name("n"), "!"), n=3) == ("echo", "--n=3!")
+X = text(name("x"))
+DASHED = "-rf"
 
 
 @pytest.mark.parametrize(
-    ("value", "arguments"),
+    ("elements", "arguments", "expected"),
     [
-        (["a", "b c"], ("a", "b c")),
-        ([], ()),
-        ([1, True, {"k": "v"}], ("1", "true", '{"k":"v"}')),
-        ({"k": [1, 2]}, ('{"k":[1,2]}',)),
-        (None, ("null",)),
-        ("", ("",)),
+        ((X,), {"x": "a b; $(rm -rf /)\n'\""}, ("a b; $(rm -rf /)\n'\"",)),
+        ((X,), {"x": ["a", "b c"]}, ("a", "b c")),
+        ((X,), {"x": []}, ()),
+        ((X,), {"x": [1, True, {"k": "v"}]}, ("1", "true", '{"k":"v"}')),
+        ((X,), {"x": {"k": [1, 2]}}, ('{"k":[1,2]}',)),
+        ((X,), {"x": None}, ("null",)),
+        ((X,), {"x": ""}, ("",)),
+        ((text("--n=", name("x"), "!"),), {"x": 3}, ("--n=3!",)),
+        ((text("x=", name("x")),), {"x": ["a", 1]}, ('x=["a",1]',)),
+        ((text("--n=", name("x")),), {"x": "-5"}, ("--n=-5",)),
+        ((text("--"), X), {"x": DASHED}, ("--", DASHED)),
+        ((text(Placeholder("o", ("tags",), (Filter("join", ","),))),), {"o": {"tags": ["a", "b"]}}, ("a,b",)),
+        ((WhenGroup(when="y", argv=(text("--y"),)),), {}, ()),
     ],
 )
-def test_the_arguments_for_a_single_placeholder(value: JsonValue, arguments: tuple[str, ...]) -> None:
-    assert argv(text("c"), text(name("x")), x=value) == ("c", *arguments)
+def test_the_arguments_of_a_program(
+    elements: tuple[Template | WhenGroup, ...], arguments: JsonObject, expected: tuple[str, ...]
+) -> None:
+    assert argv(text("c"), *elements, allow_dash=(), **arguments) == ("c", *expected)
 
 
-def test_an_array_inside_text_is_compact_json() -> None:
-    assert argv(text("c"), text("x=", name("x")), x=["a", 1]) == ("c", 'x=["a",1]')
+def test_the_spec_can_allow_a_dash_by_name() -> None:
+    assert argv(text("c"), X, x=-5, allow_dash=("x",)) == ("c", "-5")
 
 
-def test_a_key_and_a_filter_are_applied() -> None:
-    tags = Placeholder("o", ("tags",), (Filter("join", ","),))
-    assert argv(text("c"), text(tags), o={"tags": ["a", "b"]}) == ("c", "a,b")
+@pytest.mark.parametrize(
+    ("elements", "arguments", "message"),
+    [
+        ((X,), {"x": DASHED}, "^x: '-rf' starts with '-'"),
+        ((X,), {"x": "--"}, "^x: '--' starts with '-'"),
+        ((X,), {"x": "-"}, "^x: '-' starts with '-'"),
+        ((X,), {"x": -5}, "^x: '-5' starts with '-'"),
+        ((X,), {"x": ["ok", DASHED]}, "^x: '-rf' starts with '-'"),
+        ((text(name("x"), ".txt"),), {"x": DASHED}, "^x: "),
+        ((text(name("empty"), name("x")),), {"x": DASHED, "empty": ""}, "^x: "),
+        ((text(name("x"), name("empty")),), {"x": DASHED, "empty": ""}, "^x: "),
+        ((WhenGroup(when="y", argv=(text("--"),)), X), {"x": DASHED}, "^x: '-rf'"),
+        ((text(name("y")), X), {"x": DASHED, "y": "--"}, "^x: '-rf'"),
+        ((X,), {"x": "a\0b"}, "^x: a NUL .* `stdin` "),
+        ((X,), {"x": ["a" * 100_000] * 25}, "`stdin`"),
+        ((text(name("o", "k")),), {"o": {}}, "argument 'o' has no key 'k'"),
+    ],
+)
+def test_arguments_that_a_program_cannot_get(
+    elements: tuple[Template | WhenGroup, ...], arguments: JsonObject, message: str
+) -> None:
+    with pytest.raises(PlanError, match=message):
+        argv(text("rm"), *elements, allow_dash=("y",), **arguments)
 
 
-def test_a_missing_key_is_an_argument_error() -> None:
-    with pytest.raises(PlanError, match="argument 'o' has no key 'k'"):
-        argv(text("c"), text(name("o", "k")), o={})
+def test_an_empty_command_is_an_argument_error() -> None:
+    with pytest.raises(PlanError, match="nothing to run"):
+        argv(X, x=[])
 
 
 @pytest.mark.parametrize("value", [None, False, "", [], {}])
@@ -118,51 +143,10 @@ def test_a_when_group_is_omitted_if_its_argument_is_false_or_empty(value: JsonVa
     assert argv(text("c"), group, x=value) == ("c",)
 
 
-def test_a_when_group_is_omitted_if_its_argument_is_absent() -> None:
-    assert argv(text("c"), WhenGroup(when="x", argv=(text("--x"),))) == ("c",)
-
-
 @pytest.mark.parametrize(("value", "shown"), [(0, "0"), (True, "true"), ("a", "a"), (["a"], "a")])
 def test_a_when_group_is_kept_if_its_argument_is_given(value: JsonValue, shown: str) -> None:
     group = WhenGroup(when="x", argv=(text("--x"), text(name("x"))))
     assert argv(text("c"), group, x=value) == ("c", "--x", shown)
-
-
-@pytest.mark.parametrize("value", ["-rf", "--", "-", -5, ["ok", "-rf"]])
-def test_a_value_that_starts_with_a_dash_is_rejected(value: JsonValue) -> None:
-    with pytest.raises(PlanError, match=r"^x: '.+' starts with '-'"):
-        argv(text("rm"), text(name("x")), x=value)
-
-
-@pytest.mark.parametrize(
-    "template", [text(name("x"), ".txt"), text(name("empty"), name("x")), text(name("x"), name("empty"))]
-)
-def test_text_that_starts_with_such_a_value_is_rejected(template: Template) -> None:
-    with pytest.raises(PlanError, match=r"^x: "):
-        argv(text("rm"), template, x="-rf", empty="")
-
-
-def test_a_dash_after_text_of_the_spec_is_allowed() -> None:
-    assert argv(text("c"), text("--n=", name("x")), x="-5") == ("c", "--n=-5")
-
-
-def test_a_dash_is_allowed_after_a_literal_separator() -> None:
-    assert argv(text("rm"), text("--"), text(name("x")), x="-rf") == ("rm", "--", "-rf")
-
-
-def test_a_separator_in_an_omitted_group_has_no_effect() -> None:
-    group = WhenGroup(when="y", argv=(text("--"),))
-    with pytest.raises(PlanError):
-        argv(text("rm"), group, text(name("x")), x="-rf")
-
-
-def test_a_separator_from_an_argument_has_no_effect() -> None:
-    with pytest.raises(PlanError, match=r"^x: '-rf'"):
-        argv(text("rm"), text(name("y")), text(name("x")), x="-rf", y="--", allow_dash=("y",))
-
-
-def test_the_spec_can_allow_a_dash_by_name() -> None:
-    assert argv(text("c"), text(name("x")), x=-5, allow_dash=("x",)) == ("c", "-5")
 
 
 def test_the_size_of_an_argument_is_limited() -> None:
@@ -170,21 +154,6 @@ def test_the_size_of_an_argument_is_limited() -> None:
     assert argv(text("c"), text(name("x")), x=longest) == ("c", longest)
     with pytest.raises(PlanError, match=r"^x: the argument has 131072 bytes; .* `stdin` "):
         argv(text("c"), text(name("x")), x=longest + "x")
-
-
-def test_a_nul_character_is_rejected() -> None:
-    with pytest.raises(PlanError, match=r"^x: a NUL .* `stdin` "):
-        argv(text("c"), text(name("x")), x="a\0b")
-
-
-def test_the_total_size_of_the_arguments_is_limited() -> None:
-    with pytest.raises(PlanError, match="`stdin`"):
-        argv(text("c"), text(name("x")), x=["a" * 100_000] * 25)
-
-
-def test_an_empty_command_is_an_argument_error() -> None:
-    with pytest.raises(PlanError, match="nothing to run"):
-        argv(text(name("x")), x=[])
 
 
 # scripts, stdin and the environment
@@ -231,36 +200,29 @@ def test_the_environment_has_the_base_and_the_spec_and_not_the_hosts(monkeypatch
     }
 
 
-def test_stdin_is_rendered_unchanged() -> None:
+def test_stdin_is_rendered_unchanged_and_empty_by_default() -> None:
+    assert plan(ShellBackend(command=Argv(elements=(text("cat"),)))).stdin == b""
     backend = ShellBackend(command=Argv(elements=(text("cat"),)), stdin=text("<", name("x"), ">\n"))
     assert plan(backend, x="ä\0\r\n" + "a" * 200_000).stdin == b"<\xc3\xa4\0\r\n" + b"a" * 200_000 + b">\n"
-
-
-def test_stdin_is_empty_by_default() -> None:
-    assert plan(ShellBackend(command=Argv(elements=(text("cat"),)))).stdin == b""
 
 
 # results
 
 
-def test_a_successful_result_is_stdout() -> None:
-    assert read(stdout=b"out\n", stderr=b"err\n") == ToolResult(content=(Text("out\n"),))
-
-
-def test_without_output_there_is_no_content() -> None:
-    assert read() == ToolResult(content=())
-
-
-def test_an_error_has_both_streams_and_the_exit_status() -> None:
-    assert read(status=3, stdout=b"out", stderr=b"err\n") == ToolResult(
-        content=(Text("out\n[stderr]\nerr\n[exit status 3]"),),
-        error=ToolFailure("exit_status", "the command ended with exit status 3"),
-    )
-
-
-def test_a_single_stream_has_no_heading() -> None:
-    assert read(status=1, stderr=b"err").text == "err\n[exit status 1]"
-    assert read(status=1).text == "[exit status 1]"
+@pytest.mark.parametrize(
+    ("status", "stdout", "stderr", "expected"),
+    [
+        (0, b"out\n", b"err\n", "out\n"),
+        (0, b"", b"", ""),
+        (3, b"out", b"err\n", "out\n[stderr]\nerr\n[exit status 3]"),
+        (1, b"", b"err", "err\n[exit status 1]"),
+        (1, b"", b"", "[exit status 1]"),
+    ],
+)
+def test_the_text_of_a_result(status: int, stdout: bytes, stderr: bytes, expected: str) -> None:
+    error = ToolFailure("exit_status", f"the command ended with exit status {status}") if status else None
+    content = (Text(expected),) if expected else ()
+    assert read(status=status, stdout=stdout, stderr=stderr) == ToolResult(content=content, error=error)
 
 
 def test_the_spec_defines_the_success_codes() -> None:
