@@ -105,30 +105,19 @@ def test_a_search_over_the_monthly_quota_is_not_retried(call: Call, server: Scri
 
 
 def test_get_weather(call: Call, server: ScriptedServer) -> None:
-    server.answers["/v1/forecast"] = json_reply(
-        {
-            "latitude": 52.52,
-            "current_units": {"temperature_2m": "°C"},
-            "current": {
-                "time": "2026-11-22T07:00",
-                "temperature_2m": 3.4,
-                "relative_humidity_2m": 81,
-                "wind_speed_10m": 11.2,
-                "weather_code": 3,
-            },
-        }
-    )
+    current: JsonObject = {
+        "time": "2026-11-22T07:00", "temperature_2m": 3.4, "relative_humidity_2m": 81, "wind_speed_10m": 11.2,
+        "weather_code": 3,
+    }  # fmt: skip
+    answer: JsonObject = {"latitude": 52.52, "current_units": {"temperature_2m": "°C"}, "current": current}
+    server.answers["/v1/forecast"] = json_reply(answer)
     result = call("get_weather", "api.open-meteo.com", "get_weather", {"latitude": 52.52, "longitude": 13})
     assert result.structured == (
         {
-            "time": "2026-11-22T07:00",
-            "temperature": 3.4,
-            "unit": "°C",
-            "humidity": 81,
-            "wind_speed": 11.2,
+            "time": "2026-11-22T07:00", "temperature": 3.4, "unit": "°C", "humidity": 81, "wind_speed": 11.2,
             "weather_code": 3,
         },
-    )
+    )  # fmt: skip
     (asked,) = server.asked
     assert asked.path.startswith("/v1/forecast?current=temperature_2m%2C")
     assert asked.path.endswith("&latitude=52.52&longitude=13&temperature_unit=celsius")

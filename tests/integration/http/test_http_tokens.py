@@ -117,23 +117,12 @@ def dropping(_: Asked, connection: socket.socket) -> None:
             json_reply({"access_token": "short"}),
             ("network", "the token server sent a response without an access_token"),
         ),
-        (
-            json_reply({"access_token": "long-enough", "token_type": "mac"}),
-            ("network", "the token server sent a token that is not a bearer token"),
-        ),
-        (b"", ("network", "the token server ended the connection without a response")),
         (dropping, ("network", "the connection to the token server broke: connection reset by peer")),
-        (reply(b"{", kind="application/json"), None),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",
-            ("network", "the token server ended the connection in the middle of its response"),
-        ),
     ],
 )
 def test_a_missing_token_is_an_error(
-    engine: OciEngine, tmp_path: Path, answer: Answer | bytes, expected: tuple[str, str] | None
+    engine: OciEngine, tmp_path: Path, answer: Answer | bytes, expected: tuple[str, str]
 ) -> None:
     with ScriptedServer({"/token": answer}) as login, api() as server:
-        found = failed(call(engine, tmp_path, login, server))
-        assert found == expected or (expected is None and found[0] == "network")
+        assert failed(call(engine, tmp_path, login, server)) == expected
         assert server.asked == []

@@ -45,6 +45,12 @@ class ScriptedGuest:
         self.send(frames.OPEN, stream, json.dumps({"host": host, "port": port}).encode())
         return stream
 
+    def connect(self, host: str, port: int) -> int:
+        """Request a connection and wait until it is open. Return its stream."""
+        stream = self.open(host, port)
+        self.until(lambda: frames.OPENED in self.kinds(stream))
+        return stream
+
     def send(self, kind: int, stream: int, payload: bytes = b"") -> None:
         """Send one frame."""
         for frame in FrameReader().feed(encode(kind, stream, payload)):

@@ -41,12 +41,10 @@ def test_the_next_call_of_a_session_lists_open_and_new_connections(monkeypatch: 
     monkeypatch.setattr(broker, "MAX_CALL_CONNECTIONS", 2)
     with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         guest.closed(guest.open("other.example.com", 443))
-        kept = guest.open("127.0.0.1", port)
-        guest.until(lambda: frames.OPENED in guest.kinds(kept))
+        guest.connect("127.0.0.1", port)
         guest.broker.reset()
         assert [attempt.host for attempt in guest.broker.attempts()] == ["127.0.0.1"]
-        own = guest.open("127.0.0.1", port)
-        guest.until(lambda: frames.OPENED in guest.kinds(own))
+        guest.connect("127.0.0.1", port)
         assert [attempt.host for attempt in guest.broker.attempts()] == ["127.0.0.1", "127.0.0.1"]
         assert guest.broker.unlisted == 0
 
@@ -123,8 +121,7 @@ def test_a_name_is_resolved_once_per_call(monkeypatch: pytest.MonkeyPatch) -> No
     with server(echo) as port, ScriptedGuest(f"api.example.com:{port}", f"127.0.0.1:{port}") as guest:
         first = [guest.open("api.example.com", port), guest.open("API.example.com.", port)]
         guest.until(lambda: all(frames.OPENED in guest.kinds(stream) for stream in first))
-        later = guest.open("api.example.com", port)
-        guest.until(lambda: frames.OPENED in guest.kinds(later))
+        guest.connect("api.example.com", port)
         assert {attempt.address for attempt in guest.broker.attempts()} == {"127.0.0.1"}
     assert asked == ["api.example.com"]
 
@@ -143,8 +140,7 @@ def test_addresses_are_tried_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     with server(echo) as port:
         allow = [f"{host}:{port}" for host in ("a.example", "127.0.0.9", "127.0.0.1")]
         with ScriptedGuest(*allow) as guest:
-            stream = guest.open("a.example", port)
-            guest.until(lambda: frames.OPENED in guest.kinds(stream))
+            guest.connect("a.example", port)
             assert guest.attempts[0].address == "127.0.0.1"
 
 
@@ -155,8 +151,7 @@ def test_tls_must_name_the_requested_server(monkeypatch: pytest.MonkeyPatch) -> 
         server(lambda connection: received.append(connection.recv(65536))) as port,
         ScriptedGuest(f"api.example.com:{port}", f"127.0.0.1:{port}") as guest,
     ):
-        refused = guest.open("api.example.com", port)
-        guest.until(lambda: frames.OPENED in guest.kinds(refused))
+        refused = guest.connect("api.example.com", port)
         guest.send(frames.DATA, refused, _client_hello("evil.example.com"))
         assert guest.closed(refused) == {
             "reason": "the client's TLS names evil.example.com, but the connection is to api.example.com",
@@ -181,8 +176,7 @@ def test_tls_need_not_name_localhost() -> None:
         server(lambda connection: received.append(connection.recv(65536))) as port,
         ScriptedGuest(f"localhost:{port}") as guest,
     ):
-        stream = guest.open("localhost", port)
-        guest.until(lambda: frames.OPENED in guest.kinds(stream))
+        stream = guest.connect("localhost", port)
         guest.send(frames.DATA, stream, hello := _client_hello(None))
         guest.until(lambda: bool(received))
     assert received == [hello]
@@ -363,8 +357,7 @@ def test_refusals_are_listed_after_many_allowed_connections(monkeypatch: pytest.
 def test_the_number_of_connections_of_a_call_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "MAX_CALL_CONNECTIONS", 1)
     with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        first = guest.open("127.0.0.1", port)
-        guest.until(lambda: frames.OPENED in guest.kinds(first))
+        guest.connect("127.0.0.1", port)
         assert guest.closed(guest.open("127.0.0.1", port))["reason"] == "a call may make no more than 1 connections"
         assert len(guest.attempts) == 1
 
@@ -392,8 +385,7 @@ class Clock:
 def test_an_idle_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        stream = guest.open("127.0.0.1", port)
-        guest.until(lambda: frames.OPENED in guest.kinds(stream))
+        stream = guest.connect("127.0.0.1", port)
         clock.now += broker.IDLE_SECONDS + 2
         assert guest.closed(stream) == {"reason": "no data was transferred for 300 seconds", "kind": "timeout"}
 
