@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias
 
 FixStatus: TypeAlias = Literal["affected", "unknown", "fixed"]
 """Whether a version has a flaw. ``unknown``: the fix in its branch is not recorded."""
@@ -103,7 +103,7 @@ class Advisory:
 
     id: str
     component: str
-    since: str
+    since: str = "0"
     fixed: tuple[str, ...]
     allows: str
     exposed: Exposed
@@ -130,7 +130,7 @@ class AdvisoryMatch:
 def load(path: Path = PATH) -> tuple[Advisory, ...]:
     """Return the advisories of the table, in its order."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    return tuple(_advisory(entry) for entry in table["advisory"])
+    return tuple(Advisory(**{**entry, "fixed": tuple(entry["fixed"])}) for entry in table["advisory"])
 
 
 def match_advisories(
@@ -156,19 +156,18 @@ def _match(advisory: Advisory, component: Component, changelog: Callable[[str], 
     assert since is not None
     if version is None:
         return None
-    status = fix_status(version, since, fixed, every_branch=component.name != _KERNEL)
-    if status == "fixed":
+    fix = fix_status(version, since, fixed, every_branch=component.name != _KERNEL)
+    if fix == "fixed":
         return None
+    status: Status = "open"
+    note = ""
     if version.is_packaged and component.package and advisory.id in re.findall(_CVE, changelog(component.package)):
-        note = f"the changelog of the package {component.package} lists it as fixed"
-        return AdvisoryMatch(advisory=advisory, component=component, status="patched", note=note)
-    if version.is_packaged:
-        note = "may be patched by your distribution, which keeps old version numbers and adds fixes"
-        return AdvisoryMatch(advisory=advisory, component=component, status="maybe", note=note)
-    if status == "unknown":
-        note = "may be patched in this branch of the kernel, for which toolc has no record"
-        return AdvisoryMatch(advisory=advisory, component=component, status="maybe", note=note)
-    return AdvisoryMatch(advisory=advisory, component=component, status="open")
+        status, note = "patched", f"the changelog of the package {component.package} lists it as fixed"
+    elif version.is_packaged:
+        status, note = "maybe", "may be patched by your distribution, which keeps old version numbers and adds fixes"
+    elif fix == "unknown":
+        status, note = "maybe", "may be patched in this branch of the kernel, for which toolc has no record"
+    return AdvisoryMatch(advisory=advisory, component=component, status=status, note=note)
 
 
 def installed_changelog(package: str) -> str:
@@ -178,18 +177,3 @@ def installed_changelog(package: str) -> str:
         return gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
     except (OSError, EOFError):
         return ""
-
-
-def _advisory(entry: Mapping[str, Any]) -> Advisory:  # Any, because a TOML table holds values of any type
-    exposed = entry["exposed"]
-    assert exposed in get_args(Exposed)
-    return Advisory(
-        id=entry["id"],
-        component=entry["component"],
-        since=entry.get("since", "0"),
-        fixed=tuple(entry["fixed"]),
-        allows=entry["allows"],
-        exposed=exposed,
-        because=entry["because"],
-        remedy=entry["remedy"],
-    )

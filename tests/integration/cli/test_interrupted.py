@@ -99,6 +99,6 @@ def label_of(pid: int) -> str:
     here = owner.Owner.current()
     process = owner._process(pid)
     assert process is not None
-    found = owner.Owner(machine=here.machine, boot=here.boot, pidns=here.pidns, pid=pid, start=process.start)
+    found = owner.Owner(machine=here.machine, boot=here.boot, pidns=here.pidns, pid=pid, start=process[1])
     assert os.getpid() != pid
     return found.label()

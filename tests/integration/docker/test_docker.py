@@ -30,6 +30,8 @@ from toolc.sandbox.host.kernel import TRIES
 
 __all__ = ["client", "engine"]
 
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give folders away and to mount")
+
 LOOK_AROUND = r"""
 import json, os
 def text(path):
@@ -58,21 +60,11 @@ EMPTY = "toolc-test/empty"
 def test_a_container_has_the_profiles_settings(engine: DockerEngine) -> None:
     profile = Profile(limits=Limits(tmp_bytes=8 * MIB))
     assert json.loads(run(engine, profile, LOOK_AROUND)) == {
-        "pid": 1,
-        "user": [65534, 65534],
-        "cwd": "/",
-        "host": "sandbox",
-        "CapEff": "0" * 16,
-        "CapBnd": "0" * 16,
-        "NoNewPrivs": "1",
-        "Seccomp": "2",
-        "interfaces": ["lo"],
-        "root": "Read-only file system",
-        "tmp": "writable",
-        "tool": "writable",
-        "sizes": [8 * MIB, 16 * MIB, 16 * MIB],
-        "core": [1, 1],
-    }
+        "pid": 1, "user": [65534, 65534], "cwd": "/", "host": "sandbox",
+        "CapEff": "0" * 16, "CapBnd": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2", "interfaces": ["lo"],
+        "root": "Read-only file system", "tmp": "writable", "tool": "writable",
+        "sizes": [8 * MIB, 16 * MIB, 16 * MIB], "core": [1, 1],
+    }  # fmt: skip
 
 
 def test_memory_processor_and_processes_are_limited(engine: DockerEngine) -> None:
@@ -113,16 +105,14 @@ def test_dangerous_system_calls_fail(engine: DockerEngine, call: str, arguments:
 
 
 @pytest.mark.parametrize("owner", [0, 1234])
+@needs_root
 def test_set_user_id_files_cannot_be_created(engine: DockerEngine, tmp_path: Path, owner: int) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a folder away")
     os.chown(tmp_path, owner, owner)
     set_id_cases.check(run(engine, Profile(workspace=workspace(tmp_path)), set_id_cases.PROGRAM))
 
 
+@needs_root
 def test_root_without_capabilities_cannot_read_kernel_files(engine: DockerEngine, tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can own a folder as root")
     program = (
         "import os; print(os.getuid())\n"
         "for name in ('kcore', 'kpageflags', 'slabinfo', 'vmallocinfo', 'pagetypeinfo', 'timer_list'):\n"
@@ -180,9 +170,8 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+@needs_root
 def test_the_tool_runs_as_the_owner_of_the_workspace(engine: DockerEngine, folder: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a folder away")
     os.chown(folder, 1234, 1235)
     with closing(engine.start(Profile(workspace=workspace(folder)), python(SEE_WORKSPACE))) as sandbox:
         assert sandbox.user == "1234:1235"
@@ -191,9 +180,8 @@ def test_the_tool_runs_as_the_owner_of_the_workspace(engine: DockerEngine, folde
     assert (made.st_uid, made.st_gid) == (1234, 1235)
 
 
+@needs_root
 def test_a_workspace_of_root_is_used_without_capabilities(engine: DockerEngine, folder: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("the workspace is not root's")
     profile = Profile(workspace=workspace(folder))
     with closing(engine.start(profile, python(SEE_WORKSPACE))) as sandbox:
         assert sandbox.user == "0:0 (no capabilities)"
@@ -209,9 +197,8 @@ def test_a_read_only_workspace_cannot_be_written(engine: DockerEngine, folder: P
     assert not (folder / "new.txt").exists()
 
 
+@needs_root
 def test_a_mount_below_a_read_only_workspace_is_read_only(engine: DockerEngine, folder: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount")
     below = folder / "below"
     below.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "none", str(below)], check=True)

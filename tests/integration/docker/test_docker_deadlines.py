@@ -54,14 +54,9 @@ def behind(silent: SilentDaemon) -> Iterator[DockerEngine]:
     ],
 )
 def test_a_start_without_a_response(
-    client: Client,
-    silent: SilentDaemon,
-    behind: DockerEngine,
-    monkeypatch: pytest.MonkeyPatch,
-    request_line: str,
-    module: ModuleType,
-    deadline: str,
-) -> None:
+    client: Client, silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch, request_line: str,
+    module: ModuleType, deadline: str,
+) -> None:  # fmt: skip
     for each in (docker_daemon, container):
         for name in vars(each):
             if name.endswith("_SECONDS") and not name.startswith("_"):

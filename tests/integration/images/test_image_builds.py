@@ -95,13 +95,9 @@ def test_onbuild_downloads_are_refused_and_other_instructions_run(client: Client
     try:
         for name, step in (("runs", "RUN echo made >/made"), ("fetches", "ADD http://127.0.0.1:9/key /key")):
             files = {"Dockerfile": f"ARG BASE\nFROM ${{BASE}}\nONBUILD {step}\n".encode()}
+            base = image_builder.base_tag()
             docker_build.build_files(
-                client,
-                files=files,
-                tag=tag + name,
-                base=image_builder.base_tag(),
-                labels={},
-                on_progress=lambda _: None,
+                client, files=files, tag=tag + name, base=base, labels={}, on_progress=lambda _: None
             )
             made.append(tag + name)
         child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}fetches\n"),))

@@ -64,18 +64,10 @@ def test_delegated_groups_enforce_every_limit() -> None:
         assert isinstance(engine, OciEngine)
         (offered,) = engine.capabilities()
         profile = Profile(limits=LIMITS)
-        sandbox = start(engine, HOG, profile)
-        hog = read_line(sandbox)
-        oom = sandbox.out_of_memory()
-        sandbox.close()
-        return [
-            [*offered.weak],
-            [*offered.users],
-            engine.unsupported_reason(profile),
-            run(engine, FORK, profile),
-            hog,
-            oom,
-        ]
+        reason = engine.unsupported_reason(profile)
+        with closing(start(engine, HOG, profile)) as sandbox:
+            results: list[JsonValue] = [read_line(sandbox), sandbox.out_of_memory()]
+        return [[*offered.weak], [*offered.users], reason, run(engine, FORK, profile), *results]
 
     assert CONFIGURATIONS["oci user"].run(work) == [[], ["owner"], None, "20\n", "9", True]
 
@@ -197,8 +189,8 @@ def test_the_guest_limits_the_call_and_each_result_says_so(tmp_path: Path) -> No
     assert unenforced == ["memory", "cpus", "pids"]
     assert said == [
         f"tool {name!r} runs without limits.memory, limits.cpus and limits.pids: the engine 'oci' cannot "
-        "enforce that here, and your configuration accepts it; limited instead: memory: each process by "
-        "itself; cpus: nothing; pids: the processes of the tool's user"
+        "enforce that here, and your configuration accepts it; limited instead: memory: each process "
+        "separately; cpus: nothing; pids: the processes of the tool's user"
         for name in ("hog", "forks")
     ]
 

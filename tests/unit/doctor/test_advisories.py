@@ -9,15 +9,9 @@ import pytest
 from toolc.doctor.advisories import Advisory, Component, load, match_advisories, parse
 
 FLAW = Advisory(
-    id="CVE-2024-21626",
-    component="runc",
-    since="1.0.0-rc93",
-    fixed=("1.1.12",),
-    allows="reaching files of the host",
-    exposed="no",
-    because="toolc sets the working directory",
-    remedy="Update runc.",
-)
+    id="CVE-2024-21626", component="runc", since="1.0.0-rc93", fixed=("1.1.12",), allows="reaching files of the host",
+    exposed="no", because="toolc sets the working directory", remedy="Update runc.",
+)  # fmt: skip
 
 
 def concern(version: str, changelog: str = "", *, package: str = "runc", advisory: Advisory = FLAW) -> tuple[str, str]:
@@ -88,6 +82,7 @@ def test_the_table_is_valid(advisory: Advisory) -> None:
     fixed = [each for each in versions[1:] if each]
     assert fixed == sorted(fixed)
     assert len({each.branch for each in fixed}) == len(fixed)
+    assert advisory.exposed in {"no", "partly", "yes"}
     assert advisory.remedy.endswith((".", "containerd"))
     assert not advisory.because.endswith(".")
     assert not advisory.allows.endswith(".")

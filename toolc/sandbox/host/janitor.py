@@ -18,6 +18,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host.owner import Owner, dead_directories
@@ -33,7 +34,7 @@ def register(argv: Sequence[str]) -> None:
     no command made progress. It runs with an almost empty environment and must not depend on its working directory.
     Raises ``InfrastructureError`` if the janitor cannot be started: then do not create anything that needs it.
     """
-    _STATE.register(_Command("sandboxes", tuple(argv)))
+    _STATE.register(("sandboxes", *argv))
 
 
 def register_folders(argv: Sequence[str]) -> None:
@@ -41,15 +42,11 @@ def register_folders(argv: Sequence[str]) -> None:
 
     If its folder is removed while a runtime starts a sandbox, the runtime may leave more behind.
     """
-    _STATE.register(_Command("folders", tuple(argv)))
+    _STATE.register(("folders", *argv))
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
-    """A command, and what it removes: a value of ``janitor_process.COMMAND_SCHEMA``."""
-
-    removes: str
-    argv: tuple[str, ...]
+_Command: TypeAlias = tuple[str, ...]
+"""What a command removes, a value of ``janitor_process.COMMAND_SCHEMA``, and its arguments."""
 
 
 @dataclass(slots=True)
@@ -115,7 +112,7 @@ class _State:
         self._start()
 
     def _send(self, command: _Command) -> None:
-        os.write(self.pipe, json.dumps([command.removes, *command.argv]).encode() + b"\n")
+        os.write(self.pipe, json.dumps(command).encode() + b"\n")
 
 
 def _remove_empty_directories() -> None:

@@ -43,7 +43,7 @@ class Owner:
         if process is None:
             raise InfrastructureError("cannot read /proc/self/stat; toolc's sandboxes need Linux with /proc mounted")
         machine, boot, pidns = _current_host()
-        return Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=process.start)
+        return Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=process[1])
 
     def label(self) -> str:
         """Return this owner as one word of letters, digits and dots, for a label or a file name."""
@@ -78,7 +78,7 @@ class Owner:
         except (OSError, OverflowError):
             pass
         process = _process(self.pid)
-        if process is not None and (process.start != self.start or process.state in "ZX"):
+        if process is not None and (process[1] != self.start or process[0] in "ZX"):
             return ""
         return f"its process {self.pid} is alive"
 
@@ -115,23 +115,15 @@ def dead_directories() -> Iterator[tuple[Owner, Path]]:
     return ((owner, entry) for owner, entry in directories() if owner.is_stale())
 
 
-@dataclass(frozen=True, slots=True)
-class _Process:
-    """The state letter in ``/proc/PID/stat``, and the start time in clock ticks after boot."""
-
-    state: str
-    start: int
-
-
-def _process(pid: int) -> _Process | None:
-    """Return fields 3 and 22 of proc_pid_stat(5); None if the process has ended or is hidden."""
+def _process(pid: int) -> tuple[str, int] | None:
+    """Return the state and the start time in ticks (proc_pid_stat(5)); None if it has ended or is hidden."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     # Field 2, the name of the command, may contain spaces and parentheses: count from its end.
     fields = text.rpartition(")")[2].split()
-    return _Process(state=fields[0], start=int(fields[19]))
+    return fields[0], int(fields[19])
 
 
 def _current_host() -> tuple[str, str, int]:

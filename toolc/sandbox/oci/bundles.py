@@ -23,8 +23,8 @@ from toolc.sandbox.host import cgroups, janitor
 from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.host.kernel import prepare_overlay
 from toolc.sandbox.host.owner import Owner, dead_directories
-from toolc.sandbox.oci import probe, sweep
 from toolc.sandbox.oci import root as oci_root
+from toolc.sandbox.oci import sweep
 from toolc.sandbox.oci.config import config, resources
 from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.sandbox import SandboxPaths
@@ -69,7 +69,8 @@ class BundleDirectory:
             _allow_setup_user(directory.parent, directory)
         except OSError as error:
             raise InfrastructureError(f"cannot use {error.filename}: {error.strerror}") from error
-        return BundleDirectory(owner=owner, directory=directory, controllers=probe.enforceable())
+        controllers = frozenset(cgroups.CONTROLLERS) - set(cgroups.unenforceable())
+        return BundleDirectory(owner=owner, directory=directory, controllers=controllers)
 
     def belongs_to_this_process(self) -> bool:
         """Return False in a forked child, which must not modify the folder of its parent."""
@@ -103,15 +104,10 @@ class BundleDirectory:
         except OSError as error:
             raise InfrastructureError(f"cannot write to {self.directory}: {error.strerror}") from error
         name = f"{_prefix(self.owner)}-{next(_NUMBERS)}"
-        return SandboxPaths(
-            name=name,
-            runtime=runtime,
-            state=self.directory / "state",
-            bundle=bundle,
-            pid_file=self.directory / "pids" / name,
-            image=root.image.used if root.image else None,
-            memory_events=cgroups.memory_events(name) if "memory" in self.controllers else None,
-        )
+        image = root.image.used if root.image else None
+        events = cgroups.memory_events(name) if "memory" in self.controllers else None
+        state, pid_file = self.directory / "state", self.directory / "pids" / name
+        return SandboxPaths(name, runtime, state, bundle, pid_file, events, image)
 
     def _with_hosts(self, profile: Profile, root: RootSpec) -> RootSpec:
         """Return ``root`` with a separate ``/etc/hosts`` if the profile needs one."""

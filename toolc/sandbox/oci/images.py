@@ -234,14 +234,8 @@ def _load(name: str, digest: str) -> Unpacked:
         described = json.loads((folder / "image.json").read_bytes())
     except (OSError, ValueError) as error:
         raise InfrastructureError(f"{folder} is damaged ({error}); remove it, and it is created again") from error
-    return Unpacked(
-        name=name,
-        digest=digest,
-        root=folder / "root",
-        search_path=described["search_path"],
-        volumes=tuple(described["volumes"]),
-        names=(f"{CONFIG}{digest}",),
-    )
+    names, paths = (f"{CONFIG}{digest}",), tuple(described["volumes"])
+    return Unpacked(name, digest, folder / "root", described["search_path"], paths, names)
 
 
 def _client() -> Client | None:

@@ -127,12 +127,6 @@ def capabilities() -> Capabilities:
     )
 
 
-def enforceable() -> frozenset[str]:
-    """Return the controllers that can be used."""
-    missing = cgroups.unenforceable()
-    return frozenset(cgroups.CONTROLLERS) - set(missing)
-
-
 def _explain(missing: list[str]) -> tuple[str, str]:
     """Return why these controllers cannot be used, and the remedy."""
     if os.geteuid() == 0:

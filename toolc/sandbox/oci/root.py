@@ -21,7 +21,7 @@ from toolc.sandbox.isolation import FILES
 from toolc.sandbox.oci.user_namespace import SandboxUser
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Unpacked:
     """The root folder of an image; ``search_path`` is its ``PATH``, ``volumes`` are its ``VOLUME`` paths."""
 

@@ -106,7 +106,7 @@ ERROR_BYTES: Final = 4096
 KILLED: Final = 128 + signal.SIGKILL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SandboxPaths:
     """The name of one sandbox, and the paths of what the runtime keeps about it.
 

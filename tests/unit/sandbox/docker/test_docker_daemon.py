@@ -31,14 +31,10 @@ PODMAN_4: JsonObject = {
 @pytest.mark.parametrize(
     ("newest", "oldest", "chosen"),
     [
-        ("1.41", "1.12", (1, 41)),
-        ("1.40", "1.24", (1, 40)),
-        ("1.51", "1.24", (1, 51)),
-        ("1.55", "1.44", (1, 51)),
-        ("1.99", "1.70", (1, 70)),
-        ("1.44", "", (1, 44)),
+        ("1.41", "1.12", (1, 41)), ("1.40", "1.24", (1, 40)), ("1.51", "1.24", (1, 51)),
+        ("1.55", "1.44", (1, 51)), ("1.99", "1.70", (1, 70)), ("1.44", "", (1, 44)),
     ],
-)
+)  # fmt: skip
 def test_the_newest_common_version(newest: str, oldest: str, chosen: tuple[int, int]) -> None:
     assert choose_version(newest, oldest) == chosen
 
@@ -76,16 +72,10 @@ def test_podman_offers_only_its_default_runtime() -> None:
 
 
 def test_missing_fields_are_not_enforced() -> None:
-    found = parse(CLIENT, {}, {})
-    assert found == Daemon(
-        client=CLIENT,
-        version="unknown",
-        limits_memory=False,
-        limits_swap=False,
-        limits_cpu=False,
-        limits_pids=False,
-        has_seccomp=False,
-    )
+    assert parse(CLIENT, {}, {}) == Daemon(
+        client=CLIENT, version="unknown", limits_memory=False, limits_swap=False, limits_cpu=False,
+        limits_pids=False, has_seccomp=False,
+    )  # fmt: skip
 
 
 def test_no_socket(tmp_path: Path) -> None:

@@ -69,9 +69,6 @@ def test_without_a_context_the_default_sockets_are_used(
 def test_the_order_of_the_default_sockets(tmp_path: Path) -> None:
     places = api_client._default_sockets({"XDG_RUNTIME_DIR": "/run/user/7"}, Path("/home/ada"))
     assert [str(place) for place in places] == [
-        "/var/run/docker.sock",
-        "/run/user/7/docker.sock",
-        "/home/ada/.docker/run/docker.sock",
-        "/run/user/7/podman/podman.sock",
-        "/run/podman/podman.sock",
-    ]
+        "/var/run/docker.sock", "/run/user/7/docker.sock", "/home/ada/.docker/run/docker.sock",
+        "/run/user/7/podman/podman.sock", "/run/podman/podman.sock",
+    ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,10 +25,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def host_config() -> Any:
+    return create_config(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")["HostConfig"]
+
+
 def test_the_filter_file_is_written_once(folder: Path) -> None:
-    body = create_config(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
-    host = body["HostConfig"]
-    assert isinstance(host, dict)
+    host = host_config()
     (path,) = folder.iterdir()
     assert host["SecurityOpt"] == ["no-new-privileges", f"seccomp={path}"]
     assert json.loads(path.read_text(encoding="utf-8")) == seccomp.profile("x86_64")
@@ -44,11 +47,7 @@ def test_unknown_tmpfs_options_are_omitted() -> None:
     assert podman_tmpfs_options("rw,nosuid,mode=1777,uid=1,gid=2,exec,size=8,nr_inodes=9") == (
         "rw,nosuid,mode=1777,exec,size=8"
     )
-    body = create_config(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
-    host = body["HostConfig"]
-    assert isinstance(host, dict)
-    assert isinstance(host["Tmpfs"], dict)
-    assert host["Tmpfs"]["/tmp"] == "rw,nosuid,nodev,mode=1777,exec,size=67108864"
+    assert host_config()["Tmpfs"]["/tmp"] == "rw,nosuid,nodev,mode=1777,exec,size=67108864"
 
 
 def test_podman_offers_no_other_isolation() -> None:

@@ -58,15 +58,11 @@ RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata",
 @pytest.mark.parametrize(
     ("registered", "wanted", "chosen"),
     [
-        ((RUNC, KATA, RUNSC), "namespace", RUNC),
-        ((RUNC, KATA, RUNSC), "gvisor", RUNSC),
-        ((RUNC, KATA, RUNSC), "vm", KATA),
-        ((RUNC, KATA), "gvisor", KATA),
-        ((RUNSC, RUNC), "namespace", RUNSC),
-        ((RUNC,), "gvisor", None),
-        ((RUNC, RUNSC), "vm", None),
+        ((RUNC, KATA, RUNSC), "namespace", RUNC), ((RUNC, KATA, RUNSC), "gvisor", RUNSC),
+        ((RUNC, KATA, RUNSC), "vm", KATA), ((RUNC, KATA), "gvisor", KATA), ((RUNSC, RUNC), "namespace", RUNSC),
+        ((RUNC,), "gvisor", None), ((RUNC, RUNSC), "vm", None),
     ],
-)
+)  # fmt: skip
 def test_the_default_runtime_or_the_weakest_sufficient_one(
     registered: tuple[Runtime, ...], wanted: MinIsolation, chosen: Runtime | None
 ) -> None:

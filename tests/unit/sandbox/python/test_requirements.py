@@ -149,17 +149,10 @@ def test_dependencies_by_address_are_not_built(index: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "strange",
     [
-        "two @ file://{}",
-        "-e {}",
-        "{}",
-        "--index-url=https://a.example one==1.0",
-        "-r {}",
-        "one==1.0\n-e {}",
-        "one",
-        "one==1.0 --hash=md5:" + "0" * 32,
-        "one==1.0 --hash=sha256:" + "0" * 64 + " -e {}",
+        "two @ file://{}", "-e {}", "{}", "--index-url=https://a.example one==1.0", "-r {}", "one==1.0\n-e {}",
+        "one", "one==1.0 --hash=md5:" + "0" * 32, "one==1.0 --hash=sha256:" + "0" * 64 + " -e {}",
     ],
-)
+)  # fmt: skip
 def test_other_requirements_are_refused(index: Path, tmp_path: Path, strange: str) -> None:
     """A registry may come from elsewhere than a compiled spec."""
     wheel(index, "one")
