@@ -114,6 +114,7 @@ class Executor:
         argument_checks.optional("lock", lock, Lock, "a Lock")
         argument_checks.optional("policy", policy, Policy, "a Policy")
         configuration = configuration or load_configuration()
+        seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
         self.registry = registry
         self._denials = DenyList()
         self._engine = configuration.engine if engine is None else engine
@@ -121,7 +122,7 @@ class Executor:
             select_engine=self._select_engine,
             accept_unenforced=configuration.accept_unenforced,
             workspace=argument_checks.path("workspace", workspace) if workspace is not None else None,
-            timeout_ms=_milliseconds(timeout) if timeout is not None else None,
+            timeout_ms=None if seconds is None else max(1, round(seconds * 1000)),
             approve_changes=approve_changes,
             confirm=confirm,
             denied=self._denials.reason,
@@ -150,14 +151,14 @@ class Executor:
         a result of kind ``denied``. Running calls continue. Raises ``UsageError`` if a name is unknown or ``tags`` is
         not a list of strings.
         """
-        self._denials.deny(map(self._name, names), tags)
+        self._denials.deny((self._called(name).spec.name for name in names), tags)
 
     def allow(self, *names: str, tags: Iterable[str] = ()) -> None:
         """Remove names and tags from the deny list. A tool with another denied tag stays denied.
 
         Raises what ``deny`` raises.
         """
-        self._denials.allow(map(self._name, names), tags)
+        self._denials.allow((self._called(name).spec.name for name in names), tags)
 
     def definitions(self, provider: str) -> list[JsonValue]:
         """Return the value of the ``tools`` argument of this provider's SDK, without denied tools.
@@ -354,18 +355,11 @@ class Executor:
         """Return a tool that a caller may name, or that one of these tools calls. Raises ``UsageError``."""
         return self._read_result if self._read_result and name == READ_RESULT else self.registry.called(name)
 
-    def _name(self, name: str) -> str:
-        return self._called(name).spec.name
-
 
 def _check_open(cancellation: Cancellation | None) -> None:
     given = argument_checks.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
     if given and not given.is_cancelled and given.fileno() < 0:
         raise UsageError("cancellation is closed and cannot cancel a call; make the call inside its with block")
-
-
-def _milliseconds(timeout: float) -> int:
-    return max(1, round(argument_checks.seconds("a timeout", timeout) * 1000))
 
 
 PAGE_BYTES: Final = 32 * 1024

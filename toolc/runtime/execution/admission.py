@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from toolc.backends import BACKEND_KINDS
@@ -74,8 +74,8 @@ def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> 
     if names := find_cycle(tool.spec, found):
         raise RegistryError(f"tool {tool.spec.name!r} would call itself: {' -> '.join(names)}; break the cycle")
     if not tool.is_host_defined and digests(tool.spec, found).effect != tool.effect_digest:
-        others = ", ".join(sorted(found.names())) or "none"
-        if missing := ", ".join(sorted(found.missing())):
+        others = ", ".join(sorted(name for name, spec in found.specs.items() if spec)) or "none"
+        if missing := ", ".join(sorted(name for name, spec in found.specs.items() if not spec)):
             others += f"; missing, or functions of this program: {missing}"
         raise RegistryError(
             f"tool {tool.spec.name!r} calls tools that are not the ones it was reviewed with "
@@ -84,35 +84,27 @@ def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> 
 
 
 class ReviewedTools:
-    """Finds tools for ``toolc.model.call_graph`` and caches the results.
+    """Finds tools for ``toolc.model.call_graph`` and caches them in ``specs``, with None for those that are missing.
 
     ``find`` raises ``UsageError`` for an unknown name.
     """
 
     def __init__(self, find: Callable[[str], RegisteredTool]) -> None:
         self._find = find
-        self._specs: dict[str, ToolSpec | None] = {}
+        self.specs: dict[str, ToolSpec | None] = {}
 
     def get(self, name: str, /) -> ToolSpec | None:
         """Return the tool with this name or alias, or None.
 
         Also None for functions of the host process, because they are not reviewed.
         """
-        if name not in self._specs:
+        if name not in self.specs:
             try:
                 spec = self._find(name).spec
-                self._specs[name] = None if isinstance(spec.backend, HostFunction) else spec
+                self.specs[name] = None if isinstance(spec.backend, HostFunction) else spec
             except UsageError:
-                self._specs[name] = None
-        return self._specs[name]
-
-    def names(self) -> Iterator[str]:
-        """Yield the names that were found."""
-        return (name for name, spec in self._specs.items() if spec)
-
-    def missing(self) -> Iterator[str]:
-        """Yield the names that were not found."""
-        return (name for name, spec in self._specs.items() if not spec)
+                self.specs[name] = None
+        return self.specs[name]
 
 
 SESSION_KINDS: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})

@@ -27,10 +27,6 @@ EngineSelector: TypeAlias = Callable[[Profile], EngineSelection]
 """Returns the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""
 
 
-def _denies_nothing(_: ToolSpec) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
     """Options chosen by the caller rather than by the tool spec, such as the workspace, engine and timeout.
@@ -49,7 +45,7 @@ class CallOptions:
     approve_changes: ApproveChanges | None = None
     reveal: Reveal = no_secrets
     confirm: Confirm | None = None
-    denied: Callable[[ToolSpec], str | None] = _denies_nothing
+    denied: Callable[[ToolSpec], str | None] = lambda _: None
     sessions: Sessions = field(default_factory=Sessions)
     result_store: ResultStore | None = None
     lock: Lock | None = None

@@ -42,10 +42,6 @@ END_SECONDS: Final = 1.0
 """How long to wait for a process to exit after it closed its output, before the closed output is reported."""
 
 
-def _ignore_attempt(_: ConnectionAttempt) -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCall:
     """Options of one call of a session: its timeout, its cancellation, and its sinks."""
@@ -54,7 +50,7 @@ class SessionCall:
     cancellation: Cancellation | None = None
     on_progress: UpdateSink = ignore_progress
     on_output: OutputSink | None = None
-    on_attempt: Callable[[ConnectionAttempt], None] = _ignore_attempt
+    on_attempt: Callable[[ConnectionAttempt], None] = lambda _: None
 
 
 class EndedError(Exception):
