@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import socketserver
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS
 from conformance_batch import control_group, processes_in
+from conformance_case import Case
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -41,51 +41,36 @@ HELLO = READY, 0, b'{"python": "3.11.2"}'
 EXITED = b'{"ending": "exited", "status": 0, "reason": ""}'
 """
 
+CALLED = "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)\n"
+"""The start of a guest that misbehaves during its call."""
+
+BROKE = "broke the wire protocol"
+OPEN_LOOPBACK = """frame(OPEN, number, b'{"host": "127.0.0.1", "port": 1}')"""
+
 FORGERS = {
-    "random bytes": ("send(bytes(range(256)) * 100); time.sleep(60)", "violated the wire protocol"),
-    "a result before the call": ("send(frame(EXIT, 0, EXITED)); time.sleep(60)", "violated the wire protocol"),
-    "a call sent by the guest": (
-        "send(frame(*HELLO), frame(CALL, 0, b'{}')); time.sleep(60)",
-        "violated the wire protocol",
-    ),
-    "a frame of four gigabytes": ("send(frame(*HELLO), b'\\xff' * 9); time.sleep(60)", "violated the wire protocol"),
-    "more than its window": (
-        "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)\nwhile True: send(frame(DATA, 1, bytes(65536)))",
-        "violated the wire protocol",
-    ),
-    "endless pieces of a message": (
-        "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)\nwhile True: send(frame(PART, 0, b'x' * 65536))",
-        "violated the wire protocol",
-    ),
-    "endless progress": (
-        """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)
-while True: send(frame(PROGRESS, 0, b'{"percent": 1, "message": ""}'))""",
-        "violated the wire protocol",
-    ),
+    "random bytes": ("send(bytes(range(256)) * 100); time.sleep(60)", BROKE),
+    "a result before the call": ("send(frame(EXIT, 0, EXITED)); time.sleep(60)", BROKE),
+    "a call sent by the guest": ("send(frame(*HELLO), frame(CALL, 0, b'{}')); time.sleep(60)", BROKE),
+    "a frame of four gigabytes": ("send(frame(*HELLO), b'\\xff' * 9); time.sleep(60)", BROKE),
+    "more than its window": (f"{CALLED}while True: send(frame(DATA, 1, bytes(65536)))", BROKE),
+    "endless pieces of a message": (f"{CALLED}while True: send(frame(PART, 0, b'x' * 65536))", BROKE),
+    "endless progress": (CALLED + """while True: send(frame(PROGRESS, 0, b'{"percent": 1, "message": ""}'))""", BROKE),
     "silence": ("send(frame(*HELLO))\nwhile True: time.sleep(60)", None),
-    "a forged success": (
-        """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3); send(frame(EXIT, 0, EXITED))
-while True: time.sleep(60)""",
-        None,
-    ),
+    "a forged success": (f"{CALLED}send(frame(EXIT, 0, EXITED))\nwhile True: time.sleep(60)", None),
     "children that hold the stream": (
         "send(frame(*HELLO)); [os.fork() or (os.setsid(), time.sleep(1000)) for _ in range(3)]\nwhile True: pass",
         None,
     ),
     "a connection that was never opened": (
-        "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3); send(frame(DATA, 99, b'x')); time.sleep(60)",
+        f"{CALLED}send(frame(DATA, 99, b'x')); time.sleep(60)",
         "it sent a frame for connection 99, which does not exist",
     ),
     "too many open connections": (
-        """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)
-for number in range(16, 1000): send(frame(OPEN, number, b'{"host": "127.0.0.1", "port": 1}'))
-time.sleep(60)""",
+        f"{CALLED}for number in range(16, 1000): send({OPEN_LOOPBACK})\ntime.sleep(60)",
         "it opened more than 256 concurrent connections",
     ),
     "endless connections whose responses are not read": (
-        """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3); number = 16
-while True:
-    send(frame(OPEN, number, b'{"host": "127.0.0.1", "port": 1}'), frame(CLOSE, number, b'{}')); number += 1""",
+        f"{CALLED}number = 16\nwhile True: send({OPEN_LOOPBACK}, frame(CLOSE, number, b'{{}}')); number += 1",
         None,
     ),
     "an early exit": ("send(frame(*HELLO)); os.read(0, 1)", "the sandbox ended before its call did"),
@@ -176,7 +161,7 @@ def flooded(engine: Engine, min_isolation: MinIsolation, port: int, stalled: int
 
     ``stalled`` is the port of a server that accepts no connection.
     """
-    done, begun = threading.Event(), threading.Event()
+    done, begun, case = threading.Event(), threading.Event(), modest_case(min_isolation, port)
 
     def repeat(name: str) -> set[str]:
         results: set[str] = set()
@@ -190,9 +175,10 @@ def flooded(engine: Engine, min_isolation: MinIsolation, port: int, stalled: int
         )
         cut_off = {name: pool.submit(repeat, name) for name in FLOODS}
         assert begun.wait(60)
-        modest = Executor(registry(min_isolation, port), engine=engine, configuration=Configuration()).run(
-            "modest", {"port": port}
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "modest.yaml").write_text(case.spec({}), encoding="utf-8")
+            registry = Registry.load(folder)
+        modest = Executor(registry, engine=engine, configuration=Configuration()).run(case.tool, {"port": port})
         is_running = not endless.done()
         done.set()
         cancellation.cancel()
@@ -248,20 +234,11 @@ def echo() -> Iterator[int]:
             thread.join()
 
 
-def registry(min_isolation: MinIsolation, port: int) -> Registry:
-    """Return a registry with one tool that repeatedly exchanges data with a server."""
-    spec: JsonObject = {
-        "toolc": 1,
-        "name": "modest",
-        "description": "Exchange data with a server, to test that other calls do not delay it.",
-        "parameters": {"port": {"type": "integer", "description": "The server's port."}},
-        "backend": {"python": {"function": "tool", "code": MODEST}},
-        "sandbox": {"network": {"allow": [f"127.0.0.1:{port}"]}, "min_isolation": min_isolation},
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "modest.yaml"
-        path.write_text(json.dumps(spec), encoding="utf-8")
-        return Registry.load(path)
+def modest_case(min_isolation: MinIsolation, port: int) -> Case:
+    """Return a tool that repeatedly exchanges data with a server."""
+    sandbox: JsonObject = {"network": {"allow": [f"127.0.0.1:{port}"]}, "min_isolation": min_isolation}
+    backend: JsonObject = {"python": {"function": "tool", "code": MODEST}}
+    return Case("a tool exchanges data with a server", backend, {}, sandbox=sandbox, args={"port": port})
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
