@@ -126,7 +126,7 @@ HTTPX: Final = (
 
 ASK: Final = """\
 import os, ssl, httpx
-def client():
+def run():
     context = ssl.create_default_context(cadata=os.environ["CA"])
     with httpx.Client(verify=context) as asking:
         names = ("https://api.toolc.test:{https}/hello", "https://x.wild.toolc.test:{https}/hello",
@@ -145,7 +145,9 @@ def test_httpx_reaches_names_and_wildcards(name: str, call: Call) -> None:
         f"127.0.0.1:{there.https}",
         f"127.0.0.1:{there.http}",
     ]
-    backend: JsonObject = {"python": {"code": ASK.format(https=there.https, http=there.http), "requirements": [*HTTPX]}}
+    backend: JsonObject = {
+        "python": {"code": ASK.format(https=there.https, http=there.http), "function": "run", "requirements": [*HTTPX]}
+    }
     sandbox: JsonObject = {"network": {"allow": allow}, "env": {"CA": there.authority}}
     assert text(run(configuration, backend, sandbox, call.folder)) == (
         "hello from the server\n" * 3 + f"toolc: no entry of network.allow covers other.toolc.test:{there.http}\n"

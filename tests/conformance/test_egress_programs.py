@@ -144,7 +144,7 @@ def test_data_sent_before_the_tool_exits_arrives(name: str, call: Call) -> None:
 
 FLOOD: Final = """\
 import socket, sys, time
-def client():
+def run():
     connections = [socket.create_connection(("127.0.0.1", {port})) for _ in range(20)]
     for connection in connections:
         connection.sendall(b"x")
@@ -160,7 +160,7 @@ def test_cancellation_does_not_wait_for_unread_data(name: str, call: Call) -> No
             connection.sendall(bytes(65536))
 
     with tcp(endless) as port:
-        backend: JsonObject = {"python": {"code": FLOOD.format(port=port)}}
+        backend: JsonObject = {"python": {"code": FLOOD.format(port=port), "function": "run"}}
         sandbox: JsonObject = {"network": {"allow": [f"127.0.0.1:{port}"]}, "limits": {"timeout": "60s"}}
         result = run(available(name), backend, sandbox, call.folder, cancel_at="begun")
     details = result["details"]

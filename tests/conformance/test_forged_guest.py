@@ -44,17 +44,20 @@ EXITED = b'{"ending": "exited", "status": 0, "reason": ""}'
 CALLED = "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)\n"
 """The start of a guest that misbehaves during its call."""
 
-BROKE = "broke the wire protocol"
+VIOLATED = "violated the wire protocol"
 OPEN_LOOPBACK = """frame(OPEN, number, b'{"host": "127.0.0.1", "port": 1}')"""
 
 FORGERS = {
-    "random bytes": ("send(bytes(range(256)) * 100); time.sleep(60)", BROKE),
-    "a result before the call": ("send(frame(EXIT, 0, EXITED)); time.sleep(60)", BROKE),
-    "a call sent by the guest": ("send(frame(*HELLO), frame(CALL, 0, b'{}')); time.sleep(60)", BROKE),
-    "a frame of four gigabytes": ("send(frame(*HELLO), b'\\xff' * 9); time.sleep(60)", BROKE),
-    "more than its window": (f"{CALLED}while True: send(frame(DATA, 1, bytes(65536)))", BROKE),
-    "endless pieces of a message": (f"{CALLED}while True: send(frame(PART, 0, b'x' * 65536))", BROKE),
-    "endless progress": (CALLED + """while True: send(frame(PROGRESS, 0, b'{"percent": 1, "message": ""}'))""", BROKE),
+    "random bytes": ("send(bytes(range(256)) * 100); time.sleep(60)", VIOLATED),
+    "a result before the call": ("send(frame(EXIT, 0, EXITED)); time.sleep(60)", VIOLATED),
+    "a call sent by the guest": ("send(frame(*HELLO), frame(CALL, 0, b'{}')); time.sleep(60)", VIOLATED),
+    "a frame of four gigabytes": ("send(frame(*HELLO), b'\\xff' * 9); time.sleep(60)", VIOLATED),
+    "more than its window": (f"{CALLED}while True: send(frame(DATA, 1, bytes(65536)))", VIOLATED),
+    "endless pieces of a message": (f"{CALLED}while True: send(frame(PART, 0, b'x' * 65536))", VIOLATED),
+    "endless progress": (
+        CALLED + """while True: send(frame(PROGRESS, 0, b'{"percent": 1, "message": ""}'))""",
+        VIOLATED,
+    ),
     "silence": ("send(frame(*HELLO))\nwhile True: time.sleep(60)", None),
     "a forged success": (f"{CALLED}send(frame(EXIT, 0, EXITED))\nwhile True: time.sleep(60)", None),
     "children that hold the stream": (
@@ -208,7 +211,7 @@ def flood(
                 sandbox, plan, timeout_ms=100_000, cancellation=cancellation, on_progress=lambda *_: None, egress=egress
             ).ending
         except SandboxDiedError as error:
-            return str(error).partition("; it said")[0]
+            return str(error).partition("; its error output")[0]
 
 
 class _Echo(socketserver.ThreadingTCPServer):
@@ -248,13 +251,13 @@ def test_flood_does_not_delay_other_calls(configuration: str) -> None:
         pytest.skip(reason)
     with echo() as port, socket.create_server(("127.0.0.1", 0), backlog=1) as stalled:
         found = chosen.run(lambda engine: flooded(engine, chosen.min_isolation, port, stalled.getsockname()[1]))
-    broke = "the sandbox violated the wire protocol: it "
+    violated = "the sandbox violated the wire protocol: it "
     assert found == {
         "modest": "done",
         "endless flood": [True, "cancelled"],
         "bad frames": [
-            f"{broke}sent bytes that are not the protocol (frame of length 4294967295, type 255, stream 4294967295)"
+            f"{violated}sent bytes that are not the protocol (frame of length 4294967295, type 255, stream 4294967295)"
         ],
-        "half-open connections": [f"{broke}opened more than 256 concurrent connections"],
-        "forged ids": [f"{broke}sent a frame for connection 16, which does not exist"],
+        "half-open connections": [f"{violated}opened more than 256 concurrent connections"],
+        "forged ids": [f"{violated}sent a frame for connection 16, which does not exist"],
     }
