@@ -1,4 +1,4 @@
-"""What one check says about one spec, whatever settings would make of it."""
+"""Helpers that return the findings of one check about one spec, regardless of settings."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def findings(folder: Path, number: str, text: str, name: str = "tool.yaml") -> l
 
 
 def shell(parameters: str, command: str, more: str = "") -> str:
-    """A spec with these parameters, this shell command and more top-level lines."""
+    """Return a spec with these parameters, this shell command and more top-level lines."""
     return f"{HEAD}parameters: {parameters}\nbackend:\n  shell: {command}\n{more}"
 
 
 def messages(folder: Path, number: str, text: str) -> list[str]:
-    """The findings' messages alone."""
+    """Return only the messages of the findings."""
     return [each.split(" ", 1)[1] for each in findings(folder, number, text)]
 
 

@@ -8,7 +8,7 @@ from toolc.compiler.pipeline.compile import compile_specs
 from toolc.data.pages import rule_pages
 
 
-def test_a_mistake_in_the_arguments_does_not_hide_how_deep_calls_stand(tmp_path: Path) -> None:
+def test_call_depth_is_reported_despite_invalid_arguments(tmp_path: Path) -> None:
     spec = tmp_path / "tool.yaml"
     spec.write_text(rule_pages()["TC107"].bad.replace("{id: next,", '{id: next, args: {word: "{{ nothing }}"},'))
     found = {each.code.number for each in compile_specs([spec]).diagnostics.sorted()}

@@ -39,11 +39,11 @@ def test_nearly_the_same(tmp_path: Path, other: str) -> None:
         LONG + ". Use it for old ones only, and not for what came in today or yesterday",
     ],
 )
-def test_what_sets_them_apart(tmp_path: Path, other: str) -> None:
+def test_descriptions_that_differ_enough(tmp_path: Path, other: str) -> None:
     assert findings(tmp_path, "TC209", tools(LONG, other)) == []
 
 
-def test_one_word_is_enough_if_it_is_that_of_the_names(tmp_path: Path) -> None:
+def test_a_word_of_the_names_distinguishes_descriptions(tmp_path: Path) -> None:
     more = ". Use it when the user asks what was written, by whom and when; do not use it to write, to delete or to"
     more += " mark as read. An archive that is closed to the user gives an error that says so, and no hits at all"
     text = tools(LONG + more, LONG.replace("messages", "tickets") + more)
@@ -52,7 +52,7 @@ def test_one_word_is_enough_if_it_is_that_of_the_names(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC209", named) == []
 
 
-def test_names_that_differ_do_not_tell_equal_descriptions_apart(tmp_path: Path) -> None:
+def test_equal_descriptions_are_reported_despite_different_names(tmp_path: Path) -> None:
     text = tools(LONG, LONG).replace("alpha", "search_messages").replace("beta", "search_archive")
     assert len(findings(tmp_path, "TC209", text)) == 1
 
@@ -61,7 +61,7 @@ def test_short_descriptions_are_not_compared(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC209", tools("Say hello to the world.", "Say hello to the world.")) == []
 
 
-def test_each_of_several_names_the_first(tmp_path: Path) -> None:
+def test_each_duplicate_is_reported(tmp_path: Path) -> None:
     assert len(findings(tmp_path, "TC209", tools(LONG, LONG, LONG))) == 2
 
 

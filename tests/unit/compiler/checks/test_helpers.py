@@ -16,7 +16,7 @@ def holds(folder: Path, label: str, name: str = "tool.yaml") -> bool:
     return text_may_contain(tool, ("secrets", "@"))
 
 
-def test_a_file_that_does_not_hold_it_rules_it_out(tmp_path: Path) -> None:
+def test_text_of_the_file_is_searched(tmp_path: Path) -> None:
     assert not holds(tmp_path, r"'\d and \. and a secret'")
     assert holds(tmp_path, "the secrets")
     assert holds(tmp_path, "me@example.com")
@@ -33,11 +33,11 @@ def test_a_file_that_does_not_hold_it_rules_it_out(tmp_path: Path) -> None:
         ('"""sec\\  \n rets"""', "tool.toml"),
     ],
 )
-def test_an_escape_may_spell_it(tmp_path: Path, label: str, name: str) -> None:
+def test_escapes_are_assumed_to_contain_it(tmp_path: Path, label: str, name: str) -> None:
     assert holds(tmp_path, label, name)
 
 
-def test_a_variable_or_a_default_of_the_project_may_hold_it(tmp_path: Path) -> None:
+def test_project_variables_and_defaults_are_assumed_to_contain_it(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "toolc.yaml").write_text("vars: {what: secrets}\n")
     assert holds(tmp_path, '"{{ vars.what }}"')

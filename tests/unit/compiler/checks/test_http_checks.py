@@ -37,13 +37,10 @@ def test_the_url_of_a_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://api.example.com/",
-        "http://localhost:8080/",
-        "http://127.0.0.1/",
-        "http://[::1]:80/",
+        "https://api.example.com/", "http://localhost:8080/", "http://127.0.0.1/", "http://[::1]:80/",
         "http://a.localhost/",
     ],
-)
+)  # fmt: skip
 def test_https_and_the_machine_itself(tmp_path: Path, url: str) -> None:
     assert findings(tmp_path, "TC408", http(f'"{url}"')) == []
 

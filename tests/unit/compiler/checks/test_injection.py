@@ -8,11 +8,7 @@ import pytest
 from checked import HEAD, findings, messages, numbers, shell
 
 PARAMETERS = "{x: {type: string}, n: {type: integer}, e: {enum: [a, b]}, o: {type: object}}"
-
-
 SQL = ["a value of 'x' is inserted into this SQL statement and can change its meaning"]
-
-
 JSON = ["a value of 'x' is inserted into this JSON and can change its meaning"]
 
 
@@ -44,7 +40,7 @@ def test_texts(tmp_path: Path, command: str, expected: list[str]) -> None:
     assert messages(tmp_path, "TC407", shell(PARAMETERS, command)) == expected
 
 
-def test_the_finding_stands_on_the_placeholder(tmp_path: Path) -> None:
+def test_finding_is_at_the_placeholder(tmp_path: Path) -> None:
     text = shell(
         "{x: {type: string}}",
         "\n    argv:\n      - psql\n      - >-\n        select a\n        from t where b = {{ x }}",
@@ -52,7 +48,7 @@ def test_the_finding_stands_on_the_placeholder(tmp_path: Path) -> None:
     assert [each.split()[0] for each in findings(tmp_path, "TC407", text)] == ["tool.yaml:11:26"]
 
 
-def test_python_binds_its_own(tmp_path: Path) -> None:
+def test_python_code_is_not_checked(tmp_path: Path) -> None:
     code = "def hello(x):\n        return 'select a from b where c = ' + x\n"
     text = f"{HEAD}parameters: {{x: {{type: string}}}}\nbackend:\n  python:\n    code: |\n      {code}"
     assert findings(tmp_path, "TC407", text) == []
@@ -73,5 +69,5 @@ def test_python_binds_its_own(tmp_path: Path) -> None:
         ('[grep, -c, "a {{ x }}"]', []),
     ],
 )
-def test_text_from_a_model_inside_shell_code(tmp_path: Path, argv: str, codes: list[str]) -> None:
+def test_arguments_inside_shell_code(tmp_path: Path, argv: str, codes: list[str]) -> None:
     assert numbers(tmp_path, "{x: {type: string}}", f"{{argv: {argv}}}") == codes

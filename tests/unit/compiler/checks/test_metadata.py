@@ -44,11 +44,11 @@ def test_contradictions(tmp_path: Path, name: str, annotations: str, message: st
         ("create_user", "{destructive: false}"),
     ],
 )
-def test_what_fits_together(tmp_path: Path, name: str, annotations: str) -> None:
+def test_consistent_annotations(tmp_path: Path, name: str, annotations: str) -> None:
     assert messages(tmp_path, "TC805", spec(name, annotations)) == []
 
 
-def test_a_verb_that_changes_counts_where_there_is_something_to_change(tmp_path: Path) -> None:
+def test_changing_verb_with_network_access(tmp_path: Path) -> None:
     network = "sandbox: {network: {allow: ['a.example.com:443']}}\n"
     text = spec("send_report", "{read_only: true}", network)
     assert messages(tmp_path, "TC805", text) == ["this tool is annotated as read-only, but its name contains 'send'"]
@@ -70,19 +70,12 @@ def test_only_contradictions_are_on() -> None:
 @pytest.mark.parametrize(
     ("text", "reported"),
     [
-        ("old", True),
-        ("deprecated", True),
-        ("This tool is deprecated.", True),
-        ("no longer maintained", True),
-        ("use find_text instead", False),
-        ("see the tool search", False),
-        ("replaced by lookup", False),
-        ("find_text", False),
-        ("gone after March 2027", False),
-        ("removed on 2027-03-01", False),
+        ("old", True), ("deprecated", True), ("This tool is deprecated.", True), ("no longer maintained", True),
+        ("use find_text instead", False), ("see the tool search", False), ("replaced by lookup", False),
+        ("find_text", False), ("gone after March 2027", False), ("removed on 2027-03-01", False),
         ("nothing replaces it", False),
     ],
-)
+)  # fmt: skip
 def test_texts(tmp_path: Path, text: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC803", shell("{}", "{argv: [a]}", f"deprecated: {text}\n"))
     assert found == (["tool.yaml:7:13 this text does not name a replacement"] if reported else [])

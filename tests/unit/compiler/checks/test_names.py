@@ -23,13 +23,10 @@ def tools(*names: str) -> str:
 @pytest.mark.parametrize(
     ("one", "two"),
     [
-        ("file_read", "fileRead"),
-        ("file_read", "file-read"),
-        ("get_comment", "get_comments"),
-        ("serach_files", "search_files"),
-        ("list_tabels", "list_tables"),
+        ("file_read", "fileRead"), ("file_read", "file-read"), ("get_comment", "get_comments"),
+        ("serach_files", "search_files"), ("list_tabels", "list_tables"),
     ],
-)
+)  # fmt: skip
 def test_near_names(tmp_path: Path, one: str, two: str) -> None:
     found = [each for each in found_in(tmp_path, tools(one, two)) if "TC203" in each]
     where = f"{tmp_path / 'tool.yaml'}:3:12"
@@ -39,19 +36,15 @@ def test_near_names(tmp_path: Path, one: str, two: str) -> None:
 @pytest.mark.parametrize(
     ("one", "two"),
     [
-        ("get_file", "set_file"),
-        ("read", "reads"),
-        ("sha1_checksum", "sha2_checksum"),
-        ("file_read_v1", "file_read_v12"),
-        ("get_comment", "list_comments"),
-        ("search_files", "search_mails"),
+        ("get_file", "set_file"), ("read", "reads"), ("sha1_checksum", "sha2_checksum"),
+        ("file_read_v1", "file_read_v12"), ("get_comment", "list_comments"), ("search_files", "search_mails"),
     ],
-)
+)  # fmt: skip
 def test_names_that_differ_enough(tmp_path: Path, one: str, two: str) -> None:
     assert [each for each in found_in(tmp_path, tools(one, two)) if "TC203" in each] == []
 
 
-def test_one_name_in_other_letters_is_an_error_alone(tmp_path: Path) -> None:
+def test_names_that_differ_in_letter_case(tmp_path: Path) -> None:
     found = compile_text(tmp_path, tools("search_files", "Search_Files")).diagnostics.sorted()
     assert [each.code for each in found] == [codes.DUPLICATE_NAME]
 

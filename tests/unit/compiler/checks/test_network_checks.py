@@ -28,12 +28,12 @@ def spec(destination: str) -> str:
         ("8.8.8.8:53", "8.8.8.8 is an address that may belong to another owner later"),
     ],
 )
-def test_what_a_reviewer_cannot_judge(tmp_path: Path, destination: str, message: str) -> None:
+def test_broad_destinations(tmp_path: Path, destination: str, message: str) -> None:
     assert findings(tmp_path, "TC504", spec(destination)) == [f"tool.yaml:9:32 {message}"]
 
 
 @pytest.mark.parametrize("destination", ["a.example.com:443", "public:443"])
-def test_names_are_judged_elsewhere_or_fine(tmp_path: Path, destination: str) -> None:
+def test_ordinary_destinations(tmp_path: Path, destination: str) -> None:
     assert findings(tmp_path, "TC504", spec(destination)) == []
 
 
@@ -57,11 +57,11 @@ def test_an_open_world_without_a_network(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("annotations", ["{open_world: false}", "{}"])
-def test_a_tool_that_stays_inside(tmp_path: Path, annotations: str) -> None:
+def test_tools_without_open_world(tmp_path: Path, annotations: str) -> None:
     text = shell("{}", "{argv: [a]}", f"annotations: {annotations}\n")
     assert findings(tmp_path, "TC503", text) == []
 
 
-def test_an_http_tool_reaches_its_own_url(tmp_path: Path) -> None:
+def test_http_tool_in_an_open_world(tmp_path: Path) -> None:
     text = f"{HEAD}annotations: {{open_world: true}}\nbackend: {{http: {{url: 'https://a.example.com/'}}}}\n"
     assert findings(tmp_path, "TC503", text) == []

@@ -37,18 +37,12 @@ def test_closed_sets(tmp_path: Path, text: str, values: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "One of the project's branches",
-        "Must be a file or folder.",
-        "Can be slow or fast.",
-        "Any of these words, in any order",
-        "Format, e.g. one of the names below",
-        "One of: json, xml, etc.",
-        "One of 'a', 'b' or any other name",
-        "Either a name or an address",
-        "One of red, green, or another colour",
+        "One of the project's branches", "Must be a file or folder.", "Can be slow or fast.",
+        "Any of these words, in any order", "Format, e.g. one of the names below", "One of: json, xml, etc.",
+        "One of 'a', 'b' or any other name", "Either a name or an address", "One of red, green, or another colour",
         "The name",
     ],
-)
+)  # fmt: skip
 def test_open_sets_and_other_sentences(tmp_path: Path, text: str) -> None:
     assert findings(tmp_path, "TC303", described(text)) == []
 
@@ -65,7 +59,7 @@ def test_open_sets_and_other_sentences(tmp_path: Path, text: str) -> None:
         ("type: integer", 0),
     ],
 )
-def test_only_where_any_string_may_come(tmp_path: Path, schema: str, count: int) -> None:
+def test_only_unrestricted_strings_are_checked(tmp_path: Path, schema: str, count: int) -> None:
     assert len(findings(tmp_path, "TC303", described("One of: x, y", schema))) == count
 
 
@@ -105,22 +99,18 @@ def test_without_a_bound(tmp_path: Path, schema: str) -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        "type: string, maxLength: 5",
-        "type: string, enum: [a]",
-        "type: string, pattern: '^a$'",
-        "type: string, format: date",
-        "type: array, items: {type: string}, maxItems: 3",
-        "type: integer, minimum: 1, maximum: 2",
-        "type: number, exclusiveMinimum: 0, exclusiveMaximum: 2",
+        "type: string, maxLength: 5", "type: string, enum: [a]", "type: string, pattern: '^a$'",
+        "type: string, format: date", "type: array, items: {type: string}, maxItems: 3",
+        "type: integer, minimum: 1, maximum: 2", "type: number, exclusiveMinimum: 0, exclusiveMaximum: 2",
         "type: boolean",
     ],
-)
+)  # fmt: skip
 def test_with_a_bound(tmp_path: Path, schema: str) -> None:
     text = shell(f"{{a: {{{schema}}}}}", '{argv: [a, --, "{{ a }}"]}')
     assert findings(tmp_path, "TC308", text) == []
 
 
-def test_a_function_looks_after_its_own(tmp_path: Path) -> None:
+def test_python_functions_are_not_checked(tmp_path: Path) -> None:
     text = f"{HEAD}parameters: {{a: {{type: string}}}}\nbackend: {{python: {{code: 'def hello(a): return a'}}}}\n"
     assert findings(tmp_path, "TC308", text) == []
 
@@ -137,5 +127,5 @@ def test_a_function_looks_after_its_own(tmp_path: Path) -> None:
         ('{script: "echo \\"${ARG_x}\\" | cat"}', []),
     ],
 )
-def test_parameters_that_nothing_uses(tmp_path: Path, shell: str, codes: list[str]) -> None:
+def test_unused_parameters(tmp_path: Path, shell: str, codes: list[str]) -> None:
     assert numbers(tmp_path, "{x: {type: string}}", shell) == codes

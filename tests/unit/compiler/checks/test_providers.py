@@ -25,7 +25,7 @@ def spec(parameters: str, providers: str) -> str:
 
 
 def write(folder: Path, text: str) -> bytes:
-    """The losses of a build of a spec."""
+    """Return the losses of a build of a spec."""
     (folder / "built.yaml").write_text(text, encoding="utf-8")
     write_build(compile_specs([folder / "built.yaml"]), folder / "build")
     return (folder / "build/loss.json").read_bytes()
@@ -60,9 +60,7 @@ def test_an_open_object(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_strict_mode_cannot_say_at_all_is_what_the_build_cannot_lower(
-    tmp_path: Path, parameters: str, found: str
-) -> None:
+def test_unsupported_in_strict_mode_is_reported_like_in_the_build(tmp_path: Path, parameters: str, found: str) -> None:
     text = spec(parameters, "{openai_chat: {strict: true}}")
     wanted = f"tool.yaml:{found}; the definition is not strict"
     assert findings(tmp_path, "TC702", text) == [wanted]
@@ -71,11 +69,11 @@ def test_what_strict_mode_cannot_say_at_all_is_what_the_build_cannot_lower(
 
 
 @pytest.mark.parametrize("providers", ["{}", "{openai_chat: {strict: false}}", "{anthropic: {strict: true}}"])
-def test_only_where_it_is_asked_for(tmp_path: Path, providers: str) -> None:
+def test_strict_mode_is_checked_only_if_requested(tmp_path: Path, providers: str) -> None:
     assert findings(tmp_path, "TC702", spec("{x: {type: string, optional: true}}", providers)) == []
 
 
-def test_what_strict_mode_can_say(tmp_path: Path) -> None:
+def test_schema_supported_by_strict_mode(tmp_path: Path) -> None:
     closed = "{x: {type: object, properties: {}, additionalProperties: false}}"
     assert findings(tmp_path, "TC702", spec(closed, "{openai_chat: {strict: true}}")) == []
 
@@ -88,16 +86,16 @@ def test_the_root(tmp_path: Path, keyword: str) -> None:
     ]
 
 
-def test_the_list_is_the_providers_own() -> None:
+def test_root_keywords_match_the_providers() -> None:
     assert REJECTED_AT_ROOT == REJECTED_BY_PROVIDERS
 
 
-def test_within_a_parameter_it_is_fine(tmp_path: Path) -> None:
+def test_root_keywords_inside_a_parameter(tmp_path: Path) -> None:
     parameters = "{x: {anyOf: [{type: string}, {type: integer}]}}"
     assert findings(tmp_path, "TC703", shell(parameters, ARGV)) == []
 
 
-def test_each_keyword_at_its_place(tmp_path: Path) -> None:
+def test_each_keyword_is_reported_at_its_position(tmp_path: Path) -> None:
     parameters = "{x: {type: array, items: {type: string, pattern: '^a', minLength: 1}, uniqueItems: true}}"
     text = shell(parameters, '{argv: [a, --, "{{ x }}"]}')
     assert findings(tmp_path, "TC701", text) == [
@@ -107,14 +105,14 @@ def test_each_keyword_at_its_place(tmp_path: Path) -> None:
     ]
 
 
-def test_what_gemini_takes(tmp_path: Path) -> None:
+def test_keywords_supported_by_gemini(tmp_path: Path) -> None:
     parameters = "{x: {type: integer, minimum: 1, maximum: 9}, pattern: {enum: [a]}}"
     text = shell(parameters, '{argv: [a, --, "{{ x }}", "{{ pattern }}"]}')
     assert findings(tmp_path, "TC701", text) == []
 
 
 @pytest.mark.parametrize("keyword", sorted(UNSUPPORTED_BY_GEMINI))
-def test_the_provider_loses_it(keyword: str) -> None:
+def test_the_provider_reports_each_keyword(keyword: str) -> None:
     log = LossLog("tool")
     lower_schema({"type": "object", "properties": {"x": {keyword: 1}}}, log)
     assert [loss.pointer for loss in log.found] == [f"/parameters/properties/x/{keyword}"]
@@ -127,7 +125,7 @@ def test_gemini_keywords_are_off_by_default() -> None:
 LOSSY_ARGV = '{argv: [a, --, "{{ x }}"]}'
 
 
-def test_where_they_stand(tmp_path: Path) -> None:
+def test_positions_of_lossy_keywords(tmp_path: Path) -> None:
     text = shell("{x: {oneOf: [{type: string, format: date}, {type: integer}]}}", LOSSY_ARGV)
     assert findings(tmp_path, "TC705", text) == [
         "tool.yaml:4:18 Gemini interprets 'oneOf' as 'anyOf': a value that matches several schemas is valid there",
@@ -136,14 +134,14 @@ def test_where_they_stand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("schema", ["{anyOf: [{type: string}, {type: integer}]}", "{type: integer, format: int32}"])
-def test_what_is_read_alike(tmp_path: Path, schema: str) -> None:
+def test_lossless_schemas(tmp_path: Path, schema: str) -> None:
     assert findings(tmp_path, "TC705", shell(f"{{x: {schema}}}", LOSSY_ARGV)) == []
 
 
 @pytest.mark.parametrize(
     "schema", [{"oneOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "string", "format": "date"}]
 )
-def test_the_provider_says_so_too(schema: JsonObject) -> None:
+def test_the_provider_reports_the_same_losses(schema: JsonObject) -> None:
     log = LossLog("tool")
     lower_schema({"type": "object", "properties": {"x": schema}}, log)
     assert log.found

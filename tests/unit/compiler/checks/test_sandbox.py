@@ -33,23 +33,23 @@ def test_a_function_without_a_workspace(tmp_path: Path) -> None:
     "sandbox",
     ["{workspace: ro}", "{workspace: rw}", "{image: 'tools/a:1'}", '{network: {allow: ["files.example.com:443"]}}'],
 )
-def test_files_may_come_from_elsewhere(tmp_path: Path, sandbox: str) -> None:
+def test_tools_with_other_sources_of_files(tmp_path: Path, sandbox: str) -> None:
     text = shell("{path: {type: string}}", '{argv: [a, --, "{{ path }}"]}', f"sandbox: {sandbox}\n")
     assert findings(tmp_path, "TC404", text) == []
 
 
-def test_a_path_in_the_outside_world_is_none_of_the_workspace(tmp_path: Path) -> None:
+def test_path_in_an_open_world_tool(tmp_path: Path) -> None:
     text = shell("{path: {type: string}}", '{argv: [a, --, "{{ path }}"]}', "annotations: {open_world: true}\n")
     assert findings(tmp_path, "TC404", text) == []
 
 
-def test_the_spec_s_own_names_are_no_files_of_the_user_s(tmp_path: Path) -> None:
+def test_enum_is_not_a_file(tmp_path: Path) -> None:
     text = shell("{dir: {enum: [up, down]}}", '{argv: [a, --, "{{ dir }}"]}')
     assert findings(tmp_path, "TC404", text) == []
 
 
 @pytest.mark.parametrize("name", ["json_path", "profile", "text", "path_count", "folder"])
-def test_other_names_are_no_files(tmp_path: Path, name: str) -> None:
+def test_names_that_are_not_files(tmp_path: Path, name: str) -> None:
     text = shell(f"{{{name}: {{type: string}}}}", f'{{argv: [a, --, "{{{{ {name} }}}}"]}}')
     assert findings(tmp_path, "TC404", text) == []
 
@@ -90,7 +90,7 @@ def test_images(tmp_path: Path, image: str, *, reported: bool) -> None:
     assert found == ([message] if reported else [])
 
 
-def test_no_image_is_the_release_s_own(tmp_path: Path) -> None:
+def test_default_image(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC501", shell("{}", "{argv: [a]}")) == []
 
 

@@ -8,8 +8,6 @@ import pytest
 from checked import HEAD, findings, messages, shell
 
 IN_ARGV = "a secret is written literally in a command line"
-
-
 IN_URL = "a secret is written literally in a URL"
 
 
@@ -21,26 +19,26 @@ IN_URL = "a secret is written literally in a URL"
         "tests: [{expect: {text: '{{ secrets.KEY }}'}}]\n",
     ],
 )
-def test_a_name_that_nothing_replaces(tmp_path: Path, more: str) -> None:
+def test_references_that_are_not_replaced(tmp_path: Path, more: str) -> None:
     key = more.split(":", 1)[0]
     assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more)) == [
         f"secrets under '{key}' are not replaced: this text stays as it is"
     ]
 
 
-def test_a_name_is_found_however_it_is_spelt(tmp_path: Path) -> None:
+def test_references_with_escapes_are_found(tmp_path: Path) -> None:
     said = ["secrets under 'label' are not replaced: this text stays as it is"]
     for label in (r'"{{ \x73ecrets.KEY }}"', r'"{{ \u0073ecrets.KEY }}"', '"{{ sec\\\n  rets.KEY }}"'):
         assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", f"label: {label}\n")) == said
 
 
-def test_a_name_in_a_command_line_is_an_error_of_the_same_number(tmp_path: Path) -> None:
+def test_reference_in_a_command_line_is_an_error(tmp_path: Path) -> None:
     text = shell("{}", '{argv: [a, "--key={{ secrets.KEY }}"]}', "sandbox: {secrets: {KEY: {expose: env}}}\n")
     assert findings(tmp_path, "TC602", text) == ["tool.yaml:6:28 the secret 'KEY' is not allowed here"]
 
 
 @pytest.mark.parametrize("name", ["password", "api_key", "API_KEY", "client_secret"])
-def test_a_parameter_that_asks_for_a_secret(tmp_path: Path, name: str) -> None:
+def test_parameters_with_the_name_of_a_secret(tmp_path: Path, name: str) -> None:
     text = shell(f"{{{name}: {{type: string}}}}", f'{{argv: [a, --, "{{{{ {name} }}}}"]}}')
     assert findings(tmp_path, "TC602", text) == [
         f"tool.yaml:4:14 '{name}' asks the model for a secret, which is then in the conversation and in logs"
@@ -67,7 +65,7 @@ def test_other_parameters(tmp_path: Path, name: str) -> None:
         ('{argv: [a, "https://a.example.com:8080/@me"]}', []),
     ],
 )
-def test_a_secret_that_is_written_out(tmp_path: Path, command: str, expected: list[str]) -> None:
+def test_literal_secrets_in_commands(tmp_path: Path, command: str, expected: list[str]) -> None:
     assert messages(tmp_path, "TC602", shell("{}", command)) == expected
 
 
@@ -84,7 +82,7 @@ def test_a_secret_that_is_written_out(tmp_path: Path, command: str, expected: li
         ("PASSWORD_FILE", "db", False),
     ],
 )
-def test_a_variable_that_says_it_is_one(tmp_path: Path, variable: str, value: str, *, reported: bool) -> None:
+def test_variables_whose_names_indicate_secrets(tmp_path: Path, variable: str, value: str, *, reported: bool) -> None:
     more = f"sandbox:\n  env: {{{variable}: '{value}'}}\n"
     found = messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more))
     message = f"the value of '{variable}' is a literal, but its name indicates a secret"
@@ -96,7 +94,7 @@ def http(token: str, secrets: str) -> str:
     return f'{HEAD}backend:\n  http:\n{url}    headers: {{X-T: "{token}"}}\nsandbox:\n  secrets: {secrets}\n'
 
 
-def test_a_name_without_a_declaration(tmp_path: Path) -> None:
+def test_undeclared_and_unused_secrets(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC603", http("Key {{ secrets.TOKN }}", "{TOKEN: {hosts: [a.example.com]}}")) == [
         "tool.yaml:7:25 the secret 'TOKN' is not declared under sandbox.secrets",
         "tool.yaml:9:13 the secret 'TOKEN' is declared but not used",
@@ -104,14 +102,14 @@ def test_a_name_without_a_declaration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("token", ["{{ secrets.TOKEN }}", "a {{ secrets['TOKEN'] }}"])
-def test_a_secret_that_is_used(tmp_path: Path, token: str) -> None:
+def test_used_secrets(tmp_path: Path, token: str) -> None:
     assert findings(tmp_path, "TC603", http(token, "{TOKEN: {hosts: [a.example.com]}}")) == []
 
 
 @pytest.mark.parametrize(
     ("secret", "reported"), [("{expose: env}", False), ("{expose: file}", False), ("{hosts: [a.example.com]}", True)]
 )
-def test_a_command_reads_what_it_is_given(tmp_path: Path, secret: str, *, reported: bool) -> None:
+def test_exposed_secrets_count_as_used(tmp_path: Path, secret: str, *, reported: bool) -> None:
     text = shell("{}", "{argv: [a]}", f"sandbox: {{secrets: {{TOKEN: {secret}}}}}\n")
     found = findings(tmp_path, "TC603", text)
     assert found == (["tool.yaml:7:21 the secret 'TOKEN' is declared but not used"] if reported else [])
@@ -132,7 +130,7 @@ def spec(value: str) -> str:
         ("*", "*", 9),
     ],
 )
-def test_what_nothing_fills_in(tmp_path: Path, value: str, found: str, column: int) -> None:
+def test_variables_in_env_are_not_expanded(tmp_path: Path, value: str, found: str, column: int) -> None:
     assert findings(tmp_path, "TC604", spec(value)) == [
         f"tool.yaml:9:{column} '{found}' is not expanded: a variable under 'env' is a constant"
     ]
@@ -146,25 +144,23 @@ def test_constants(tmp_path: Path, value: str) -> None:
 @pytest.mark.parametrize(
     ("word", "found", "column"), [("${API_KEY}", "${API_KEY}", 30), ("--key=$API_KEY", "$API_KEY", 36)]
 )
-def test_nothing_fills_in_a_plugins_command(tmp_path: Path, word: str, found: str, column: int) -> None:
+def test_variables_in_a_plugin_command_are_not_expanded(tmp_path: Path, word: str, found: str, column: int) -> None:
     text = f"{HEAD}backend:\n  plugin: {{command: [notes, '{word}']}}\n"
     assert findings(tmp_path, "TC604", text) == [
         f"tool.yaml:5:{column} '{found}' is not expanded: the words of 'command' are constants"
     ]
 
 
-def test_code_in_a_plugins_command_has_variables_of_its_own(tmp_path: Path) -> None:
+def test_variables_in_code_of_a_plugin_command_are_allowed(tmp_path: Path) -> None:
     text = f"{HEAD}backend:\n  plugin: {{command: [sh, -c, 'exec notes --key $API_KEY']}}\n"
     assert findings(tmp_path, "TC604", text) == []
 
 
 KEY = "AKIA" + "Q3EGRZ7PXYB2MNKL"
+"""In two parts, so that secret scanners do not report this file."""
 
 
-"""In two parts, so that nobody who looks for secrets finds one here."""
-
-
-def test_in_a_value_and_in_a_comment(tmp_path: Path) -> None:
+def test_secrets_in_a_value_and_in_a_comment(tmp_path: Path) -> None:
     text = shell("{}", "{argv: [a]}", f"sandbox: {{env: {{V: '{KEY}'}}}} # was {KEY}\n")
     assert findings(tmp_path, "TC601", text) == [
         "tool.yaml:7:21 this looks like an AWS access key",
@@ -172,14 +168,14 @@ def test_in_a_value_and_in_a_comment(tmp_path: Path) -> None:
     ]
 
 
-def test_in_a_file_of_a_script(tmp_path: Path) -> None:
+def test_secret_in_a_script_file(tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_text(f"export ID={KEY}\n", encoding="utf-8")
     assert findings(tmp_path, "TC601", shell("{}", "{file: run.sh}")) == [
         "run.sh:1:11 this looks like an AWS access key"
     ]
 
 
-def test_in_a_python_file_and_the_files_it_takes_along(tmp_path: Path) -> None:
+def test_secrets_in_a_python_file_and_its_packed_files(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(f"def hello():\n    return '{KEY}'\n", encoding="utf-8")
     (tmp_path / "b.txt").write_text(KEY, encoding="utf-8")
     text = f"{HEAD}backend: {{python: {{file: a.py, files: ['*.txt']}}}}\n"
@@ -189,6 +185,6 @@ def test_in_a_python_file_and_the_files_it_takes_along(tmp_path: Path) -> None:
     ]
 
 
-def test_inline_code_is_reported_where_it_stands(tmp_path: Path) -> None:
+def test_secret_in_inline_code_is_reported_at_its_position(tmp_path: Path) -> None:
     text = f"{HEAD}backend:\n  python:\n    code: |\n      def hello():\n          return '{KEY}'\n"
     assert findings(tmp_path, "TC601", text) == ["tool.yaml:8:19 this looks like an AWS access key"]

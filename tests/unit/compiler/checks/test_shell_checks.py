@@ -20,14 +20,10 @@ def spec(script: str, more: str = "") -> str:
 @pytest.mark.parametrize(
     "script",
     [
-        'wc -l "$ARG_x"',
-        'exec wc -l "${ARG_x}"',
-        "# counts\n\nwc -l a.txt",
-        "grep -c 'two words' a.txt",
-        'echo "a $ARG_x b"',
-        "/usr/bin/env A=b true",
+        'wc -l "$ARG_x"', 'exec wc -l "${ARG_x}"', "# counts\n\nwc -l a.txt", "grep -c 'two words' a.txt",
+        'echo "a $ARG_x b"', "/usr/bin/env A=b true",
     ],
-)
+)  # fmt: skip
 def test_one_command_needs_no_shell(tmp_path: Path, script: str) -> None:
     assert len(findings(tmp_path, "TC402", spec(script))) == 1
 
@@ -35,41 +31,25 @@ def test_one_command_needs_no_shell(tmp_path: Path, script: str) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        "wc -l $ARG_x",
-        'wc -l "$ARG_y"',
-        'wc -l "$HOME"',
-        'wc -l "$(pwd)"',
-        "wc -l *.txt",
-        "wc -l ~/a",
-        "wc -l a | cat",
-        "wc -l a > b",
-        "wc -l a; ls",
-        "wc -l a\nls",
-        "wc -l a && ls",
-        "A=b wc -l a",
-        'cd "$ARG_x"',
-        "set -x",
-        'bash -c "$ARG_x"',
-        "echo 'a $HOME'",
-        "echo '{{ x }}'",
-        "echo a\\ b",
-        "echo 'open",
+        "wc -l $ARG_x", 'wc -l "$ARG_y"', 'wc -l "$HOME"', 'wc -l "$(pwd)"', "wc -l *.txt", "wc -l ~/a",
+        "wc -l a | cat", "wc -l a > b", "wc -l a; ls", "wc -l a\nls", "wc -l a && ls", "A=b wc -l a", 'cd "$ARG_x"',
+        "set -x", 'bash -c "$ARG_x"', "echo 'a $HOME'", "echo '{{ x }}'", "echo a\\ b", "echo 'open",
     ],
-)
-def test_where_the_shell_does_something_there_is_nothing_to_say(tmp_path: Path, script: str) -> None:
+)  # fmt: skip
+def test_scripts_that_need_a_shell(tmp_path: Path, script: str) -> None:
     assert findings(tmp_path, "TC402", spec(script)) == []
 
 
-def test_another_interpreter_is_no_shell(tmp_path: Path) -> None:
+def test_other_interpreters_are_not_checked(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC402", spec("print", "    interpreter: [python3]")) == []
 
 
-def test_a_script_in_a_file_is_left_alone(tmp_path: Path) -> None:
+def test_script_files_are_not_checked(tmp_path: Path) -> None:
     (tmp_path / "count.sh").write_text('wc -l "$ARG_x"\n', encoding="utf-8")
     assert findings(tmp_path, "TC402", shell("{x: {type: string}}", "{file: count.sh}")) == []
 
 
-def test_the_finding_stands_on_the_command_and_says_what_to_write(tmp_path: Path) -> None:
+def test_finding_is_at_the_command_with_the_equivalent_argv(tmp_path: Path) -> None:
     (tmp_path / "tool.yaml").write_text(spec("# counts\nexec wc -l \"$ARG_x\" 'two words' 1.10"), encoding="utf-8")
     (found,) = (
         each for each in compile_specs([tmp_path / "tool.yaml"]).diagnostics.sorted() if each.code.number == "TC402"
@@ -99,5 +79,5 @@ def test_the_finding_stands_on_the_command_and_says_what_to_write(tmp_path: Path
         ("{type: integer, minimum: 0}", '{argv: [a, "{{ x }}"]}', []),
     ],
 )
-def test_values_that_a_call_would_refuse(tmp_path: Path, schema: str, shell: str, codes: list[str]) -> None:
+def test_values_that_look_like_options(tmp_path: Path, schema: str, shell: str, codes: list[str]) -> None:
     assert numbers(tmp_path, f"{{x: {schema}}}", shell) == codes

@@ -1,4 +1,4 @@
-"""Format 1 as a document: one tool or several, and what defaults do."""
+"""Decode documents: one tool, several tools, and defaults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_what_a_spec_does_not_say_has_its_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["2", "'1'", "1.0", "true", "null", "[1]", "0"])
-def test_another_format_version_is_refused(tmp_path: Path, version: str) -> None:
+def test_other_format_versions_are_rejected(tmp_path: Path, version: str) -> None:
     assert found_in(tmp_path, HEAD.replace("toolc: 1", f"toolc: {version}") + "unknown: 1\n") == [
         "1:8 TC104 'toolc' is the format version; this toolc supports version 1"
     ]
@@ -147,7 +147,7 @@ def test_wrong_commands(tmp_path: Path, shell: str, found: str) -> None:
     assert found in "\n".join(found_in(tmp_path, text))
 
 
-def test_each_placeholder_is_found_where_it_stands(tmp_path: Path) -> None:
+def test_each_placeholder_is_reported_at_its_position(tmp_path: Path) -> None:
     text = HEAD + "backend:\n  shell:\n    script: a\n    stdin: |\n      {{ x }} {{ x }}\n      é {{ x }}{{ 1 }}\n"
 
     assert found_in(tmp_path, text) == [

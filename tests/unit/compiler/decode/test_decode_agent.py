@@ -1,4 +1,4 @@
-"""``backend.agent`` of a spec: what it becomes, and what is wrong in it, at the token to mend."""
+"""Decode ``backend.agent``, and the positions of its findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUESTION = "parameters: {question: {type: string, maxLength: 99, description: Wh
 
 
 def agent(keys: str, rest: str = "") -> str:
-    """The text of a spec with these keys of its backend."""
+    """Return the text of a spec with these keys of its backend."""
     return f"{HEAD}{QUESTION}backend:\n  agent: {{{keys}}}\n{rest}"
 
 
@@ -62,7 +62,7 @@ def test_everything_that_a_spec_may_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "key", ["parallel: false", "max_turns: 3", "max_tokens: 99", "token_budget: 99", "model: other"]
 )
-def test_whatever_it_says_is_in_the_effect_digest(key: str, tmp_path: Path) -> None:
+def test_each_key_changes_the_effect_digest(key: str, tmp_path: Path) -> None:
     other = LEAST.replace("model: gpt-x", key) if key.startswith("model") else f"{LEAST}, {key}"
     one, two = (digests(tool_of(tmp_path / str(n), agent(keys))) for n, keys in enumerate((LEAST, other)))
     assert one.surface == two.surface
@@ -93,7 +93,7 @@ def test_whatever_it_says_is_in_the_effect_digest(key: str, tmp_path: Path) -> N
         (f"{LEAST}, tools: [hello]", "6:74 TC106 'hello' calls itself through 'hello'"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_where_it_stands(keys: str, found: str, tmp_path: Path) -> None:
+def test_errors_are_reported_at_their_position(keys: str, found: str, tmp_path: Path) -> None:
     assert found_in(tmp_path, agent(keys)) == [found]
 
 
@@ -121,7 +121,7 @@ def test_what_other_frameworks_call_it(key: str, hint: str, tmp_path: Path) -> N
     assert (found.code.number, found.hint) == ("TC101", hint)
 
 
-def test_a_key_of_the_agent_that_stands_in_the_tool(tmp_path: Path) -> None:
+def test_agent_key_at_the_top_level(tmp_path: Path) -> None:
     (found,) = compile_text(tmp_path, agent(LEAST, "model: gpt-x\n")).diagnostics.sorted()
     assert (found.code.number, found.hint) == ("TC101", "in a tool, 'model' belongs under backend.agent")
 

@@ -1,4 +1,4 @@
-"""``backend.http`` as types. How findings read is in ``specs/negative``."""
+"""Decode ``backend.http``. Its findings are in ``tests/data/specs/negative``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def problems(folder: Path, body: str, more: str = "") -> list[str]:
         ),
     ],
 )
-def test_a_url_is_taken_apart(tmp_path: Path, text: str, url: Url) -> None:
+def test_url_is_parsed(tmp_path: Path, text: str, url: Url) -> None:
     backend = http(tmp_path, f'{{url: "{text}", query: {{id: "{{{{ id }}}}", note: "{{{{ note }}}}"}}}}')
 
     assert backend.url == url
@@ -130,7 +130,7 @@ def test_an_absent_argument_has_no_place_in_a_text_or_a_list(tmp_path: Path) -> 
     )
 
 
-def test_secrets_stand_in_auth_and_are_no_parameters(tmp_path: Path) -> None:
+def test_secrets_in_auth_are_not_parameters(tmp_path: Path) -> None:
     text = f"""{HEAD}
 backend:
   http:
@@ -206,7 +206,7 @@ sandbox:
         ),
     ],
 )
-def test_what_no_call_could_do_is_refused(tmp_path: Path, body: str, more: str, found: list[str]) -> None:
+def test_contradictions_are_rejected(tmp_path: Path, body: str, more: str, found: list[str]) -> None:
     said = found_in(tmp_path, f"{HEAD}backend:\n  http: {body}\n{more}")
     assert len(said) == len(found), said
     assert all(each in line for each, line in zip(found, said, strict=True)), said

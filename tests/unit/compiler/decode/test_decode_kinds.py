@@ -1,4 +1,4 @@
-"""Plugins, composites, agents, and what a sandbox and a result may say: the types they become."""
+"""Decode plugins, composites, agents, sandboxes and results."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_a_plugin_or_a_session_cannot_be(tmp_path: Path, text: str, finding
     assert found_in(tmp_path, HEAD + text) == [finding]
 
 
-def test_a_word_of_the_command_that_is_no_file_is_only_a_word(tmp_path: Path) -> None:
+def test_command_words_without_a_file_are_accepted(tmp_path: Path) -> None:
     text = "backend: {plugin: {command: [python3, -m, '*.py', /opt/tool.py, ../tool.py, other]}}\n"
     (tmp_path / "tool.py").write_text("pass\n", encoding="utf-8")
     assert found_in(tmp_path, HEAD + text) == []
@@ -129,7 +129,7 @@ def test_an_allow_list_is_sorted_and_has_no_doubles(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("written", ["none", "host", "true", "[api.example.com]"])
-def test_a_network_that_is_no_map_is_told_what_to_write(tmp_path: Path, written: str) -> None:
+def test_hint_for_a_network_that_is_not_a_map(tmp_path: Path, written: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{network: {written}}}\n").diagnostics.sorted()
     assert found.message.startswith("'network' must be a map, but is ")
     assert found.hint == "write {allow: [api.example.com]}; remove 'network' if the tool needs none"

@@ -1,4 +1,4 @@
-"""``backend.python``: read, never run, and judged where its own lines stand."""
+"""Decode ``backend.python``: code is parsed, never run, and findings have positions in the code."""
 
 from __future__ import annotations
 
@@ -60,22 +60,14 @@ def test_a_syntax_error_is_shown_in_the_python_file(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     "code",
     [
-        "def hello(who): ...",
-        "async def hello(*, who, ctx): ...",
-        "def hello(**anything): ...",
+        "def hello(who): ...", "async def hello(*, who, ctx): ...", "def hello(**anything): ...",
         "def hello(who, more=1, *args, extra=None): ...",
-        "try:\n    import x\nexcept ImportError:\n    def hello(who): ...",
-        "if 1:\n    def hello(who): ...",
-        "hello = lambda who: who",
-        "hello: object = print",
-        "from lib import hello",
-        "from lib import greet as hello",
-        "from lib import *",
-        "@cache\ndef hello(nobody, knows): ...",
-        "\ufeffdef hello(who): ...",
+        "try:\n    import x\nexcept ImportError:\n    def hello(who): ...", "if 1:\n    def hello(who): ...",
+        "hello = lambda who: who", "hello: object = print", "from lib import hello", "from lib import greet as hello",
+        "from lib import *", "@cache\ndef hello(nobody, knows): ...", "\ufeffdef hello(who): ...",
         "def hello(who):\n    return '\\d'",
     ],
-)
+)  # fmt: skip
 def test_functions_that_take_the_parameters(tmp_path: Path, code: str) -> None:
     python(tmp_path, code)
 
@@ -169,7 +161,7 @@ def test_wrong_python_backends(tmp_path: Path, backend: str, found: str) -> None
         ("|2-\n\n      # comment\n      if 1:\n        def hello(whom): ...\n", (10, 19)),
     ],
 )
-def test_inline_code_is_judged_where_it_stands(tmp_path: Path, code: str, place: tuple[int, int]) -> None:
+def test_errors_in_inline_code_have_positions(tmp_path: Path, code: str, place: tuple[int, int]) -> None:
     text = f"{HEAD}backend:\n  python:\n    code: {code}"
 
     (found,) = compile_text(tmp_path, text).diagnostics.sorted()
@@ -178,7 +170,7 @@ def test_inline_code_is_judged_where_it_stands(tmp_path: Path, code: str, place:
     assert (found.span.start.line, found.span.start.column) == place
 
 
-def test_inline_code_in_toml_is_judged_on_its_own_lines(tmp_path: Path) -> None:
+def test_errors_in_inline_code_of_toml_have_positions(tmp_path: Path) -> None:
     text = (
         'toolc = 1\nname = "hello"\ndescription = "Say hello to the whole world."\n'
         "backend.python.code = '''\nx = 1\ndef hello(whom):\n    ...\n'''\n"
@@ -200,7 +192,7 @@ def test_a_mistake_in_an_f_string_is_pointed_at_where_it_can_be_seen(tmp_path: P
     assert column >= 9, "not in the blanks before it"
 
 
-def test_a_block_that_is_missing_is_told_at_the_last_line_before(tmp_path: Path) -> None:
+def test_missing_block_is_reported_at_the_previous_line(tmp_path: Path) -> None:
     code = "backend:\n  python:\n    code: |\n      def hello():\n        if 1:\n             \n"
 
     [found] = found_in(tmp_path, HEAD + code)

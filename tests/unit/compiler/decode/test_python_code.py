@@ -48,7 +48,7 @@ def test_what_runs_no_text_as_code(tmp_path: Path, call: str) -> None:
     assert found_in(tmp_path, spec(f"      def hello(text):\n          return {call}\n")) == []
 
 
-def test_every_python_file_of_a_tool_is_looked_through(tmp_path: Path) -> None:
+def test_every_python_file_of_a_tool_is_checked(tmp_path: Path) -> None:
     (tmp_path / "hello.py").write_text("import lib\n\ndef hello():\n    return lib.run('é', '1')\n", encoding="utf-8")
     (tmp_path / "lib.py").write_text("def run(é, text):\n    return é, eval(text)\n", encoding="utf-8")
     text = f"{HEAD}backend: {{python: {{file: hello.py, files: [lib.py]}}}}\n"

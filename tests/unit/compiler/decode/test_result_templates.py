@@ -1,4 +1,4 @@
-"""``result.template`` is parsed at build, whatever it would cost to render."""
+"""``result.template`` is parsed at build and never rendered."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def test_full_jinja_is_kept_as_it_is_written(tmp_path: Path, template: str) -> N
         ("{{ (" * 2000, "6:13 TC114 'template' is nested too deeply"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_stands_on_its_line(tmp_path: Path, template: str, found: str) -> None:
+def test_errors_are_reported_on_their_line(tmp_path: Path, template: str, found: str) -> None:
     assert found_in(tmp_path, with_template(template))[0].startswith(found)

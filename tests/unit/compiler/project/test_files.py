@@ -1,4 +1,4 @@
-"""The files beside a spec: which of them a tool may have."""
+"""Files next to a spec that can be part of a tool."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_link_stays_inside(folder: SpecFolder) -> None:
     assert folder.read("in").text == "a"
 
 
-def test_what_is_no_regular_file_is_refused(folder: SpecFolder) -> None:
+def test_only_regular_files_are_accepted(folder: SpecFolder) -> None:
     os.mkfifo(folder.path / "pipe")
 
     with pytest.raises(FileError, match="specs/pipe is not a regular file"):

@@ -1,4 +1,4 @@
-"""Which files are taken for specs, and how findings name them."""
+"""Find spec files, and their paths in findings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_hidden_generated_and_linked_files_are_passed_over() -> None:
     assert shown(Path("specs")) == ["specs/a.yaml"]
 
 
-def test_a_named_pipe_or_device_is_refused_and_never_waited_for() -> None:
+def test_named_pipes_and_devices_are_rejected() -> None:
     os.mkfifo("pipe.yaml")
     Path("link.yaml").symlink_to("/dev/null")
     for name in ("pipe.yaml", "link.yaml"):
@@ -84,6 +84,6 @@ def test_a_path_that_does_not_exist_is_the_users_mistake() -> None:
         find([Path("nowhere")])
 
 
-def test_project_files_of_a_folder_are_no_specs() -> None:
+def test_project_files_are_not_specs() -> None:
     make(Path("specs"), "a.yaml", "toolc.yaml", "sub/toolc.toml")
     assert shown(Path("specs")) == ["specs/a.yaml"]

@@ -1,4 +1,4 @@
-"""Which project file holds for which spec."""
+"""Find the project file of each spec."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def folder_of(path: str) -> Path | None:
-    """The folder of the project that a file belongs to, relative to the current one."""
+    """Return the folder of the project of a file, relative to the current folder."""
     project = Projects(Diagnostics()).of(Path(path))
     return None if project is NO_PROJECT else project.folder.relative_to(Path.cwd())
 
@@ -39,7 +39,7 @@ def test_the_search_ends_at_the_root_of_the_repository() -> None:
     assert folder_of("repo/specs/a.yaml") == Path("repo")
 
 
-def test_what_lies_in_a_folder_that_everybody_may_write_to_is_nobodys_project_file() -> None:
+def test_project_file_in_a_shared_folder_is_ignored() -> None:
     write(shared__toolc="out: a\n", shared__mine__a=TOOL)
     Path("shared").chmod(0o1777)
     Path(".git").mkdir()
@@ -55,7 +55,7 @@ def test_what_lies_in_a_folder_that_everybody_may_write_to_is_nobodys_project_fi
         assert folder_of("shared/mine/a.yaml") == Path("shared")
 
 
-def test_a_link_is_no_project_file() -> None:
+def test_symlinked_project_file_is_ignored() -> None:
     write(other="out: a\n", specs__a=TOOL)
     Path(".git").mkdir()
     Path("specs/toolc.yaml").symlink_to("../other.yaml")
@@ -83,7 +83,7 @@ def test_of_two_project_files_in_a_folder_one_has_no_effect() -> None:
     assert compilation.out is None
 
 
-def test_toml_says_the_same() -> None:
+def test_toml_project_file() -> None:
     Path("toolc.toml").write_text('out = "made"\n[lint.severity]\nTC204 = "off"\n', encoding="utf-8")
     write(a=TOOL.replace("Say hello to the whole world.", "Say hello."))
     compilation = compile_specs([Path("a.yaml")])

@@ -24,7 +24,7 @@ TOOL = "description: Say hello to the whole world.\nbackend: {shell: {argv: [ech
         (["a/x", "b/x"], []),
     ],
 )
-def test_each_path_after_the_first_of_its_kind(paths: list[str], expected: list[tuple[str, str]]) -> None:
+def test_each_later_conflicting_path(paths: list[str], expected: list[tuple[str, str]]) -> None:
     assert list(case_conflicts(paths)) == expected
 
 

@@ -1,4 +1,4 @@
-"""Windows line ends: harmless in a spec, a part of what runs in the files beside it."""
+"""Windows line endings are accepted in a spec and reported in files that become part of a tool."""
 
 from __future__ import annotations
 

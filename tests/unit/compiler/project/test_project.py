@@ -1,4 +1,4 @@
-"""The project file: what it may say, and what comes of it."""
+"""Decode the project file."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_code_in_the_defaults_is_pointed_at_in_the_project_file() -> None:
     ]
 
 
-def test_everything_that_can_be_wrong_is_found_where_it_stands(golden: bool) -> None:
+def test_errors_in_the_project_file_have_positions(golden: bool) -> None:
     project = """\
 toolc: 1
 exlude: []
@@ -146,7 +146,7 @@ def test_off_is_a_severity_whatever_yaml_1_1_made_of_it() -> None:
     ]
 
 
-def test_an_empty_project_file_says_nothing() -> None:
+def test_empty_project_file() -> None:
     assert lines(compiled("")) == []
     assert lines(compiled("# nothing yet\n")) == []
 
@@ -154,19 +154,11 @@ def test_an_empty_project_file_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("pattern", "left"),
     [
-        ("specs/a.yaml", ["b", "c"]),
-        ("specs", []),
-        ("specs/sub/**", ["a", "b"]),
-        ("specs/*", []),
-        ("*/?.yaml", ["c"]),
-        ("a.yaml", ["b", "c"]),
-        ("sub", ["a", "b"]),
-        ("**/c.yaml", ["a", "b"]),
-        ("specs/**/[bc].yaml", ["a"]),
-        ("nothing", ["a", "b", "c"]),
-        ("specs/a", ["a", "b", "c"]),
+        ("specs/a.yaml", ["b", "c"]), ("specs", []), ("specs/sub/**", ["a", "b"]), ("specs/*", []), ("*/?.yaml", ["c"]),
+        ("a.yaml", ["b", "c"]), ("sub", ["a", "b"]), ("**/c.yaml", ["a", "b"]), ("specs/**/[bc].yaml", ["a"]),
+        ("nothing", ["a", "b", "c"]), ("specs/a", ["a", "b", "c"]),
     ],
-)
+)  # fmt: skip
 def test_excluded_files_are_passed_over(pattern: str, left: list[str]) -> None:
     write(
         toolc=f"exclude: ['{pattern}']\n",

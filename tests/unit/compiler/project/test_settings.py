@@ -1,4 +1,4 @@
-"""Which findings are reported: what the project file says, and the command line after it."""
+"""Settings of the project file and of the command line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def severity(code: str, level: Severity | None) -> Settings:
 def test_the_longest_prefix_decides(
     layers: Sequence[Settings], description: Severity | None, label: Severity | None
 ) -> None:
-    """Here for a code that is on by itself, TC204, and one that is off, TC208."""
+    """Use TC204, which is on by default, and TC208, which is off."""
     assert severity_of(codes.DESCRIPTION, layers) is description
     assert severity_of(codes.LABEL, layers) is label
     assert severity_of(codes.UNKNOWN_KEY, layers) is ERROR

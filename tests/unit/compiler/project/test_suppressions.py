@@ -1,4 +1,4 @@
-"""``# toolc: ignore[...]`` beside what it is about, in YAML and TOML."""
+"""Suppressions (``# toolc: ignore[...]``) in YAML and TOML."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_an_error_cannot_be_ignored(tmp_path: Path) -> None:
     ]
 
 
-def test_in_a_file_with_errors_nobody_knows_what_is_unused(tmp_path: Path) -> None:
+def test_unused_suppressions_are_not_reported_in_files_with_errors(tmp_path: Path) -> None:
     text = HEAD + "description: []  # toolc: ignore[TC204] short\n" + TAIL
     assert found_in(tmp_path, text) == ["3:14 TC108 'description' must be a string, but is a list"]
 

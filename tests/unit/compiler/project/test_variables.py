@@ -22,7 +22,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / ".git").mkdir()
 
 
-def test_a_variable_may_stand_in_any_string() -> None:
+def test_variables_are_replaced_in_all_strings() -> None:
     tool = """\
 toolc: 1
 name: "hello_{{ vars.port }}"
@@ -64,7 +64,7 @@ def test_code_is_left_as_it_is() -> None:
     assert backend.command == Script(text="echo {{ vars.url }}")
 
 
-def test_variables_stand_in_defaults_too() -> None:
+def test_variables_are_replaced_in_defaults() -> None:
     compilation = compiled(VARS + "defaults: {sandbox: {env: {URL: '{{ vars.url }}'}}}\n")
     assert compilation.tools[0].sandbox.env[0].value == "https://api.example.com"
 
@@ -80,7 +80,7 @@ def test_a_variable_is_part_of_the_digests() -> None:
     assert first.surface != third.surface
 
 
-def test_what_is_wrong_with_a_reference_is_found_where_it_stands(golden: bool) -> None:
+def test_invalid_references_have_positions(golden: bool) -> None:
     tool = """\
 toolc: 1
 name: hello
@@ -93,7 +93,7 @@ sandbox: {env: {"A{{ vars.url }}": b}}
     assert found == expected("variables", found, golden=golden)
 
 
-def test_without_a_project_file_the_hint_says_where_variables_stand(tmp_path: Path) -> None:
+def test_hint_without_a_project_file(tmp_path: Path) -> None:
     from compiled import compile_text
 
     tool = TOOL.replace("the whole", "{{ vars.x }}")
@@ -109,7 +109,7 @@ def test_many_wrong_references_do_not_take_forever() -> None:
 
 
 @pytest.mark.parametrize("project", ["vars: {}\n", "vars: [1]\n", "[]\n", "vars: {base: null}\n"])
-def test_of_text_with_a_variable_that_is_missing_nothing_else_is_said(project: str) -> None:
+def test_unknown_variable_causes_no_further_findings(project: str) -> None:
     http = "backend: {http: {url: '{{ vars.base }}/items'}}\nsandbox: {limits: {timeout: '{{ vars.base }}'}}\n"
     tool = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n" + http
 
@@ -119,7 +119,7 @@ def test_of_text_with_a_variable_that_is_missing_nothing_else_is_said(project: s
     assert not [each for each in reported if "URL" in each or "duration" in each]
 
 
-def test_a_file_of_many_tools_is_looked_through_for_variables_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_searched_for_variables_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Mock(return_value=False)
     monkeypatch.setattr(decode_tool, "may_name_variables", asked)
     entries = (f"  - {{name: tool_{n}, backend: {{shell: {{argv: [date]}}}}}}\n" for n in range(50))

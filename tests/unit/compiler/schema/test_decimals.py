@@ -1,4 +1,4 @@
-"""Decimal numbers where text is meant. How the findings read is in ``specs/negative``."""
+"""Decimal numbers that are meant as text. The findings are in ``tests/data/specs/negative``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_version_in_toml_needs_quotes_too(tmp_path: Path, written: str) -> Non
     ]
 
 
-def test_a_whole_number_is_no_decimal(tmp_path: Path) -> None:
+def test_integers_are_not_decimals(tmp_path: Path) -> None:
     assert found_in(tmp_path, HEAD + "version: 2\n" + ECHO) == [
         "4:10 TC108 'version' must be a string, but is the number 2"
     ]
@@ -65,7 +65,7 @@ def test_a_choice_that_was_meant_as_text(tmp_path: Path, schema: str, message: s
 
 
 @pytest.mark.parametrize("written", ["3.10", "310", "true"])
-def test_a_default_that_was_meant_as_text_is_told_to_be_quoted(tmp_path: Path, written: str) -> None:
+def test_hint_to_quote_a_default(tmp_path: Path, written: str) -> None:
     use = 'backend: {shell: {argv: [echo, "{{ v }}"]}}\n'
     spec = f"{HEAD}parameters: {{v: {{type: string, default: {written}}}}}\n{use}"
     (found,) = compile_text(tmp_path, spec).diagnostics.sorted()

@@ -1,4 +1,4 @@
-"""Schemas that name an older draft are taken where they mean the same in 2020-12, and refused where they do not."""
+"""Schemas of older drafts are accepted if they mean the same in 2020-12."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ parameters:
 
 
 def compiled(tmp_path: Path, draft: str, *lines: str) -> tuple[JsonObject, list[str]]:
-    """The schema that comes of these lines, and what is wrong with them."""
+    """Return the schema and the findings of these lines."""
     schema = ["type: object", f"$schema: {draft}", *lines]
     (tmp_path / "t.yaml").write_text(HEAD + "".join(f"  {line}\n" for line in schema), encoding="utf-8")
     found = compile_specs([tmp_path / "t.yaml"])
-    told = [
+    findings = [
         f"{each.span.start.line - 7}:{each.span.start.column} {each.code.number} {each.message}"
         for each in found.diagnostics.sorted()
         if each.is_error
     ]
-    return (found.tools[0].parameters.value if found.tools else {}), told
+    return (found.tools[0].parameters.value if found.tools else {}), findings
 
 
 @pytest.mark.parametrize("draft", DRAFTS.values())
 def test_what_every_draft_reads_alike_is_kept_as_2020_12(tmp_path: Path, draft: str) -> None:
-    schema, told = compiled(
+    schema, findings = compiled(
         tmp_path,
         draft,
         "properties:",
@@ -49,7 +49,7 @@ def test_what_every_draft_reads_alike_is_kept_as_2020_12(tmp_path: Path, draft: 
         "definitions:",
         "  name: {type: string, minLength: 1}",
     )
-    assert told == []
+    assert findings == []
     assert schema == {
         "type": "object",
         "properties": {
@@ -64,13 +64,13 @@ def test_what_every_draft_reads_alike_is_kept_as_2020_12(tmp_path: Path, draft: 
 
 def test_definitions_that_cannot_be_renamed_stay(tmp_path: Path) -> None:
     lines = ("properties: {a: {$ref: '#/definitions/a'}}", "definitions: {a: {}}", "$defs: {a: {type: string}}")
-    schema, told = compiled(tmp_path, DRAFTS["07"], *lines)
-    assert told == []
+    schema, findings = compiled(tmp_path, DRAFTS["07"], *lines)
+    assert findings == []
     assert schema["properties"] == {"a": {"$ref": "#/definitions/a"}}
 
 
 @pytest.mark.parametrize(
-    ("draft", "line", "told"),
+    ("draft", "line", "findings"),
     [
         ("06", "properties: {a: {if: {minimum: 1}}}", "1:20 TC704 'if' has no effect in draft-06"),
         ("07", "properties: {a: {dependentRequired: {}}}", "1:20 TC704 'dependentRequired' has no effect in draft-07"),
@@ -91,9 +91,9 @@ def test_definitions_that_cannot_be_renamed_stay(tmp_path: Path) -> None:
         ("07", "properties: {a: {dependencies: {}}}", "1:20 TC101 JSON Schema 2020-12 has no keyword 'dependencies'"),
     ],
 )
-def test_what_2020_12_reads_otherwise_is_refused(tmp_path: Path, draft: str, line: str, told: str) -> None:
+def test_keywords_with_another_meaning_are_rejected(tmp_path: Path, draft: str, line: str, findings: str) -> None:
     _, found = compiled(tmp_path, DRAFTS[draft], line)
-    assert [each[: len(told)] for each in found] == [told]
+    assert [each[: len(findings)] for each in found] == [findings]
 
 
 def test_a_draft_that_is_not_known(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_draft_that_is_not_known(tmp_path: Path) -> None:
     assert found == ["0:12 TC704 parameters are JSON Schema 2020-12, but this is another dialect"]
 
 
-def test_a_schema_inside_may_name_its_own(tmp_path: Path) -> None:
+def test_subschema_with_its_own_dialect(tmp_path: Path) -> None:
     line = f"properties: {{a: {{$schema: '{DRAFTS['07']}', prefixItems: [{{}}]}}, b: {{prefixItems: [{{}}]}}}}"
     _, found = compiled(tmp_path, DRAFTS["2020"], line)
     assert len(found) == 1

@@ -1,4 +1,4 @@
-"""The glance is never wrong: in what it calls flawless the checks of every node find nothing."""
+"""A schema that the quick test accepts has no findings in the full check."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SCHEMAS: st.SearchStrategy[JsonObject] = st.recursive(st.fixed_dictionaries({},
 
 
 def judged(schema: JsonObject) -> tuple[Schema | None, tuple[Diagnostic, ...]]:
-    """The schema, and the findings, that come of one written out."""
+    """Return the schema and the findings of a schema."""
     diagnostics = Diagnostics()
     document = load_data(json.dumps(schema).encode(), Path("a.yaml"), "a.yaml", diagnostics)
     assert document

@@ -1,4 +1,4 @@
-"""JSON Schema's own test suite: a schema that format 1 takes means to toolc what it means to everybody."""
+"""The official JSON Schema test suite: accepted schemas have their standard meaning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REFUSED: Final = {"TC011": 1, "TC105": 1, "TC304": 3, "TC316": 62}
 
 
 def inside(schema: Any) -> Any:
-    """The schema as a parameter's: what it refers to stands below that, and dialects are the root's to name."""
+    """Return the schema as that of a parameter, with references and the dialect adapted."""
     if isinstance(schema, list):
         return [inside(item) for item in schema]
     if not isinstance(schema, dict):
@@ -49,7 +49,7 @@ def node_of(value: Any, diagnostics: Diagnostics) -> tuple[Node | None, Findings
 
 
 def checked(schema: Any) -> tuple[Schema | None, str]:
-    """The schema; or None and the code of what is wrong with it."""
+    """Return the schema, or None and the code of the error."""
     diagnostics = Diagnostics()
     parameters = {"type": "object", "properties": {"a": inside(schema)}, "required": ["a"]}
     node, findings = node_of(parameters, diagnostics)
@@ -68,7 +68,7 @@ def agrees(schema: Schema, data: Any) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", sorted({group["file"] for group in GROUPS}))
-def test_values_are_good_and_bad_as_the_suite_says(file: str) -> None:
+def test_values_are_validated_as_in_the_suite(file: str) -> None:
     for group in GROUPS:
         # A naive rewriting of references is just what this group is about.
         if group["file"] != file or "naive replacement" in group["description"]:
@@ -80,7 +80,7 @@ def test_values_are_good_and_bad_as_the_suite_says(file: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_format_1_does_not_take_is_refused_for_a_known_reason() -> None:
+def test_schemas_are_rejected_for_known_reasons() -> None:
     reasons = [code for _, code in (checked(group["schema"]) for group in GROUPS) if code]
 
     assert {code: reasons.count(code) for code in sorted(set(reasons))} == REFUSED

@@ -1,4 +1,4 @@
-"""``parameters:`` in both forms, and the JSON Schema that comes of it."""
+"""``parameters:`` in both forms, and the resulting JSON Schema."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_parameters_may_be_called_type_and_properties(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("closing", ["additionalProperties", "unevaluatedProperties"])
-def test_a_full_schema_is_closed_unless_it_says_otherwise(tmp_path: Path, closing: str) -> None:
+def test_full_schema_is_closed_by_default(tmp_path: Path, closing: str) -> None:
     full = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
 
     assert schema_of(tmp_path, json.dumps(full)) == {**full, "additionalProperties": False}
@@ -92,7 +92,7 @@ def test_wrong_parameters(tmp_path: Path, parameters: str, found: str) -> None:
     ],
 )
 def test_a_whole_schema_without_properties_is_one_finding(tmp_path: Path, parameters: str) -> None:
-    """Its keywords are no parameters: one of them as `{type: string}` would be bad advice."""
+    """The hint must not suggest its keywords as parameters."""
     (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n").diagnostics.sorted()
     assert found.message == "these parameters are a JSON Schema without a map 'properties'"
     assert found.hint == "add 'properties' with the parameters, or {} if there are none"
@@ -130,7 +130,7 @@ def test_a_whole_schema_without_its_type_is_one_finding(tmp_path: Path, paramete
     ],
 )
 def test_what_generators_write_has_a_way_out(tmp_path: Path, schema: str, hint: str) -> None:
-    """zod-to-json-schema and OpenAPI 3.0 write draft 4's truth values, pydantic writes OpenAPI's keywords."""
+    """zod-to-json-schema and OpenAPI 3.0 use booleans of draft 4; pydantic uses keywords of OpenAPI."""
     (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {{a: {schema}}}\n").diagnostics.sorted()
     assert found.hint == hint
 

@@ -1,4 +1,4 @@
-"""Regular expressions in a spec: TC309, TC310, and that no value makes a check hang."""
+"""Regular expressions in a spec: TC309, TC310, and the time of validation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def with_schema(schema: str, more: str = "") -> str:
     return f"{HEAD}{PYTHON}parameters: {{a: {schema}}}\n{more}"
 
 
-def test_a_slow_pattern_is_an_error_where_it_stands(tmp_path: Path) -> None:
+def test_slow_pattern_is_an_error_at_its_position(tmp_path: Path) -> None:
     assert found_in(tmp_path, with_schema("{type: string, pattern: '^(a+)+$'}")) == [
         "5:41 TC309 this pattern can take too long: a loop in it can match the same text in several ways"
     ]
@@ -30,7 +30,7 @@ def test_a_slow_pattern_is_an_error_where_it_stands(tmp_path: Path) -> None:
         ("(", ""),
     ],
 )
-def test_what_only_javascript_reads_is_told_in_other_words(tmp_path: Path, pattern: str, hint: str) -> None:
+def test_hint_for_javascript_syntax(tmp_path: Path, pattern: str, hint: str) -> None:
     (found,) = compile_text(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")).diagnostics.sorted()
     assert (found.code.number, found.hint) == ("TC310", hint)
 

@@ -1,4 +1,4 @@
-"""Specs that between them have every map and every key of the format, for the schema to be held against."""
+"""Specs that together contain every map and key of the format, to compare with the schema."""
 
 from __future__ import annotations
 

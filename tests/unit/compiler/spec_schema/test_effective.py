@@ -1,4 +1,4 @@
-"""Where each value of a tool comes from."""
+"""The origin of each value of a tool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / ".git").mkdir()
 
 
-def test_every_value_says_where_it_comes_from() -> None:
+def test_every_value_has_an_origin() -> None:
     project = "vars: {port: 7}\ndefaults:\n  sandbox: {workspace: ro, env: {A: p, PORT: 'p{{ vars.port }}'}}\n"
     tool = """\
 toolc: 1

@@ -130,7 +130,7 @@ def decoded(value: object, folder: Path) -> list[str]:
         {"policy": {"approvals": [{"by": ["a"], "risks": ["worst"]}]}},
     ],
 )
-def test_schema_and_decoder_refuse_the_same_project_files(change: dict[str, object], tmp_path: Path) -> None:
+def test_schema_and_decoder_reject_the_same_project_files(change: dict[str, object], tmp_path: Path) -> None:
     assert not Draft202012Validator(project_schema()).is_valid({**PROJECT, **change})
     assert decoded({**PROJECT, **change}, tmp_path)
 

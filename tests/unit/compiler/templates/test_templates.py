@@ -1,4 +1,4 @@
-"""From text with placeholders to a template, and what may stand in a placeholder."""
+"""Parse templates and their placeholders."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_text_becomes_parts(text: str, parts: tuple[str | Placeholder, ...]) -> 
         "(a | upper).b", "a | join(*b)", "a -", "- a -", "(" * 3000 + "a" + ")" * 3000, ".Names",
     ],
 )  # fmt: skip
-def test_nothing_else_can_stand_in_a_placeholder(expression: str) -> None:
+def test_other_expressions_are_rejected(expression: str) -> None:
     text = f"before {{{{{expression}}}}} after"
 
     problems = parse(text).problems

@@ -1,4 +1,4 @@
-"""What looks like a secret, and what only resembles one. Each is written in parts: no scanner finds one here."""
+"""Detect secrets. Each is written in parts, so that scanners do not report this file."""
 
 from __future__ import annotations
 

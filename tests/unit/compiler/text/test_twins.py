@@ -1,4 +1,4 @@
-"""Things that are nearly alike are found."""
+"""Find near duplicates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ TENS: Similarity[int] = Similarity(
     is_near=lambda one, two: abs(one - two) <= 2 or one % 10 == two % 10 == 7,
     is_reported=lambda one, two: one != two,
 )
-"""Numbers are filed under their tens and under their last digit."""
+"""Numbers are indexed by their tens and by their last digit."""
 
 
-def test_each_is_compared_with_the_first_under_each_key() -> None:
+def test_each_item_is_compared_with_the_first_under_each_key() -> None:
     assert find_near_duplicates([40, 41, 55, 43, 56, 42], TENS) == [(1, 0), (4, 2), (5, 0)]
 
 
-def test_what_is_not_worth_telling_is_a_twin_all_the_same() -> None:
+def test_pairs_that_are_not_reported_are_still_indexed() -> None:
     assert find_near_duplicates([40, 40, 42], TENS) == [(2, 0)]
