@@ -10,15 +10,10 @@ from toolc.model.json_schema import list_index, pointer_tokens
 @pytest.mark.parametrize(
     ("pointer", "names"),
     [
-        ("", []),
-        ("/foo/0", ["foo", "0"]),
-        ("/", [""]),
-        ("/a~1b", ["a/b"]),
-        ("/m~0n", ["m~n"]),
-        ("/~01", ["~1"]),
+        ("", []), ("/foo/0", ["foo", "0"]), ("/", [""]), ("/a~1b", ["a/b"]), ("/m~0n", ["m~n"]), ("/~01", ["~1"]),
         ("/ /c%d", [" ", "c%d"]),
     ],
-)
+)  # fmt: skip
 def test_pointer_tokens_are_unescaped(pointer: str, names: list[str]) -> None:
     assert pointer_tokens(pointer) == names
 

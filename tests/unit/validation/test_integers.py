@@ -34,16 +34,11 @@ def test_integers_are_converted_at_every_level(schema: JsonObject, value: JsonVa
 @pytest.mark.parametrize(
     ("schema", "value"),
     [
-        (NUMBER, 2.0),
-        ({"type": ["integer", "number"]}, 2.0),
-        ({"anyOf": [INTEGER, NUMBER]}, 2.0),
-        ({"anyOf": [INTEGER, {}]}, 2.0),
-        ({}, 2.0),
-        (INTEGER, True),
-        ({"type": "array"}, [2.0]),
+        (NUMBER, 2.0), ({"type": ["integer", "number"]}, 2.0), ({"anyOf": [INTEGER, NUMBER]}, 2.0),
+        ({"anyOf": [INTEGER, {}]}, 2.0), ({}, 2.0), (INTEGER, True), ({"type": "array"}, [2.0]),
         ({"$ref": "#count"}, {"n": 2.0}),
     ],
-)
+)  # fmt: skip
 def test_values_that_may_be_other_numbers_are_kept(schema: JsonObject, value: JsonValue) -> None:
     assert repr(both(schema, value)) == repr(value)
 

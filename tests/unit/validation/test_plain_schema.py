@@ -77,17 +77,10 @@ def test_common_schemas_are_plain() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        {},
-        {"id": "a-1"},
-        {"id": "A-1234"},
-        {"id": "A-1", "many": [0]},
-        {"id": "A-1", "many": [10]},
-        {"id": "A-1", "many": [True]},
-        {"id": "A-1", "size": "m"},
-        {"id": "A-1", "other": 1},
-        [],
+        {}, {"id": "a-1"}, {"id": "A-1234"}, {"id": "A-1", "many": [0]}, {"id": "A-1", "many": [10]},
+        {"id": "A-1", "many": [True]}, {"id": "A-1", "size": "m"}, {"id": "A-1", "other": 1}, [],
     ],
-)
+)  # fmt: skip
 def test_invalid_values_are_left_to_jsonschema(value: JsonValue) -> None:
     assert not plainly_satisfies(value, ORDER)
 
@@ -95,19 +88,10 @@ def test_invalid_values_are_left_to_jsonschema(value: JsonValue) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        {"type": "text"},
-        {"type": ["string", "string"]},
-        {"required": ["a", "a"]},
-        {"minLength": -1},
-        {"minLength": True},
-        {"properties": []},
-        {"items": [{}]},
-        {"anyOf": []},
-        {"description": 1},
-        {"$ref": "#"},
-        1,
+        {"type": "text"}, {"type": ["string", "string"]}, {"required": ["a", "a"]}, {"minLength": -1},
+        {"minLength": True}, {"properties": []}, {"items": [{}]}, {"anyOf": []}, {"description": 1}, {"$ref": "#"}, 1,
         None,
     ],
-)
+)  # fmt: skip
 def test_unusual_schemas_are_left_to_jsonschema(value: JsonValue) -> None:
     assert not is_plain_schema(value)

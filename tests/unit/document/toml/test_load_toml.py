@@ -115,13 +115,8 @@ def test_keys_and_values_have_spans(text: str, expected: dict[str, tuple[str, st
 def test_values_keep_their_type() -> None:
     root = parsed("a = 1\nb = 1.0\nc = 0x1F\nd = 1_000\ne = true\nf = 'no'")
     assert [type(entry.value.value) for entry in root.entries if isinstance(entry.value, Scalar)] == [
-        int,
-        float,
-        int,
-        int,
-        bool,
-        str,
-    ]
+        int, float, int, int, bool, str,
+    ]  # fmt: skip
     assert not any(entry.value.plain for entry in root.entries if isinstance(entry.value, Scalar))
 
 

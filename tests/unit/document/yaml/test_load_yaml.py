@@ -42,35 +42,14 @@ def findings(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "meaning"),
     [
-        ("", None),
-        ("~", None),
-        ("null", None),
-        ("NULL", None),
-        ("true", True),
-        ("False", False),
-        ("0", 0),
-        ("-17", -17),
-        ("+5", 5),
-        ("0x1F", 31),
-        ("1.10", 1.1),
-        ("-0.5", -0.5),
-        (".5", 0.5),
-        ("9007199254740991", 2**53 - 1),
-        ("1.2.3", "1.2.3"),
-        ("30s", "30s"),
-        ("nULL", "nULL"),
-        ("'true'", "true"),
-        ('"1"', "1"),
-        ("!!str 1", "1"),
-        ("!!int 0x10", 16),
-        ("!!float 1", 1.0),
-        ("!!bool 'true'", True),
-        ("|\n  two\n  lines\n", "two\nlines\n"),
-        (">-\n  one\n  line\n", "one line"),
-        ('"\\u2028\\0"', "\u2028\0"),
+        ("", None), ("~", None), ("null", None), ("NULL", None), ("true", True), ("False", False), ("0", 0),
+        ("-17", -17), ("+5", 5), ("0x1F", 31), ("1.10", 1.1), ("-0.5", -0.5), (".5", 0.5),
+        ("9007199254740991", 2**53 - 1), ("1.2.3", "1.2.3"), ("30s", "30s"), ("nULL", "nULL"), ("'true'", "true"),
+        ('"1"', "1"), ("!!str 1", "1"), ("!!int 0x10", 16), ("!!float 1", 1.0), ("!!bool 'true'", True),
+        ("|\n  two\n  lines\n", "two\nlines\n"), (">-\n  one\n  line\n", "one line"), ('"\\u2028\\0"', "\u2028\0"),
         ("a # comment", "a"),
     ],
-)
+)  # fmt: skip
 def test_scalars_follow_the_core_schema(text: str, meaning: object) -> None:
     found = value(f"k: {text}")
     assert found == {"k": meaning}
