@@ -14,40 +14,9 @@ from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.registry import RegisteredTool, RegistryFile, registry_from_json, tool_to_json
 from toolc.model.registry_file import canonical, digests, parse, register, registry_bytes
+from toolc.model.spec import http_backend, sandbox
 from toolc.model.spec.code_backends import Argv, File, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend, Step
-from toolc.model.spec.http_backend import (
-    ApiKeyAuth,
-    BasicAuth,
-    BearerAuth,
-    CursorPages,
-    Field,
-    FormBody,
-    HttpBackend,
-    HttpErrorRule,
-    HttpRetry,
-    JsonBody,
-    LinkPages,
-    MultipartBody,
-    MultipartPart,
-    NumberedPages,
-    OAuth2Auth,
-    OffsetPages,
-    Pagination,
-    TextBody,
-    Url,
-)
-from toolc.model.spec.sandbox import (
-    Build,
-    Destination,
-    EnvVar,
-    Limits,
-    NetworkSpec,
-    SandboxSpec,
-    SecretEnvVar,
-    SecretSpec,
-    TransactionSpec,
-)
 from toolc.model.spec.tool import (
     EFFECT,
     SURFACE,
@@ -81,40 +50,47 @@ json_templates: st.SearchStrategy[JsonTemplate] = st.recursive(
     max_leaves=4,
 )
 maps = st.builds(JsonMap, entries=st.tuples(st.builds(JsonEntry, key=words, value=json_templates)) | st.just(()))
-fields = st.tuples(st.builds(Field, name=words, value=templates)) | st.just(())
-urls = st.builds(Url, scheme=st.just("https"), host=words, port=st.integers(1, 65535), path=templates)
+fields = st.tuples(st.builds(http_backend.Field, name=words, value=templates)) | st.just(())
+urls = st.builds(http_backend.Url, scheme=st.just("https"), host=words, port=st.integers(1, 65535), path=templates)
 bodies = st.one_of(
-    st.builds(JsonBody, value=json_templates),
-    st.builds(FormBody, fields=fields),
+    st.builds(http_backend.JsonBody, value=json_templates),
+    st.builds(http_backend.FormBody, fields=fields),
     st.builds(
-        MultipartBody, parts=st.tuples(st.builds(MultipartPart, name=words, value=templates, is_file=st.booleans()))
+        http_backend.MultipartBody,
+        parts=st.tuples(st.builds(http_backend.MultipartPart, name=words, value=templates, is_file=st.booleans())),
     ),
-    st.builds(TextBody, text=templates),
+    st.builds(http_backend.TextBody, text=templates),
 )
 auths = st.one_of(
-    st.builds(BearerAuth, token=templates),
-    st.builds(BasicAuth, username=templates, password=templates),
-    st.builds(ApiKeyAuth, place=st.sampled_from(["header", "query"]), name=words, value=templates),
-    st.builds(OAuth2Auth, token_url=urls, client_id=templates, client_secret=templates, audience=st.none() | words),
+    st.builds(http_backend.BearerAuth, token=templates),
+    st.builds(http_backend.BasicAuth, username=templates, password=templates),
+    st.builds(http_backend.ApiKeyAuth, place=st.sampled_from(["header", "query"]), name=words, value=templates),
+    st.builds(
+        http_backend.OAuth2Auth,
+        token_url=urls,
+        client_id=templates,
+        client_secret=templates,
+        audience=st.none() | words,
+    ),
 )
 styles = st.one_of(
-    st.builds(CursorPages, parameter=words, next=words),
-    st.builds(CursorPages, pointer=words, next=words),
-    st.just(LinkPages()),
-    st.builds(OffsetPages, parameter=words),
-    st.builds(NumberedPages, parameter=words),
+    st.builds(http_backend.CursorPages, parameter=words, next=words),
+    st.builds(http_backend.CursorPages, pointer=words, next=words),
+    st.just(http_backend.LinkPages()),
+    st.builds(http_backend.OffsetPages, parameter=words),
+    st.builds(http_backend.NumberedPages, parameter=words),
 )
 backends = st.one_of(
     st.builds(
-        HttpBackend,
+        http_backend.HttpBackend,
         url=urls | templates,
         query=fields,
         headers=fields,
         body=st.none() | bodies,
         auth=st.none() | auths,
-        retry=st.none() | st.builds(HttpRetry),
-        pagination=st.none() | st.builds(Pagination, style=styles, items=st.none() | words),
-        errors=st.tuples(st.builds(HttpErrorRule, kind=st.just("network"), status=st.none() | words)),
+        retry=st.none() | st.builds(http_backend.HttpRetry),
+        pagination=st.none() | st.builds(http_backend.Pagination, style=styles, items=st.none() | words),
+        errors=st.tuples(st.builds(http_backend.HttpErrorRule, kind=st.just("network"), status=st.none() | words)),
     ),
     st.builds(PluginBackend, command=st.tuples(words), tool=st.none() | words),
     st.builds(
@@ -152,16 +128,18 @@ tools = st.builds(
     retry=st.none() | st.builds(Retry),
     confirm=st.booleans(),
     sandbox=st.builds(
-        SandboxSpec,
-        build=st.none() | st.builds(Build, folder=words, files=st.tuples(st.builds(File, path=words, text=words))),
-        transaction=st.none() | st.builds(TransactionSpec, writes=st.tuples(words)),
+        sandbox.SandboxSpec,
+        build=st.none()
+        | st.builds(sandbox.Build, folder=words, files=st.tuples(st.builds(File, path=words, text=words))),
+        transaction=st.none() | st.builds(sandbox.TransactionSpec, writes=st.tuples(words)),
         network=st.builds(
-            NetworkSpec, allow=st.tuples(st.builds(Destination, kind=st.just("exact"), host=words, port=st.just(443)))
+            sandbox.NetworkSpec,
+            allow=st.tuples(st.builds(sandbox.Destination, kind=st.just("exact"), host=words, port=st.just(443))),
         ),
-        secret_env=st.tuples(st.builds(SecretEnvVar, name=words, value=templates)),
-        secrets=st.tuples(st.builds(SecretSpec, name=words, hosts=st.tuples(words))),
-        env=st.tuples(st.builds(EnvVar, name=words, value=words)),
-        limits=st.builds(Limits, cpus=st.floats(0.1, 8)),
+        secret_env=st.tuples(st.builds(sandbox.SecretEnvVar, name=words, value=templates)),
+        secrets=st.tuples(st.builds(sandbox.SecretSpec, name=words, hosts=st.tuples(words))),
+        env=st.tuples(st.builds(sandbox.EnvVar, name=words, value=words)),
+        limits=st.builds(sandbox.Limits, cpus=st.floats(0.1, 8)),
     ),
     tests=st.tuples(
         st.builds(
