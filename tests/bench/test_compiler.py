@@ -112,8 +112,8 @@ def show(
     with capsys.disabled():
         print()
         for name, milliseconds in found.items():
-            told = judged(milliseconds / base, targets[name]) if name in targets else ""
-            print(f"  {name:52} {milliseconds:9.1f} ms {milliseconds / base:7.2f} x{told}")
+            verdict = judged(milliseconds / base, targets[name]) if name in targets else ""
+            print(f"  {name:52} {milliseconds:9.1f} ms {milliseconds / base:7.2f} x{verdict}")
 
 
 @pytest.mark.timeout(600)
@@ -180,7 +180,7 @@ def test_nothing_changed_and_one_file_changed(specs: Path, capsys: pytest.Captur
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("command", ["check", "build"])
 def test_one_changed_file_costs_one_file(specs: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As processor time of whole processes: what an edit adds to a run, beside what a cold run of that file adds.
+    """In processor time of processes: what an edit adds to a run, compared with what a cold run of that file adds.
 
     The first is the run after an edit less one with nothing changed, of all files; the other is a run that knows
     nothing less one that knows the answer, of the edited file alone, so that neither has the start of toolc in it.
@@ -194,8 +194,8 @@ def test_one_changed_file_costs_one_file(specs: Path, command: str, capsys: pyte
         subprocess.run(line, capture_output=True, check=True)
 
     def run_all(change: str) -> None:
-        said = text.replace("say what", f"say what {change} {next(numbers)}") if change == "then" else text
-        spec.write_text(f"{said}# {next(numbers)}\n" if change else spec.read_text(encoding="utf-8"), encoding="utf-8")
+        new = text.replace("say what", f"say what {change} {next(numbers)}") if change == "then" else text
+        spec.write_text(f"{new}# {next(numbers)}\n" if change else spec.read_text(encoding="utf-8"), encoding="utf-8")
         run(str(specs))
 
     alone = (str(spec), "--out", "alone") if command == "build" else (str(spec),)
@@ -242,8 +242,8 @@ def test_memory_of_a_check_and_a_build(specs: Path, capsys: pytest.CaptureFixtur
         print()
         for command in ("check", "build"):
             run = [sys.executable, "-c", PEAK, sys.executable, "-m", "toolc", command, "specs"]
-            said = subprocess.run(run, capture_output=True, text=True, check=True)
-            megabytes = int(said.stdout)
+            done = subprocess.run(run, capture_output=True, text=True, check=True)
+            megabytes = int(done.stdout)
             holds = "holds" if megabytes <= 150 else "MISSED"
             print(f"  peak memory of {command:39} {megabytes:9} MB   to be 150 MB: {holds}")
 

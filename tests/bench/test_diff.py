@@ -74,8 +74,8 @@ def test_memory_of_a_diff_of_all_tools(
         path.write_text(path.read_text(encoding="utf-8").replace("label: ", "label: New "), encoding="utf-8")
     diff = ("diff", "HEAD", "--path", "specs", "--summary")
     run = (sys.executable, "-c", PEAK, sys.executable, "-m", "toolc", *diff)
-    said = subprocess.run(run, capture_output=True, text=True, check=True)
-    megabytes = int(said.stdout)
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    megabytes = int(done.stdout)
     each = megabytes / count * 1024
     with capsys.disabled():
         print(f"\n  peak memory of diff, all of {count:5} changed {megabytes:9} MB {each:8.1f} KB a tool")

@@ -151,5 +151,5 @@ def test_a_warm_http_call_compared_with_httpx(tmp_path: Path, capsys: pytest.Cap
         print()
         for name, taken in found.items():
             ratio = taken / found[PEER]
-            told = "" if name in gets else judged(ratio, TARGET)
-            print(f"  {name:40} {taken:8.2f} ms {ratio:7.2f} x{told}")
+            verdict = "" if name in gets else judged(ratio, TARGET)
+            print(f"  {name:40} {taken:8.2f} ms {ratio:7.2f} x{verdict}")

@@ -1,7 +1,7 @@
 """The cost of the broker: a download and a small exchange from a sandbox, compared with a plain relay in Python.
 
 Run with ``make bench``. A relay is what anybody would write: a thread for each direction, 64 KiB at a time. Under
-gVisor each system call costs many times as much, whoever makes it: the same relay stands in such a sandbox too, and
+gVisor each system call costs many times as much: the same relay also runs in such a sandbox, and
 the target is about that one. Each figure is a median over rounds in which every subject takes its turn. Nothing
 here fails on a time.
 """
@@ -123,10 +123,10 @@ def test_a_tunnel_compared_with_a_plain_relay(tmp_path: Path, capsys: pytest.Cap
     with capsys.disabled():
         print()
         for name, (rate, exchange, at_once) in medians.items():
-            told = _judged(rate / medians[PEERS[name]][0], PEERS[name]) if name in PEERS else ""
+            verdict = _judged(rate / medians[PEERS[name]][0], PEERS[name]) if name in PEERS else ""
             print(
                 f"  {name:14} {rate:7.0f} MB/s {rate / base[0]:5.2f} x   exchange {exchange:6.2f} ms "
-                f"{exchange / base[1]:5.2f} x   200 at once {at_once:6.0f} ms {at_once / base[2]:5.2f} x{told}"
+                f"{exchange / base[1]:5.2f} x   200 at once {at_once:6.0f} ms {at_once / base[2]:5.2f} x{verdict}"
             )
 
 

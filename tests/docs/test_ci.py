@@ -116,7 +116,7 @@ def step(name: str, *, status: int = 0, **inputs: str) -> str:
 
 def comments() -> list[Any]:
     found = json.loads(Path(os.environ["COMMENTS"]).read_text(encoding="utf-8"))
-    assert found[0] == STRANGER, "somebody else's comment is left alone"
+    assert found[0] == STRANGER, "the comment of another user is not changed"
     return [each["body"] for each in found[1:]]
 
 

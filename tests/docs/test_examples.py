@@ -122,16 +122,16 @@ def test_a_load_reports_its_progress_file_by_file(tmp_path: Path) -> None:
         (events / f"{name}.jsonl").write_text('{"n": 1}\n{"n": 2}\n')
 
     with Executor(Registry.load(spec), workspace=tmp_path / "work", engine="oci") as executor:
-        told = list(executor.stream("load_events", {"day": "2026-03-01"}))
+        received = list(executor.stream("load_events", {"day": "2026-03-01"}))
 
-    reports = [event for event in told if isinstance(event, ToolUpdate) and event.stream is None]
+    reports = [event for event in received if isinstance(event, ToolUpdate) and event.stream is None]
     assert [(each.percent, each.message) for each in reports] == [
         (33.0, "events/2026-03-01/a.jsonl"),
         (66.0, "events/2026-03-01/b.jsonl"),
         (100.0, "events/2026-03-01/c.jsonl"),
     ]
-    assert isinstance(told[-1], ToolEnd)
-    assert told[-1].result.structured == ({"files": 3, "rows": 6},)
+    assert isinstance(received[-1], ToolEnd)
+    assert received[-1].result.structured == ({"files": 3, "rows": 6},)
 
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")

@@ -58,8 +58,8 @@ def registry_of(folder: Path, *tools: JsonObject) -> Registry:
 
 def echoing(plan: Plan) -> Outcome:
     assert isinstance(plan.invocation, Exec)
-    said = plan.invocation.argv[-1].encode()
-    return Outcome(ending="exited", stdout=Capture(head=said, total_bytes=len(said)))
+    output = plan.invocation.argv[-1].encode()
+    return Outcome(ending="exited", stdout=Capture(head=output, total_bytes=len(output)))
 
 
 def executor_of(

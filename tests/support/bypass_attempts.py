@@ -232,7 +232,7 @@ ADDRESSES: Final[tuple[tuple[str, str], ...]] = (
     ("0.0.0.0", "this machine"),
     ("0.1.2.3", "this network"),
     ("10.0.0.1", "private"),
-    ("10.1.2.4", "private, beside one that is named"),
+    ("10.1.2.4", "private, next to one that is named"),
     ("172.16.0.1", "private"),
     ("172.31.255.255", "private"),
     ("192.168.1.1", "private"),

@@ -69,7 +69,7 @@ class Configuration:
 
 
 def as_user(work: Callable[[], JsonValue], *, groups: bool = True) -> JsonValue:
-    """What ``work`` answers in a child that is an ordinary user, with control groups of its own unless told."""
+    """Return the result of ``work`` in a child process of an ordinary user, by default with separate control groups."""
     if not groups:
         return _in_child(work, ())
     with delegated(USER) as made:
@@ -109,7 +109,7 @@ def _be_child(work: Callable[[], JsonValue], groups: tuple[Path, ...], home: str
         os.environ["HOME"] = os.environ["TMPDIR"] = home
         tempfile.tempdir = None
         answer: JsonObject = {"answer": work()}
-    except BaseException:  # noqa: BLE001  told to the parent, whatever it is
+    except BaseException:  # noqa: BLE001  reported to the parent process
         answer = {"failed": traceback.format_exc()}
     try:
         with os.fdopen(write, "wb") as pipe:

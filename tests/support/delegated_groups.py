@@ -14,13 +14,13 @@ from typing import Final
 from toolc.sandbox.host import cgroups
 
 _NUMBERS: Final = itertools.count(1)
-_PATIENCE: Final = 60.0
+_TIMEOUT_SECONDS: Final = 60.0
 """Seconds until the last process in them, a janitor, has done its work, on a machine that stalls."""
 
 
 @contextmanager
 def delegated(uid: int) -> Iterator[tuple[Path, ...]]:
-    """Groups of ``uid``'s, gone afterwards; whoever writes his pid to each one's ``cgroup.procs`` is in there.
+    """Yield groups of ``uid``, removed afterwards. A process joins one by writing its pid to ``cgroup.procs``.
 
     With version 1 one in each hierarchy; with version 2 one below another that is also ``uid``'s, as in
     the session that systemd gives a user. Needs root.
@@ -76,7 +76,7 @@ def _inherit_processors(folder: Path) -> None:
 
 
 def _remove(top: Path) -> None:
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         for folder, _, _ in os.walk(top, topdown=False):
             with contextlib.suppress(OSError):

@@ -38,7 +38,7 @@ def engine() -> Iterator[DockerEngine]:
 
 @pytest.fixture(scope="module")
 def client(engine: DockerEngine) -> Client:
-    """The engine's daemon, asked directly."""
+    """The engine's daemon."""
     return engine._connect().client
 
 

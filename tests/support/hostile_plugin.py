@@ -115,15 +115,15 @@ def empty_lines() -> None:
     ok("after them")
 
 
-def update(**said: object) -> None:
-    say({"type": "update", **said})
+def update(**fields: object) -> None:
+    say({"type": "update", **fields})
 
 
 def updates() -> None:
     picture = {"type": "image", "mimeType": "image/gif", "data": "R0lGODlh"}
     update(percent=40, message="nearly", content=[{"type": "text", "text": "so far"}, picture])
     update(message="there")
-    ok("done")
+    ok("said")
 
 
 def updates_without_end() -> None:
@@ -193,7 +193,7 @@ def main() -> None:
         return
     calls = 0
     if sys.argv[1:] == ["answer first"]:
-        ok("before anybody asked")
+        ok("before any request")
     with suppress(BrokenPipeError):
         for line in sys.stdin:
             request = json.loads(line)

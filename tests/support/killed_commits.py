@@ -121,8 +121,8 @@ def main() -> None:
         middle = state(folder)
         again = way == "recovery" and was_killed and killed_at(inner, recover)
         recover()
-        told = {"step": step, "inner": inner, "before": before, "middle": middle, "after": state(folder)}
-        sys.stdout.write(json.dumps(told | {"left": [str(each) for each in owners()]}) + "\n")
+        report = {"step": step, "inner": inner, "before": before, "middle": middle, "after": state(folder)}
+        sys.stdout.write(json.dumps(report | {"left": [str(each) for each in owners()]}) + "\n")
         if not was_killed:
             return
         inner, step = (inner + 5, step) if again else (0, step + (17 if way == "recovery" else 1))

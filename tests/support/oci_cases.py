@@ -72,7 +72,7 @@ def chunks(sandbox: OciSandbox, seconds: float) -> Iterator[bytes]:
             return
         if data is not None:
             yield data
-    raise AssertionError(f"the sandbox said nothing more for {seconds} s")
+    raise AssertionError(f"the sandbox wrote nothing for {seconds} s")
 
 
 def run(engine: OciEngine, program: str, profile: Profile | None = None) -> str:

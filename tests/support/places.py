@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
+from toolc.document.loader import load_data, read
+from toolc.document.nodes import Document
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import Position, SourceText, Span
 
-LONGEST: Final = 400
+MAX_MESSAGE: Final = 400
 """The longest message; more would fill a screen."""
 
 _ABOUT_BLANKS: Final = {"TC009", "TC210", "TC213"}
@@ -15,7 +18,7 @@ _ABOUT_BLANKS: Final = {"TC009", "TC210", "TC213"}
 
 def complaint(found: Diagnostic, source: SourceText | None) -> str:
     """Return what is wrong with the position or the text of a finding, or an empty string."""
-    if len(found.message) > LONGEST:
+    if len(found.message) > MAX_MESSAGE:
         return "its message fills the screen"
     if source is None:
         return "its file was not read"
@@ -39,6 +42,12 @@ def shown(diagnostics: Diagnostics) -> list[str]:
         f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
         for each in diagnostics.sorted()
     ]
+
+
+def load(path: Path, name: str, diagnostics: Diagnostics) -> Document | None:
+    """Return the document in a file, as the compiler loads it."""
+    data = read(path, name, diagnostics)
+    return None if data is None else load_data(data, path, name, diagnostics)
 
 
 def covered(text: str, span: Span) -> str:

@@ -35,10 +35,10 @@ class Repository:
         made.git("init", "--quiet", "--initial-branch=main")
         return made
 
-    def git(self, *arguments: str, asked: bytes = b"") -> str:
+    def git(self, *arguments: str, stdin: bytes = b"") -> str:
         command = ["git", "-c", "protocol.file.allow=always", *arguments]
         found = subprocess.run(
-            command, cwd=self.top, env={**os.environ, **_ENVIRONMENT}, input=asked, capture_output=True, check=False
+            command, cwd=self.top, env={**os.environ, **_ENVIRONMENT}, input=stdin, capture_output=True, check=False
         )
         assert found.returncode == 0, found.stderr.decode()
         return found.stdout.decode().strip()

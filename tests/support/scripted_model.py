@@ -98,12 +98,12 @@ class AnthropicSpeech:
         return self._message([{"type": "text", "text": words}], stop or "end_turn", tokens)
 
     def calls(self, *calls: tuple[str, JsonValue], text: str | None = None) -> JsonObject:
-        said: list[JsonValue] = [{"type": "text", "text": text}] if text else []
+        blocks: list[JsonValue] = [{"type": "text", "text": text}] if text else []
         made: list[JsonValue] = [
             {"type": "tool_use", "id": f"id_{number}", "name": name, "input": given}
             for number, (name, given) in enumerate(calls, 1)
         ]
-        return self._message([*said, *made], "tool_use", (10, 5))
+        return self._message([*blocks, *made], "tool_use", (10, 5))
 
     def _message(self, content: list[JsonValue], stop: str, tokens: tuple[int, int]) -> JsonObject:
         return {
@@ -142,7 +142,7 @@ class ResponsesSpeech:
         return self._response([self._message(words)], stop, tokens)
 
     def calls(self, *calls: tuple[str, JsonValue], text: str | None = None) -> JsonObject:
-        said = [self._message(text)] if text else []
+        blocks = [self._message(text)] if text else []
         made: list[JsonObject] = [
             {
                 "id": f"fc_{number}",
@@ -154,7 +154,7 @@ class ResponsesSpeech:
             }
             for number, (name, given) in enumerate(calls, 1)
         ]
-        return self._response([*said, *made], None, (10, 5))
+        return self._response([*blocks, *made], None, (10, 5))
 
     def _message(self, words: str) -> JsonObject:
         part: JsonObject = {"type": "output_text", "text": words, "annotations": []}
@@ -201,15 +201,15 @@ class ScriptedModel(ScriptedServer):
     def __post_init__(self) -> None:
         self.answers[self.speech.path] = self._answer
 
-    def _answer(self, asked: Asked, connection: socket.socket) -> None:
-        self.requests.append(json.loads(asked.body))
-        said = self.script[len(self.requests) - 1]
-        if isinstance(said, dict):
-            connection.sendall(json_reply(said))
-        elif isinstance(said, bytes):
-            connection.sendall(said)
+    def _answer(self, request: Asked, connection: socket.socket) -> None:
+        self.requests.append(json.loads(request.body))
+        response = self.script[len(self.requests) - 1]
+        if isinstance(response, dict):
+            connection.sendall(json_reply(response))
+        elif isinstance(response, bytes):
+            connection.sendall(response)
         else:
-            said(asked, connection)
+            response(request, connection)
 
     @property
     def base_url(self) -> str:

@@ -76,7 +76,7 @@ def error_kind(result: ToolResult) -> str | None:
 class Scripted:
     """An engine that answers each call by ``answer``, which gets the words of its command line.
 
-    ``words`` are those of all calls, in their order; ``events`` what was told.
+    ``words`` are those of all calls, in their order; ``events`` are the events of all calls.
     """
 
     answer: Callable[[tuple[str, ...]], Outcome] = lambda words: exited(said=" ".join(words).encode())

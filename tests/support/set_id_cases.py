@@ -35,9 +35,9 @@ print("ordinary modes are fine")
 """
 
 
-def check(said: str) -> None:
+def check(output: str) -> None:
     """Assert that only harmless attempts succeeded."""
-    *attempts, last = said.splitlines()
+    *attempts, last = output.splitlines()
     assert last == "ordinary modes are fine"
     assert len(attempts) in {10, 15}
     assert {line for line in attempts if not line.endswith(" EPERM")} <= {"openat2 ENOSYS"}

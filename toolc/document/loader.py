@@ -29,19 +29,13 @@ _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 _ORDINARY: Final = bytes(code for code in range(256) if code in b"\t\n" or (code >= 0x20 and code != 0x7F))
 
 
-def load(path: Path, name: str, diagnostics: Diagnostics) -> Document | None:
-    """Return the document in the file at ``path``, or None if there was an error. Findings call the file ``name``.
+def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> Document | None:
+    """Return the document with the contents ``data``, or None if there was an error. Findings call the file ``name``.
 
     Files named ``*.toml`` are read as TOML, all others as YAML. Problems are added to ``diagnostics``; no exception
     is raised. A file that parses but has no key ``toolc`` and could not be a document is not a spec of the user: it
     gets one warning instead of its errors.
     """
-    data = read(path, name, diagnostics)
-    return None if data is None else load_data(data, path, name, diagnostics)
-
-
-def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> Document | None:
-    """Return what ``load`` returns for a file at ``path`` with the contents ``data``."""
     found = Diagnostics()
     source, root = _parse(data, path, name, diagnostics, found)
     if problem := _misnamed(source, root):

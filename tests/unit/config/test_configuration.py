@@ -102,7 +102,7 @@ def test_two_files_are_an_error(home: dict[str, str]) -> None:
     assert str(caught.value) == f"there are both {path} and config.toml; keep one of them"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 def test_a_home_folder_without_access_has_no_configuration(home: dict[str, str], tmp_path: Path) -> None:
     write(home, "engine: oci\n")
     tmp_path.chmod(0o700)

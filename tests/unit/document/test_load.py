@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from compiled import HEAD, compile_text
+from places import load
 
-from toolc.document.loader import MAX_BYTES, load
+from toolc.document.loader import MAX_BYTES
 from toolc.document.nodes import Document, strings, to_json
 from toolc.model.diagnostics import Diagnostics
 from toolc.reporters.text import render

@@ -133,12 +133,12 @@ def test_shared_tools_are_processed_once() -> None:
 
 
 def test_permissions_are_formatted_as_in_a_spec() -> None:
-    told = permissions_of(OUTER, TOOLS).to_json()
-    assert told["hosts"] == [
+    rendered = permissions_of(OUTER, TOOLS).to_json()
+    assert rendered["hosts"] == [
         {"value": "a.example:443", "by": ["first", "both", "last"]},
         {"value": "b.example:443", "by": ["both", "last"]},
         {"value": "id.example:8443", "by": ["first"]},
     ]
-    assert told["secrets"] == [{"value": "TOKEN for a.example (env)", "by": ["both", "last"]}]
-    assert told["transactions"] == [{"value": "commit: ask, writes: out/*", "by": ["both", "last"]}]
-    assert told["images"] == [{"value": "curl:8", "by": ["both", "last"]}, {"value": None, "by": ["first", "both"]}]
+    assert rendered["secrets"] == [{"value": "TOKEN for a.example (env)", "by": ["both", "last"]}]
+    assert rendered["transactions"] == [{"value": "commit: ask, writes: out/*", "by": ["both", "last"]}]
+    assert rendered["images"] == [{"value": "curl:8", "by": ["both", "last"]}, {"value": None, "by": ["first", "both"]}]

@@ -107,13 +107,13 @@ def test_a_central_policy_applies_in_addition_to_the_projects(tmp_path: Path) ->
 
 
 def test_a_finding_of_a_policy_cannot_be_ignored() -> None:
-    spec = ONE.replace("443]}", "443]} # toolc: ignore[TC902] nobody looks")
+    spec = ONE.replace("443]}", "443]} # toolc: ignore[TC902] not relevant")
     write(toolc="policy: {hosts: []}\nlint: {severity: {TC902: 'off'}}\n", specs__one=spec)
     assert {each.split(" ")[1] for each in found()} == {"TC902", "TC807", "TC108"}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("policy: {limits: {timeout: 5}}\n", "p.yaml:1:28: 'timeout' must be a duration"),
         ("policy:\n", "p.yaml:1:1: 'policy' must be a map, but is empty"),
@@ -125,13 +125,13 @@ def test_a_finding_of_a_policy_cannot_be_ignored() -> None:
         ("", "p.yaml:1:1: the policy's file has no 'policy'"),
     ],
 )
-def test_a_central_policy_with_an_error_allows_nothing(text: str, said: str) -> None:
+def test_a_central_policy_with_an_error_allows_nothing(text: str, message: str) -> None:
     write(p=text)
     with pytest.raises(UsageError) as raised:
         read_policy("p.yaml")
     first, *lines = str(raised.value).splitlines()
     assert first == "the policy p.yaml cannot be used:"
-    assert lines[0].startswith(said)
+    assert lines[0].startswith(message)
 
 
 def test_a_missing_central_policy_is_an_error() -> None:

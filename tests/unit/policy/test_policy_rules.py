@@ -19,7 +19,7 @@ UNSAID = "require: P requires '{0}', which this tool does not declare; add {0}"
 HTTP = "backend: {http: {url: 'https://api.example.com/now'}}\n"
 
 
-def told(folder: Path, policy: str, *tools: str) -> list[str]:
+def violations_of(folder: Path, policy: str, *tools: str) -> list[str]:
     """Return the violations of a policy by the last of several tools."""
     bodies = (HEAD + (text if "backend:" in text else SHELL + text) for text in tools)
     listed = (f"toolc: 1\nname: tool_{number}\n{body}" for number, body in enumerate(bodies))
@@ -34,7 +34,7 @@ def told(folder: Path, policy: str, *tools: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("policy", "bad", "said", "good"),
+    ("policy", "bad", "message", "good"),
     [
         (
             "{limits: {timeout: 1m}}",
@@ -137,10 +137,10 @@ def told(folder: Path, policy: str, *tools: str) -> list[str]:
         ),
     ],
 )
-def test_each_rule_reports_only_violations(policy: str, bad: str, said: str, good: str, tmp_path: Path) -> None:
-    assert told(tmp_path, policy, bad) == [said]
-    assert told(tmp_path, policy, good) == []
-    assert told(tmp_path, "{}", bad) == []
+def test_each_rule_reports_only_violations(policy: str, bad: str, message: str, good: str, tmp_path: Path) -> None:
+    assert violations_of(tmp_path, policy, bad) == [message]
+    assert violations_of(tmp_path, policy, good) == []
+    assert violations_of(tmp_path, "{}", bad) == []
 
 
 def test_a_composite_includes_its_steps(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_composite_includes_its_steps(tmp_path: Path) -> None:
     both = "backend: {composite: {strategy: sequential, steps: [{id: one, tool: tool_0}, {id: two, tool: tool_1}]}}\n"
     policy = "{hosts: [], limits: {memory: 512MiB, timeout: 1m}, backends: [composite]}"
     kind = "backends: a call runs a backend of the kind 'shell', which P does not allow"
-    assert told(tmp_path, policy, "", step, both) == [
+    assert violations_of(tmp_path, policy, "", step, both) == [
         "limits: memory: 1GiB is more than P allows (by two); P allows memory: 512MiB or less",
         "hosts: a call may reach a.example.com:443, which P does not allow (by two); P allows none",
         f"{kind} (by one); P allows composite",

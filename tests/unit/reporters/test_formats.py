@@ -192,8 +192,8 @@ def test_fixes_are_part_of_findings() -> None:
             ],
         }
     ]
-    told = [line.strip() for line in render(found, "text").splitlines() if "help" in line]
-    assert told == ["= help: did you mean 'y'? [fixable with --unsafe-fixes]", "= help: [fixable with --fix]"]
+    hints = [line.strip() for line in render(found, "text").splitlines() if "help" in line]
+    assert hints == ["= help: did you mean 'y'? [fixable with --unsafe-fixes]", "= help: [fixable with --fix]"]
 
 
 def test_github_commands_are_escaped() -> None:
@@ -337,9 +337,9 @@ def test_at_most_a_hundred_findings_per_file_errors_first(name: str) -> None:
         *(f"number {line}" for line in range(241, 251)),
     ]
     if name == "json":
-        told = json.loads(rendered)
-        assert told["omitted"] == [{"path": "specs/a.yaml", "findings": 150}]
-        assert (told["errors"], told["warnings"]) == (10, 241)
+        summary = json.loads(rendered)
+        assert summary["omitted"] == [{"path": "specs/a.yaml", "findings": 150}]
+        assert (summary["errors"], summary["warnings"]) == (10, 241)
     else:
         assert rendered.count("and 150 more findings in this file") == 1
     if name == "text":

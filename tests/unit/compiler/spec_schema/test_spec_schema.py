@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
 from paths import ROOT, TEST_SPECS
+from places import load
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.discovery import PROJECT_FILES
@@ -22,7 +23,6 @@ from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.schema.check_schema import _KEYWORDS
 from toolc.compiler.spec_schema.schema import spec_schema
 from toolc.data.pages import EXAMPLE, RulePage, rule_pages
-from toolc.document.loader import load
 from toolc.document.nodes import to_json
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 

@@ -107,10 +107,10 @@ def test_manipulated_tree_does_not_write_through_links(repository: Repository, t
     """A tree with a link and a folder of the same name. Git's tools refuse it, but a clone may have it."""
     outside = tmp_path / "outside"
     outside.mkdir()
-    blob = repository.git("hash-object", "-w", "--stdin", asked=b"owned")
-    link = repository.git("hash-object", "-w", "--stdin", asked=str(outside).encode())
-    spec = repository.git("hash-object", "-w", "--stdin", asked=PYTHON.encode())
-    folder = repository.git("mktree", asked=f"100644 blob {blob}\tfile\n".encode())
+    blob = repository.git("hash-object", "-w", "--stdin", stdin=b"owned")
+    link = repository.git("hash-object", "-w", "--stdin", stdin=str(outside).encode())
+    spec = repository.git("hash-object", "-w", "--stdin", stdin=PYTHON.encode())
+    folder = repository.git("mktree", stdin=f"100644 blob {blob}\tfile\n".encode())
     entries = b"".join(
         f"{mode} {name}\0".encode() + bytes.fromhex(known)
         for mode, name, known in (
@@ -118,7 +118,7 @@ def test_manipulated_tree_does_not_write_through_links(repository: Repository, t
             ("100644", "x.py", blob), ("100644", "a.yaml", spec),
         )
     )  # fmt: skip
-    tree = repository.git("hash-object", "-w", "--literally", "-t", "tree", "--stdin", asked=entries)
+    tree = repository.git("hash-object", "-w", "--literally", "-t", "tree", "--stdin", stdin=entries)
     found = diff(tree, "HEAD")
     assert [*outside.iterdir()] == []
     assert found.exit_code in {0, 2}

@@ -192,10 +192,10 @@ def test_spec_in_git_lfs(repository: Repository) -> None:
 
 
 def test_manipulated_tree(repository: Repository, tmp_path: Path) -> None:
-    blob = repository.git("hash-object", "-w", "--stdin", asked=PLAIN.encode())
+    blob = repository.git("hash-object", "-w", "--stdin", stdin=PLAIN.encode())
     entry = b"100644 ..\0" + bytes.fromhex(blob)
-    inner = repository.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", asked=entry)
-    good = repository.git("mktree", asked=f"100644 blob {blob}\ta.yaml\n040000 tree {inner}\tup\n".encode())
+    inner = repository.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=entry)
+    good = repository.git("mktree", stdin=f"100644 blob {blob}\ta.yaml\n040000 tree {inner}\tup\n".encode())
     commit = repository.git("commit-tree", good, "-m", "bad")
     with state_of(commit, [Path()]) as state:
         assert [*state.tools] == ["look"]
