@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox.host import store
 from toolc.sandbox.oci.engine import OciEngine
 from toolc.sandbox.oci.sandbox import OciSandbox
 
@@ -19,6 +21,16 @@ needs_oci = pytest.mark.skipif(
     not OciEngine().probe().available or os.geteuid() != 0,
     reason=f"needs root and the oci engine: {OciEngine().probe().reason}",
 )
+
+
+@pytest.fixture
+def own_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Set a temporary store that the users of sandboxes can enter, unlike pytest's own folders."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        monkeypatch.setenv(store.VARIABLE, folder)
+        yield
+
 
 SMALL = Limits(memory_bytes=64 * MIB, pids=32, tmp_bytes=4 * MIB, cpus=0.5)
 

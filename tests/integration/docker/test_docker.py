@@ -150,7 +150,7 @@ def test_the_stream_is_bidirectional_and_separates_stderr(engine: DockerEngine) 
             wait.wait(0.001)
         assert collected == data[::-1]
         assert sandbox.error_output() == "E" * 4096
-        assert sandbox.write(b"to nobody") == len(b"to nobody")
+        assert sandbox.write(b"discarded") == len(b"discarded")
 
 
 SEE_WORKSPACE = (

@@ -213,9 +213,9 @@ def test_the_workspace_is_written_as_its_owner(engine: DockerEngine, tmp_path: P
 
 def test_a_runtime_that_is_falsely_named_gvisor_is_detected(engine: DockerEngine) -> None:
     """A runtime with the host's kernel: the guest exits before it has read anything."""
-    told = f"not-kernel={os.uname().release}"
+    argument = f"not-kernel={os.uname().release}"
     plain = DockerEngine(gvisor_socket())
-    sandbox = plain.start(Profile(), [*BOOTSTRAP_ARGUMENTS, told])
+    sandbox = plain.start(Profile(), [*BOOTSTRAP_ARGUMENTS, argument])
     plan = Plan(profile=Profile(), invocation=Exec(argv=("true",)), call_id="1")
     try:
         with pytest.raises(InfrastructureError, match="registered as one with a kernel of its own, and runs on the"):

@@ -184,7 +184,7 @@ def test_process_1_is_killed_from_outside(
     engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (docker_engine, kernel):
-        # As on a machine where nobody else runs out of memory.
+        # As on a machine where no other process runs out of memory.
         monkeypatch.setattr(module, "kernel_kills", lambda: 7)
 
     def kill() -> None:

@@ -24,5 +24,5 @@ def test_late_connections_are_closed(tmp_path: Path, number: int) -> None:
                 each.connect(silent.path)
     for each in asking:
         each.close()
-    # A socket that nobody closed is an unraisable exception, which pytest takes for a failure.
+    # A socket that was not closed is an unraisable exception, which pytest reports as a failure.
     gc.collect()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from image_cases import archive, busybox, needs_busybox
-from oci_cases import needs_oci
+from oci_cases import needs_oci, own_store
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError
@@ -20,14 +18,9 @@ from toolc.sandbox.oci import images
 from toolc.sandbox.oci.engine import OciEngine
 from toolc.sandbox.oci.root import Unpacked
 
+__all__ = ["own_store"]
 
-@pytest.fixture(autouse=True)
-def _own_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Not below pytest's own folders, which nobody else may enter: the user of a sandbox could not.
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o711)
-        monkeypatch.setenv(store.VARIABLE, folder)
-        yield
+pytestmark = pytest.mark.usefixtures("own_store")
 
 
 def take(tmp_path: Path, name: str, comment: str, layer: bytes = b"") -> Unpacked:

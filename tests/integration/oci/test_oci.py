@@ -35,7 +35,7 @@ def engine() -> Iterator[OciEngine]:
     yield engine
     engine.close()
     own = Owner.current().label()
-    # The janitor bears the label too, and lives as long as this process.
+    # The janitor has the label too, and lives as long as this process.
     assert [trace for trace in traces(own) if not trace.startswith("process")] == [f"folder /run/toolc/{own}"]
 
 
@@ -223,7 +223,7 @@ def test_workspace_files_belong_to_its_owner(
 
 
 def test_a_file_system_without_mapped_mounts_is_refused(engine: OciEngine) -> None:
-    # proc cannot do it anywhere; it stands here for network file systems.
+    # proc never supports it, like some network file systems.
     profile = Profile(workspace=Mount(source="/proc/sys", mode="ro", owner=0, group=0))
     refusal = engine.unsupported_reason(profile)
     assert refusal is not None

@@ -35,10 +35,10 @@ DEBIAN_11 = UBUNTU_24 | {
     f"{SESSION}/app.slice": ("memory pids", "memory pids", USER),
     f"{SESSION}/app.slice/run-1.scope": ("memory pids", "", USER),
 }
-"""Before systemd 252 the processor is not delegated to users."""
+"""Before systemd 252 the cpu controller is not delegated to users."""
 
 NOT_GIVEN_ON = UBUNTU_24 | {f"{SESSION}/app.slice": ("cpu memory pids", "", USER)}
-"""``app.slice`` has the controllers and passes none to its children until it is told to."""
+"""``app.slice`` has the controllers and enables none for its children yet."""
 
 
 @pytest.fixture

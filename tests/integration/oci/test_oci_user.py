@@ -195,7 +195,7 @@ def test_the_guest_limits_the_call_and_each_result_says_so(tmp_path: Path) -> No
     ]
 
 
-def told(home: Path, *arguments: str) -> str:
+def command_output(home: Path, *arguments: str) -> str:
     """Return the exit code and stderr of a command of a user who accepts unenforced limits."""
     configuration = home / ".config/toolc/config.yaml"
     configuration.parent.mkdir(parents=True)
@@ -208,7 +208,7 @@ def test_the_command_line_reports_unenforced_limits() -> None:
     def work() -> JsonValue:
         home = Path(os.environ["HOME"])
         (home / "specs.yaml").write_text(TOOLS, encoding="utf-8")
-        return told(home, "run", f"{home}/specs.yaml#forks")
+        return command_output(home, "run", f"{home}/specs.yaml#forks")
 
     assert as_user(work, groups=False) == (
         "0 toolc: warning: tool 'forks' runs without limits.memory, limits.cpus and limits.pids: "
@@ -219,7 +219,7 @@ def test_the_command_line_reports_unenforced_limits() -> None:
 
 def test_the_doctor_reports_unenforced_limits_without_warnings() -> None:
     def work() -> JsonValue:
-        return told(Path(os.environ["HOME"]), "doctor", "--engine", "oci")
+        return command_output(Path(os.environ["HOME"]), "doctor", "--engine", "oci")
 
     assert as_user(work, groups=False) == "0 "
 

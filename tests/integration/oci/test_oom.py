@@ -35,7 +35,7 @@ def test_an_unknown_oom_counter_means_possible(monkeypatch: pytest.MonkeyPatch, 
 @needs_oci
 def test_process_1_that_is_killed_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (sandbox, kernel):
-        # As on a machine where nobody else runs out of memory.
+        # As on a machine where no other process runs out of memory.
         monkeypatch.setattr(module, "kernel_kills", lambda: 7)
     os.chown(tmp_path, 1234, 1234)
     engine = OciEngine()

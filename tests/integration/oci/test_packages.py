@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from oci_cases import needs_oci
+from oci_cases import needs_oci, own_store
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError
@@ -21,16 +19,11 @@ from toolc.sandbox.oci.engine import OciEngine
 from toolc.sandbox.python import packages
 from toolc.sandbox.python.interpreter import PythonInfo
 
+__all__ = ["own_store"]
+
+pytestmark = pytest.mark.usefixtures("own_store")
+
 LONG_AGO = time.time() - (packages.UNUSED_DAYS + 1) * 24 * 3600
-
-
-@pytest.fixture(autouse=True)
-def _own_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Not below pytest's own folders, which nobody else may enter: the user of a sandbox could not.
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o711)
-        monkeypatch.setenv(store.VARIABLE, folder)
-        yield
 
 
 def fill(folder: Path) -> None:

@@ -90,9 +90,9 @@ def test_runc_gets_no_environment_variables(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("TOOLC_SECRET_KEY", "correct-horse")
     assert components.oci_components()[0].version == "1.2.3"
     assert oci_probe.probe().version in {"", "1.2.3"}
-    told = (tmp_path / "environment").read_text()
-    assert "PWD=" in told
-    assert "correct-horse" not in told
+    variables = (tmp_path / "environment").read_text()
+    assert "PWD=" in variables
+    assert "correct-horse" not in variables
 
 
 def test_the_kernel_version_of_debian() -> None:

@@ -51,7 +51,7 @@ def test_versions_are_sorted_by_release() -> None:
     ("found", "every_branch", "expected"),
     [
         ("1.0.0-rc1", True, "fixed"),  # before it had the flaw
-        ("1.0.0", True, "affected"),  # a branch that was never mended
+        ("1.0.0", True, "affected"),  # a branch that was never fixed
         ("1.0.0", False, "unknown"),  # or perhaps it was
         ("1.2.7", True, "affected"),
         ("1.2.8", True, "fixed"),
