@@ -26,16 +26,10 @@ MAX_TRACEBACK = 16 * 1024
 """The maximum length of a traceback, in characters. Lines are removed from its start, the least useful part."""
 
 ERROR_KINDS = {
-    "FileNotFoundError": "not_found",
-    "PermissionError": "denied",
-    "ConnectionError": "network",
-    "gaierror": "network",
-    "URLError": "network",
-    "TimeoutError": "timeout",
-    "OSError": "file",
-    "JSONDecodeError": "serialization",
+    "FileNotFoundError": "not_found", "PermissionError": "denied", "ConnectionError": "network", "gaierror": "network",
+    "URLError": "network", "TimeoutError": "timeout", "OSError": "file", "JSONDecodeError": "serialization",
     "MemoryError": "out_of_memory",
-}
+}  # fmt: skip
 """The kind of error for an exception class. Other classes use the kind of their nearest base class."""
 
 NETWORK_ERRNOS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN)
@@ -60,13 +54,8 @@ def success(value: object) -> bytes:
 def failure(error: BaseException) -> bytes:
     """Return the JSON for an exception raised by a function or while its file was loaded."""
     file, line = _location(error)
-    described = {
-        "kind": _kind(error),
-        "message": _message(error),
-        "file": file,
-        "line": line,
-        "traceback": _traceback(error),
-    }
+    described = {"kind": _kind(error), "message": _message(error), "file": file, "line": line}
+    described["traceback"] = _traceback(error)
     return json.dumps({"error": described}, ensure_ascii=False).encode("utf-8", "replace")
 
 

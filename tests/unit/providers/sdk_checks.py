@@ -118,7 +118,7 @@ def _closed(shape: type[object], value: JsonValue) -> None:
 
 
 def _plain(value: object) -> object:
-    """``value`` with pydantic's lazy iterators, which stand for ``Iterable[...]`` fields, as lists."""
+    """Return ``value`` with the lazy iterators that pydantic uses for ``Iterable[...]`` fields as lists."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, str) or not hasattr(value, "__iter__"):

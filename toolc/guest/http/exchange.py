@@ -24,7 +24,7 @@ class Exchange:
     """The requests of one call. ``deadline`` is a time of ``time.monotonic``.
 
     ``on_state`` is called with the state before each request except the first, in case the call ends early. ``url``
-    is the URL of the last request, ``pages`` the number of pages.
+    is the URL of the last request, ``last`` its response if there is one, and ``pages`` the number of pages.
     """
 
     def __init__(
@@ -36,23 +36,23 @@ class Exchange:
         self._on_state = on_state
         self.url = job.url
         self._renewed = False
-        self._last: Response | None = None
+        self.last: Response | None = None
         self._redirects = 0
         self._retries = 0
         self.pages = 0
 
     def about(self) -> dict[str, object]:
         """Return the state of the call for ``details.http``, without the URL's query, which may contain a key."""
-        state: dict[str, object] = {} if self._last is None else {
-            "status": self._last.status, "content_type": self._last.headers.get("content-type", ""),
+        state: dict[str, object] = {} if self.last is None else {
+            "status": self.last.status, "content_type": self.last.headers.get("content-type", ""),
         }  # fmt: skip
         state["url"] = self.url.partition("?")[0]
         state["redirects"] = self._redirects
         state["retries"] = self._retries
         if self._job.pagination is not None:
             state["pages"] = self.pages
-        if self._last is not None and self._last.status >= 400:
-            seconds = retry_after(self._last)
+        if self.last is not None and self.last.status >= 400:
+            seconds = retry_after(self.last)
             if seconds is not None:
                 state["retry_after_ms"] = int(seconds * 1000)
         return state
@@ -62,11 +62,6 @@ class Exchange:
         if self._job.needs_token:
             self._renew_token()
         return self.send({})
-
-    @property
-    def status(self) -> int | None:
-        """The status of the last response; None if there was no response."""
-        return self._last.status if self._last else None
 
     def send(self, request: dict[str, object]) -> Response:
         """Return the response to ``request`` (see ``toolc.guest.http.request``), after the retries in the spec.
@@ -103,7 +98,7 @@ class Exchange:
             self.url = url
             if self._requests.count:
                 self._on_state(self.about())
-            self._last = None
+            self.last = None
             try:
                 response = self._requests.send(request, method)
             except ToolError as error:
@@ -111,7 +106,7 @@ class Exchange:
                     raise
                 source = "the next page is at" if len(seen) == 1 else "the server redirected to"
                 raise ToolError(error.kind, "%s %s: %s" % (source, _short_url(url), error)) from error
-            self._last = response
+            self.last = response
             location = _location(response)
             if response.status not in (301, 302, 303, 307, 308) or not location:
                 return response
@@ -198,7 +193,7 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
         try:
             response = exchange.send(request)
         except ToolError:
-            if pagination["style"] in ("offset", "page") and exchange.status == 404:
+            if pagination["style"] in ("offset", "page") and exchange.last is not None and exchange.last.status == 404:
                 # A missing page number means that the previous page was the last one.
                 return found, False
             raise
