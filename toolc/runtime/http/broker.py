@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote
@@ -75,17 +75,17 @@ class HttpBroker:
 
     def connection_request(self, payload: bytes) -> ConnectionRequest:
         """Return the connection for a REQUEST and the data to send. Raise ``RefusedError`` or ``ProtocolError``."""
-        guest = _parse_request(payload)
-        if guest.get("token") is True:
-            return self._token_request(in_form=guest.get("in_form") is True)
-        url, method, query = guest.get("url"), guest.get("method", self._call.method), guest.get("query", {})
+        fields = _parse_request(payload)
+        if fields.get("token") is True:
+            return self._token_request(in_form=fields.get("in_form") is True)
+        url, method, query = fields.get("url"), fields.get("method", self._call.method), fields.get("query", {})
         if not isinstance(method, str) or method not in {self._call.method, "GET"}:
             raise ProtocolError("it sent a request with a method that its call does not use")
         if url is None:
-            return self._own_request(self._checked_query(query), self._checked_cursor(guest.get("cursor")))
+            return self._own_request(self._checked_query(query), self._checked_cursor(fields.get("cursor")))
         if not isinstance(url, str) or query:
             raise ProtocolError("it sent a request with an invalid URL")
-        return self._other_request(self._checked_target(url), method, self._checked_cursor(guest.get("cursor")))
+        return self._other_request(self._checked_target(url), method, self._checked_cursor(fields.get("cursor")))
 
     def _checked_target(self, url: str) -> Target:
         """Return the target of a URL sent by the server. Raise ``RefusedError`` without secrets in its message."""
@@ -127,7 +127,7 @@ class HttpBroker:
         if cursor is not None and self._has_secret(_compact_json(cursor)):
             raise RefusedError("the server redirected to another host, with a secret in the cursor of a page")
         public = tuple(each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS)
-        return self._connection(target, method, public, with_body=has_body, is_other=True, cursor=cursor)
+        return self._connection(target, method, public, with_body=has_body, is_other_origin=True, cursor=cursor)
 
     def _connection(
         self,
@@ -136,29 +136,24 @@ class HttpBroker:
         headers: tuple[NamedValue, ...],
         *,
         with_body: bool,
-        is_other: bool = False,
+        is_other_origin: bool = False,
         cursor: JsonValue = None,
     ) -> ConnectionRequest:
         call = self._call
         self._check_secrets(target, *(each.value for each in headers))
         lines = [fill_header(each, self._values) for each in headers]
-        if call.token is not None and not is_other:
+        if call.token is not None and not is_other_origin:
             lines.append(self._authorization(target))
         body, content_type = None, ""
         if call.body is not None and with_body:
             pieces = pieces_of(call.body)
-            if is_other and slots(pieces):
+            if is_other_origin and slots(pieces):
                 raise RefusedError(f"the server redirected a body with a secret to another host, {target.authority}")
             self._check_secrets(target, pieces)
             body, content_type = fill_body(call.body, self._values, self._read_file)
             if cursor is not None:
                 body = set_json_pointer(body, self._pointer(), cursor)
-        head = request(method, target, lines, body, content_type)
-
-        def wrap(connection: socket.socket) -> Transport:
-            return FramedTransport(transport(connection, target.scheme, target.host))
-
-        return ConnectionRequest(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
+        return _connection_to(target, request(method, target, lines, body, content_type))
 
     def _authorization(self, target: Target) -> bytes:
         if self._token is None:
@@ -175,14 +170,9 @@ class HttpBroker:
         target = parse_url(call.url)
         self._check_secrets(target, call.client_id, call.client_secret)
         head = token_request(call, target, self._values, in_form=in_form)
-
-        def wrap(connection: socket.socket) -> Transport:
-            inner = transport(connection, target.scheme, target.host)
-            return FramedTransport(TokenTransport(inner, self._store_token))
-
         self._token = None
         TOKENS.remove(self._token_key)
-        return ConnectionRequest(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
+        return _connection_to(target, head, lambda inner: TokenTransport(inner, self._store_token))
 
     def _store_token(self, token: str, seconds: float | None) -> None:
         self._token = token
@@ -221,6 +211,17 @@ class HttpBroker:
         if set(query) != {name} or not isinstance(value := query[name], str):
             raise ProtocolError("it requested a page with a query field that its call does not use")
         return {quote(str(name), safe=""): quote(value, safe="")}
+
+
+def _connection_to(
+    target: Target, head: bytes, reader: Callable[[Transport], Transport] = lambda inner: inner
+) -> ConnectionRequest:
+    """Return the connection for a request; ``reader`` wraps its transport before the data is framed."""
+
+    def wrap(connection: socket.socket) -> Transport:
+        return FramedTransport(reader(transport(connection, target.scheme, target.host)))
+
+    return ConnectionRequest(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
 
 
 def _parse_request(payload: bytes) -> JsonObject:
