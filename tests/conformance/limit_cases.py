@@ -7,7 +7,7 @@ from typing import Final
 
 from conformance_case import OK, Case, Difference, Expected, fails, limits, python, says, shell
 
-_TOO_MUCH: Final = re.compile(r"the call needed more than its 96 MiB of memory and was stopped; .*")
+_TOO_MUCH: Final = re.compile(r"the call exceeded its memory limit of 96 MiB and was stopped; .*")
 _SMALL: Final = {"memory": "96MiB", "tmp": "64MiB", "timeout": "100s"}
 _MEMORY: Final[Expected] = {"outcome": "out_of_memory", "error": "out_of_memory", "message": _TOO_MUCH}
 
