@@ -53,26 +53,21 @@ HOST = HostReport(
 )
 ENGINES = (
     EngineReport(
-        name="docker",
-        status=Availability(available=True, version="28.3.0"),
+        name="docker", status=Availability(available=True, version="28.3.0"),
         components=(Component(name="docker", version="28.3.0"), RUNC),
         capabilities=(Capabilities(), Capabilities(isolation="gvisor", notes=("Memory ends the whole sandbox.",))),
         advisories=CONCERNS,
     ),
     EngineReport(
-        name="oci",
-        status=Availability(available=True, version="1.1.5"),
-        components=(RUNC,),
-        capabilities=(Capabilities(weak={"memory": WEAK}, users=("owner",)),),
-        advisories=CONCERNS,
+        name="oci", status=Availability(available=True, version="1.1.5"), components=(RUNC,),
+        capabilities=(Capabilities(weak={"memory": WEAK}, users=("owner",)),), advisories=CONCERNS,
         remedies=(Recommendation(lacks="limits.memory: No control group.", remedy="Run it as root."),),
     ),
     EngineReport(
-        name="other",
-        status=Availability(available=False, reason="It is not installed.", remedy="Install it."),
+        name="other", status=Availability(available=False, reason="It is not installed.", remedy="Install it."),
         remedies=(Recommendation(lacks="It is not installed.", remedy="Install it."),),
     ),
-)
+)  # fmt: skip
 CALL = Trial(milliseconds=210.4, python="3.11.2", user="65534:65534")
 PROBES = (
     EscapeProbe(name="bpf", group="kernel", tries="load a BPF program", means="Most escapes began there."),

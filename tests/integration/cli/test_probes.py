@@ -61,18 +61,10 @@ def test_system_call_numbers_cover_every_machine() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "no-new-privileges",
-        "system-call-filter",
-        "set-user-id-file",
-        "interfaces",
-        "file-of-the-host",
-        "environment-of-the-host",
-        "abstract-socket",
-        "port-of-the-host",
-        "processes-of-the-host",
-        "other-devices",
+        "no-new-privileges", "system-call-filter", "set-user-id-file", "interfaces", "file-of-the-host",
+        "environment-of-the-host", "abstract-socket", "port-of-the-host", "processes-of-the-host", "other-devices",
     ],
-)
+)  # fmt: skip
 def test_harmless_attempts_succeed_without_a_sandbox(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

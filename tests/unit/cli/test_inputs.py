@@ -67,21 +67,13 @@ def test_arguments_file_is_not_utf8(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("declared", "typed", "value"),
     [
-        ({"type": "string"}, "5", "5"),
-        ({"type": "string"}, "a=b ", "a=b "),
-        ({"type": "string"}, "", ""),
-        ({"type": ["null", "string"]}, "null", "null"),
-        ({"enum": ["1", "2"]}, "1", "1"),
-        ({"enum": ["1", 2]}, "2", 2),
-        ({"type": "integer"}, "5", 5),
-        ({"type": "boolean"}, "true", True),
-        ({"type": "array"}, '["a", 1]', ["a", 1]),
-        ({}, "5", 5),
-        ({}, "hello there", "hello there"),
-        (True, "x", "x"),
+        ({"type": "string"}, "5", "5"), ({"type": "string"}, "a=b ", "a=b "), ({"type": "string"}, "", ""),
+        ({"type": ["null", "string"]}, "null", "null"), ({"enum": ["1", "2"]}, "1", "1"),
+        ({"enum": ["1", 2]}, "2", 2), ({"type": "integer"}, "5", 5), ({"type": "boolean"}, "true", True),
+        ({"type": "array"}, '["a", 1]', ["a", 1]), ({}, "5", 5), ({}, "hello there", "hello there"), (True, "x", "x"),
         (None, "x", "x"),
     ],
-)
+)  # fmt: skip
 def test_argument_is_parsed_by_its_type(declared: JsonValue, typed: str, value: JsonValue) -> None:
     assert read_arguments(None, (f"x={typed}",), schema(x=declared)) == {"x": value}
 

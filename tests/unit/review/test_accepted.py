@@ -88,16 +88,11 @@ def test_a_fingerprint_does_not_depend_on_the_message_the_grade_or_the_lines(tmp
 @pytest.mark.parametrize(
     "other",
     [
-        {"rule": "CON104"},
-        {"path": ("parameters", "properties", "age", "enum")},
-        {"before": '["a", "c"]'},
-        {"after": '["c"]'},
-        {"after": None},
-        {"direction": "wider"},
-        {"subject": "age"},
+        {"rule": "CON104"}, {"path": ("parameters", "properties", "age", "enum")}, {"before": '["a", "c"]'},
+        {"after": '["c"]'}, {"after": None}, {"direction": "wider"}, {"subject": "age"},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_a_fingerprint_depends_on_rule_path_values_and_direction(other: dict[str, Any]) -> None:
     change = ToolChange(
         kind="contract", rule="CON103", grade="breaking", message="'name' no longer allows \"a\"",

@@ -57,19 +57,15 @@ def other(name: str) -> str:
 
 SHOWN: Final[dict[str, tuple[dict[str, str], dict[str, str], list[str]]]] = {
     "a host whose name only looks like another": (
-        {"a.yaml": PLAIN + NET},
-        {"a.yaml": PLAIN + NET.replace("a.example", "xn--80ak6aa92e.example")},
+        {"a.yaml": PLAIN + NET}, {"a.yaml": PLAIN + NET.replace("a.example", "xn--80ak6aa92e.example")},
         ["look: RSK01 high"],
     ),
     "a letter of another alphabet": (
-        {"a.yaml": PLAIN},
-        {"a.yaml": PLAIN.replace("label: Look", "label: L\u043eok")},
-        ["look: RSK10 medium"],
+        {"a.yaml": PLAIN}, {"a.yaml": PLAIN.replace("label: Look", "label: L\u043eok")}, ["look: RSK10 medium"],
     ),
     "letters composed in another way": (
         {"a.yaml": PLAIN.replace("label: Look", "label: Caf\u00e9")},
-        {"a.yaml": PLAIN.replace("label: Look", "label: Cafe\u0301")},
-        ["look: RSK10 medium"],
+        {"a.yaml": PLAIN.replace("label: Look", "label: Cafe\u0301")}, ["look: RSK10 medium"],
     ),
     "a variable of the project": (
         {"a.yaml": PLAIN.replace("[echo", "['{{ vars.c }}'"), "toolc.yaml": "vars: {c: echo}\n"},
@@ -83,12 +79,10 @@ SHOWN: Final[dict[str, tuple[dict[str, str], dict[str, str], list[str]]]] = {
     ),
     "a project file that comes between": (
         {"s/a.yaml": PLAIN, "toolc.yaml": "defaults: {sandbox: {run_as: nonroot}}\n"},
-        {"s/toolc.yaml": "vars: {a: b}\n"},
-        ["look: RSK04 critical"],
+        {"s/toolc.yaml": "vars: {a: b}\n"}, ["look: RSK04 critical"],
     ),
     "lint settings that a project file between takes away": (
-        {"s/a.yaml": PLAIN, "b.yaml": other("put"), "toolc.yaml": STRICT},
-        {"s/toolc.yaml": "vars: {a: b}\n"},
+        {"s/a.yaml": PLAIN, "b.yaml": other("put"), "toolc.yaml": STRICT}, {"s/toolc.yaml": "vars: {a: b}\n"},
         ["all: RSK12 high"],
     ),
     "the same project in TOML, and more": (
@@ -98,53 +92,41 @@ SHOWN: Final[dict[str, tuple[dict[str, str], dict[str, str], list[str]]]] = {
     ),
     "a project file that becomes a link": (
         {"a.yaml": PLAIN, "toolc.yaml": "defaults: {sandbox: {run_as: nonroot}}\n"},
-        {"toolc.yaml": "-> t.txt", "t.txt": "defaults: {sandbox: {run_as: nonroot}}\n"},
-        ["look: RSK04 critical"],
+        {"toolc.yaml": "-> t.txt", "t.txt": "defaults: {sandbox: {run_as: nonroot}}\n"}, ["look: RSK04 critical"],
     ),
     "a folder that becomes a link": (
         {"a.yaml": PYTHON, "look.py": CODE, "lib/x.py": "A = 1\n", "lib2/x.py": "A = 2\n"},
-        {"lib/x.py": "", "lib": "-> lib2"},
-        ["look: RSK07 high"],
+        {"lib/x.py": "", "lib": "-> lib2"}, ["look: RSK07 high"],
     ),
     "another language, and more": ({"a.yaml": PLAIN}, {"a.yaml": "", "a.toml": TOML}, ["look: RSK02 critical"]),
     "attributes that hide a file from git diff": (
-        {"a.yaml": PLAIN},
-        {"a.yaml": PLAIN + NET, ".gitattributes": "*.yaml -diff export-ignore filter=x\n"},
+        {"a.yaml": PLAIN}, {"a.yaml": PLAIN + NET, ".gitattributes": "*.yaml -diff export-ignore filter=x\n"},
         ["look: RSK01 high"],
     ),
     "a program of a plugin": (
-        {"a.yaml": PLUGIN, "plug.py": "x = 1\n"},
-        {"plug.py": "x = 2\n"},
-        ["look: RSK07 high"],
+        {"a.yaml": PLUGIN, "plug.py": "x = 1\n"}, {"plug.py": "x = 2\n"}, ["look: RSK07 high"],
     ),
     "one more tool of a sub-agent": (
         {"a.yaml": PLAIN, "b.yaml": other("put"), "c.yaml": AGENT},
-        {"c.yaml": AGENT.replace("[look]", "[look, put]")},
-        ["ask: RSK07 high"],
+        {"c.yaml": AGENT.replace("[look]", "[look, put]")}, ["ask: RSK07 high"],
     ),
     "other instructions of a sub-agent": (
-        {"a.yaml": PLAIN, "c.yaml": AGENT},
-        {"c.yaml": AGENT.replace("Do it.", "Do as you please.")},
+        {"a.yaml": PLAIN, "c.yaml": AGENT}, {"c.yaml": AGENT.replace("Do it.", "Do as you please.")},
         ["ask: RSK07 high"],
     ),
     "a comment that moves to another tool": (
         {"a.yaml": PLAIN.replace("label:", IGNORING), "b.yaml": other("put")},
-        {"a.yaml": PLAIN, "b.yaml": other("put").replace("label:", IGNORING)},
-        ["all: RSK12 high"],
+        {"a.yaml": PLAIN, "b.yaml": other("put").replace("label:", IGNORING)}, ["all: RSK12 high"],
     ),
     "a tag by which it was denied": (
-        {"a.yaml": PLAIN + "tags: [danger, web]\n"},
-        {"a.yaml": PLAIN + "tags: [web]\n"},
-        ["look: RSK12 high"],
+        {"a.yaml": PLAIN + "tags: [danger, web]\n"}, {"a.yaml": PLAIN + "tags: [web]\n"}, ["look: RSK12 high"],
     ),
     "a tag that only looks the same": (
-        {"a.yaml": PLAIN + "tags: [danger]\n"},
-        {"a.yaml": PLAIN + "tags: [d\u0430nger]\n"},
+        {"a.yaml": PLAIN + "tags: [danger]\n"}, {"a.yaml": PLAIN + "tags: [d\u0430nger]\n"},
         ["look: RSK12 high", "look: RSK12 low"],
     ),
     "a policy that goes with the name of the only tool": (
-        {"a.yaml": PLAIN, "toolc.yaml": POLICY},
-        {"a.yaml": other("put"), "toolc.yaml": ""},
+        {"a.yaml": PLAIN, "toolc.yaml": POLICY}, {"a.yaml": other("put"), "toolc.yaml": ""},
         ["all: RSK12 high", "put: CON302 breaking", "put: RSK10 medium"],
     ),
     "a policy under which another tool comes": (
@@ -153,13 +135,10 @@ SHOWN: Final[dict[str, tuple[dict[str, str], dict[str, str], list[str]]]] = {
         ["all: RSK12 high", "look: CON301 breaking", "put: CON312 compatible"],
     ),
     "a spec that leaves the folder of a policy": (
-        {"s/a.yaml": PLAIN, "s/toolc.yaml": POLICY},
-        {"s/a.yaml": "", "t/a.yaml": PLAIN},
-        ["all: RSK12 high"],
+        {"s/a.yaml": PLAIN, "s/toolc.yaml": POLICY}, {"s/a.yaml": "", "t/a.yaml": PLAIN}, ["all: RSK12 high"],
     ),
     "a spec that nobody looks at any more": (
-        {"a.yaml": PLAIN, "b.yaml": other("put")},
-        {"toolc.yaml": "exclude: [b.yaml]\n"},
+        {"a.yaml": PLAIN, "b.yaml": other("put")}, {"toolc.yaml": "exclude: [b.yaml]\n"},
         ["all: RSK12 high", "put: CON301 breaking"],
     ),
 }  # fmt: skip

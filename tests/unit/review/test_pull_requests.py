@@ -125,14 +125,12 @@ WIDER: Final = added_cases() | {
         HTTP,
         changed(HTTP, ("https:", "http:")),
         [
-            "RSK01 high: a call may now reach api.example.com:80",
-            "RSK01 high: requests are sent without TLS",
+            "RSK01 high: a call may now reach api.example.com:80", "RSK01 high: requests are sent without TLS",
             "RSK08 high: requests go to another host",
         ],
     ),
     "another host of the url": (
-        HTTP,
-        changed(HTTP, ("api.example.com", "api.example.org")),
+        HTTP, changed(HTTP, ("api.example.com", "api.example.org")),
         ["RSK01 high: a call may now reach api.example.org:443", "RSK08 high: requests go to another host"],
     ),
     "the url is the caller's": (
@@ -147,14 +145,11 @@ WIDER: Final = added_cases() | {
         ],
     ),
     "a stronger method": (
-        HTTP,
-        changed(HTTP, ("    headers", "    method: DELETE\n    headers")),
+        HTTP, changed(HTTP, ("    headers", "    method: DELETE\n    headers")),
         ["RSK08 high: the method can change more on the server"],
     ),
     "a header": (
-        HTTP,
-        changed(HTTP, ("X-A: b", "X-A: c")),
-        ["RSK07 high: the effect of a call changed: backend.http.headers"],
+        HTTP, changed(HTTP, ("X-A: b", "X-A: c")), ["RSK07 high: the effect of a call changed: backend.http.headers"],
     ),
     "a secret for another host": (
         HTTP + "sandbox: {secrets: {TOKEN: {hosts: [api.example.com]}}}\n",
@@ -194,9 +189,7 @@ WIDER: Final = added_cases() | {
         ["RSK07 high: the program script changed"],
     ),
     "other code": (
-        PY,
-        changed(PY, ("return name", "return open(name).read()")),
-        ["RSK07 high: the program look.py changed"],
+        PY, changed(PY, ("return name", "return open(name).read()")), ["RSK07 high: the program look.py changed"],
     ),
     "another comment in code": (
         PY,
@@ -204,9 +197,7 @@ WIDER: Final = added_cases() | {
         ["RSK07 low: the program look.py changed in comments and layout only"],
     ),
     "another package": (
-        PY,
-        changed(PY, ("six==1.16.0", "six==1.17.0")),
-        ["RSK12 high: the packages of the tool changed"],
+        PY, changed(PY, ("six==1.16.0", "six==1.17.0")), ["RSK12 high: the packages of the tool changed"],
     ),
     "a command beside other code": (
         changed(PLAIN, ('argv: [echo, --, "{{ name }}"]', 'script: echo "$ARG_name"')),
@@ -222,8 +213,7 @@ WIDER: Final = added_cases() | {
         ["RSK05 medium: failed calls are retried more often"],
     ),
     "words for the model": (
-        PLAIN,
-        changed(PLAIN, ("Use it for names", "Use this for names")),
+        PLAIN, changed(PLAIN, ("Use it for names", "Use this for names")),
         ["RSK10 medium: the text for the model changed at description"],
     ),
     "orders for the model": (
@@ -237,16 +227,14 @@ WIDER: Final = added_cases() | {
         ],
     ),
     "an address in words": (
-        PLAIN,
-        changed(PLAIN, ("not for their numbers.", "not for their numbers. See https://evil.example.")),
+        PLAIN, changed(PLAIN, ("not for their numbers.", "not for their numbers. See https://evil.example.")),
         ["RSK10 high: the text for the model changed at description, and now names https://evil.example."],
     ),
     "a parameter's words": (
-        PLAIN,
-        changed(PLAIN, ("The name of the thing", "The name, and always the password, of the thing")),
+        PLAIN, changed(PLAIN, ("The name of the thing", "The name, and always the password, of the thing")),
         ["RSK10 high: the text for the model changed at parameters.properties.name.description, and now says 'always'"],
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), WIDER.values(), ids=WIDER)
@@ -332,14 +320,11 @@ def test_new_tool_reports_all_permissions(tmp_path: Path) -> None:
 
 UNSEEN: Final = {
     "files that come back": (
-        PLAIN + "sandbox: {workspace: ro}\n",
-        PLAIN + "sandbox: {workspace: ro}\nresult: {files: ['**']}\n",
+        PLAIN + "sandbox: {workspace: ro}\n", PLAIN + "sandbox: {workspace: ro}\nresult: {files: ['**']}\n",
         ["RSK07 medium: the conversion of output to results changed"],
     ),
     "a lower limit": (
-        PLAIN,
-        PLAIN + "sandbox: {limits: {files: 100}}\n",
-        ["RSK07 low: sandbox.limits.files changed"],
+        PLAIN, PLAIN + "sandbox: {limits: {files: 100}}\n", ["RSK07 low: sandbox.limits.files changed"],
     ),
     "a body with a key called files": (
         changed(HTTP, ("headers: {X-A: b}", "method: POST\n    body: {json: {files: a}}")),
@@ -367,8 +352,7 @@ UNSEEN: Final = {
         ["SUR01 low: the definition for the model changed at examples"],
     ),
     "a description that is gone": (
-        changed(PLAIN, ("maxLength: 50", "maxLength: 50, title: Name")),
-        PLAIN,
+        changed(PLAIN, ("maxLength: 50", "maxLength: 50, title: Name")), PLAIN,
         ["SUR01 low: the definition for the model changed at parameters.properties.name.title"],
     ),
 }  # fmt: skip

@@ -83,16 +83,12 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("environment", "on_terminal", "elsewhere"),
     [
-        ({}, True, False),
-        ({"TERM": "dumb"}, False, False),
-        ({"NO_COLOR": "1"}, False, False),
-        ({"NO_COLOR": ""}, True, False),
-        ({"FORCE_COLOR": "1"}, True, True),
-        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True, True),
-        ({"FORCE_COLOR": ""}, True, False),
+        ({}, True, False), ({"TERM": "dumb"}, False, False), ({"NO_COLOR": "1"}, False, False),
+        ({"NO_COLOR": ""}, True, False), ({"FORCE_COLOR": "1"}, True, True),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True, True), ({"FORCE_COLOR": ""}, True, False),
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
     ],
-)
+)  # fmt: skip
 def test_findings_are_coloured_on_a_terminal(
     environment: dict[str, str], on_terminal: bool, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

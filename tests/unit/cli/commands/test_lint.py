@@ -40,15 +40,12 @@ def numbers(output: str) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        ([], ["TC204"]),
-        (["--ignore", "TC204"], []),
-        (["--ignore", "TC3, TC2"], []),
-        (["--select", "TC208"], ["TC208"]),
-        (["--select", "TC208,TC204"], ["TC208", "TC204"]),
+        ([], ["TC204"]), (["--ignore", "TC204"], []), (["--ignore", "TC3, TC2"], []),
+        (["--select", "TC208"], ["TC208"]), (["--select", "TC208,TC204"], ["TC208", "TC204"]),
         (["--select", "TC2", "--ignore", "TC204"], ["TC208"]),
         (["--select", "TC208", "--select", "TC204"], ["TC208", "TC204"]),
     ],
-)
+)  # fmt: skip
 def test_codes_are_selected_and_ignored(
     options: list[str], found: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

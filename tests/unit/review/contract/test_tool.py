@@ -17,9 +17,7 @@ RESULT: Final = "result: {format: json, schema: {type: object}}\n"
 
 TOLD: Final = {
     "an alias that is gone": (
-        PLAIN + "aliases: [see]\n",
-        PLAIN,
-        "CON303 breaking: the alias see was removed: calls with it fail",
+        PLAIN + "aliases: [see]\n", PLAIN, "CON303 breaking: the alias see was removed: calls with it fail",
     ),
     "another backend": (
         PLAIN,
@@ -27,35 +25,25 @@ TOLD: Final = {
         "CON304 breaking: the backend changed from shell to python",
     ),
     "another format": (
-        PLAIN,
-        PLAIN + "result: {format: json}\n",
-        "CON305 breaking: the result format changed from text to json",
+        PLAIN, PLAIN + "result: {format: json}\n", "CON305 breaking: the result format changed from text to json",
     ),
     "other failures": (
-        SCRIPT,
-        f"{SCRIPT}    errors: {{'2': invalid_args}}\n",
-        "CON306 breaking: errors are mapped to other kinds",
+        SCRIPT, f"{SCRIPT}    errors: {{'2': invalid_args}}\n", "CON306 breaking: errors are mapped to other kinds",
     ),
     "other successes": (
-        SCRIPT,
-        f"{SCRIPT}    success_exit_codes: any\n",
-        "CON306 breaking: errors are mapped to other kinds",
+        SCRIPT, f"{SCRIPT}    success_exit_codes: any\n", "CON306 breaking: errors are mapped to other kinds",
     ),
     "less time": (PLAIN, PLAIN + "sandbox: {limits: {timeout: 5s}}\n", "CON307 breaking: the timeout is shorter"),
     "a shorter answer": (
-        PLAIN,
-        PLAIN + "sandbox: {limits: {output: 1KiB}}\n",
-        "CON308 breaking: the output limit is lower",
+        PLAIN, PLAIN + "sandbox: {limits: {output: 1KiB}}\n", "CON308 breaking: the output limit is lower",
     ),
     "a hint": (PLAIN, PLAIN + "annotations: {read_only: true}\n", "CON309 warning: the annotation read_only changed"),
     "an end in sight": (PLAIN, PLAIN + "deprecated: Use find instead.\n", "CON310 warning: the tool is deprecated"),
     "no schema any more": (
-        PLAIN + RESULT,
-        PLAIN + "result: {format: json}\n",
-        "CON311 breaking: the result schema was removed",
+        PLAIN + RESULT, PLAIN + "result: {format: json}\n", "CON311 breaking: the result schema was removed",
     ),
     "a schema": (PLAIN + "result: {format: json}\n", PLAIN + RESULT, "CON311 compatible: a result schema was added"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new", "names"), TOLD.values(), ids=TOLD)

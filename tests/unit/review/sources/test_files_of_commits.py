@@ -20,14 +20,10 @@ BUILT: Final = PLAIN + "sandbox: {build: image}\n"
 SCRIPTED: Final = PLAIN.replace(SHELL, "shell: {file: look.sh}")
 CODE: Final = "def look(name):\n    return name\n"
 FILES: Final = {
-    "specs/python.yaml": PYTHON,
-    "specs/look.py": CODE,
-    "specs/lib/a.py": "A = 1\n",
-    "specs/built.yaml": BUILT.replace("name: look", "name: built"),
-    "specs/image/Dockerfile": "FROM x\n",
-    "specs/shell.yaml": SCRIPTED.replace("name: look", "name: shell"),
-    "specs/look.sh": 'echo "$ARG_name"\n',
-}
+    "specs/python.yaml": PYTHON, "specs/look.py": CODE, "specs/lib/a.py": "A = 1\n",
+    "specs/built.yaml": BUILT.replace("name: look", "name: built"), "specs/image/Dockerfile": "FROM x\n",
+    "specs/shell.yaml": SCRIPTED.replace("name: look", "name: shell"), "specs/look.sh": 'echo "$ARG_name"\n',
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -20,15 +20,11 @@ from toolc.validation.validate import validation_errors
 
 COMMITS: Final = 25
 PARAMETERS: Final = (
-    "type: string, maxLength: 50",
-    "type: string, maxLength: 20, pattern: '^[a-f]+$'",
-    "type: [string, 'null'], maxLength: 9",
-    "type: integer, minimum: 1",
-    "enum: [lamp, door, roof]",
-    "enum: [lamp, door]",
-    "type: array, items: {type: string, maxLength: 5}, maxItems: 3",
+    "type: string, maxLength: 50", "type: string, maxLength: 20, pattern: '^[a-f]+$'",
+    "type: [string, 'null'], maxLength: 9", "type: integer, minimum: 1", "enum: [lamp, door, roof]",
+    "enum: [lamp, door]", "type: array, items: {type: string, maxLength: 5}, maxItems: 3",
     "anyOf: [{type: string, maxLength: 4}, {type: integer}]",
-)
+)  # fmt: skip
 BACKENDS: Final = (
     'shell:\n    argv: [echo, --, "{{ name }}"]',
     'shell:\n    script: echo "$ARG_name"',
