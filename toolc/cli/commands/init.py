@@ -14,46 +14,6 @@ _SCHEMA: Final = ".toolc-schema.json"
 
 _MODELINE: Final = f"# yaml-language-server: $schema=../{_SCHEMA}\n"
 
-_HELLO: Final = """\
-toolc: 1
-name: hello
-label: Say hello
-description: >-
-  Greet one person by name. Use it to see that tools work here.
-  Do not use it to send anything to anyone: it only returns the greeting.
-parameters:
-  name: {type: string, description: "Whom to greet, e.g. 'Ada'"}
-backend:
-  shell:
-    argv: [echo, "Hello, {{ name }}!"]
-tests:
-  - args: {name: Ada}
-    expect: {text: "Hello, Ada!\\n"}
-"""
-
-_COUNT: Final = """\
-toolc: 1
-name: count_lines
-label: Count lines
-description: >-
-  Count the lines and words of one text file in the workspace. Use it for questions about
-  the length of a text. Do not use it for binary files.
-parameters:
-  path: {type: string, description: "File, relative to the workspace, e.g. 'src/main.py'"}
-backend:
-  python:
-    file: count_lines.py
-    function: count_lines
-sandbox:
-  workspace: ro
-tests:
-  - args: {path: notes.txt}
-    files: {notes.txt: "one line\\nand another\\n"}
-    expect: {json: {lines: 2, words: 4}}
-  - args: {path: missing.txt}
-    expect: {error: not_found}
-"""
-
 _COUNT_CODE: Final = '''\
 """Count what is in a text file. Runs in the sandbox; the workspace is the current directory."""
 
@@ -65,35 +25,11 @@ def count_lines(path: str) -> dict[str, int]:
     return {"lines": len(text.splitlines()), "words": len(text.split())}
 '''
 
-_README: Final = """\
-# Tools
 
-Each YAML file in `specs/` declares a tool for LLMs. toolc compiles them for every provider, and runs
-every call in a disposable sandbox.
+def _template(name: str) -> str:
+    from importlib.resources import files as data_files  # start-up time
 
-    toolc test specs                                # run the tests that the specs hold
-    toolc run specs/hello.yaml --arg name=Ada       # try one by hand
-    toolc build specs                               # build/registry.json and every provider's definitions
-    toolc schema > .toolc-schema.json               # what editors check specs with; again after an upgrade
-"""
-
-
-_PRE_COMMIT: Final = """\
-# pre-commit (https://pre-commit.com) with the toolc that is installed.
-repos:
-  - repo: local
-    hooks:
-      - id: toolc-check
-        name: toolc check
-        entry: toolc check specs
-        language: system
-        pass_filenames: false
-      - id: toolc-lock
-        name: toolc lock --check
-        entry: toolc lock --check specs
-        language: system
-        pass_filenames: false
-"""
+    return (data_files("toolc.data") / "init" / name).read_text(encoding="utf-8")
 
 
 def ci_files(host: str) -> dict[str, str]:
@@ -102,11 +38,14 @@ def ci_files(host: str) -> dict[str, str]:
 
     templates = packaged_path("docs/guides/ci")
     if host == "gitlab":
-        return {".gitlab-ci.yml": _text(templates / "gitlab.yml"), ".pre-commit-config.yaml": _PRE_COMMIT}
+        return {
+            ".gitlab-ci.yml": _text(templates / "gitlab.yml"),
+            ".pre-commit-config.yaml": _template("pre-commit.yaml"),
+        }
     return {
         ".github/workflows/tools.yml": _text(templates / "github.yml"),
         ".github/actions/toolc/action.yml": _text(packaged_path(".github/actions/toolc") / "action.yml"),
-        ".pre-commit-config.yaml": _PRE_COMMIT,
+        ".pre-commit-config.yaml": _template("pre-commit.yaml"),
     }
 
 
@@ -119,10 +58,10 @@ def files() -> dict[str, str]:
     from toolc.compiler.spec_schema.schema import as_text, spec_schema  # start-up time
 
     return {
-        "specs/hello.yaml": _MODELINE + _HELLO,
-        "specs/count_lines.yaml": _MODELINE + _COUNT,
+        "specs/hello.yaml": _MODELINE + _template("hello.yaml"),
+        "specs/count_lines.yaml": _MODELINE + _template("count_lines.yaml"),
         "specs/count_lines.py": _COUNT_CODE,
-        "README.md": _README,
+        "README.md": _template("README.md"),
         ".gitignore": "build/\n",
         _SCHEMA: as_text(spec_schema()),
     }
