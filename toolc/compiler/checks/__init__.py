@@ -40,21 +40,9 @@ from toolc.model.diagnostics import Diagnostic
 __all__ = ["check_each"]
 
 MODULES: Final = (
-    call_graph,
-    composite_steps,
-    descriptions,
-    http,
-    injection,
-    metadata,
-    model_text,
-    names,
-    network,
-    parameters,
-    providers,
-    sandbox,
-    secrets,
-    shell,
-)
+    call_graph, composite_steps, descriptions, http, injection, metadata, model_text, names, network, parameters,
+    providers, sandbox, secrets, shell,
+)  # fmt: skip
 """The modules with checks. Importing a module registers its checks."""
 
 

@@ -74,7 +74,7 @@ def _root_hint(name: str, tool: LocatedTool, ids: list[str]) -> str:
 
 
 def _names_in(expression: str) -> Iterator[tuple[str, ...]]:
-    import jmespath  # imported here to start faster: few specs have a condition
+    import jmespath  # lazy: it takes 25 ms, and few specs have a condition
 
     yield from _chains(jmespath.compile(expression).parsed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Final, get_args
+from typing import Final, NamedTuple, get_args
 
 from toolc.compiler.project.files import FileError, SpecFolder, report_carriage_returns
 from toolc.compiler.templates.parse import Scope, check_name, read_template
@@ -159,11 +159,10 @@ def _script_file(node: Node, what: str, findings: Findings, folder: SpecFolder) 
     return file.text
 
 
-class _Codes:
+class _Codes(NamedTuple):
     """Exit codes that mean success; ``accepted`` is None if all do."""
 
-    def __init__(self, accepted: tuple[int, ...] | None) -> None:
-        self.accepted = accepted
+    accepted: tuple[int, ...] | None
 
 
 _ZERO: Final = _Codes((0,))

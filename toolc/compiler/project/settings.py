@@ -105,7 +105,7 @@ def invalid_code(text: str, *, turns_off: bool) -> InvalidCode | None:
         if wanted != text and invalid_code(wanted, turns_off=False) is None:
             return InvalidCode(f"there is no code '{text[:40]}'", f"did you mean '{wanted}'?", unknown=True)
         candidates = [number for number in _NUMBERS if number.startswith(wanted[:3])]
-        from difflib import get_close_matches  # imported here to start faster: only needed for typing errors
+        from difflib import get_close_matches  # lazy: difflib takes 30 ms, and only typing errors need it
 
         near = get_close_matches(wanted, candidates, n=1)
         form = "a code has the form TC204; TC2 means all codes that start with it"

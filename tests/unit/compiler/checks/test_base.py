@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from checked import numbers
 
 from toolc.compiler.checks.base import TOOL_CHECKS
+from toolc.model import codes
+from toolc.model.diagnostics import Code
 
 
 def test_every_check_declares_the_keys_that_it_reads() -> None:
@@ -19,3 +22,8 @@ def test_a_check_skips_tools_with_invalid_keys(tmp_path: Path) -> None:
         "TC406",
         "TC406",
     ]
+
+
+@pytest.mark.parametrize("code", [codes.MAY_BE_ROOT, codes.NO_TEST, codes.GEMINI_KEYWORD, codes.LOSSY])
+def test_checks_that_are_off_by_default(code: Code) -> None:
+    assert not code.enabled

@@ -90,10 +90,6 @@ def test_tools(tmp_path: Path, more: str, *, reported: bool) -> None:
     assert found == (["tool.yaml:2:7 this tool has no test and no example"] if reported else [])
 
 
-def test_it_is_off() -> None:
-    assert not codes.NO_TEST.enabled
-
-
 ECHO = "backend: {shell: {argv: [echo]}}\n"
 
 

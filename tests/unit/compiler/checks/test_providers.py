@@ -11,7 +11,6 @@ from checked import findings, shell
 from toolc.client.build import write_build
 from toolc.compiler.checks.providers import REJECTED_AT_ROOT, UNSUPPORTED_BY_GEMINI
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.model import codes
 from toolc.model.json_schema import JsonObject
 from toolc.providers.gemini_schema import lower_schema
 from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT as REJECTED_BY_PROVIDERS
@@ -118,10 +117,6 @@ def test_the_provider_reports_each_keyword(keyword: str) -> None:
     assert [loss.pointer for loss in log.found] == [f"/parameters/properties/x/{keyword}"]
 
 
-def test_gemini_keywords_are_off_by_default() -> None:
-    assert not codes.GEMINI_KEYWORD.enabled
-
-
 LOSSY_ARGV = '{argv: [a, --, "{{ x }}"]}'
 
 
@@ -145,7 +140,3 @@ def test_the_provider_reports_the_same_losses(schema: JsonObject) -> None:
     log = LossLog("tool")
     lower_schema({"type": "object", "properties": {"x": schema}}, log)
     assert log.found
-
-
-def test_lossy_schemas_are_off_by_default() -> None:
-    assert not codes.LOSSY.enabled

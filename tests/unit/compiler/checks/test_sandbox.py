@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from checked import HEAD, findings, shell
 
-from toolc.model import codes
-
 PYTHON = "backend: {python: {code: 'def hello(path): return path'}}\n"
 
 
@@ -123,7 +121,3 @@ def test_images_with_the_tag_latest(tmp_path: Path, image: str, *, reported: boo
 def test_sandboxes(tmp_path: Path, sandbox: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC506", shell("{}", "{argv: [a]}", f"sandbox: {sandbox}\n"))
     assert found == (["tool.yaml:7:22 this tool runs as root if root owns the workspace"] if reported else [])
-
-
-def test_it_is_off() -> None:
-    assert not codes.MAY_BE_ROOT.enabled
