@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from gc import freeze
 from importlib import import_module
+from types import ModuleType
 from typing import Final, NoReturn
 
 import click
@@ -63,7 +64,7 @@ class CommandGroup(click.Group):
         """Resolve as click does. Raises ``ClickException`` with a suggestion for a command that does not exist."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
-            raise click.ClickException(_unknown_command(args[0], known, ctx.command_path))
+            raise click.ClickException(_failure().unknown_command(args[0], known, ctx.command_path))
         return super().resolve_command(ctx, args)
 
 
@@ -86,7 +87,7 @@ class _LazyGroup(CommandGroup):
             sys.stdout.flush()
         except BrokenPipeError as error:
             # Handled here, because click would exit with status 1, which means that a tool failed.
-            raise click.exceptions.Exit(_exit_code(error)) from None
+            raise click.exceptions.Exit(_failure().exit_code(error)) from None
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -111,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         code = cli.main(arguments, prog_name="toolc", standalone_mode=False)
     except BaseException as error:  # noqa: BLE001  every error becomes an exit code here
-        code = _exit_code(error)
+        code = _failure().exit_code(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -141,14 +142,7 @@ def _prepare_standard_streams() -> None:
                 os.set_blocking(stream.fileno(), True)
 
 
-def _exit_code(error: BaseException) -> int:
-    from toolc.cli.output.failure import exit_code  # start-up time
+def _failure() -> ModuleType:
+    from toolc.cli.output import failure  # lazy: only errors need it (15 ms)
 
-    return exit_code(error)
-
-
-def _unknown_command(name: str, known: Sequence[str], path: str) -> str:
-    import difflib  # start-up time
-
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"there is no command {name!r}; " + (f"did you mean {close[0]!r}?" if close else f"see: {path} --help")
+    return failure

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from toolc.compiler.pipeline.compile_file import CODES
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import severity_of
 from toolc.compiler.project.suppressions import Suppression, suppressions
@@ -21,6 +22,8 @@ from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.comparison import Relaxation, relaxations
 from toolc.policy.policy import Policy
+from toolc.policy.rules import violations
+from toolc.providers import load_provider
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.pairing import ToolPair
 from toolc.review.model.state import Reviewed, State, inside
@@ -96,9 +99,6 @@ def approvers(change: ToolChange, path: str, tool: ToolSpec | None, policies: Se
 
 def policy_violations(state: State, policy: Policy) -> Diagnostics:
     """Return the violations of a central policy by the tools of a state, as findings about their specs."""
-    from toolc.compiler.pipeline.compile_file import CODES  # lazy: only needed with a policy
-    from toolc.policy.rules import violations  # lazy: as above
-
     diagnostics = Diagnostics()
     for name, tool in sorted(state.tools.items()):
         if tool.source:
@@ -245,8 +245,6 @@ def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
     """Yield a change for each provider that newly loses a part of the tool's definition."""
     if all(getattr(old.spec, field) == getattr(new.spec, field) for field in _FIELDS):
         return
-    from toolc.providers import load_provider  # lazy: slow to import, and few changes concern a schema
-
     for number, name in enumerate(PROVIDER_NAMES, 1):
         provider = load_provider(name)
         before, after = _losses(provider, old.spec), _losses(provider, new.spec)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
 import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Sequence
 from typing import Final
 
 import click
@@ -47,6 +49,12 @@ def exit_code(error: BaseException) -> int:
             return error.exit_code
         case _:
             return _bug(error)
+
+
+def unknown_command(name: str, known: Sequence[str], path: str) -> str:
+    """Return the message for a command that does not exist, with a similar one if there is one."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"there is no command {name!r}; " + (f"did you mean {close[0]!r}?" if close else f"see: {path} --help")
 
 
 def _usage_hint(error: click.ClickException) -> str:

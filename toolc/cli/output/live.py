@@ -6,13 +6,10 @@ import os
 import sys
 import unicodedata
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 
+from toolc.model.events import Event, Stream, ToolRetry, ToolStart, ToolUpdate
 from toolc.reporters.text import escape_for_terminal
-
-if TYPE_CHECKING:
-    from toolc.model.events import Event, Stream
-
 
 BAR: Final = 24
 """A bar's width, in columns."""
@@ -100,8 +97,6 @@ class Live:
 
     def show(self, event: Event) -> None:
         """Show one event."""
-        from toolc.model.events import ToolRetry, ToolStart, ToolUpdate  # start-up time
-
         of_part = event.parent_call_id is not None
         if isinstance(event, ToolRetry):
             wait = f"{event.wait_ms / 1000:g} s"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.common import note
-from toolc.model.call import NO_APPROVER
+from toolc.model.call import NO_APPROVER, Allow, Deny
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ class Prompts:
 
 def confirmation(prompts: Prompts, *, yes: bool) -> Confirm | None:
     """Return the confirmation callback; None if no user can be asked. ``yes`` confirms in advance."""
-    from toolc.model.call import Allow, Deny  # start-up time
 
     def ask(call: BoundCall) -> Allow | Deny:
         shown = json.dumps(call.arguments, indent=2, ensure_ascii=False)

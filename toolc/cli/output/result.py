@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Final
 from toolc.cli.common import note
 from toolc.cli.output.live import write
 from toolc.client.build import split_target
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.document.nodes import Node, Scalar, Sequence
 from toolc.model.destinations import HostError, format_destination, format_host, parse_destination
+from toolc.model.result import Audio, Image, Text
 from toolc.model.source import Span
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
 from toolc.reporters.text import escape_for_terminal
+from toolc.runtime.sandboxed.call import STDOUT_SO_FAR
 
 if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
 
 def print_content(result: ToolResult, shown: str, noted: str) -> None:
     """Print the content; ``shown`` of its text is on stdout already, and ``noted`` of stderr on the terminal."""
-    from toolc.model.result import Audio, Image, Text  # start-up time
-
     terminal = sys.stdout.isatty()
     for block in _joined(result.content) if shown else result.content:
         if isinstance(block, Text):
@@ -44,16 +45,12 @@ def print_content(result: ToolResult, shown: str, noted: str) -> None:
 
 def _joined(content: tuple[Content, ...]) -> tuple[Content, ...]:
     """Return ``content`` with its texts joined into one, as they were shown."""
-    from toolc.model.result import Text  # start-up time
-
     texts = [block.text for block in content if isinstance(block, Text)]
     return (Text("".join(texts)), *(block for block in content if not isinstance(block, Text)))
 
 
 def _remaining_text(text: str, shown: str) -> str:
     """Return what of a result's text is still to be printed after ``shown``."""
-    from toolc.runtime.sandboxed.call import STDOUT_SO_FAR  # start-up time
-
     if text.startswith(shown):
         return text.removeprefix(shown)
     gap = "" if shown.endswith("\n") else "\n"
@@ -160,8 +157,6 @@ class _Lines:
     """The lines of the entries of a tool's allow-list in its spec."""
 
     def __init__(self, source: Path, name: str) -> None:
-        from toolc.compiler.pipeline.compile import compile_specs  # start-up time
-
         located = compile_specs([source]).located
         self._tool: LocatedTool = next(each for each in located if each.spec.name == name)
 
