@@ -191,7 +191,7 @@ class StepArguments:
         for name in missing[:1]:
             expected = Shape(self._parameters.properties.get(name, {}), self._parameters.value).types
             got = outputs(self.returning.get(self.backend.steps[self.index - 1].tool)).types
-            # Any output can be passed as text, see ``handed_on``.
+            # Any output can be passed as text, see ``toolc.runtime.composite.steps``.
             if len(missing) == 1 and expected != {"string"} and expected.isdisjoint(got):
                 message = (
                     f"{tool}.{name} is {describe_types(expected)}, but the previous step returns {describe_types(got)}"

@@ -70,9 +70,8 @@ class SpecFolder:
         return self._log_request("read", name, self._read)
 
     def _read(self, name: str) -> File:
-        from toolc.model.spec.code_backends import (
-            File,  # imported here to start faster: most specs have no files, and cached results need no spec
-        )
+        # Imported here to start faster: most specs have no files, and cached results need no spec.
+        from toolc.model.spec.code_backends import File
 
         path = relative_path(name)
         data = self._bytes(path)
