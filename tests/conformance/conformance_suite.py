@@ -17,16 +17,11 @@ import workspace_cases
 from conformance_case import Case
 
 CHAPTERS: Final[Mapping[str, tuple[Case, ...]]] = {
-    "Programs": invocation_cases.CASES,
-    "Output": output_cases.CASES,
-    "Python tools": function_cases.CASES,
-    "Plugins": plugin_cases.CASES,
-    "Streaming": streaming_cases.CASES,
-    "Users and files": workspace_cases.CASES,
-    "Limits and endings": limit_cases.CASES,
-    "Attempts on the host": probe_cases.CASES,
+    "Programs": invocation_cases.CASES, "Output": output_cases.CASES, "Python tools": function_cases.CASES,
+    "Plugins": plugin_cases.CASES, "Streaming": streaming_cases.CASES, "Users and files": workspace_cases.CASES,
+    "Limits and endings": limit_cases.CASES, "Attempts on the host": probe_cases.CASES,
     "Hostile tools": hostile_cases.CASES,
-}
+}  # fmt: skip
 
 
 def cases_of(*chapters: str) -> dict[str, Case]:

@@ -9,10 +9,8 @@ from conformance_case import OK, Case, Difference, fails, limits, python, says
 
 CASES: Final = (
     Case(
-        "a returned string is the text",
-        python("def run(name):\n    return f'hello {name}'"),
-        {**OK, "text": "hello wörld", "structured": None},
-        args={"name": "wörld"},
+        "a returned string is the text", python("def run(name):\n    return f'hello {name}'"),
+        {**OK, "text": "hello wörld", "structured": None}, args={"name": "wörld"},
     ),
     Case(
         "returned data is structured and also text",
@@ -26,8 +24,7 @@ CASES: Final = (
         {**OK, "text": "", "images": ["image/png 48f237fb4ca6"]},
     ),
     Case(
-        "bytes that are not an image are an error with a suggestion",
-        python("def run():\n    return b'abc'"),
+        "bytes that are not an image are an error with a suggestion", python("def run():\n    return b'abc'"),
         fails("serialization", re.compile(r"the function returned 3 bytes that are not a PNG.*")),
     ),
     Case(
@@ -36,13 +33,11 @@ CASES: Final = (
         says("awaited"),
     ),
     Case(
-        "an exception is an error with its message",
-        python("def run():\n    return [][3]"),
+        "an exception is an error with its message", python("def run():\n    return [][3]"),
         fails("execution", "IndexError: list index out of range", outcome="exited"),
     ),
     Case(
-        "a missing file is not_found",
-        python("def run():\n    return open('/no/such/file').read()"),
+        "a missing file is not_found", python("def run():\n    return open('/no/such/file').read()"),
         fails("not_found", re.compile(r"FileNotFoundError: .*'/no/such/file'")),
     ),
     Case(
@@ -57,8 +52,7 @@ CASES: Final = (
         },
     ),
     Case(
-        "ctx.error sets the kind",
-        python("def run(ctx):\n    raise ctx.error('rate_limit', 'slow down')"),
+        "ctx.error sets the kind", python("def run(ctx):\n    raise ctx.error('rate_limit', 'slow down')"),
         fails("rate_limit", "slow down"),
     ),
     Case("ctx has the call's id", python("def run(ctx):\n    return ctx.call_id"), says("c1")),
@@ -83,18 +77,15 @@ CASES: Final = (
         fails("execution", re.compile(r".* has no function run")),
     ),
     Case(
-        "code that fails while it is loaded is an error of the tool",
-        python("1 / 0\ndef run(): pass"),
+        "code that fails while it is loaded is an error of the tool", python("1 / 0\ndef run(): pass"),
         fails("execution", "ZeroDivisionError: division by zero"),
     ),
     Case(
-        "sys.exit is an error, never a success",
-        python("import sys\ndef run():\n    sys.exit(0)"),
+        "sys.exit is an error, never a success", python("import sys\ndef run():\n    sys.exit(0)"),
         fails("execution", "the function ended its process: sys.exit(0)"),
     ),
     Case(
-        "os._exit is an error, never a success",
-        python("import os\ndef run():\n    os._exit(0)"),
+        "os._exit is an error, never a success", python("import os\ndef run():\n    os._exit(0)"),
         fails("execution", "the process ended with status 0 and no answer"),
     ),
     Case(
@@ -119,8 +110,7 @@ CASES: Final = (
         sandbox=limits(timeout="100s"),
     ),
     Case(
-        "endless recursion is an error",
-        python("def run():\n    return run()"),
+        "endless recursion is an error", python("def run():\n    return run()"),
         fails("execution", re.compile(r"RecursionError: maximum recursion depth exceeded.*")),
     ),
     Case(
@@ -131,20 +121,17 @@ CASES: Final = (
         ),
     ),
     Case(
-        "a value that contains itself is an error",
-        python("def run():\n    a = []\n    a.append(a)\n    return a"),
+        "a value that contains itself is an error", python("def run():\n    a = []\n    a.append(a)\n    return a"),
         fails("serialization", "the result cannot be sent as JSON: the value[0] contains itself"),
     ),
     Case(
-        "a result that is too long is an error",
-        python("def run():\n    return 'x' * 1000000"),
+        "a result that is too long is an error", python("def run():\n    return 'x' * 1000000"),
         fails("output_limit", re.compile(r"the function's result has 1000\d\d\d bytes, .*")),
         sandbox=limits(output="16KiB"),
     ),
     Case("a lone surrogate in a result is replaced", python("def run():\n    return 'a\\ud800b'"), says("a?b")),
     Case(
-        "a large integer is unchanged",
-        python("def run():\n    return 2 ** 100"),
+        "a large integer is unchanged", python("def run():\n    return 2 ** 100"),
         {**OK, "text": "1267650600228229401496703205376", "structured": 2**100},
     ),
     Case("stdin of a function is empty", python("import sys\ndef run():\n    return sys.stdin.read()"), says("")),
@@ -156,8 +143,7 @@ CASES: Final = (
     ),
     Case(
         "a function can start programs",
-        python("import subprocess\ndef run():\n    return subprocess.getoutput('echo hi')"),
-        says("hi"),
+        python("import subprocess\ndef run():\n    return subprocess.getoutput('echo hi')"), says("hi"),
     ),
     Case(
         "an exception whose text cannot be read is still an error",
@@ -174,4 +160,4 @@ CASES: Final = (
         ),
         {**OK, "structured": [6, 24]},
     ),
-)
+)  # fmt: skip

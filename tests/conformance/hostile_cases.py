@@ -21,14 +21,12 @@ CASES: Final = (
     Case(
         "a fork bomb ends at its deadline",
         python("import os\ndef run():\n    while True:\n        try: os.fork()\n        except OSError: pass\n"),
-        _TIMEOUT,
-        sandbox={"limits": {"timeout": "2s", "pids": 64}},
+        _TIMEOUT, sandbox={"limits": {"timeout": "2s", "pids": 64}},
         differs={"docker+gvisor": Difference(_COUNTS, _ENDED)},
     ),
     Case(
         "a fork bomb in a shell ends with its script",
-        shell("bomb() { bomb | bomb & }; bomb 2>/dev/null; echo lit; sleep 1"),
-        {"outcome": "exited"},
+        shell("bomb() { bomb | bomb & }; bomb 2>/dev/null; echo lit; sleep 1"), {"outcome": "exited"},
         sandbox={"limits": {"timeout": "100s", "pids": 64}},
         varies=("streamed", "stderr", "text", "message", "error", "exit_status"),
     ),
@@ -50,9 +48,7 @@ CASES: Final = (
     ),
     Case(
         "a tool that ignores every signal ends at its deadline",
-        shell("trap '' 1 2 3 13 14 15 20 21 22; while :; do sleep 1; done"),
-        _TIMEOUT,
-        sandbox=_SOON,
+        shell("trap '' 1 2 3 13 14 15 20 21 22; while :; do sleep 1; done"), _TIMEOUT, sandbox=_SOON,
     ),
     Case(
         "process 1 ignores signals that would end or stop it",
@@ -116,9 +112,7 @@ CASES: Final = (
     ),
     Case(
         "a tool that stops everything ends at its deadline",
-        python("import os\ndef run():\n    os.fork()\n    while True: os.kill(-1, 19)"),
-        _TIMEOUT,
-        sandbox=_SOON,
+        python("import os\ndef run():\n    os.fork()\n    while True: os.kill(-1, 19)"), _TIMEOUT, sandbox=_SOON,
     ),
     Case(
         "no limit of process 1 can be changed",
@@ -154,8 +148,7 @@ CASES: Final = (
         sandbox=_SOON,
     ),
     Case(
-        "frames of the protocol on stdout are text",
-        shell(f"printf '{_FRAME}'; printf '{_FRAME}' >&2"),
+        "frames of the protocol on stdout are text", shell(f"printf '{_FRAME}'; printf '{_FRAME}' >&2"),
         {**OK, "text": "\0\0\0\x02\x08\0\0\0\0{}", "stderr": "\0\0\0\x02\x08\0\0\0\0{}"},
     ),
     Case(
@@ -200,36 +193,27 @@ CASES: Final = (
     Case(
         "limits that a tool sets for itself harm only itself",
         shell("ulimit -n 3; ulimit -f 0; ulimit -v 100000; ulimit -t 1; while :; do :; done"),
-        fails("exit_status", "the command was killed by SIGKILL"),
-        sandbox=limits(timeout="100s"),
+        fails("exit_status", "the command was killed by SIGKILL"), sandbox=limits(timeout="100s"),
     ),
     Case(
         "an endless regular expression is ended",
-        python("import re\ndef run():\n    re.match('(a+)+$', 'a' * 64 + '!')"),
-        _TIMEOUT,
-        sandbox=_SOON,
+        python("import re\ndef run():\n    re.match('(a+)+$', 'a' * 64 + '!')"), _TIMEOUT, sandbox=_SOON,
     ),
     Case(
-        "an endless call into C code is ended",
-        python("def run():\n    return sum(range(10 ** 15))"),
-        _TIMEOUT,
+        "an endless call into C code is ended", python("def run():\n    return sum(range(10 ** 15))"), _TIMEOUT,
         sandbox=_SOON,
     ),
     Case(
         "a gigabyte on both streams is read to its end",
         shell("head -c 500000000 /dev/zero >&2 & head -c 500000000 /dev/zero; wait"),
         {
-            **OK,
-            "text": "\0" * 512 + "\n[499998976 bytes cut]\n" + "\0" * 512,
+            **OK, "text": "\0" * 512 + "\n[499998976 bytes cut]\n" + "\0" * 512,
             "stderr": "\0" * 512 + "\n[499998976 bytes cut]\n" + "\0" * 512,
         },
         sandbox={"limits": {"timeout": "300s", "output": "1KiB"}},
     ),
     Case(
-        "endless output is ended at the deadline",
-        shell("yes >&2 & exec yes"),
-        _TIMEOUT,
-        sandbox=_SOON,
+        "endless output is ended at the deadline", shell("yes >&2 & exec yes"), _TIMEOUT, sandbox=_SOON,
         varies=("text", "streamed"),
     ),
     Case(
@@ -271,19 +255,15 @@ CASES: Final = (
     ),
     Case(
         "hundreds of orphans are reaped",
-        shell("i=0; while [ $i -lt 300 ]; do (true &); i=$((i+1)); done; echo done"),
-        says("done\n"),
+        shell("i=0; while [ $i -lt 300 ]; do (true &); i=$((i+1)); done; echo done"), says("done\n"),
     ),
     Case(
         "spinning children do not delay the end",
-        shell("for i in 1 2 3 4 5 6 7 8 9 10; do (while :; do :; done) & done; echo done"),
-        says("done\n"),
+        shell("for i in 1 2 3 4 5 6 7 8 9 10; do (while :; do :; done) & done; echo done"), says("done\n"),
     ),
     Case(
-        "a crash leaves no core",
-        shell("(ulimit -c unlimited) 2>/dev/null || true; sh -c 'kill -SEGV $$' || ls -A"),
-        {**OK, "text": "", "files": {}},
-        sandbox={"workspace": "rw"},
+        "a crash leaves no core", shell("(ulimit -c unlimited) 2>/dev/null || true; sh -c 'kill -SEGV $$' || ls -A"),
+        {**OK, "text": "", "files": {}}, sandbox={"workspace": "rw"},
     ),
     Case(
         "system files cannot be removed",
@@ -325,4 +305,4 @@ CASES: Final = (
         says("done"),
     ),
     Case("a call after all of these succeeds", shell("echo still here"), says("still here\n")),
-)
+)  # fmt: skip

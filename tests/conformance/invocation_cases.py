@@ -9,13 +9,11 @@ from conformance_case import OK, Case, Difference, command, fails, python, says,
 
 CASES: Final = (
     Case(
-        "a program's stdout is the text of its success",
-        command("echo", "two words"),
+        "a program's stdout is the text of its success", command("echo", "two words"),
         {**OK, "text": "two words\n", "exit_status": 0, "stderr": "", "truncated": False},
     ),
     Case(
-        "stderr of a success is in the details, not in the text",
-        shell("echo out; echo err >&2"),
+        "stderr of a success is in the details, not in the text", shell("echo out; echo err >&2"),
         {**OK, "text": "out\n", "stderr": "err\n"},
     ),
     Case("a program may write nothing", command("true"), {**OK, "text": "", "exit_status": 0}),
@@ -23,20 +21,16 @@ CASES: Final = (
         "an exit status that is not 0 is an error with both streams",
         shell("echo out; echo err >&2; exit 3"),
         fails(
-            "exit_status",
-            "the command ended with exit status 3",
-            exit_status=3,
+            "exit_status", "the command ended with exit status 3", exit_status=3,
             text="out\n[stderr]\nerr\n[exit status 3]",
         ),
     ),
     Case(
-        "exit status 255 is 255",
-        shell("exit 255"),
+        "exit status 255 is 255", shell("exit 255"),
         fails("exit_status", "the command ended with exit status 255", exit_status=255),
     ),
     Case(
-        "an exit status has the error kind that the spec sets",
-        shell("exit 2", errors={"2": "invalid_args"}),
+        "an exit status has the error kind that the spec sets", shell("exit 2", errors={"2": "invalid_args"}),
         fails("invalid_args", "the command ended with exit status 2"),
     ),
     Case(
@@ -45,33 +39,27 @@ CASES: Final = (
         {**OK, "text": "grep found nothing\n[exit status 1]", "exit_status": 1},
     ),
     Case(
-        "exit status 125 of a tool is not an error of the engine",
-        shell("exit 125"),
+        "exit status 125 of a tool is not an error of the engine", shell("exit 125"),
         fails("exit_status", "the command ended with exit status 125"),
     ),
     Case(
-        "a file that is not executable ends a script with 126",
-        shell("/etc/passwd"),
+        "a file that is not executable ends a script with 126", shell("/etc/passwd"),
         fails("exit_status", "the command ended with exit status 126"),
     ),
     Case(
-        "a command that a script does not find is not_found",
-        shell("no-such-command"),
+        "a command that a script does not find is not_found", shell("no-such-command"),
         fails("not_found", "the command ended with exit status 127"),
     ),
     Case(
-        "a program that does not exist is not_found",
-        command("no-such-program"),
+        "a program that does not exist is not_found", command("no-such-program"),
         fails("not_found", "command not found: no-such-program", outcome="not_started"),
     ),
     Case(
-        "a folder is not a program",
-        command("/usr"),
+        "a folder is not a program", command("/usr"),
         fails("not_found", "/usr: Permission denied", outcome="not_started"),
     ),
     Case(
-        "a text file is not a program",
-        command("/etc/passwd"),
+        "a text file is not a program", command("/etc/passwd"),
         fails("not_found", "/etc/passwd: Permission denied", outcome="not_started"),
     ),
     Case(
@@ -82,8 +70,7 @@ CASES: Final = (
         ),
     ),
     Case(
-        "SIGKILL sent by the tool itself is not out_of_memory",
-        shell("kill -KILL $$"),
+        "SIGKILL sent by the tool itself is not out_of_memory", shell("kill -KILL $$"),
         fails("exit_status", "the command was killed by SIGKILL"),
     ),
     Case("SIGTERM ends the tool", shell("kill -TERM $$"), fails("exit_status", "the command was killed by SIGTERM")),
@@ -115,8 +102,7 @@ CASES: Final = (
     ),
     Case(
         "an argument is passed unchanged whatever it contains",
-        command("printf", "[%s]", "--", "{{ text }}", "{{ items }}"),
-        says("[--][a b\n'c' \"d\" $HOME *][][-n][ü]"),
+        command("printf", "[%s]", "--", "{{ text }}", "{{ items }}"), says("[--][a b\n'c' \"d\" $HOME *][][-n][ü]"),
         args={"text": "a b\n'c' \"d\" $HOME *", "items": ["", "-n", "ü"]},
     ),
     Case(
@@ -143,36 +129,25 @@ CASES: Final = (
     ),
     Case("a tool without a workspace starts in /tmp", command("pwd"), says("/tmp\n")),
     Case(
-        "a tool with a workspace starts in it",
-        shell("pwd; ls"),
-        says("/workspace\na file\n"),
-        sandbox={"workspace": "ro"},
-        files={"a file": b""},
+        "a tool with a workspace starts in it", shell("pwd; ls"), says("/workspace\na file\n"),
+        sandbox={"workspace": "ro"}, files={"a file": b""},
     ),
     Case("stdin is empty if the spec has none", command("wc", "-c"), says("0\n")),
     Case(
-        "stdin contains what the spec sets",
-        command("cat", stdin="{{ text }}"),
-        says("zwölf\n"),
+        "stdin contains what the spec sets", command("cat", stdin="{{ text }}"), says("zwölf\n"),
         args={"text": "zwölf\n"},
     ),
     Case(
-        "stdin may be many megabytes",
-        command("wc", "-c", stdin="{{ text }}"),
-        says("8388608\n"),
+        "stdin may be many megabytes", command("wc", "-c", stdin="{{ text }}"), says("8388608\n"),
         args={"text": "0123456789abcdef" * (1 << 19)},
     ),
     Case(
-        "a tool need not read its stdin",
-        command("true", stdin="{{ text }}"),
-        says(""),
+        "a tool need not read its stdin", command("true", stdin="{{ text }}"), says(""),
         args={"text": "0123456789abcdef" * (1 << 17)},
     ),
     Case(
-        "output is read while stdin is still being written",
-        command("cat", stdin="{{ text }}"),
-        says("0123456789abcde\n" * 10_000),
-        args={"text": "0123456789abcde\n" * 10_000},
+        "output is read while stdin is still being written", command("cat", stdin="{{ text }}"),
+        says("0123456789abcde\n" * 10_000), args={"text": "0123456789abcde\n" * 10_000},
     ),
     Case("the umask is 0022", command("sh", "-c", "umask"), says("0022\n")),
     Case(
@@ -200,23 +175,19 @@ CASES: Final = (
         {**OK, "structured": ["sandbox\n", "127.0.0.1", True]},
     ),
     Case(
-        "an interpreter that does not exist is not_found",
-        shell("echo no", interpreter=["no-such-shell"]),
+        "an interpreter that does not exist is not_found", shell("echo no", interpreter=["no-such-shell"]),
         fails("not_found", "command not found: no-such-shell"),
     ),
     Case(
-        "a script stops at its first failure and at an unset variable",
-        shell("false; echo not reached"),
+        "a script stops at its first failure and at an unset variable", shell("false; echo not reached"),
         fails("exit_status", "the command ended with exit status 1", text="[exit status 1]"),
     ),
     Case(
-        "every call reports its resource usage",
-        shell("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"),
+        "every call reports its resource usage", shell("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"),
         {**OK, "usage": ["duration_ms", "cpu_ms", "peak_memory_bytes"]},
     ),
     Case(
-        "child processes end with the tool",
-        shell("sleep 1000 & setsid sleep 1000 >/dev/null 2>&1 & echo done"),
+        "child processes end with the tool", shell("sleep 1000 & setsid sleep 1000 >/dev/null 2>&1 & echo done"),
         says("done\n"),
     ),
     Case("the clock is in UTC", command("date", "+%Z"), says("UTC\n")),
@@ -233,4 +204,4 @@ CASES: Final = (
         },
     ),
     Case("text in the locale's encoding is UTF-8", command("locale", "charmap"), says("UTF-8\n")),
-)
+)  # fmt: skip

@@ -53,8 +53,7 @@ ANSWERED: Final[Expected] = {"outcome": "answered", "error": None}
 CASES: Final = (
     _case(
         "a plugin receives the arguments and responds with text",
-        "text('hello ' + params['name'] + ', this is ' + call_id)",
-        {**ANSWERED, "text": "hello wörld, this is c1"},
+        "text('hello ' + params['name'] + ', this is ' + call_id)", {**ANSWERED, "text": "hello wörld, this is c1"},
         args={"name": "wörld"},
     ),
     _case(
@@ -64,27 +63,23 @@ CASES: Final = (
         {**ANSWERED, "text": "", "images": ["image/png 48f237fb4ca6"]},
     ),
     _case(
-        "an error of a plugin is shown to the model",
-        "text('Error: no such city', error=True)",
+        "an error of a plugin is shown to the model", "text('Error: no such city', error=True)",
         fails("execution", "Error: no such city", outcome="answered"),
     ),
     _case(
         "a plugin that exits during a call is an error with its exit status and its stderr",
         "sys.stderr.write('boom\\n')\nsys.exit(3)",
         fails(
-            "execution",
-            "the plugin's process ended with exit status 3 before it answered",
+            "execution", "the plugin's process ended with exit status 3 before it answered",
             text="boom\n[the plugin's process ended with exit status 3 before it answered]",
         ),
     ),
     _case(
-        "a plugin that is killed in a call is an error with the signal",
-        "os.kill(os.getpid(), signal.SIGKILL)",
+        "a plugin that is killed in a call is an error with the signal", "os.kill(os.getpid(), signal.SIGKILL)",
         fails("execution", "the plugin's process was killed by SIGKILL before it answered"),
     ),
     _case(
-        "a plugin that logs to stdout breaks its protocol",
-        "print('Loading model...', flush=True)\ntext('done')",
+        "a plugin that logs to stdout breaks its protocol", "print('Loading model...', flush=True)\ntext('done')",
         fails("serialization", re.compile(r"the plugin broke its protocol: this line is not JSON .*'Loading model.*")),
     ),
     _case(
@@ -99,9 +94,8 @@ CASES: Final = (
         sandbox=limits(timeout="1s"),
     ),
     _case(
-        "a plugin that differs from the reviewed one is not called",
-        "text('never')",
+        "a plugin that differs from the reviewed one is not called", "text('never')",
         fails("denied", re.compile(r"the plugin differs from the reviewed one and was not called: .*")),
         other_description=True,
     ),
-)
+)  # fmt: skip

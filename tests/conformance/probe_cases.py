@@ -78,8 +78,7 @@ CASES: Final = (
         sandbox=limits(timeout="250s", output="1MiB"),
         varies=("stdout",),
         differs={
-            "docker+gvisor": _refused_but(_GVISOR, *_GVISORS),
-            "oci user": _refused_but(_ROOTLESS, *_OWN_PROCESS_1),
+            "docker+gvisor": _refused_but(_GVISOR, *_GVISORS), "oci user": _refused_but(_ROOTLESS, *_OWN_PROCESS_1),
         },
     ),
     Case(
@@ -94,16 +93,11 @@ CASES: Final = (
                 _ROOTS, *_OWN_PROCESS_1, "home-folders", "password-hashes", "a mount that allows set-user-id or devices"
             ),
             "docker+gvisor": _refused_but(
-                f"{_GVISOR}; {_ROOTS}",
-                *_GVISORS,
-                "a file under /sys or /proc/sys that can be written",
-                "home-folders",
-                "password-hashes",
-                "reading /proc/1/io",
-                "writing to /proc/sys/kernel/yama/ptrace_scope",
-                "writing to /proc/1/oom_score_adj",
+                f"{_GVISOR}; {_ROOTS}", *_GVISORS, "a file under /sys or /proc/sys that can be written",
+                "home-folders", "password-hashes", "reading /proc/1/io",
+                "writing to /proc/sys/kernel/yama/ptrace_scope", "writing to /proc/1/oom_score_adj",
             ),
             "oci user": _refused_but(_ROOTLESS, *_OWN_PROCESS_1),
         },
     ),
-)
+)  # fmt: skip

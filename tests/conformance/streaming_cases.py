@@ -8,8 +8,7 @@ from conformance_case import OK, Case, command, limits, python, says, shell
 
 CASES: Final = (
     Case(
-        "both streams are sent as they arrive",
-        shell("echo out; echo err >&2"),
+        "both streams are sent as they arrive", shell("echo out; echo err >&2"),
         {**says("out\n"), "stderr": "err\n", "streamed": {"stdout": "out\n", "stderr": "err\n"}},
     ),
     Case(
@@ -18,10 +17,8 @@ CASES: Final = (
         {**says("üüü\ufffd"), "streamed": {"stdout": "üüü\ufffd"}},
     ),
     Case(
-        "at most the output limit of a stream is sent",
-        shell("head -c 1000000 /dev/zero | tr '\\0' x"),
-        {**OK, "truncated": True, "streamed": {"stdout": "x" * 1024}},
-        sandbox=limits(output="1KiB"),
+        "at most the output limit of a stream is sent", shell("head -c 1000000 /dev/zero | tr '\\0' x"),
+        {**OK, "truncated": True, "streamed": {"stdout": "x" * 1024}}, sandbox=limits(output="1KiB"),
     ),
     Case(
         "progress lines are reports, not output",
@@ -31,15 +28,12 @@ CASES: Final = (
             progress=True,
         ),
         {
-            **OK,
-            "stderr": "before\n::progress soon\n",
-            "progress": [[40, "almost"], [None, "who knows"], [100, ""]],
+            **OK, "stderr": "before\n::progress soon\n", "progress": [[40, "almost"], [None, "who knows"], [100, ""]],
             "streamed": {"stderr": "before\n::progress soon\n"},
         },
     ),
     Case(
-        "without progress in the spec these lines are output",
-        command("sh", "-c", "echo '::progress 40 almost' >&2"),
+        "without progress in the spec these lines are output", command("sh", "-c", "echo '::progress 40 almost' >&2"),
         {**OK, "stderr": "::progress 40 almost\n", "progress": []},
     ),
     Case(
@@ -63,9 +57,8 @@ CASES: Final = (
         {**says("ab"), "streamed": {"content": "ab"}},
     ),
     Case(
-        "events before a cancellation are kept",
-        shell("echo begun; sleep 1000"),
+        "events before a cancellation are kept", shell("echo begun; sleep 1000"),
         {"error": "cancelled", "outcome": "cancelled", "streamed": {"stdout": "begun\n"}, "survivors": []},
         cancel_at="begun",
     ),
-)
+)  # fmt: skip

@@ -25,25 +25,19 @@ def _in_rootless(expect: Expected) -> dict[str, Difference]:
 
 CASES: Final = (
     Case(
-        "a tool without a workspace runs as user nobody",
-        shell("id -u; id -g; id -G"),
+        "a tool without a workspace runs as user nobody", shell("id -u; id -g; id -G"),
         {**says("65534\n65534\n65534\n"), "user": "65534:65534"},
         differs=_in_rootless({**OK, "text": re.compile(r"0\n0\n0\b.*\n"), "user": "0:0"}),
     ),
     Case(
-        "a tool with a workspace runs as its owner",
-        shell("id -u; id -g; find . -maxdepth 1 -printf '%U:%G\\n'"),
-        {**says("1234\n1234\n1234:1234\n1234:1234\n1234:1234\n"), "user": "1234:1234"},
-        sandbox=_RO,
-        files=_FILES,
+        "a tool with a workspace runs as its owner", shell("id -u; id -g; find . -maxdepth 1 -printf '%U:%G\\n'"),
+        {**says("1234\n1234\n1234:1234\n1234:1234\n1234:1234\n"), "user": "1234:1234"}, sandbox=_RO, files=_FILES,
         differs=_in_rootless({**says("0\n0\n0:0\n0:0\n0:0\n"), "user": "0:0"}),
     ),
     Case(
         "the user name of a tool is tool",
         python("import getpass, os\ndef run():\n    return [getpass.getuser(), os.path.expanduser('~')]"),
-        {**OK, "structured": ["tool", "/tmp"]},
-        sandbox=_RO,
-        files=_FILES,
+        {**OK, "structured": ["tool", "/tmp"]}, sandbox=_RO, files=_FILES,
     ),
     Case(
         "the owner of a workspace has a line in passwd(5)",
@@ -54,8 +48,7 @@ CASES: Final = (
         varies=("stderr", "streamed"),
         differs={
             "docker": Difference(_PASSWD, says("1234\nno line\n")),
-            "docker+gvisor": Difference(_PASSWD, says("1234\nno line\n")),
-            **_in_rootless(says("root\n")),
+            "docker+gvisor": Difference(_PASSWD, says("1234\nno line\n")), **_in_rootless(says("root\n")),
         },
     ),
     Case(
@@ -97,8 +90,7 @@ CASES: Final = (
             "error": "exit_status",
             "text": re.compile(r"(?s)alpha\nbeta\n.*Read-only file system.*"),
             "files": {
-                "a.txt": ["file", "644", "own", "alpha\n"],
-                "folder": ["folder", "755", "own", ""],
+                "a.txt": ["file", "644", "own", "alpha\n"], "folder": ["folder", "755", "own", ""],
                 "folder/b.txt": ["file", "644", "own", "beta\n"],
             },
         },
@@ -111,10 +103,8 @@ CASES: Final = (
         {
             **OK,
             "files": {
-                "a.txt": ["file", "644", "own", "alpha\nx\n"],
-                "folder": ["folder", "755", "own", ""],
-                "made": ["folder", "755", "own", ""],
-                "made/x": ["file", "755", "own", "run"],
+                "a.txt": ["file", "644", "own", "alpha\nx\n"], "folder": ["folder", "755", "own", ""],
+                "made": ["folder", "755", "own", ""], "made/x": ["file", "755", "own", "run"],
                 "new.txt": ["file", "644", "own", "new\n"],
             },
         },
@@ -130,10 +120,8 @@ CASES: Final = (
         {
             **says("12"),
             "files": {
-                "-n": ["file", "644", "own", "y"],
-                "a b\nc": ["file", "644", "own", "1"],
-                "byte\\xff": ["file", "644", "own", "x"],
-                'comma,colon:"quote"': ["file", "644", "own", "2"],
+                "-n": ["file", "644", "own", "y"], "a b\nc": ["file", "644", "own", "1"],
+                "byte\\xff": ["file", "644", "own", "x"], 'comma,colon:"quote"': ["file", "644", "own", "2"],
                 "grün": ["file", "644", "own", "z"],
             },
         },
@@ -141,31 +129,24 @@ CASES: Final = (
         files={"a b\nc": b"1", 'comma,colon:"quote"': b"2"},
     ),
     Case(
-        "a file cannot be given to another user",
-        shell("chown 12 a.txt || chgrp 12 a.txt || echo neither"),
-        {**OK, "text": "neither\n", "files": {"a.txt": ["file", "644", "own", ""]}},
-        sandbox=_RW,
-        files={"a.txt": b""},
-        varies=("stderr", "streamed"),
+        "a file cannot be given to another user", shell("chown 12 a.txt || chgrp 12 a.txt || echo neither"),
+        {**OK, "text": "neither\n", "files": {"a.txt": ["file", "644", "own", ""]}}, sandbox=_RW,
+        files={"a.txt": b""}, varies=("stderr", "streamed"),
     ),
     Case(
         "no set-user-id or set-group-id bit can be set",
         shell("cp /bin/true x; chmod 4755 x || chmod 2755 x || chmod 6000 x || echo none"),
-        {**OK, "text": "none\n", "files": {"x": ["file", "755", "own", ""]}},
-        sandbox=_RW,
+        {**OK, "text": "none\n", "files": {"x": ["file", "755", "own", ""]}}, sandbox=_RW,
     ),
     Case(
-        "no device can be made in a workspace",
-        shell("mknod null c 1 3 || mknod disk b 8 0 || echo none"),
-        {**OK, "text": "none\n", "files": {}},
-        sandbox=_RW,
+        "no device can be made in a workspace", shell("mknod null c 1 3 || mknod disk b 8 0 || echo none"),
+        {**OK, "text": "none\n", "files": {}}, sandbox=_RW,
     ),
     Case(
         "a link out of the workspace does not reach the host",
         shell("cat secret /workspace/up 2>/dev/null || echo nothing; ln -s /etc/hostname planted"),
         {
-            **OK,
-            "text": "nothing\n",
+            **OK, "text": "nothing\n",
             "files": {"plain": ["file", "644", "own", ""], "planted": ["link", "777", "own", ""]},
         },
         sandbox=_RW,
@@ -215,8 +196,7 @@ CASES: Final = (
     ),
     Case(
         "no home directory is in the sandbox",
-        shell("cd /home; ls -A; test -d /Users && cd /Users && ls -A; echo none"),
-        says("none\n"),
+        shell("cd /home; ls -A; test -d /Users && cd /Users && ls -A; echo none"), says("none\n"),
     ),
     Case("programs in /tmp can be run", shell("cp /bin/echo /tmp/e; /tmp/e it runs"), says("it runs\n")),
     Case(
@@ -245,13 +225,11 @@ CASES: Final = (
     Case(
         "a call to the network from a function is a network error",
         python("import urllib.request\ndef run():\n    urllib.request.urlopen('http://192.0.2.1/')"),
-        {"error": "network"},
-        varies=("message", "text"),
+        {"error": "network"}, varies=("message", "text"),
     ),
     Case(
         "two calls share no file and no process",
-        shell("cd /tmp; test ! -e mark && test ! -e /dev/shm/mark && touch mark /dev/shm/mark; ls"),
-        says("mark\n"),
+        shell("cd /tmp; test ! -e mark && test ! -e /dev/shm/mark && touch mark /dev/shm/mark; ls"), says("mark\n"),
     ),
     Case(
         "many files and deep folders can be made in a workspace",
@@ -289,10 +267,8 @@ CASES: Final = (
     ),
     Case(
         "files can be overwritten, emptied and read when empty",
-        shell("printf longer >a.txt; printf new >a.txt; : >empty; cat a.txt empty; wc -c <empty"),
-        says("new0\n"),
-        sandbox=_RW,
-        files=_FILES,
+        shell("printf longer >a.txt; printf new >a.txt; : >empty; cat a.txt empty; wc -c <empty"), says("new0\n"),
+        sandbox=_RW, files=_FILES,
     ),
     Case(
         "a folder is not a file, and neither is a missing path",
@@ -325,8 +301,7 @@ CASES: Final = (
     ),
     Case(
         "paths may be relative, absolute and in new folders",
-        shell("mkdir -p x/y; echo 1 >x/y/z; cat ./x/y/z /workspace/x/y/z; cd x && cat y/z"),
-        says("1\n1\n1\n"),
+        shell("mkdir -p x/y; echo 1 >x/y/z; cat ./x/y/z /workspace/x/y/z; cd x && cat y/z"), says("1\n1\n1\n"),
         sandbox=_RW,
     ),
-)
+)  # fmt: skip

@@ -45,16 +45,11 @@ from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.oci import sandbox as oci_sandbox
 
 DEADLINES = {
-    "Query the daemon": daemon.QUERY_SECONDS,
-    "Open its stream of events": container.OPEN_SECONDS,
-    "Create a container": container.CREATE_SECONDS,
-    "Attach to its streams": container.ATTACH_SECONDS,
-    "Start it": container.START_SECONDS,
-    "Remove it": container.REMOVE_SECONDS,
-    "Inspect an image": container.INSPECT_SECONDS,
-    "Each request of a cleanup": sweep.SECONDS,
-    "Query the version of runc": oci_probe.VERSION_SECONDS,
-    "runc starts process 1": oci_sandbox.START_SECONDS,
+    "Query the daemon": daemon.QUERY_SECONDS, "Open its stream of events": container.OPEN_SECONDS,
+    "Create a container": container.CREATE_SECONDS, "Attach to its streams": container.ATTACH_SECONDS,
+    "Start it": container.START_SECONDS, "Remove it": container.REMOVE_SECONDS,
+    "Inspect an image": container.INSPECT_SECONDS, "Each request of a cleanup": sweep.SECONDS,
+    "Query the version of runc": oci_probe.VERSION_SECONDS, "runc starts process 1": oci_sandbox.START_SECONDS,
     "Process 1 exits after its stream closes": oci_sandbox.CLOSE_SECONDS,
     "Kill process 1, its control groups, runc (each)": oci_sandbox.KILL_SECONDS,
     "Wait for killed processes": oci_sandbox.GIVE_UP_SECONDS,
@@ -63,7 +58,7 @@ DEADLINES = {
     "The guest becomes ready": call_loop.START_SECONDS,
     "Another process builds the same image or installs the same packages": store.LOCK_SECONDS,
     "Another process rolls back the same transaction": journal.LOCK_SECONDS,
-}
+}  # fmt: skip
 
 
 def text_of(name: str) -> str:

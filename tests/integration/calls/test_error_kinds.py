@@ -134,26 +134,19 @@ CAUSES: list[tuple[ErrorKind, str, Make]] = [
     ("invalid_args", "wrong arguments for shell:\n- line: required", lambda executor: executor.run("shell", {})),
     ("not_found", "no-such-program", lambda executor: executor.run("program", {})),
     ("not_found", "No such file or directory", python("open")),
-    ("not_found", "there is no tool 'nope'", in_batch("nope")),
-    ("not_found", "HTTP 404", http("404")),
+    ("not_found", "there is no tool 'nope'", in_batch("nope")), ("not_found", "HTTP 404", http("404")),
     ("denied", "each call of it must be confirmed", in_batch("asking")),
     ("denied", "Operation not permitted", python("forbidden")),
     ("cancelled", "the call was cancelled before it finished", cancelled),
     ("timeout", "the call did not finish within 0.3 s and was stopped", lambda executor: executor.run("slow", {})),
     ("timeout", "before the time limit of the whole operation", hurried),
     ("out_of_memory", "the call exceeded its memory limit of 64 MiB", shell("tail -c 512m /dev/zero | tail")),
-    ("output_limit", "", python("long")),
-    ("exit_status", "the command ended with exit status 3", shell("exit 3")),
-    ("network", "", python("connect")),
-    ("network", "HTTP 503", http("503")),
-    ("authentication", "HTTP 401", http("401")),
-    ("rate_limit", "slow down", python("own")),
-    ("serialization", "", python("json")),
-    ("serialization", "set", python("set")),
-    ("file", "", python("directory")),
-    ("execution", "RuntimeError: a bug", python("bug")),
-    ("exit_status", "SIGKILL", shell("kill -9 $$")),
-]
+    ("output_limit", "", python("long")), ("exit_status", "the command ended with exit status 3", shell("exit 3")),
+    ("network", "", python("connect")), ("network", "HTTP 503", http("503")),
+    ("authentication", "HTTP 401", http("401")), ("rate_limit", "slow down", python("own")),
+    ("serialization", "", python("json")), ("serialization", "set", python("set")), ("file", "", python("directory")),
+    ("execution", "RuntimeError: a bug", python("bug")), ("exit_status", "SIGKILL", shell("kill -9 $$")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "told", "make"), CAUSES, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(CAUSES)])

@@ -39,15 +39,12 @@ def test_json_is_data(ask: Ask) -> None:
     [
         ("grüß\n".encode(), "text/plain; charset=utf-8", "grüß\n"),
         ("grüß".encode("latin-1"), "text/html; charset=ISO-8859-1", "grüß"),
-        (b"\xff", "text/plain; charset=nonsense", "\ufffd"),
-        (b"\xff", "text/plain; charset=idna", "\ufffd"),
+        (b"\xff", "text/plain; charset=nonsense", "\ufffd"), (b"\xff", "text/plain; charset=idna", "\ufffd"),
         ("gr\u00fc\u00df".encode("utf-16"), "text/plain", "grüß"),
-        (b'{"a": 1}\n{"a": 2}\n', "application/x-ndjson", '{"a": 1}\n{"a": 2}\n'),
-        (b"plain", "", "plain"),
-        (b"", "text/plain", ""),
-        (b"<a/>", "application/xml", "<a/>"),
+        (b'{"a": 1}\n{"a": 2}\n', "application/x-ndjson", '{"a": 1}\n{"a": 2}\n'), (b"plain", "", "plain"),
+        (b"", "text/plain", ""), (b"<a/>", "application/xml", "<a/>"),
     ],
-)
+)  # fmt: skip
 def test_text_is_decoded(ask: Ask, body: bytes, kind: str, expected: str) -> None:
     assert text(ask(reply(body, kind=kind))) == expected
 

@@ -62,32 +62,27 @@ def bomb(_: Asked, connection: socket.socket) -> None:
 FAULTS = {
     "no response": (b"", "network", "the server ended the connection without a response"),
     "incomplete body": (
-        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab",
-        "network",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab", "network",
         "the connection ended 8 bytes before the end of the body",
     ),
     "incomplete chunk": (
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab",
-        "network",
-        "the connection ended .*",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab", "network", "the connection ended .*",
     ),
     "a chunk without a length": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab", "network", ".*"),
     "not HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n", "network", "the server's response is not HTTP: .*"),
     "not gzip": (reply(b"words", Content_Encoding="gzip"), "serialization", "the response cannot be decompressed: .*"),
     "incomplete gzip": (
-        reply(gzip.compress(b"words")[:-9], Content_Encoding="gzip"),
-        "network",
+        reply(gzip.compress(b"words")[:-9], Content_Encoding="gzip"), "network",
         "the compressed response ends too early",
     ),
     "brotli": (
-        reply(b"x", Content_Encoding="br"),
-        "serialization",
+        reply(b"x", Content_Encoding="br"), "serialization",
         "the response has the unsupported encoding 'br'; use gzip or deflate",
     ),
     "an endless body": (endless, "output_limit", "the response is longer than 16 MiB; ask for less"),
     "endless headers": (endless_headers, "network", "the server's response is not HTTP: it has more than 200 fields"),
     "a compression bomb": (bomb, "output_limit", "the response is longer than 16 MiB; ask for less"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FAULTS)

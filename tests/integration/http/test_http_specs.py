@@ -276,27 +276,23 @@ def test_a_page_is_decoded(call: Call, server: ScriptedServer, answer: bytes, wo
         (reply(b"\x89PNG\0", kind="text/html"), "serialization", "the page is text/html, which is no text"),
         (reply(b"x", Content_Encoding="br"), "network", "a broken response from .*: the body is encoded as br, and.*"),
         (
-            reply(gzip.compress(b"words" * 99)[:-9], Content_Encoding="gzip"),
-            "network",
+            reply(gzip.compress(b"words" * 99)[:-9], Content_Encoding="gzip"), "network",
             "a broken response from .*: the compressed body ends too early",
         ),
         (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",
-            "network",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab", "network",
             "a broken response from .*: the connection ended 7 bytes before the end of the body",
         ),
         (
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab",
-            "network",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab", "network",
             ".* ended the connection within its response",
         ),
         (
-            reply(b"<style>a{}</style>wait", status=429, kind="text/html", Retry_After="30"),
-            "rate_limit",
+            reply(b"<style>a{}</style>wait", status=429, kind="text/html", Retry_After="30"), "rate_limit",
             r"HTTP 429 Status: wait \(try again in 30 seconds\)",
         ),
     ],
-)
+)  # fmt: skip
 def test_an_unreadable_page(call: Call, server: ScriptedServer, answer: bytes, kind: str, message: str) -> None:
     found = failed(fetched(call, server, answer))
     assert (found[0], re.fullmatch(message, found[1]) is not None) == (kind, True), found

@@ -82,21 +82,16 @@ DASHED = "-rf"
 @pytest.mark.parametrize(
     ("elements", "arguments", "expected"),
     [
-        ((X,), {"x": "a b; $(rm -rf /)\n'\""}, ("a b; $(rm -rf /)\n'\"",)),
-        ((X,), {"x": ["a", "b c"]}, ("a", "b c")),
-        ((X,), {"x": []}, ()),
-        ((X,), {"x": [1, True, {"k": "v"}]}, ("1", "true", '{"k":"v"}')),
-        ((X,), {"x": {"k": [1, 2]}}, ('{"k":[1,2]}',)),
-        ((X,), {"x": None}, ("null",)),
-        ((X,), {"x": ""}, ("",)),
+        ((X,), {"x": "a b; $(rm -rf /)\n'\""}, ("a b; $(rm -rf /)\n'\"",)), ((X,), {"x": ["a", "b c"]}, ("a", "b c")),
+        ((X,), {"x": []}, ()), ((X,), {"x": [1, True, {"k": "v"}]}, ("1", "true", '{"k":"v"}')),
+        ((X,), {"x": {"k": [1, 2]}}, ('{"k":[1,2]}',)), ((X,), {"x": None}, ("null",)), ((X,), {"x": ""}, ("",)),
         ((text("--n=", name("x"), "!"),), {"x": 3}, ("--n=3!",)),
         ((text("x=", name("x")),), {"x": ["a", 1]}, ('x=["a",1]',)),
-        ((text("--n=", name("x")),), {"x": "-5"}, ("--n=-5",)),
-        ((text("--"), X), {"x": DASHED}, ("--", DASHED)),
+        ((text("--n=", name("x")),), {"x": "-5"}, ("--n=-5",)), ((text("--"), X), {"x": DASHED}, ("--", DASHED)),
         ((text(Placeholder("o", ("tags",), (Filter("join", ","),))),), {"o": {"tags": ["a", "b"]}}, ("a,b",)),
         ((WhenGroup(when="y", argv=(text("--y"),)),), {}, ()),
     ],
-)
+)  # fmt: skip
 def test_the_arguments_of_a_program(
     elements: tuple[Template | WhenGroup, ...], arguments: JsonObject, expected: tuple[str, ...]
 ) -> None:
@@ -110,21 +105,18 @@ def test_the_spec_can_allow_a_dash_by_name() -> None:
 @pytest.mark.parametrize(
     ("elements", "arguments", "message"),
     [
-        ((X,), {"x": DASHED}, "^x: '-rf' starts with '-'"),
-        ((X,), {"x": "--"}, "^x: '--' starts with '-'"),
-        ((X,), {"x": "-"}, "^x: '-' starts with '-'"),
-        ((X,), {"x": -5}, "^x: '-5' starts with '-'"),
+        ((X,), {"x": DASHED}, "^x: '-rf' starts with '-'"), ((X,), {"x": "--"}, "^x: '--' starts with '-'"),
+        ((X,), {"x": "-"}, "^x: '-' starts with '-'"), ((X,), {"x": -5}, "^x: '-5' starts with '-'"),
         ((X,), {"x": ["ok", DASHED]}, "^x: '-rf' starts with '-'"),
         ((text(name("x"), ".txt"),), {"x": DASHED}, "^x: "),
         ((text(name("empty"), name("x")),), {"x": DASHED, "empty": ""}, "^x: "),
         ((text(name("x"), name("empty")),), {"x": DASHED, "empty": ""}, "^x: "),
         ((WhenGroup(when="y", argv=(text("--"),)), X), {"x": DASHED}, "^x: '-rf'"),
-        ((text(name("y")), X), {"x": DASHED, "y": "--"}, "^x: '-rf'"),
-        ((X,), {"x": "a\0b"}, "^x: a NUL .* `stdin` "),
+        ((text(name("y")), X), {"x": DASHED, "y": "--"}, "^x: '-rf'"), ((X,), {"x": "a\0b"}, "^x: a NUL .* `stdin` "),
         ((X,), {"x": ["a" * 100_000] * 25}, "`stdin`"),
         ((text(name("o", "k")),), {"o": {}}, "argument 'o' has no key 'k'"),
     ],
-)
+)  # fmt: skip
 def test_arguments_that_a_program_cannot_get(
     elements: tuple[Template | WhenGroup, ...], arguments: JsonObject, message: str
 ) -> None:

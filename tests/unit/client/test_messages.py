@@ -215,13 +215,10 @@ def test_mcp_has_every_block_and_data_that_is_an_object() -> None:
 @pytest.mark.parametrize(
     ("provider", "words"),
     [
-        ("openai_chat", "ERROR (not_found): no such moon"),
-        ("openai_responses", "ERROR (not_found): no such moon"),
-        ("anthropic", '"is_error": true'),
-        ("gemini", '{"error": "no such moon"}'),
-        ("mcp", '"isError": true'),
+        ("openai_chat", "ERROR (not_found): no such moon"), ("openai_responses", "ERROR (not_found): no such moon"),
+        ("anthropic", '"is_error": true'), ("gemini", '{"error": "no such moon"}'), ("mcp", '"isError": true'),
     ],
-)
+)  # fmt: skip
 def test_an_error_is_marked_as_error(provider: str, words: str) -> None:
     assert words in json.dumps(tool_messages(provider, CALLS[:1], [FAILED]))
 

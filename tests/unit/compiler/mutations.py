@@ -90,16 +90,8 @@ def _move_line(line: str, draw: random.Random) -> Sequence[str]:
 
 
 _MUTATIONS: Final[tuple[Callable[[bytes, random.Random], bytes], ...]] = (
-    _flip_bit,
-    _delete_bytes,
-    _truncate,
-    _insert,
-    _replace_token,
-    _swap_tokens,
-    _swap_lines,
-    _change_line(lambda line, _draw: [line, line]),
-    _change_line(lambda _line, _draw: []),
+    _flip_bit, _delete_bytes, _truncate, _insert, _replace_token, _swap_tokens, _swap_lines,
+    _change_line(lambda line, _draw: [line, line]), _change_line(lambda _line, _draw: []),
     _change_line(lambda line, _draw: [line.replace('"', "", 1).replace("'", "", 1)]),
-    _change_line(lambda line, _draw: ["\t" + line.lstrip()]),
-    _change_line(_move_line),
-)
+    _change_line(lambda line, _draw: ["\t" + line.lstrip()]), _change_line(_move_line),
+)  # fmt: skip

@@ -18,20 +18,14 @@ def version(text: str) -> Version:
 @pytest.mark.parametrize(
     ("text", "numbers", "packaged"),
     [
-        ("1.1.5", (1, 1, 5), False),
-        ("v2.0", (2, 0, 0), False),
-        ("1.4.0-rc.3", (1, 4, 0), False),
-        ("1.1.5+ds1-1+deb12u1", (1, 1, 5), True),
-        ("1.6.20~ds1-1+deb12u3", (1, 6, 20), True),
-        ("20.10.24+dfsg1", (20, 10, 24), True),
-        ("27.5.1-0ubuntu3~22.04.2", (27, 5, 1), True),
-        ("6.18.44", (6, 18, 44), False),
-        ("6.1.0-18-amd64", (6, 1, 0), True),
-        ("5.14.0-687.23.2.el9_8.x86_64", (5, 14, 0), True),
-        ("release-20240212.0", (20240212, 0, 0), False),
+        ("1.1.5", (1, 1, 5), False), ("v2.0", (2, 0, 0), False), ("1.4.0-rc.3", (1, 4, 0), False),
+        ("1.1.5+ds1-1+deb12u1", (1, 1, 5), True), ("1.6.20~ds1-1+deb12u3", (1, 6, 20), True),
+        ("20.10.24+dfsg1", (20, 10, 24), True), ("27.5.1-0ubuntu3~22.04.2", (27, 5, 1), True),
+        ("6.18.44", (6, 18, 44), False), ("6.1.0-18-amd64", (6, 1, 0), True),
+        ("5.14.0-687.23.2.el9_8.x86_64", (5, 14, 0), True), ("release-20240212.0", (20240212, 0, 0), False),
         ("0.0~20221219.0", (20221219, 0, 0), True),
     ],
-)
+)  # fmt: skip
 def test_parse_versions(text: str, numbers: tuple[int, ...], packaged: bool) -> None:
     found = version(text)
     assert (found.numbers, found.is_packaged) == (numbers, packaged)

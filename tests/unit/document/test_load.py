@@ -26,14 +26,11 @@ def read(folder: Path, data: bytes, name: str = "a.yaml") -> tuple[Document | No
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("a.yaml", b"toolc: 1\nname: x\n"),
-        ("a.yml", b"toolc: 1\r\nname: x\r\n"),
-        ("a.YAML", b"{toolc: 1, name: x}"),
-        ("a.txt", b'{"toolc": 1, "name": "x"}'),
-        ("a.toml", b'toolc = 1\nname = "x"\n'),
+        ("a.yaml", b"toolc: 1\nname: x\n"), ("a.yml", b"toolc: 1\r\nname: x\r\n"), ("a.YAML", b"{toolc: 1, name: x}"),
+        ("a.txt", b'{"toolc": 1, "name": "x"}'), ("a.toml", b'toolc = 1\nname = "x"\n'),
         ("a.TOML", b'toolc = 1\r\nname = "x"'),
     ],
-)
+)  # fmt: skip
 def test_the_suffix_determines_the_language(tmp_path: Path, name: str, data: bytes) -> None:
     document, findings = read(tmp_path, data, name)
     assert findings == ""

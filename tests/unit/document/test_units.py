@@ -29,24 +29,17 @@ def test_units(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "written", "hint"),
     [
-        ("timeout", "30", "write 30s"),
-        ("timeout", "30.0", "write 30s"),
-        ("timeout", "'30'", "write 30s"),
-        ("timeout", "'1:30'", "write 90s"),
-        ("timeout", "30sec", "write 30s"),
-        ("timeout", "5 min", "write 5m"),
-        ("timeout", "2h", "write 120m"),
-        ("timeout", "30S", "write a whole number and one of the units ms, s, m"),
+        ("timeout", "30", "write 30s"), ("timeout", "30.0", "write 30s"), ("timeout", "'30'", "write 30s"),
+        ("timeout", "'1:30'", "write 90s"), ("timeout", "30sec", "write 30s"), ("timeout", "5 min", "write 5m"),
+        ("timeout", "2h", "write 120m"), ("timeout", "30S", "write a whole number and one of the units ms, s, m"),
         ("timeout", "1.5s", "write a whole number and one of the units ms, s, m"),
         ("timeout", "-1s", "write a whole number and one of the units ms, s, m"),
         ("timeout", f"{'9' * 5000}s", "write a whole number and one of the units ms, s, m"),
-        ("memory", "256", "write 256MiB"),
-        ("memory", "256M", "write 256MiB"),
-        ("memory", "64kb", "write 64KiB"),
+        ("memory", "256", "write 256MiB"), ("memory", "256M", "write 256MiB"), ("memory", "64kb", "write 64KiB"),
         ("memory", "1 GiB", "write 1GiB"),
         ("memory", "1TiB", "write a whole number and one of the units KiB, MiB, GiB"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_unit_gets_a_hint(tmp_path: Path, key: str, written: str, hint: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{{key}: {written}}}}}\n").diagnostics.sorted()
     assert (found.code.number, found.hint) == ("TC109", hint)

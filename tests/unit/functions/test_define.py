@@ -29,15 +29,12 @@ WEATHER: JsonObject = {
     "properties": {
         "city": {"type": "string", "description": "City name"},
         "units": {
-            "type": "string",
-            "enum": ["metric", "imperial"],
-            "description": "How to measure.",
-            "default": "metric",
+            "type": "string", "enum": ["metric", "imperial"], "description": "How to measure.", "default": "metric",
         },
     },
     "required": ["city"],
     "additionalProperties": False,
-}
+}  # fmt: skip
 
 
 def test_decorated_function() -> None:

@@ -99,18 +99,13 @@ def test_schema_of_hint(hint: object, schema: JsonObject) -> None:
 @pytest.mark.parametrize(
     ("hint", "value", "given"),
     [
-        (int, 2.0, 2),
-        (float, 2, 2.0),
-        (Unit, "celsius", Unit.C),
-        (Unit | None, None, None),
-        (Unit | None, "fahrenheit", Unit.F),
-        (list[Unit], ["celsius"], [Unit.C]),
-        (tuple[int, ...], [1, 2.0], (1, 2)),
+        (int, 2.0, 2), (float, 2, 2.0), (Unit, "celsius", Unit.C), (Unit | None, None, None),
+        (Unit | None, "fahrenheit", Unit.F), (list[Unit], ["celsius"], [Unit.C]), (tuple[int, ...], [1, 2.0], (1, 2)),
         (dict[str, Level], {"a": 2}, {"a": Level.HIGH}),
         (Place, {"city": "B", "unit": "fahrenheit"}, Place("B", Unit.F)),
         (Annotated[Level, "how much"], 1, Level.LOW),
     ],
-)
+)  # fmt: skip
 def test_converted_value(hint: object, value: JsonValue, given: object) -> None:
     load = read_hint(hint).load
     assert load is not None

@@ -69,17 +69,11 @@ def test_a_list_with_a_block_that_is_not_text_is_content() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        ["a", "b"],
-        [],
-        [1, "a"],
-        {"content": "x"},
-        {"content": [{"type": "text", "text": "x"}], "more": 1},
-        {"content": [{"type": "memo", "text": "x"}]},
-        {"type": "text", "text": "x", "author": "me"},
-        [{"type": "text", "text": "x"}, 1],
-        [{"type": "text"}],
+        ["a", "b"], [], [1, "a"], {"content": "x"}, {"content": [{"type": "text", "text": "x"}], "more": 1},
+        {"content": [{"type": "memo", "text": "x"}]}, {"type": "text", "text": "x", "author": "me"},
+        [{"type": "text", "text": "x"}, 1], [{"type": "text"}],
     ],
-)
+)  # fmt: skip
 def test_values_that_are_not_blocks_are_data(value: object) -> None:
     assert answer(value)[1] == [value]
 

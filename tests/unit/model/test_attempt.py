@@ -15,17 +15,10 @@ REFUSED = ConnectionAttempt(
     duration_ms=0.12345,
 )
 AS_JSON = {
-    "host": "other.example.com",
-    "port": 443,
-    "allowed": False,
-    "address": None,
-    "entry": None,
-    "reason": "no entry of network.allow covers other.example.com:443",
-    "would_allow": "other.example.com:443",
-    "bytes_in": 0,
-    "bytes_out": 0,
-    "duration_ms": 0.123,
-}
+    "host": "other.example.com", "port": 443, "allowed": False, "address": None, "entry": None,
+    "reason": "no entry of network.allow covers other.example.com:443", "would_allow": "other.example.com:443",
+    "bytes_in": 0, "bytes_out": 0, "duration_ms": 0.123,
+}  # fmt: skip
 
 
 def test_a_connection_attempt_in_json() -> None:

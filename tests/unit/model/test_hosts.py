@@ -13,14 +13,11 @@ from toolc.model.spec.sandbox import Destination
 @pytest.mark.parametrize(
     ("text", "host", "port"),
     [
-        ("api.example.com:443", "api.example.com", 443),
-        ("API.Example.COM.:0443", "api.example.com", 443),
-        ("localhost:1", "localhost", 1),
-        ("a_b.example:65535", "a_b.example", 65535),
-        ("10.0.0.5:80", "10.0.0.5", 80),
+        ("api.example.com:443", "api.example.com", 443), ("API.Example.COM.:0443", "api.example.com", 443),
+        ("localhost:1", "localhost", 1), ("a_b.example:65535", "a_b.example", 65535), ("10.0.0.5:80", "10.0.0.5", 80),
         ("[2001:DB8:0:0::1]:5432", "2001:db8::1", 5432),
     ],
-)
+)  # fmt: skip
 def test_an_exact_destination_has_one_form(text: str, host: str, port: int) -> None:
     assert parse_destination(text) == Destination(kind="exact", host=host, port=port)
 
@@ -84,16 +81,12 @@ def test_invalid_hosts_are_escaped_in_messages() -> None:
 @pytest.mark.parametrize(
     ("wide", "narrow", "expected"),
     [
-        ("example.com:443", "example.com:443", True),
-        ("*.example.com:443", "a.example.com:443", True),
-        ("*.example.com:443", "*.a.example.com:443", True),
-        ("example.com:443", "a.example.com:443", False),
-        ("*.example.com:443", "example.com:443", False),
-        ("*.example.com:443", "badexample.com:443", False),
-        ("*.example.com:443", "a.example.com:80", False),
-        ("public:443", "example.com:443", False),
+        ("example.com:443", "example.com:443", True), ("*.example.com:443", "a.example.com:443", True),
+        ("*.example.com:443", "*.a.example.com:443", True), ("example.com:443", "a.example.com:443", False),
+        ("*.example.com:443", "example.com:443", False), ("*.example.com:443", "badexample.com:443", False),
+        ("*.example.com:443", "a.example.com:80", False), ("public:443", "example.com:443", False),
         ("*.example.com:443", "public:443", False),
     ],
-)
+)  # fmt: skip
 def test_entries_that_cover_other_entries(wide: str, narrow: str, expected: bool) -> None:
     assert covers(parse_destination(wide), parse_destination(narrow)) is expected

@@ -29,15 +29,10 @@ def test_a_span_is_limited_to_its_last_line() -> None:
 @pytest.mark.parametrize(
     ("text", "before"),
     [
-        ("limits:|", "limits"),
-        ("  - {type: 'x',\n maximum:  |, minimum: 1}", "maximum"),
-        ("a:\n  'b c': |", "'b c'"),
-        ("a = |", "a"),
-        ("a: 1\n  -\n|", "-"),
-        ("a: {b: |}", "b"),
-        ("\n\n |", ""),
+        ("limits:|", "limits"), ("  - {type: 'x',\n maximum:  |, minimum: 1}", "maximum"),
+        ("a:\n  'b c': |", "'b c'"), ("a = |", "a"), ("a: 1\n  -\n|", "-"), ("a: {b: |}", "b"), ("\n\n |", ""),
     ],
-)
+)  # fmt: skip
 def test_an_empty_span_becomes_the_key_before_it(text: str, before: str) -> None:
     source = SourceText("a.yaml", text.replace("|", ""))
     at = text.index("|")

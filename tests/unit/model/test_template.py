@@ -25,14 +25,11 @@ def test_keys_access_objects_but_not_attributes() -> None:
 @pytest.mark.parametrize(
     ("filters", "value", "expected"),
     [
-        ((Filter("join", ", "),), ["a", 1], "a, 1"),
-        ((Filter("json"),), "ä", '"ä"'),
-        ((Filter("upper"),), "ä", "Ä"),
-        ((Filter("lower"),), "Ä", "ä"),
-        ((Filter("trim"), Filter("upper")), " a ", "A"),
+        ((Filter("join", ", "),), ["a", 1], "a, 1"), ((Filter("json"),), "ä", '"ä"'), ((Filter("upper"),), "ä", "Ä"),
+        ((Filter("lower"),), "Ä", "ä"), ((Filter("trim"), Filter("upper")), " a ", "A"),
         ((Filter("urlencode"),), "a/b c&d", "a%2Fb%20c%26d"),
     ],
-)
+)  # fmt: skip
 def test_filters(filters: tuple[Filter, ...], value: str, expected: str) -> None:
     assert evaluate(Placeholder("a", (), filters), {"a": value}) == expected
 

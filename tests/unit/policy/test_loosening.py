@@ -20,9 +20,7 @@ def policy(folder: Path, text: str) -> Policy:
     ("strict", "loose", "before", "after"),
     [
         (
-            "{limits: {timeout: 1m, pids: 19}}",
-            "{limits: {timeout: 2m, pids: 19}}",
-            "timeout: 1m, pids: 19",
+            "{limits: {timeout: 1m, pids: 19}}", "{limits: {timeout: 2m, pids: 19}}", "timeout: 1m, pids: 19",
             "timeout: 2m, pids: 19",
         ),
         ("{limits: {timeout: 1m}}", "{limits: {memory: 1GiB}}", "timeout: 1m", "memory: 1GiB"),
@@ -39,13 +37,11 @@ def policy(folder: Path, text: str) -> Policy:
         ("{run_as: nonroot}", "{}", "nonroot", None),
         ("{min_isolation: vm}", "{min_isolation: gvisor}", "vm", "gvisor"),
         (
-            "{approvals: [{by: ['@a'], risks: [high]}]}",
-            "{approvals: [{by: ['@b'], risks: [high]}]}",
-            "@a for high",
+            "{approvals: [{by: ['@a'], risks: [high]}]}", "{approvals: [{by: ['@b'], risks: [high]}]}", "@a for high",
             "@b for high",
         ),
     ],
-)
+)  # fmt: skip
 def test_each_key_is_reported_in_one_direction(
     strict: str, loose: str, before: str, after: str | None, tmp_path: Path
 ) -> None:

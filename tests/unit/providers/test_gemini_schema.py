@@ -50,8 +50,7 @@ def test_supported_keywords_are_kept(schema: JsonObject) -> None:
             {"type": ["array", "integer"], "items": {"type": "string"}, "minItems": 1, "minimum": 2},
             {
                 "anyOf": [
-                    {"type": "array", "items": {"type": "string"}, "minItems": 1},
-                    {"type": "integer", "minimum": 2},
+                    {"type": "array", "items": {"type": "string"}, "minItems": 1}, {"type": "integer", "minimum": 2},
                 ]
             },
         ),
@@ -69,9 +68,7 @@ def test_supported_keywords_are_kept(schema: JsonObject) -> None:
         (
             {"type": "object", "required": ["a"], "additionalProperties": {"type": "null"}},
             {
-                "type": "object",
-                "required": ["a"],
-                "properties": {"a": {"type": "null"}},
+                "type": "object", "required": ["a"], "properties": {"a": {"type": "null"}},
                 "additionalProperties": {"type": "null"},
             },
         ),
@@ -85,28 +82,15 @@ def test_equivalent_schemas_are_lowered_without_loss(schema: JsonValue, expected
 @pytest.mark.parametrize(
     ("keyword", "value", "words"),
     [
-        ("default", "a", '"a"'),
-        ("minLength", 1, "1"),
-        ("maxLength", 9, "9"),
-        ("pattern", "^a\\d$", '"^a\\\\d$"'),
-        ("format", "date", '"date"'),
-        ("exclusiveMinimum", 0, "0"),
-        ("exclusiveMaximum", 0.5, "0.5"),
-        ("multipleOf", 2, "2"),
-        ("uniqueItems", True, "true"),
-        ("contains", {"type": "string"}, '{"type":"string"}'),
-        ("propertyNames", {"pattern": "^a"}, '{"pattern":"^a"}'),
-        ("patternProperties", {"^a": {}}, '{"^a":{}}'),
-        ("minProperties", 1, "1"),
-        ("not", {"const": "é"}, '{"const":"é"}'),
-        ("if", {"const": 1}, '{"const":1}'),
-        ("dependentRequired", {"a": ["b"]}, '{"a":["b"]}'),
-        ("unevaluatedProperties", False, "false"),
-        ("examples", ["a"], '["a"]'),
-        ("items", False, "false"),
-        ("deprecated", True, "true"),
+        ("default", "a", '"a"'), ("minLength", 1, "1"), ("maxLength", 9, "9"), ("pattern", "^a\\d$", '"^a\\\\d$"'),
+        ("format", "date", '"date"'), ("exclusiveMinimum", 0, "0"), ("exclusiveMaximum", 0.5, "0.5"),
+        ("multipleOf", 2, "2"), ("uniqueItems", True, "true"), ("contains", {"type": "string"}, '{"type":"string"}'),
+        ("propertyNames", {"pattern": "^a"}, '{"pattern":"^a"}'), ("patternProperties", {"^a": {}}, '{"^a":{}}'),
+        ("minProperties", 1, "1"), ("not", {"const": "é"}, '{"const":"é"}'), ("if", {"const": 1}, '{"const":1}'),
+        ("dependentRequired", {"a": ["b"]}, '{"a":["b"]}'), ("unevaluatedProperties", False, "false"),
+        ("examples", ["a"], '["a"]'), ("items", False, "false"), ("deprecated", True, "true"),
     ],
-)
+)  # fmt: skip
 def test_keywords_are_moved_to_the_description(keyword: str, value: JsonValue, words: str) -> None:
     assert lowered({keyword: value}) == ({"description": f"({keyword}: {words})"}, [f"/{keyword}"])
 

@@ -101,16 +101,11 @@ def test_all_problems_are_reported_together() -> None:
 @pytest.mark.parametrize(
     ("value", "got"),
     [
-        (None, "null"),
-        (True, "true"),
-        (1.5, "the number 1.5"),
-        ("5", "the string '5'"),
-        ("a" * 100, "the string '" + "a" * 56 + "..."),
-        ([1, 2], "an array of 2"),
-        ({}, "an empty object"),
+        (None, "null"), (True, "true"), (1.5, "the number 1.5"), ("5", "the string '5'"),
+        ("a" * 100, "the string '" + "a" * 56 + "..."), ([1, 2], "an array of 2"), ({}, "an empty object"),
         ({"a": 1, "b": 2}, "an object with the keys a, b"),
     ],
-)
+)  # fmt: skip
 def test_messages_show_the_received_value_with_its_type(value: JsonValue, got: str) -> None:
     assert problem({"type": "integer"}, value) == f"x: expected an integer, got {got}"
 

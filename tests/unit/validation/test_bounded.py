@@ -63,17 +63,11 @@ def test_unique_items_are_compared_in_linear_time() -> None:
 @pytest.mark.parametrize(
     ("items", "same"),
     [
-        ([1, 1.0], True),
-        ([1, True], False),
-        ([0, False], False),
-        ([[1], [True]], False),
-        ([{"a": 1, "b": 2}, {"b": 2, "a": 1}], True),
-        ([{"a": []}, {"a": {}}], False),
-        ([None, 0, "", False, [], {}], False),
-        (["boolean", True], False),
-        ([["boolean", True], True], False),
+        ([1, 1.0], True), ([1, True], False), ([0, False], False), ([[1], [True]], False),
+        ([{"a": 1, "b": 2}, {"b": 2, "a": 1}], True), ([{"a": []}, {"a": {}}], False),
+        ([None, 0, "", False, [], {}], False), (["boolean", True], False), ([["boolean", True], True], False),
     ],
-)
+)  # fmt: skip
 def test_equal_json_values(items: list[JsonValue], same: bool) -> None:
     assert bool(messages({"uniqueItems": True}, items)) is same
 

@@ -90,18 +90,13 @@ def _new_spec() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda: Path("specs/a.yaml").write_text(SPEC + "owner: us\n"),
-        _new_spec,
-        lambda: Path("build/registry.json").write_text("{}"),
-        lambda: Path("build/registry.json").unlink(),
-        lambda: Path("build/providers/mcp.json").chmod(0o600),
-        lambda: Path("build/providers/mcp.json").touch(),
-        lambda: Path("build/loss.json").rename("build/lost.json"),
-        lambda: shutil.rmtree("build/providers"),
-        lambda: shutil.rmtree("build"),
-        lambda: (Path("build").rename("old"), shutil.copytree("old", "build")),
+        lambda: Path("specs/a.yaml").write_text(SPEC + "owner: us\n"), _new_spec,
+        lambda: Path("build/registry.json").write_text("{}"), lambda: Path("build/registry.json").unlink(),
+        lambda: Path("build/providers/mcp.json").chmod(0o600), lambda: Path("build/providers/mcp.json").touch(),
+        lambda: Path("build/loss.json").rename("build/lost.json"), lambda: shutil.rmtree("build/providers"),
+        lambda: shutil.rmtree("build"), lambda: (Path("build").rename("old"), shutil.copytree("old", "build")),
     ],
-)
+)  # fmt: skip
 def test_any_change_is_built_again(folder: Path, writes: list[str], change: Callable[[], object]) -> None:
     change()
     ours = not Path("build/lost.json").exists()

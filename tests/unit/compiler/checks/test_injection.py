@@ -57,17 +57,13 @@ def test_python_code_is_not_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "codes"),
     [
-        ('[sh, -c, "echo {{ x }}"]', ["TC401"]),
-        ('[/bin/sh, -euc, "echo {{ x }}"]', ["TC401"]),
+        ('[sh, -c, "echo {{ x }}"]', ["TC401"]), ('[/bin/sh, -euc, "echo {{ x }}"]', ["TC401"]),
         ("[env, A=b, bash, -o, pipefail, -c, \"echo '{{ x }}'\"]", ["TC401"]),
-        ('[busybox, ash, -c, "echo {{ x }}"]', ["TC401"]),
-        ('[sh, {when: x, argv: [-c, "echo {{ x }}"]}]', ["TC401"]),
-        ('[bash, -c, "{{ x }}"]', []),
-        ('[sh, -c, "echo \\"$1\\"", sh, "{{ x }}"]', []),
-        ('[sh, -c, "echo \\"$1\\"", sh, "a {{ x }}"]', []),
-        ('[python3, -c, "print({{ x }})"]', []),
+        ('[busybox, ash, -c, "echo {{ x }}"]', ["TC401"]), ('[sh, {when: x, argv: [-c, "echo {{ x }}"]}]', ["TC401"]),
+        ('[bash, -c, "{{ x }}"]', []), ('[sh, -c, "echo \\"$1\\"", sh, "{{ x }}"]', []),
+        ('[sh, -c, "echo \\"$1\\"", sh, "a {{ x }}"]', []), ('[python3, -c, "print({{ x }})"]', []),
         ('[grep, -c, "a {{ x }}"]', []),
     ],
-)
+)  # fmt: skip
 def test_arguments_inside_shell_code(tmp_path: Path, argv: str, codes: list[str]) -> None:
     assert numbers(tmp_path, "{x: {type: string}}", f"{{argv: {argv}}}") == codes

@@ -35,15 +35,12 @@ def test_contradictions(tmp_path: Path, name: str, annotations: str, message: st
 @pytest.mark.parametrize(
     ("name", "annotations"),
     [
-        ("delete_user", "{destructive: true}"),
-        ("list_users", "{read_only: true}"),
-        ("remove_accents", "{read_only: true}"),
-        ("list_deleted_users", "{read_only: true}"),
-        ("undelete_user", "{destructive: false}"),
-        ("get_or_create", "{read_only: false}"),
+        ("delete_user", "{destructive: true}"), ("list_users", "{read_only: true}"),
+        ("remove_accents", "{read_only: true}"), ("list_deleted_users", "{read_only: true}"),
+        ("undelete_user", "{destructive: false}"), ("get_or_create", "{read_only: false}"),
         ("create_user", "{destructive: false}"),
     ],
-)
+)  # fmt: skip
 def test_consistent_annotations(tmp_path: Path, name: str, annotations: str) -> None:
     assert messages(tmp_path, "TC805", spec(name, annotations)) == []
 

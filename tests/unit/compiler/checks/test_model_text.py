@@ -20,21 +20,15 @@ def about(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("a\u200bb", "U+200B, zero width space"),
-        ("a\u200db", "U+200D, zero width joiner"),
-        ("a\u202eb", "U+202E, right-to-left override"),
-        ("a\u2066b", "U+2066, left-to-right isolate"),
-        ("a\u00adb", "U+00AD, soft hyphen"),
-        ("a\ufe0fb", "U+FE0F, variation selector-16"),
-        ("a\u3164b", "U+3164, hangul filler"),
-        ("\U000e0069\U000e0067", "U+E0069, tag latin small letter i"),
-        ("\U000e0100", "U+E0100, variation selector-17"),
-        ("😀\U000e0100", "U+E0100, variation selector-17"),
-        ("👍\u200d\u200d👍", "U+200D, zero width joiner"),
-        ("\u2060", "U+2060, word joiner"),
+        ("a\u200bb", "U+200B, zero width space"), ("a\u200db", "U+200D, zero width joiner"),
+        ("a\u202eb", "U+202E, right-to-left override"), ("a\u2066b", "U+2066, left-to-right isolate"),
+        ("a\u00adb", "U+00AD, soft hyphen"), ("a\ufe0fb", "U+FE0F, variation selector-16"),
+        ("a\u3164b", "U+3164, hangul filler"), ("\U000e0069\U000e0067", "U+E0069, tag latin small letter i"),
+        ("\U000e0100", "U+E0100, variation selector-17"), ("😀\U000e0100", "U+E0100, variation selector-17"),
+        ("👍\u200d\u200d👍", "U+200D, zero width joiner"), ("\u2060", "U+2060, word joiner"),
         ("क\u200dx", "U+200D, zero width joiner"),
     ],
-)
+)  # fmt: skip
 def test_hidden_characters(tmp_path: Path, text: str, name: str) -> None:
     assert messages(tmp_path, "TC210", about(text)) == [f"the description has an invisible character: {name}"]
 
@@ -123,15 +117,12 @@ def test_markup_and_encoded_data(tmp_path: Path, text: str, found: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Copy <source> to <target>; keys look like <system>-<number>.",
-        "Render <b>bold</b> and <p>paragraphs</p>.",
-        "List[str], dict[K, V], a < b, b > c, [1] and [x]",
-        "Line one\n\tLine two\r\nLine three",
+        "Copy <source> to <target>; keys look like <system>-<number>.", "Render <b>bold</b> and <p>paragraphs</p>.",
+        "List[str], dict[K, V], a < b, b > c, [1] and [x]", "Line one\n\tLine two\r\nLine three",
         "A path such as /usr/share/applications/org/freedesktop/hello/world/some/more/and/even/more/folders",
-        "a" * 120,
-        "0123456789abcdef" * 8,
+        "a" * 120, "0123456789abcdef" * 8,
     ],
-)
+)  # fmt: skip
 def test_ordinary_text(tmp_path: Path, text: str) -> None:
     assert findings(tmp_path, "TC213", described(text)) == []
 

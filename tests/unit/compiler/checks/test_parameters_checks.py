@@ -50,15 +50,11 @@ def test_open_sets_and_other_sentences(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("schema", "count"),
     [
-        ("type: string", 1),
-        ("type: [string, 'null']", 1),
-        ("type: array, items: {type: string}", 1),
-        ("type: string, enum: [x, y]", 0),
-        ("type: string, pattern: '^(x|y)$'", 0),
-        ("type: array, items: {type: string, enum: [x, y]}", 0),
-        ("type: integer", 0),
+        ("type: string", 1), ("type: [string, 'null']", 1), ("type: array, items: {type: string}", 1),
+        ("type: string, enum: [x, y]", 0), ("type: string, pattern: '^(x|y)$'", 0),
+        ("type: array, items: {type: string, enum: [x, y]}", 0), ("type: integer", 0),
     ],
-)
+)  # fmt: skip
 def test_only_unrestricted_strings_are_checked(tmp_path: Path, schema: str, count: int) -> None:
     assert len(findings(tmp_path, "TC303", described("One of: x, y", schema))) == count
 
@@ -118,14 +114,10 @@ def test_python_functions_are_not_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shell", "codes"),
     [
-        ("{argv: [a]}", ["TC406"]),
-        ('{argv: [a, "{{ x }}"]}', []),
-        ("{argv: [a, {when: x, argv: [b]}]}", []),
-        ('{argv: [a], stdin: "{{ x }}"}', []),
-        ('{script: "echo $x"}', ["TC406"]),
-        ('{script: "echo $ARG_xy"}', ["TC406"]),
-        ('{script: "echo \\"${ARG_x}\\" | cat"}', []),
+        ("{argv: [a]}", ["TC406"]), ('{argv: [a, "{{ x }}"]}', []), ("{argv: [a, {when: x, argv: [b]}]}", []),
+        ('{argv: [a], stdin: "{{ x }}"}', []), ('{script: "echo $x"}', ["TC406"]),
+        ('{script: "echo $ARG_xy"}', ["TC406"]), ('{script: "echo \\"${ARG_x}\\" | cat"}', []),
     ],
-)
+)  # fmt: skip
 def test_unused_parameters(tmp_path: Path, shell: str, codes: list[str]) -> None:
     assert numbers(tmp_path, "{x: {type: string}}", shell) == codes

@@ -55,15 +55,11 @@ def test_names_that_are_not_files(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("annotations", "workspace", "reported"),
     [
-        ("read_only: true", "rw", True),
-        ("read_only: true", "transaction", True),
-        ("read_only: true", "{mode: rw}", True),
-        ("read_only: true", "ro", False),
-        ("read_only: true", "none", False),
-        ("read_only: false", "rw", False),
-        ("destructive: false", "rw", False),
+        ("read_only: true", "rw", True), ("read_only: true", "transaction", True),
+        ("read_only: true", "{mode: rw}", True), ("read_only: true", "ro", False), ("read_only: true", "none", False),
+        ("read_only: false", "rw", False), ("destructive: false", "rw", False),
     ],
-)
+)  # fmt: skip
 def test_workspaces(tmp_path: Path, annotations: str, workspace: str, *, reported: bool) -> None:
     more = f"annotations: {{{annotations}}}\nsandbox: {{workspace: {workspace}}}\n"
     found = findings(tmp_path, "TC505", shell("{}", "{argv: [a]}", more))
@@ -73,15 +69,12 @@ def test_workspaces(tmp_path: Path, annotations: str, workspace: str, *, reporte
 @pytest.mark.parametrize(
     ("image", "reported"),
     [
-        ("debian", True),
-        ("library/debian", True),
-        ("registry.example.com:5000/debian", True),
-        ("debian:bookworm", False),
-        ("registry.example.com:5000/debian:12", False),
+        ("debian", True), ("library/debian", True), ("registry.example.com:5000/debian", True),
+        ("debian:bookworm", False), ("registry.example.com:5000/debian:12", False),
         ("debian@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", False),
         ("debian:latest", False),
     ],
-)
+)  # fmt: skip
 def test_images(tmp_path: Path, image: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC501", shell("{}", "{argv: [a]}", f"sandbox: {{image: '{image}'}}\n"))
     message = f"tool.yaml:7:18 the image '{image}' has no tag, so it changes whenever 'latest' does"
@@ -95,14 +88,11 @@ def test_default_image(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("image", "reported"),
     [
-        ("debian:latest", True),
-        ("registry.example.com:5000/debian:latest", True),
-        ("debian", False),
-        ("debian:latest-slim", False),
-        ("latest:1", False),
+        ("debian:latest", True), ("registry.example.com:5000/debian:latest", True), ("debian", False),
+        ("debian:latest-slim", False), ("latest:1", False),
         ("debian:latest@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", False),
     ],
-)
+)  # fmt: skip
 def test_images_with_the_tag_latest(tmp_path: Path, image: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC502", shell("{}", "{argv: [a]}", f"sandbox: {{image: '{image}'}}\n"))
     message = f"tool.yaml:7:18 the image '{image}' changes with every release"

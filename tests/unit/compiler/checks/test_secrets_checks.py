@@ -54,17 +54,14 @@ def test_other_parameters(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("{argv: [psql, --password=hunter2]}", [IN_ARGV]),
-        ("{argv: [a, --api-key=abc]}", [IN_ARGV]),
+        ("{argv: [psql, --password=hunter2]}", [IN_ARGV]), ("{argv: [a, --api-key=abc]}", [IN_ARGV]),
         ('{argv: [psql, "postgres://me:hunter2@db.example.com/shop"]}', [IN_URL]),
         ("{script: 'curl https://me:hunter2@a.example.com/ | cat'}", [IN_URL]),
-        ("{script: 'psql --password=$PASSWORD | cat'}", []),
-        ("{argv: [a, --password=/run/secrets/db]}", []),
-        ("{argv: [a, --password-file=db]}", []),
-        ("{script: 'curl https://me:$PASSWORD@a.example.com/ | cat'}", []),
+        ("{script: 'psql --password=$PASSWORD | cat'}", []), ("{argv: [a, --password=/run/secrets/db]}", []),
+        ("{argv: [a, --password-file=db]}", []), ("{script: 'curl https://me:$PASSWORD@a.example.com/ | cat'}", []),
         ('{argv: [a, "https://a.example.com:8080/@me"]}', []),
     ],
-)
+)  # fmt: skip
 def test_literal_secrets_in_commands(tmp_path: Path, command: str, expected: list[str]) -> None:
     assert messages(tmp_path, "TC602", shell("{}", command)) == expected
 
@@ -72,16 +69,11 @@ def test_literal_secrets_in_commands(tmp_path: Path, command: str, expected: lis
 @pytest.mark.parametrize(
     ("variable", "value", "reported"),
     [
-        ("DB_PASSWORD", "hunter2", True),
-        ("API_KEY", "abc", True),
-        ("TOKEN", "abc", True),
-        ("DB_PASSWORD", "/run/secrets/db", False),
-        ("DB_PASSWORD", "${DB_PASSWORD}", False),
-        ("TOKEN", "", False),
-        ("TOKENIZER", "fast", False),
-        ("PASSWORD_FILE", "db", False),
+        ("DB_PASSWORD", "hunter2", True), ("API_KEY", "abc", True), ("TOKEN", "abc", True),
+        ("DB_PASSWORD", "/run/secrets/db", False), ("DB_PASSWORD", "${DB_PASSWORD}", False), ("TOKEN", "", False),
+        ("TOKENIZER", "fast", False), ("PASSWORD_FILE", "db", False),
     ],
-)
+)  # fmt: skip
 def test_variables_whose_names_indicate_secrets(tmp_path: Path, variable: str, value: str, *, reported: bool) -> None:
     more = f"sandbox:\n  env: {{{variable}: '{value}'}}\n"
     found = messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more))
@@ -122,14 +114,10 @@ def spec(value: str) -> str:
 @pytest.mark.parametrize(
     ("value", "found", "column"),
     [
-        ("${HOME}", "${HOME}", 9),
-        ("$HOME/bin", "$HOME", 9),
-        ("a ${TZ:-UTC} b", "${TZ:-UTC}", 11),
-        ("%APPDATA%", "%APPDATA%", 9),
-        ("${env:TZ}", "${env:TZ}", 9),
-        ("*", "*", 9),
+        ("${HOME}", "${HOME}", 9), ("$HOME/bin", "$HOME", 9), ("a ${TZ:-UTC} b", "${TZ:-UTC}", 11),
+        ("%APPDATA%", "%APPDATA%", 9), ("${env:TZ}", "${env:TZ}", 9), ("*", "*", 9),
     ],
-)
+)  # fmt: skip
 def test_variables_in_env_are_not_expanded(tmp_path: Path, value: str, found: str, column: int) -> None:
     assert findings(tmp_path, "TC604", spec(value)) == [
         f"tool.yaml:9:{column} '{found}' is not expanded: a variable under 'env' is a constant"

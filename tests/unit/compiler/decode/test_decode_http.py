@@ -282,13 +282,10 @@ def test_a_link_that_leads_nowhere(tmp_path: Path, link: str, message: str) -> N
 @pytest.mark.parametrize(
     ("method", "annotations", "refused"),
     [
-        ("GET", "", False),
-        ("DELETE", "", False),
-        ("POST", "", True),
-        ("POST", "annotations: {idempotent: true}\n", False),
-        ("GET", "annotations: {idempotent: false}\n", True),
+        ("GET", "", False), ("DELETE", "", False), ("POST", "", True),
+        ("POST", "annotations: {idempotent: true}\n", False), ("GET", "annotations: {idempotent: false}\n", True),
     ],
-)
+)  # fmt: skip
 def test_only_what_is_idempotent_is_sent_again(tmp_path: Path, method: str, annotations: str, refused: bool) -> None:
     found = found_in(
         tmp_path,

@@ -32,18 +32,11 @@ def test_text_of_a_model_that_runs_as_code(tmp_path: Path, call: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "eval('1 + 1')",
-        "model.eval(text)",
-        "eval()",
-        "ast.literal_eval(text)",
-        "subprocess.run(['ls', '--', text])",
-        "subprocess.run(text, shell=False)",
-        "subprocess.run('ls | wc -l', shell=True)",
-        "re.compile(text)",
-        "(lambda x: x)(text)",
-        "a" + ".b" * 2000 + "(text)",
+        "eval('1 + 1')", "model.eval(text)", "eval()", "ast.literal_eval(text)", "subprocess.run(['ls', '--', text])",
+        "subprocess.run(text, shell=False)", "subprocess.run('ls | wc -l', shell=True)", "re.compile(text)",
+        "(lambda x: x)(text)", "a" + ".b" * 2000 + "(text)",
     ],
-)
+)  # fmt: skip
 def test_what_runs_no_text_as_code(tmp_path: Path, call: str) -> None:
     assert found_in(tmp_path, spec(f"      def hello(text):\n          return {call}\n")) == []
 

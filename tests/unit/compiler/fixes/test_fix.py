@@ -81,30 +81,26 @@ UNSAFE = [
     ("TC403", argv('[seq, "{{ n }}", -w]', N), None),
     ("TC406", argv('[echo, "whom ✓ {{ whom }}"]', WHO), argv('[echo, "whom ✓ {{ who }}"]', WHO)),
     (
-        "TC408",
-        f"{HEAD}{WORDS}backend: {{http: {{url: 'http://example.com/✓'}}}}\n",
+        "TC408", f"{HEAD}{WORDS}backend: {{http: {{url: 'http://example.com/✓'}}}}\n",
         f"{HEAD}{WORDS}backend: {{http: {{url: 'https://example.com/✓'}}}}\n",
     ),
     (
-        "TC007",
-        f"{TOOL}result: {{schema: {{properties: {{é: {{}}, true: {{}}}}}}}}\n",
+        "TC007", f"{TOOL}result: {{schema: {{properties: {{é: {{}}, true: {{}}}}}}}}\n",
         f'{TOOL}result: {{schema: {{properties: {{é: {{}}, "true": {{}}}}}}}}\n',
     ),
     ("TC108", argv("[head, ✓, -n, 10, true]"), argv('[head, ✓, -n, "10", "true"]')),
     (
-        "TC402",
-        f"{HEAD}{WORDS}backend:\n  shell:\n    script: |\n      wc -l 'a b'\n\n" + "label: ✓\n",
+        "TC402", f"{HEAD}{WORDS}backend:\n  shell:\n    script: |\n      wc -l 'a b'\n\n" + "label: ✓\n",
         f'{HEAD}{WORDS}backend:\n  shell:\n    argv: [wc, -l, "a b"]\n\nlabel: ✓\n',
     ),
     ("TC402", f"{HEAD}{WORDS}backend:\n  shell:\n    script: |\n      # why\n      wc -l a\n", None),
     ("TC402", f"{HEAD}{WORDS}label: ✓\nbackend: {{shell: {{script: &a wc -l a}}}}\n", None),
     (
-        "TC210",
-        f"{HEAD}description: Say\u200b hello to ✓ the whole\u202e world, 👩\u200d🚀.\n{ECHO}",
+        "TC210", f"{HEAD}description: Say\u200b hello to ✓ the whole\u202e world, 👩\u200d🚀.\n{ECHO}",
         f"{HEAD}description: Say hello to ✓ the whole world, 👩\u200d🚀.\n{ECHO}",
     ),
     ("TC210", f'{HEAD}description: "Say hello to ✓ the whole\\u200b world."\n{ECHO}', None),
-]
+]  # fmt: skip
 
 REQUIRED = f"{TOOL}parameters:\n  type: object\n  required: [who]\n  properties:\n    who:"
 DEFAULTS = [

@@ -130,14 +130,11 @@ def built() -> dict[str, bytes]:
 
 
 EDITS = (
-    ("specs/plain.yaml", "name: plain", "name: calculator"),
-    ("specs/plain.yaml", "name: plain", "name: file_read"),
-    ("specs/plain.yaml", "name: plain", "name: plain\naliases: [file_read]"),
-    ("specs/plain.yaml", "Print", "Show"),
-    ("specs/double.yaml", "2 *", "3 *"),
-    ("toolc.yaml", "file_read", "bash"),
+    ("specs/plain.yaml", "name: plain", "name: calculator"), ("specs/plain.yaml", "name: plain", "name: file_read"),
+    ("specs/plain.yaml", "name: plain", "name: plain\naliases: [file_read]"), ("specs/plain.yaml", "Print", "Show"),
+    ("specs/double.yaml", "2 *", "3 *"), ("toolc.yaml", "file_read", "bash"),
     ("toolc.yaml", "builtin: [calculator, file_read]", "{}"),
-)
+)  # fmt: skip
 PLAIN = """\
 toolc: 1
 name: plain

@@ -16,14 +16,11 @@ TOOL = "description: Say hello to the whole world.\nbackend: {shell: {argv: [ech
 @pytest.mark.parametrize(
     ("paths", "expected"),
     [
-        (["a.yaml", "b.yaml"], []),
-        (["Read.yaml", "read.yaml"], [("Read.yaml", "read.yaml")]),
-        (["A/x", "a/X", "a/x"], [("A/x", "a/X"), ("A/x", "a/x")]),
-        (["straße", "STRASSE"], [("straße", "STRASSE")]),
-        (["caf\u00e9", "cafe\u0301"], [("caf\u00e9", "cafe\u0301")]),
-        (["a/x", "b/x"], []),
+        (["a.yaml", "b.yaml"], []), (["Read.yaml", "read.yaml"], [("Read.yaml", "read.yaml")]),
+        (["A/x", "a/X", "a/x"], [("A/x", "a/X"), ("A/x", "a/x")]), (["straße", "STRASSE"], [("straße", "STRASSE")]),
+        (["caf\u00e9", "cafe\u0301"], [("caf\u00e9", "cafe\u0301")]), (["a/x", "b/x"], []),
     ],
-)
+)  # fmt: skip
 def test_each_later_conflicting_path(paths: list[str], expected: list[tuple[str, str]]) -> None:
     assert list(case_conflicts(paths)) == expected
 

@@ -67,20 +67,15 @@ def test_the_longest_prefix_decides(
 @pytest.mark.parametrize(
     ("text", "turns_off", "message", "hint"),
     [
-        ("TC204", True, "", ""),
-        ("TC2", True, "", ""),
-        ("TC", True, "", ""),
-        ("TC406", True, "", ""),
+        ("TC204", True, "", ""), ("TC2", True, "", ""), ("TC", True, "", ""), ("TC406", True, "", ""),
         ("TC101", False, "", ""),
         ("TC101", True, "TC101 is an error that prevents compilation and cannot be ignored", "fix what it reports"),
-        ("TC70", True, "", ""),
-        ("tc204", False, "there is no code 'tc204'", "did you mean 'TC204'?"),
+        ("TC70", True, "", ""), ("tc204", False, "there is no code 'tc204'", "did you mean 'TC204'?"),
         ("tc4", False, "there is no code 'tc4'", "did you mean 'TC4'?"),
-        ("TC2044", False, "there is no code 'TC2044'", "did you mean 'TC204'?"),
-        ("TC9", False, "", ""),
+        ("TC2044", False, "there is no code 'TC2044'", "did you mean 'TC204'?"), ("TC9", False, "", ""),
         ("", False, "there is no code ''", "a code has the form TC204; TC2 means all codes that start with it"),
     ],
-)
+)  # fmt: skip
 def test_codes_that_settings_cannot_name(text: str, turns_off: bool, message: str, hint: str) -> None:
     found = invalid_code(text, turns_off=turns_off)
     assert (found.message, found.hint) == (message, hint) if found else not message

@@ -50,14 +50,11 @@ def test_quotes_alone_do_not_help_where_a_tag_makes_a_number(
         ("{type: string, const: 1.0}", "1.0 without quotes is a number, but this schema requires text"),
         ("{enum: [3.10]}", "3.10 without quotes is the number 3.1"),
         ("{enum: [2.0]}", "2.0 without quotes is the number 2"),
-        ("{type: array, items: {enum: [3.10]}}", "3.10 without quotes is the number 3.1"),
-        ("{enum: [3.9]}", None),
-        ("{enum: ['3.10']}", None),
-        ("{type: number, enum: [3.10]}", None),
-        ("{type: [string, number], enum: [3.10]}", None),
-        ("{type: number, default: 3.10}", None),
+        ("{type: array, items: {enum: [3.10]}}", "3.10 without quotes is the number 3.1"), ("{enum: [3.9]}", None),
+        ("{enum: ['3.10']}", None), ("{type: number, enum: [3.10]}", None),
+        ("{type: [string, number], enum: [3.10]}", None), ("{type: number, default: 3.10}", None),
     ],
-)
+)  # fmt: skip
 def test_a_choice_that_was_meant_as_text(tmp_path: Path, schema: str, message: str | None) -> None:
     use = 'backend: {shell: {argv: [echo, "{{ v }}"]}}\n'
     found = found_in(tmp_path, f"{HEAD}parameters: {{v: {schema}}}\n{use}")

@@ -93,12 +93,8 @@ SAMPLES: Final[tuple[dict[str, object], ...]] = (
         "parameters": _PARAMETER,
         "backend": {
             "shell": {
-                "argv": ["echo", {"when": "a", "argv": ["{{ a }}"]}],
-                "stdin": "text",
-                "success_exit_codes": [0, 1],
-                "errors": {"2": "invalid_args"},
-                "allow_dash": ["a"],
-                "progress": True,
+                "argv": ["echo", {"when": "a", "argv": ["{{ a }}"]}], "stdin": "text", "success_exit_codes": [0, 1],
+                "errors": {"2": "invalid_args"}, "allow_dash": ["a"], "progress": True,
             }
         },
         "result": {
@@ -138,8 +134,7 @@ SAMPLES: Final[tuple[dict[str, object], ...]] = (
         "defaults": {"sandbox": {"workspace": "ro"}, "confirm": False},
         "tools": [
             {
-                "name": "one",
-                "parameters": {"a": {"type": "string", "optional": False}},
+                "name": "one", "parameters": {"a": {"type": "string", "optional": False}},
                 "backend": {"shell": {"script": "true", "interpreter": ["/bin/sh"], "success_exit_codes": "any"}},
             },
         ],
@@ -161,8 +156,7 @@ SAMPLES: Final[tuple[dict[str, object], ...]] = (
         body={"json": {"a": 1}}, pagination={"cursor": {"pointer": "/b/c", "next": "next"}, "items": "items"},
     ),
     _http(
-        body={"text": "{{ a }}"}, pagination=None,
-        auth={"api_key": {"query": "key", "value": "{{ secrets.TOKEN }}"}},
+        body={"text": "{{ a }}"}, pagination=None, auth={"api_key": {"query": "key", "value": "{{ secrets.TOKEN }}"}},
     ),
     {**_HEAD, "backend": {"plugin": {"command": ["python3", "plugin.py"], "tool": "one", "files": []}}},
     {

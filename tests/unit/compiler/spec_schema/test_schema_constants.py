@@ -32,10 +32,8 @@ POLICY: Final = PROJECT["properties"]["policy"]["properties"]
 ERROR_KINDS: Final = get_args(ErrorKind)
 JSON_TYPES: Final = ("string", "integer", "number", "boolean", "array", "object", "null")
 LISTS: Final = [
-    (TOOL["backend"]["properties"]["shell"]["properties"]["errors"], ERROR_KINDS),
-    (HTTP["method"], get_args(Method)),
-    (HTTP["errors"]["anyOf"][0], ERROR_KINDS),
-    (HTTP["errors"]["anyOf"][1], ERROR_KINDS),
+    (TOOL["backend"]["properties"]["shell"]["properties"]["errors"], ERROR_KINDS), (HTTP["method"], get_args(Method)),
+    (HTTP["errors"]["anyOf"][0], ERROR_KINDS), (HTTP["errors"]["anyOf"][1], ERROR_KINDS),
     (TOOL["backend"]["properties"]["composite"]["properties"]["strategy"], get_args(Strategy)),
     (TOOL["backend"]["properties"]["agent"]["properties"]["provider"], get_args(AgentProvider)),
     (TOOL["result"]["properties"]["format"], get_args(ResultFormat)),
@@ -44,23 +42,18 @@ LISTS: Final = [
     (SANDBOX["workspace"]["anyOf"][0], get_args(WorkspaceMode)),
     (SANDBOX["workspace"]["anyOf"][1]["properties"]["mode"], get_args(WorkspaceMode)),
     (SANDBOX["workspace"]["anyOf"][1]["properties"]["commit"], get_args(Commit)),
-    (SANDBOX["secrets"], get_args(Expose)),
-    (SANDBOX["lifetime"], get_args(Lifetime)),
-    (SANDBOX["min_isolation"], get_args(MinIsolation)),
-    (SANDBOX["run_as"], ("nonroot",)),
+    (SANDBOX["secrets"], get_args(Expose)), (SANDBOX["lifetime"], get_args(Lifetime)),
+    (SANDBOX["min_isolation"], get_args(MinIsolation)), (SANDBOX["run_as"], ("nonroot",)),
     (TOOL["schemaObject"]["properties"]["type"]["anyOf"][0], JSON_TYPES),
     (TOOL["schemaObject"]["properties"]["type"]["anyOf"][1], JSON_TYPES),
     (TOOL["shorthandParameters"]["propertyNames"], tuple(sorted(RESERVED))),
     (TOOL["fullParameters"]["properties"]["properties"]["propertyNames"], tuple(sorted(RESERVED))),
     (PROJECT["properties"]["lint"]["properties"]["severity"], ("error", "warning", "off")),
-    (POLICY["require"], get_args(RequiredField)),
-    (POLICY["backends"], get_args(BackendKind)),
-    (POLICY["expose"], get_args(Expose)),
-    (POLICY["workspace"], get_args(WorkspaceMode)),
-    (POLICY["lifetime"], get_args(Lifetime)),
-    (POLICY["min_isolation"], get_args(MinIsolation)),
+    (POLICY["require"], get_args(RequiredField)), (POLICY["backends"], get_args(BackendKind)),
+    (POLICY["expose"], get_args(Expose)), (POLICY["workspace"], get_args(WorkspaceMode)),
+    (POLICY["lifetime"], get_args(Lifetime)), (POLICY["min_isolation"], get_args(MinIsolation)),
     (POLICY["run_as"], ("nonroot",)),
-]
+]  # fmt: skip
 
 
 def lists(schema: Any) -> Iterator[tuple[str, ...]]:

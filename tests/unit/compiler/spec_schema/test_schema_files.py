@@ -30,20 +30,13 @@ PROJECT: dict[str, Any] = {
     "exclude": ["vendor/**"],
     "out": "dist",
     "policy": {
-        "limits": {"timeout": "1m", "tmp": "1GiB"},
-        "hosts": ["*.example.com:443"],
-        "public_egress": False,
-        "images": ["registry.example.com/**"],
-        "require": ["label", "annotations.read_only"],
-        "backends": ["shell", "composite"],
-        "expose": ["broker"],
-        "workspace": ["none", "ro"],
-        "lifetime": ["call"],
-        "run_as": "nonroot",
-        "min_isolation": "gvisor",
+        "limits": {"timeout": "1m", "tmp": "1GiB"}, "hosts": ["*.example.com:443"], "public_egress": False,
+        "images": ["registry.example.com/**"], "require": ["label", "annotations.read_only"],
+        "backends": ["shell", "composite"], "expose": ["broker"], "workspace": ["none", "ro"], "lifetime": ["call"],
+        "run_as": "nonroot", "min_isolation": "gvisor",
         "approvals": [{"by": ["@example/security"], "risks": ["RSK01", "high"], "paths": ["**"], "tags": ["a"]}],
     },
-}
+}  # fmt: skip
 
 
 def keys(schema: Any, root: Any) -> Iterator[tuple[str, Any]]:
@@ -100,36 +93,17 @@ def decoded(value: object, folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     "change",
     [
-        {"tools": []},
-        {"lint": {"sel": []}},
-        {"lint": {"select": "TC2"}},
-        {"lint": {"severity": {"TC301": "none"}}},
-        {"lint": []},
-        {"vars": {"a": None}},
-        {"vars": {"a": []}},
-        {"vars": []},
-        {"toolsets": {"a": "b"}},
-        {"builtin": "calculator"},
-        {"exclude": "x"},
-        {"out": 1},
-        {"defaults": []},
-        {"defaults": {"name": "a"}},
-        {"toolc": 1},
-        {"policy": None},
-        {"policy": {"limits": {"time": "1m"}}},
-        {"policy": {"limits": {"timeout": 60}}},
-        {"policy": {"host": []}},
-        {"policy": {"hosts": "a.example.com:443"}},
-        {"policy": {"public_egress": "no"}},
-        {"policy": {"require": ["name"]}},
-        {"policy": {"backends": ["bash"]}},
-        {"policy": {"run_as": "root"}},
-        {"policy": {"min_isolation": "none"}},
-        {"policy": {"approvals": [{"by": []}]}},
-        {"policy": {"approvals": [{"risks": ["high"]}]}},
+        {"tools": []}, {"lint": {"sel": []}}, {"lint": {"select": "TC2"}}, {"lint": {"severity": {"TC301": "none"}}},
+        {"lint": []}, {"vars": {"a": None}}, {"vars": {"a": []}}, {"vars": []}, {"toolsets": {"a": "b"}},
+        {"builtin": "calculator"}, {"exclude": "x"}, {"out": 1}, {"defaults": []}, {"defaults": {"name": "a"}},
+        {"toolc": 1}, {"policy": None}, {"policy": {"limits": {"time": "1m"}}},
+        {"policy": {"limits": {"timeout": 60}}}, {"policy": {"host": []}}, {"policy": {"hosts": "a.example.com:443"}},
+        {"policy": {"public_egress": "no"}}, {"policy": {"require": ["name"]}}, {"policy": {"backends": ["bash"]}},
+        {"policy": {"run_as": "root"}}, {"policy": {"min_isolation": "none"}},
+        {"policy": {"approvals": [{"by": []}]}}, {"policy": {"approvals": [{"risks": ["high"]}]}},
         {"policy": {"approvals": [{"by": ["a"], "risks": ["worst"]}]}},
     ],
-)
+)  # fmt: skip
 def test_schema_and_decoder_reject_the_same_project_files(change: dict[str, object], tmp_path: Path) -> None:
     assert not Draft202012Validator(project_schema()).is_valid({**PROJECT, **change})
     assert decoded({**PROJECT, **change}, tmp_path)

@@ -74,15 +74,9 @@ def places(text: str) -> dict[str, tuple[str, str]]:
         (
             "[[t]]\na = 1\n[t.s]\nb = 2\n[[ t ]]\n[[t.u]]\nc = 3",
             {
-                "t": ("t", "[[t]]"),
-                "t[0]": ("", "[[t]]"),
-                "t[0].a": ("a", "1"),
-                "t[0].s": ("s", "[t.s]"),
-                "t[0].s.b": ("b", "2"),
-                "t[1]": ("", "[[ t ]]"),
-                "t[1].u": ("u", "[[t.u]]"),
-                "t[1].u[0]": ("", "[[t.u]]"),
-                "t[1].u[0].c": ("c", "3"),
+                "t": ("t", "[[t]]"), "t[0]": ("", "[[t]]"), "t[0].a": ("a", "1"), "t[0].s": ("s", "[t.s]"),
+                "t[0].s.b": ("b", "2"), "t[1]": ("", "[[ t ]]"), "t[1].u": ("u", "[[t.u]]"),
+                "t[1].u[0]": ("", "[[t.u]]"), "t[1].u[0].c": ("c", "3"),
             },
         ),
         (
@@ -106,7 +100,7 @@ def places(text: str) -> dict[str, tuple[str, str]]:
         ),
         pytest.param("é = 'ß' ".replace("é", '"é"'), {"é": ('"é"', "'ß'")}, id="beyond ASCII"),
     ],
-)
+)  # fmt: skip
 def test_keys_and_values_have_spans(text: str, expected: dict[str, tuple[str, str]]) -> None:
     assert places(text) == expected
     assert to_json(parsed(text)) == tomli.loads(text)
@@ -151,13 +145,10 @@ def test_problems_have_a_position(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f"a = {'[' * 101}{']' * 101}",
-        f"a = {'[' * 5000}{']' * 5000}",
-        f"a = {'{b = ' * 101}1{'}' * 101}",
-        ".".join("a" * 120) + " = 1",
-        f"[{'.'.join('a' * 120)}]",
+        f"a = {'[' * 101}{']' * 101}", f"a = {'[' * 5000}{']' * 5000}", f"a = {'{b = ' * 101}1{'}' * 101}",
+        ".".join("a" * 120) + " = 1", f"[{'.'.join('a' * 120)}]",
     ],
-)
+)  # fmt: skip
 def test_nesting_has_a_limit(text: str) -> None:
     assert [each.split(maxsplit=1)[1] for each in findings(text)] == [
         "TC012 lists and maps nested deeper than 100 levels"

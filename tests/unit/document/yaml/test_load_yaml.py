@@ -60,23 +60,16 @@ def test_scalars_follow_the_core_schema(text: str, meaning: object) -> None:
 @pytest.mark.parametrize(
     ("text", "here", "there"),
     [
-        ("no", 'the text "no"', "false"),
-        ("Yes", 'the text "Yes"', "true"),
-        ("ON", 'the text "ON"', "true"),
-        ("off", 'the text "off"', "false"),
-        ("y", 'the text "y"', "true"),
-        ("22:22", 'the text "22:22"', "the number 1342"),
-        ("12:30:00", 'the text "12:30:00"', "the number 45000"),
-        ("012", "the number 12", "the number 10"),
-        ("08", "the number 8", 'the text "08"'),
-        ("0o14", "the number 12", 'the text "0o14"'),
-        ("0b11", 'the text "0b11"', "the number 3"),
-        ("1_000", 'the text "1_000"', "the number 1000"),
-        ("1e3", "the number 1000.0", 'the text "1e3"'),
+        ("no", 'the text "no"', "false"), ("Yes", 'the text "Yes"', "true"), ("ON", 'the text "ON"', "true"),
+        ("off", 'the text "off"', "false"), ("y", 'the text "y"', "true"),
+        ("22:22", 'the text "22:22"', "the number 1342"), ("12:30:00", 'the text "12:30:00"', "the number 45000"),
+        ("012", "the number 12", "the number 10"), ("08", "the number 8", 'the text "08"'),
+        ("0o14", "the number 12", 'the text "0o14"'), ("0b11", 'the text "0b11"', "the number 3"),
+        ("1_000", 'the text "1_000"', "the number 1000"), ("1e3", "the number 1000.0", 'the text "1e3"'),
         ("2026-11-21", 'the text "2026-11-21"', "the date 2026-11-21"),
         ("2026-13-45", 'the text "2026-13-45"', "an invalid date"),
     ],
-)
+)  # fmt: skip
 def test_values_that_differ_in_yaml_1_1_are_warnings(text: str, here: str, there: str) -> None:
     assert findings(f"k: {text}") == [
         f"1:4-{4 + len(text)} TC003 {text} is {here} in YAML 1.2, but {there} in YAML 1.1"

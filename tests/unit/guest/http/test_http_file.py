@@ -13,20 +13,17 @@ URL = "https://a.example/files/report%202.pdf?token=x/y"
 @pytest.mark.parametrize(
     ("header", "name"),
     [
-        ("", "report 2.pdf"),
-        ("inline", "report 2.pdf"),
-        ("attachment; filename=a.bin", "a.bin"),
+        ("", "report 2.pdf"), ("inline", "report 2.pdf"), ("attachment; filename=a.bin", "a.bin"),
         ('attachment; filename="a \\"b\\".bin"; size=3', 'a "b".bin'),
         ("attachment; filename=a.bin; filename*=UTF-8''na%C3%AFve.bin", "na\u00efve.bin"),
         ('attachment; filename="na\u00c3\u00afve.bin"', "na\u00efve.bin"),
         ('attachment; filename="../../etc/passwd"', "passwd"),
         ('attachment; filename="C:\\\\Users\\\\a.bin"', "a.bin"),
         ("attachment; filename*=UTF-8''..%2F..%2Fetc%2Fpasswd", "passwd"),
-        ('attachment; filename=".."', "report 2.pdf"),
-        ("attachment; filename*=UTF-8''a%0D%0A%00b.bin", "ab.bin"),
+        ('attachment; filename=".."', "report 2.pdf"), ("attachment; filename*=UTF-8''a%0D%0A%00b.bin", "ab.bin"),
         (f"attachment; filename={'x' * 300}.bin", "x" * 96 + ".bin"),
     ],
-)
+)  # fmt: skip
 def test_a_file_name_is_the_servers_without_folders(header: str, name: str) -> None:
     assert file_of(response(b"\0", content_disposition=header), URL.partition("?")[0], URL).name == name
 

@@ -183,14 +183,11 @@ def test_page_numbers_are_counted_from_the_start_to_a_missing_page() -> None:
 @pytest.mark.parametrize(
     ("limit", "items", "has_more"),
     [
-        ({"max_pages": 2}, [0, 1, 2, 3], True),
-        ({"max_items": 3}, [0, 1, 2], True),
-        ({"max_items": 4}, [0, 1, 2, 3], True),
-        ({"max_items": 6}, [0, 1, 2, 3, 4, 5], False),
-        ({"max_items": 5}, [0, 1, 2, 3, 4], True),
-        ({}, [0, 1, 2, 3, 4, 5], False),
+        ({"max_pages": 2}, [0, 1, 2, 3], True), ({"max_items": 3}, [0, 1, 2], True),
+        ({"max_items": 4}, [0, 1, 2, 3], True), ({"max_items": 6}, [0, 1, 2, 3, 4, 5], False),
+        ({"max_items": 5}, [0, 1, 2, 3, 4], True), ({}, [0, 1, 2, 3, 4, 5], False),
     ],
-)
+)  # fmt: skip
 def test_more_items_beyond_the_limits_are_reported(limit: Request, items: list[int], has_more: bool) -> None:
     def answer(request: Request) -> Response:
         first = int(field(request) or 0)

@@ -68,17 +68,12 @@ def test_a_body_that_is_not_json_is_described(body: bytes, kind: str, message: s
 @pytest.mark.parametrize(
     ("kind", "one", "text"),
     [
-        ("application/json; charset=utf-8", True, True),
-        ("text/json", True, True),
-        ("application/vnd.api+json", True, True),
-        ("application/problem+json", True, True),
-        ("application/x-ndjson", False, True),
-        ("application/jsonl", False, True),
-        ("application/pdf", False, False),
-        ("nonsense", False, True),
-        ("", False, True),
+        ("application/json; charset=utf-8", True, True), ("text/json", True, True),
+        ("application/vnd.api+json", True, True), ("application/problem+json", True, True),
+        ("application/x-ndjson", False, True), ("application/jsonl", False, True), ("application/pdf", False, False),
+        ("nonsense", False, True), ("", False, True),
     ],
-)
+)  # fmt: skip
 def test_json_and_text_types_are_detected(kind: str, one: bool, text: bool) -> None:
     found = response(b"words", content_type=kind)
     assert (is_json(found), is_text(found)) == (one, text)

@@ -14,19 +14,11 @@ from toolc.guest.http.errors import is_rate_limited, retry_after
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [
-        ("30", 30.0),
-        (" 0 ", 0.0),
-        ("1.5", 1.5),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
-        ("-5", None),
-        ("soon", None),
-        ("120 seconds", None),
-        ("Wed, 32 Oct 2099 07:28:00 GMT", None),
-        ("9" * 400, None),
-        ("\xb2", None),
-        ("", None),
+        ("30", 30.0), (" 0 ", 0.0), ("1.5", 1.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("-5", None),
+        ("soon", None), ("120 seconds", None), ("Wed, 32 Oct 2099 07:28:00 GMT", None), ("9" * 400, None),
+        ("\xb2", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_retry_after_is_seconds_or_a_date(header: str, seconds: float | None) -> None:
     assert retry_after(response(status=429, retry_after=header)) == seconds
 
@@ -76,13 +68,10 @@ def test_retry_after_has_priority_over_the_limits() -> None:
 @pytest.mark.parametrize(
     ("status", "headers", "limited"),
     [
-        (429, {}, True),
-        (403, {}, False),
-        (403, {"x_ratelimit_remaining": "12"}, False),
-        (403, {"x_ratelimit_remaining": "0"}, True),
-        (403, {"retry_after": "60"}, True),
+        (429, {}, True), (403, {}, False), (403, {"x_ratelimit_remaining": "12"}, False),
+        (403, {"x_ratelimit_remaining": "0"}, True), (403, {"retry_after": "60"}, True),
         (401, {"x_ratelimit_remaining": "0"}, False),
     ],
-)
+)  # fmt: skip
 def test_a_403_can_be_a_rate_limit(status: int, headers: dict[str, str], limited: bool) -> None:
     assert is_rate_limited(response(b"", status, **headers)) is limited

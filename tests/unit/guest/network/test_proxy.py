@@ -54,15 +54,10 @@ def test_a_url_becomes_a_request_to_its_server() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        b"Host: a.example\r\n",
-        b"",
-        b"Host: evil.test\r\n",
-        b"host: evil.test\r\nHOST: other.test\r\n",
-        b"Host : evil.test\r\n",
-        b"Host:\r\n evil.test\r\n",
-        b"Connection: x\nHost: evil.test\r\n",
+        b"Host: a.example\r\n", b"", b"Host: evil.test\r\n", b"host: evil.test\r\nHOST: other.test\r\n",
+        b"Host : evil.test\r\n", b"Host:\r\n evil.test\r\n", b"Connection: x\nHost: evil.test\r\n",
     ],
-)
+)  # fmt: skip
 def test_the_host_of_the_url_replaces_the_host_fields(fields: bytes) -> None:
     found = parse(b"GET http://a.example/ HTTP/1.1\r\n" + fields + b"Accept: a,\r\n b\r\n\r\n")
     assert found.first == (b"GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\nAccept: a,\r\n b\r\n\r\n")
@@ -71,14 +66,11 @@ def test_the_host_of_the_url_replaces_the_host_fields(fields: bytes) -> None:
 @pytest.mark.parametrize(
     ("head", "port", "line"),
     [
-        (b"GET http://a.example", 80, b"GET /"),
-        (b"GET HTTP://a.example?q", 80, b"GET /?q"),
-        (b"GET http://a.example/", 80, b"GET /"),
-        (b"GET http://a.example:/", 80, b"GET /"),
-        (b"GET http://a.example:0/", 0, b"GET /"),
-        (b"VERSION-CONTROL http://a.example/", 80, b"VERSION-CONTROL /"),
+        (b"GET http://a.example", 80, b"GET /"), (b"GET HTTP://a.example?q", 80, b"GET /?q"),
+        (b"GET http://a.example/", 80, b"GET /"), (b"GET http://a.example:/", 80, b"GET /"),
+        (b"GET http://a.example:0/", 0, b"GET /"), (b"VERSION-CONTROL http://a.example/", 80, b"VERSION-CONTROL /"),
     ],
-)
+)  # fmt: skip
 def test_a_url_without_port_or_path_has_the_defaults(head: bytes, port: int, line: bytes) -> None:
     found = parse(head + b" HTTP/1.1\r\n\r\n")
     assert found.message == {"host": "a.example", "port": port}
@@ -96,25 +88,14 @@ def test_a_path_can_have_unencoded_bytes_and_a_host_cannot() -> None:
 @pytest.mark.parametrize(
     "head",
     [
-        b"GET / HTTP/1.1",
-        b"GET https://a.example/ HTTP/1.1",
-        b"GET ftp://a.example/ HTTP/1.1",
-        b"GET http:///x HTTP/1.1",
-        b"GET http://user@a.example/ HTTP/1.1",
-        b"GET http://a.example:80@evil.test/ HTTP/1.1",
-        b"GET http://a.example:x/ HTTP/1.1",
-        b"GET http://a b/ HTTP/1.1",
-        b"CONNECT a.example HTTP/1.1",
-        b"CONNECT a.example: HTTP/1.1",
-        b"CONNECT a@b:443 HTTP/1.1",
-        b"CONNECT ::1:443 HTTP/1.1",
-        b"CONNECT a.example:443 HTTP/2",
-        b"CONNECT a.example\0.b:443 HTTP/1.1",
-        b"get http://a.example/ HTTP/1.1",
-        b"\x05\x01\0",
-        b"",
+        b"GET / HTTP/1.1", b"GET https://a.example/ HTTP/1.1", b"GET ftp://a.example/ HTTP/1.1",
+        b"GET http:///x HTTP/1.1", b"GET http://user@a.example/ HTTP/1.1",
+        b"GET http://a.example:80@evil.test/ HTTP/1.1", b"GET http://a.example:x/ HTTP/1.1",
+        b"GET http://a b/ HTTP/1.1", b"CONNECT a.example HTTP/1.1", b"CONNECT a.example: HTTP/1.1",
+        b"CONNECT a@b:443 HTTP/1.1", b"CONNECT ::1:443 HTTP/1.1", b"CONNECT a.example:443 HTTP/2",
+        b"CONNECT a.example\0.b:443 HTTP/1.1", b"get http://a.example/ HTTP/1.1", b"\x05\x01\0", b"",
     ],
-)
+)  # fmt: skip
 def test_invalid_proxy_requests_are_rejected(head: bytes) -> None:
     with pytest.raises(HandshakeError):
         ProxyHandshake().feed(head + b"\r\n\r\n")

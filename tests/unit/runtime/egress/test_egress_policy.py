@@ -56,15 +56,12 @@ def test_there_are_more_than_two_hundred_bypass_attempts() -> None:
 @pytest.mark.parametrize(
     ("host", "port", "entry"),
     [
-        ("api.example.com", 443, "api.example.com:443"),
-        ("API.Example.COM", 443, "api.example.com:443"),
-        ("api.example.com.", 443, "api.example.com:443"),
-        ("api.example.com", 80, "api.example.com:80"),
-        ("a.example.org", 443, "*.example.org:443"),
-        ("a.b.Example.org.", 443, "*.example.org:443"),
+        ("api.example.com", 443, "api.example.com:443"), ("API.Example.COM", 443, "api.example.com:443"),
+        ("api.example.com.", 443, "api.example.com:443"), ("api.example.com", 80, "api.example.com:80"),
+        ("a.example.org", 443, "*.example.org:443"), ("a.b.Example.org.", 443, "*.example.org:443"),
         ("10.1.2.3", 443, "10.1.2.3:443"),
     ],
-)
+)  # fmt: skip
 def test_an_entry_allows_its_host_in_any_case(host: str, port: int, entry: str) -> None:
     found = decide(LIST, host, port).entry
     assert found is not None

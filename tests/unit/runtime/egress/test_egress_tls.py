@@ -107,23 +107,20 @@ HIDDEN = "the client's TLS encrypts the server's name (ECH); turn this off in th
     ("stream", "reason"),
     [
         (named(b"evil.test"), "the client's TLS names evil.test, but the connection is to api.example.com"),
-        (openssl_hello(None), MISSING),
-        (records(hello()), MISSING),
+        (openssl_hello(None), MISSING), (records(hello()), MISSING),
         (records(hello((0, name_list(HOST.encode(), b"evil.test")))), SEVERAL),
         (records(hello(NAME, OTHER)), "the client's TLS ClientHello has an extension twice"),
         (records(hello((0, name_list(HOST.encode(), kind=1)))), SEVERAL),
-        (records(hello((0, name_list(HOST.encode()) + b"\0"))), SEVERAL),
-        (records(hello((0, b""))), MALFORMED),
+        (records(hello((0, name_list(HOST.encode()) + b"\0"))), SEVERAL), (records(hello((0, b""))), MALFORMED),
         (records(hello(NAME, tail=b"\0")), MALFORMED),
         *((records(hello(NAME, (kind, b"\0"))), HIDDEN) for kind in (0xFE0D, 0xFFCE, *range(0xFE08, 0xFE0D))),
-        (b"\x16\x03\x01\0\0", MALFORMED),
-        (b"\x16\x03\x01\xff\xff", MALFORMED),
+        (b"\x16\x03\x01\0\0", MALFORMED), (b"\x16\x03\x01\xff\xff", MALFORMED),
         (b"\x16\x03\x01\0\x01\x01\x15\x03\x01\0\x02\x01\0", MALFORMED),
         (records(b"\x02\0\0\x01\0"), "the client's TLS does not begin with a ClientHello"),
         (records(b"\x01\xff\xff\xff"), "the client's TLS ClientHello is too long"),
         (b"\x80\x2e\x01\x03\x01", "the client uses a version of SSL that names no server"),
     ],
-)
+)  # fmt: skip
 def test_a_missing_or_wrong_name_is_refused(stream: bytes, reason: str) -> None:
     assert refusal(stream) == reason
 

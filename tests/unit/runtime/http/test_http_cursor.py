@@ -36,17 +36,12 @@ def test_the_cursor_is_set_at_the_pointer(body: str, pointer: str, changed: str 
 @pytest.mark.parametrize(
     ("body", "pointer"),
     [
-        ('{"a":"text"}', "/a/b"),
-        ('{"a":[1]}', "/a/1"),
-        ('{"a":[1]}', "/a/-"),
-        ('{"a":[1]}', "/a/b/c"),
-        ('{"a":[1]}', "/a/²"),
-        ('{"a":[1]}', "/a/00"),
-        pytest.param('{"a":[1]}', "/a/" + "9" * 5000, id="a number that is too long to read"),
-        ("1", "/a"),
+        ('{"a":"text"}', "/a/b"), ('{"a":[1]}', "/a/1"), ('{"a":[1]}', "/a/-"), ('{"a":[1]}', "/a/b/c"),
+        ('{"a":[1]}', "/a/²"), ('{"a":[1]}', "/a/00"),
+        pytest.param('{"a":[1]}', "/a/" + "9" * 5000, id="a number that is too long to read"), ("1", "/a"),
         ('{"a":1}', "/a/b/c/d"),
     ],
-)
+)  # fmt: skip
 def test_a_pointer_into_a_missing_value_is_refused(body: str, pointer: str) -> None:
     with pytest.raises(RefusedError) as caught:
         set_json_pointer(body.encode(), pointer, "next")

@@ -31,18 +31,14 @@ def read(*pieces: bytes) -> tuple[bytes, list[Report]]:
 
 
 REPORTS: dict[bytes, Report] = {
-    b"::progress 40 text\n": (40.0, "text"),
-    b"::progress 0 a b  c \n": (0.0, "a b  c"),
-    b"::progress 100\n": (100.0, ""),
-    b"::progress 40% half of it\r\n": (40.0, "half of it"),
-    b"::progress 33.333 x\n": (33.333, "x"),
-    b"::progress - waiting\n": (None, "waiting"),
-    b"::progress   7\ttabbed\n": (7.0, "tabbed"),
-    "::progress 1 ü\n".encode(): (1.0, "ü"),
+    b"::progress 40 text\n": (40.0, "text"), b"::progress 0 a b  c \n": (0.0, "a b  c"),
+    b"::progress 100\n": (100.0, ""), b"::progress 40% half of it\r\n": (40.0, "half of it"),
+    b"::progress 33.333 x\n": (33.333, "x"), b"::progress - waiting\n": (None, "waiting"),
+    b"::progress   7\ttabbed\n": (7.0, "tabbed"), "::progress 1 ü\n".encode(): (1.0, "ü"),
     b"::progress 1 \xff\n": (1.0, "\N{REPLACEMENT CHARACTER}"),
     b"::progress 5 " + b"x" * 3000 + b"\n": (5.0, "x" * 1000),
     b"::progress 99 without a last line feed": (99.0, "without a last line feed"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "report"), REPORTS.items())
@@ -51,19 +47,12 @@ def test_a_progress_line_becomes_a_report(line: bytes, report: Report) -> None:
 
 
 LINES = {
-    "beyond 100": b"::progress 101 x\n",
-    "negative": b"::progress -1 x\n",
-    "no number": b"::progress soon\n",
-    "nothing": b"::progress \n",
-    "glued": b"::progress40 x\n",
-    "no blank after the number": b"::progress 40x\n",
-    "indented": b" ::progress 40 x\n",
-    "within a line": b"at ::progress 40 x\n",
-    "an exponent": b"::progress 1e1 x\n",
-    "other digits": "::progress ٤ x\n".encode(),
-    "too long": b"::progress 40 " + b"x" * 2 * MAX_LINE + b"\n",
+    "beyond 100": b"::progress 101 x\n", "negative": b"::progress -1 x\n", "no number": b"::progress soon\n",
+    "nothing": b"::progress \n", "glued": b"::progress40 x\n", "no blank after the number": b"::progress 40x\n",
+    "indented": b" ::progress 40 x\n", "within a line": b"at ::progress 40 x\n", "an exponent": b"::progress 1e1 x\n",
+    "other digits": "::progress ٤ x\n".encode(), "too long": b"::progress 40 " + b"x" * 2 * MAX_LINE + b"\n",
     "nothing but the word": b"::progress",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES.keys())

@@ -18,19 +18,14 @@ REDACTOR = Redactor({"TOKEN": VALUE})
 MARK = "[secret TOKEN]"
 
 FORMS = {
-    "as it is": VALUE,
-    "in a URL": quote(VALUE, safe=""),
-    "in a URL's path": quote(VALUE),
+    "as it is": VALUE, "in a URL": quote(VALUE, safe=""), "in a URL's path": quote(VALUE),
     "in a form": quote_plus(VALUE),
     "in a URL, lower case": quote(VALUE, safe="").replace("%2F", "%2f").replace("%2B", "%2b").lower(),
-    "in JSON": json.dumps(VALUE)[1:-1],
-    "in JSON, not ASCII": json.dumps(VALUE, ensure_ascii=False)[1:-1],
+    "in JSON": json.dumps(VALUE)[1:-1], "in JSON, not ASCII": json.dumps(VALUE, ensure_ascii=False)[1:-1],
     "in JSON in JSON": json.dumps(json.dumps(VALUE))[3:-3],
-    "in JavaScript": json.dumps(VALUE)[1:-1].replace("/", "\\/"),
-    "in HTML": html.escape(VALUE),
-    "in hexadecimal": VALUE.encode().hex(),
-    "in hexadecimal, upper case": VALUE.encode().hex().upper(),
-}
+    "in JavaScript": json.dumps(VALUE)[1:-1].replace("/", "\\/"), "in HTML": html.escape(VALUE),
+    "in hexadecimal": VALUE.encode().hex(), "in hexadecimal, upper case": VALUE.encode().hex().upper(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORMS)

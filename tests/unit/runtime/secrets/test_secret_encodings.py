@@ -12,14 +12,10 @@ import pytest
 from toolc.runtime.secrets.encodings import MIN_FORM, base64_encodings, secret_encodings
 
 VALUES: Final = {
-    "a word": "correct-horse-battery",
-    "eight characters": "h8k2x9q1",
-    "everything": "pa's/s+w0rd \"é&\\<1>=%`~ü\n2😀",
-    "spaces around": "  lead  and tail \t",
-    "lines": "first\nsecond\nthird",
-    "Base64 itself": "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
-    "a URL": "postgres://me:p%40ss!(w)*rd@db.example/x?y=1",
-}
+    "a word": "correct-horse-battery", "eight characters": "h8k2x9q1", "everything": "pa's/s+w0rd \"é&\\<1>=%`~ü\n2😀",
+    "spaces around": "  lead  and tail \t", "lines": "first\nsecond\nthird",
+    "Base64 itself": "QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "a URL": "postgres://me:p%40ss!(w)*rd@db.example/x?y=1",
+}  # fmt: skip
 
 
 def _units(value: str, digits: str) -> str:

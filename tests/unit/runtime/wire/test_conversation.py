@@ -167,31 +167,23 @@ def test_stdin_goes_out_as_far_as_its_window() -> None:
 
 
 REFUSED = {
-    "output on a stream it has not": encode(DATA, REPLY, b"x"),
-    "output on stdin": encode(DATA, STDIN, b"x"),
+    "output on a stream it has not": encode(DATA, REPLY, b"x"), "output on stdin": encode(DATA, STDIN, b"x"),
     "output on stream 0": encode(DATA, 0, b"x"),
-    "output after its end": encode(END, STDOUT) + encode(DATA, STDOUT, b"x"),
-    "two ends": encode(END, STDOUT) * 2,
-    "a second READY": encode(READY, 0, b"{}"),
-    "a call": encode(frames.CALL, 0, b"{}"),
+    "output after its end": encode(END, STDOUT) + encode(DATA, STDOUT, b"x"), "two ends": encode(END, STDOUT) * 2,
+    "a second READY": encode(READY, 0, b"{}"), "a call": encode(frames.CALL, 0, b"{}"),
     "a window of an output": encode(WINDOW, STDOUT, b"1"),
     "a window of stdin that was not used": encode(WINDOW, STDIN, b"1"),
     "a negative window": encode(WINDOW, STDIN, b"-1"),
     "a window that is no number": encode(WINDOW, STDIN, "٣".encode()),
     "progress, of a program": encode(PROGRESS, 0, b'{"percent": 1, "message": ""}'),
-    "yielded text, of a program": encode(DATA, YIELDED, b"x"),
-    "nothing, as output": encode(DATA, STDOUT),
-    "an empty window": encode(WINDOW, STDIN, b"0"),
-    "an end that is not JSON": encode(EXIT, 0, b"x"),
+    "yielded text, of a program": encode(DATA, YIELDED, b"x"), "nothing, as output": encode(DATA, STDOUT),
+    "an empty window": encode(WINDOW, STDIN, b"0"), "an end that is not JSON": encode(EXIT, 0, b"x"),
     "an ending it cannot know": exit_frame(ending="cancelled"),
     "a verdict of the host's": exit_frame(ending="out_of_memory"),
-    "an ending that is no word": exit_frame(ending=["exited"]),
-    "a status out of range": exit_frame(status=256),
-    "a status that is none": exit_frame(status=True),
-    "no reason": exit_frame(reason=None),
-    "junk": b"\xff" * 100,
+    "an ending that is no word": exit_frame(ending=["exited"]), "a status out of range": exit_frame(status=256),
+    "a status that is none": exit_frame(status=True), "no reason": exit_frame(reason=None), "junk": b"\xff" * 100,
     "a control message without end": encode(frames.PART, 0, b"x" * 65_000) * 2,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("data", REFUSED.values(), ids=REFUSED.keys())

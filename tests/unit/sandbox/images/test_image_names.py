@@ -33,16 +33,13 @@ ANSWERS: Final[dict[str, tuple[JsonObject, tuple[str, ...]]]] = {
     "the classic store, built here, without a tag": ({"Id": BUILT, "RepoDigests": None}, (f"config:{BUILT}",)),
     "the containerd store, pulled": (
         {
-            "Id": INDEX,
-            "RepoDigests": [f"redis@{INDEX}"],
-            "GraphDriver": {"Name": "overlayfs"},
+            "Id": INDEX, "RepoDigests": [f"redis@{INDEX}"], "GraphDriver": {"Name": "overlayfs"},
             "Descriptor": {"mediaType": OF_CONTAINERD, "digest": INDEX, "size": 10},
         },
         (f"manifest:{INDEX}",),
     ),
     "the containerd store before it said descriptors": (
-        {"Id": INDEX, "RepoDigests": [f"redis@{INDEX}"]},
-        (f"manifest:{INDEX}",),
+        {"Id": INDEX, "RepoDigests": [f"redis@{INDEX}"]}, (f"manifest:{INDEX}",),
     ),
     "the containerd store, built here, without a tag": (
         {"Id": BUILT, "RepoDigests": [], "Descriptor": {"mediaType": OF_CONTAINERD, "digest": BUILT}},
@@ -52,7 +49,7 @@ ANSWERS: Final[dict[str, tuple[JsonObject, tuple[str, ...]]]] = {
         {"Id": CONFIG, "RepoDigests": [f"docker.io/library/redis@{INDEX}"]},
         (f"manifest:{INDEX}", f"config:{CONFIG}"),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("answer", "names"), ANSWERS.values(), ids=ANSWERS)

@@ -67,17 +67,13 @@ def test_the_view_and_the_staging_folder_are_removed(workspace: Path) -> None:
 @pytest.mark.parametrize(
     ("commit", "outcome", "committed", "kind"),
     [
-        ("always", DONE, True, None),
-        ("always", FAILED, True, "exit_status"),
-        ("always", Outcome(ending="timed_out"), True, "timeout"),
-        ("success", DONE, True, None),
+        ("always", DONE, True, None), ("always", FAILED, True, "exit_status"),
+        ("always", Outcome(ending="timed_out"), True, "timeout"), ("success", DONE, True, None),
         ("success", FAILED, False, "exit_status"),
-        ("success", Outcome(ending="out_of_memory"), False, "out_of_memory"),
-        ("never", DONE, False, None),
-        ("ask", DONE, False, "denied"),
-        ("ask", FAILED, False, "exit_status"),
+        ("success", Outcome(ending="out_of_memory"), False, "out_of_memory"), ("never", DONE, False, None),
+        ("ask", DONE, False, "denied"), ("ask", FAILED, False, "exit_status"),
     ],
-)
+)  # fmt: skip
 def test_commit_modes(workspace: Path, commit: Commit, outcome: Outcome, committed: bool, kind: str | None) -> None:
     result = call(doing(edit, outcome), tool(commit=commit), workspace)
     assert tree(workspace) == (AFTER if committed else BEFORE)

@@ -38,16 +38,13 @@ def test_git_runs_commands_from_such_a_repository(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("existing", "added"),
     [
-        ((), ("sub/HEAD", "sub/objects", "sub/refs", "sub/config")),
-        ((), ("HEAD", "objects", "refs")),
-        ((), ("sub/head", "sub/objects", "sub/refs")),
-        ((), ("sub/HEAD", "sub/commondir")),
-        (("sub/HEAD", "sub/objects"), ("sub/refs",)),
-        (("sub/objects", "sub/refs"), ("sub/HEAD",)),
+        ((), ("sub/HEAD", "sub/objects", "sub/refs", "sub/config")), ((), ("HEAD", "objects", "refs")),
+        ((), ("sub/head", "sub/objects", "sub/refs")), ((), ("sub/HEAD", "sub/commondir")),
+        (("sub/HEAD", "sub/objects"), ("sub/refs",)), (("sub/objects", "sub/refs"), ("sub/HEAD",)),
         (("mirror.git/HEAD", "mirror.git/objects", "mirror.git/refs"), ("mirror.git/hooks/post-update",)),
         (("mirror.git/HEAD", "mirror.git/objects", "mirror.git/refs"), ("mirror.git/config",)),
     ],
-)
+)  # fmt: skip
 def test_changes_in_a_future_repository_are_refused(
     tmp_path: Path, existing: tuple[str, ...], added: tuple[str, ...]
 ) -> None:

@@ -9,16 +9,11 @@ from toolc.runtime.workspace.transaction.allowed_changes import leads_outside, m
 @pytest.mark.parametrize(
     ("pattern", "matching", "others"),
     [
-        ("src/**", ["src/a", "src/a/b/c.py", "src"], ["src2/a", "other/src/a"]),
-        ("**", ["anything/at all"], []),
-        ("**/*.py", ["a.py", "a/b/c.py"], ["a.pyc"]),
-        ("*.py", [], ["a/b.py"]),
-        ("*", [".hidden"], []),
-        ("a?c/[xy]", ["abc/y"], ["abc/z"]),
-        ("a/**/z", ["a/z", "a/b/c/z"], []),
-        ("out.txt", [], ["OUT.TXT"]),
+        ("src/**", ["src/a", "src/a/b/c.py", "src"], ["src2/a", "other/src/a"]), ("**", ["anything/at all"], []),
+        ("**/*.py", ["a.py", "a/b/c.py"], ["a.pyc"]), ("*.py", [], ["a/b.py"]), ("*", [".hidden"], []),
+        ("a?c/[xy]", ["abc/y"], ["abc/z"]), ("a/**/z", ["a/z", "a/b/c/z"], []), ("out.txt", [], ["OUT.TXT"]),
     ],
-)
+)  # fmt: skip
 def test_patterns(pattern: str, matching: list[str], others: list[str]) -> None:
     assert [path for path in matching + others if matches(pattern, path)] == matching
 
