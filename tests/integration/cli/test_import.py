@@ -92,7 +92,8 @@ def test_existing_spec_is_not_replaced(folder: Path) -> None:
     for out in ((), ("--out", "stats.yaml")):
         result = toolc(folder, "import", "plugin", *out, "--", "python3", "tool.py")
         assert result.returncode == 2
-        assert result.stderr == "toolc: stats.yaml exists; write to another file with --out, or replace it with --force\n"
+        message = "toolc: stats.yaml exists; write to another file with --out, or replace it with --force\n"
+        assert result.stderr == message
     assert (folder / "stats.yaml").read_text(encoding="utf-8") == "mine"
     assert toolc(folder, "import", "plugin", "--force", "--", "python3", "tool.py").returncode == 0
     assert (folder / "stats.yaml").read_text(encoding="utf-8") == SPEC
