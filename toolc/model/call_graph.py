@@ -8,15 +8,9 @@ from typing import Final, Protocol
 from toolc.model.spec.tool import ToolSpec
 
 __all__ = [
-    "MAX_DEPTH",
-    "NO_TOOLS",
-    "ToolLookup",
-    "call_depth",
-    "called_tools",
-    "find_cycle",
-    "reachable_tools",
+    "MAX_DEPTH", "NO_TOOLS", "ToolLookup", "call_depth", "called_tools", "find_cycle", "reachable_tools",
     "tools_by_name",
-]
+]  # fmt: skip
 
 MAX_DEPTH: Final = 8
 """The maximum depth of nested calls. A tool that does not call others has depth 1."""

@@ -24,16 +24,9 @@ from typing import ClassVar
 from toolc.model.diagnostics import Diagnostic
 
 __all__ = [
-    "InfrastructureError",
-    "MissingExtraError",
-    "NoEngineError",
-    "NoPythonError",
-    "RegistryError",
-    "SandboxDiedError",
-    "SpecError",
-    "ToolcError",
-    "UsageError",
-]
+    "InfrastructureError", "MissingExtraError", "NoEngineError", "NoPythonError", "RegistryError", "SandboxDiedError",
+    "SpecError", "ToolcError", "UsageError",
+]  # fmt: skip
 
 
 class ToolcError(Exception):

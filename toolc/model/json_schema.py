@@ -9,17 +9,9 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 __all__ = [
-    "LISTS_OF_SCHEMAS",
-    "MAPS_OF_SCHEMAS",
-    "SCHEMAS",
-    "JsonObject",
-    "JsonValue",
-    "Schema",
-    "direct_subschemas",
-    "list_index",
-    "map_subschemas",
-    "pointer_tokens",
-]
+    "LISTS_OF_SCHEMAS", "MAPS_OF_SCHEMAS", "SCHEMAS", "JsonObject", "JsonValue", "Schema", "direct_subschemas",
+    "list_index", "map_subschemas", "pointer_tokens",
+]  # fmt: skip
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"

@@ -42,14 +42,9 @@ MAX_REASONS: Final = 5
 """How many reasons a message gives why a value does not match any of several forms."""
 
 _TYPES: Final = {
-    "array": "an array",
-    "boolean": "a boolean",
-    "integer": "an integer",
-    "null": "null",
-    "number": "a number",
-    "object": "an object",
-    "string": "a string",
-}
+    "array": "an array", "boolean": "a boolean", "integer": "an integer", "null": "null", "number": "a number",
+    "object": "an object", "string": "a string",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,19 +172,15 @@ def _count(number: JsonValue, noun: str) -> str:
 
 
 _BOUNDS: Final[Mapping[str, Callable[[JsonValue], str]]] = {
-    "const": lambda value: f"exactly {_quote(value)}",
-    "minimum": lambda bound: f"at least {bound}",
-    "maximum": lambda bound: f"at most {bound}",
-    "exclusiveMinimum": lambda bound: f"more than {bound}",
-    "exclusiveMaximum": lambda bound: f"less than {bound}",
-    "multipleOf": lambda step: f"a multiple of {step}",
+    "const": lambda value: f"exactly {_quote(value)}", "minimum": lambda bound: f"at least {bound}",
+    "maximum": lambda bound: f"at most {bound}", "exclusiveMinimum": lambda bound: f"more than {bound}",
+    "exclusiveMaximum": lambda bound: f"less than {bound}", "multipleOf": lambda step: f"a multiple of {step}",
     "minLength": lambda bound: f"at least {_count(bound, 'character')}",
     "maxLength": lambda bound: f"at most {_count(bound, 'character')}",
     "pattern": lambda pattern: f"a string that matches the pattern {pattern}",
     "minItems": lambda bound: f"at least {_count(bound, 'item')}",
-    "maxItems": lambda bound: f"at most {_count(bound, 'item')}",
-    "uniqueItems": lambda _: "unique items",
-}
+    "maxItems": lambda bound: f"at most {_count(bound, 'item')}", "uniqueItems": lambda _: "unique items",
+}  # fmt: skip
 """The expected value for keywords that apply to one value."""
 
 

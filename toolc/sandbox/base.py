@@ -12,17 +12,9 @@ from toolc.model.plan import LIMITS, LimitName, Profile
 from toolc.model.spec.sandbox import MinIsolation, WorkspaceMode
 
 __all__ = [
-    "ISOLATION",
-    "Capabilities",
-    "ContentDigests",
-    "Engine",
-    "EngineSandbox",
-    "EngineStatus",
-    "ImageUsed",
-    "Leftover",
-    "format_limits",
-    "unenforced",
-]
+    "ISOLATION", "Capabilities", "ContentDigests", "Engine", "EngineSandbox", "EngineStatus", "ImageUsed", "Leftover",
+    "format_limits", "unenforced",
+]  # fmt: skip
 
 Level: TypeAlias = Literal["enforced", "approximate", "not"]
 """How a limit is enforced: exactly, by a similar limit, or not at all."""

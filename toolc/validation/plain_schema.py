@@ -21,14 +21,10 @@ def _is_number(value: JsonValue) -> bool:
 
 
 _TYPES: Final[Mapping[str, Callable[[JsonValue], bool]]] = {
-    "array": lambda value: isinstance(value, list),
-    "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: type(value) is int,
-    "null": lambda value: value is None,
-    "number": _is_number,
-    "object": lambda value: isinstance(value, dict),
-    "string": lambda value: isinstance(value, str),
-}
+    "array": lambda value: isinstance(value, list), "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: type(value) is int, "null": lambda value: value is None, "number": _is_number,
+    "object": lambda value: isinstance(value, dict), "string": lambda value: isinstance(value, str),
+}  # fmt: skip
 """For each type, a test of a value. An integer is only an ``int``, not a float without a fraction."""
 
 

@@ -96,14 +96,9 @@ def _is_unambiguous(schema: JsonObject) -> bool:
 
 _LONGEST: Final = 300
 _TYPE_WORDS: Final = {
-    "array": "a list",
-    "boolean": "true or false",
-    "integer": "a whole number",
-    "null": "null",
-    "number": "a number",
-    "object": "a map",
-    "string": "a string",
-}
+    "array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null", "number": "a number",
+    "object": "a map", "string": "a string",
+}  # fmt: skip
 
 
 def describe_error(error: ValidationError) -> str:

@@ -20,15 +20,11 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _ADVICE: Final = {
-    "anchor": "use ^ and $",
-    "group": "use a plain group, which all languages support",
-    "flags": "write the letters of both cases, e.g. [Aa]",
-    "comment": "remove the comment",
-    "condition": "write both cases with |",
-    "atomic": "use a plain group",
-    "possessive": "use a plain quantifier",
+    "anchor": "use ^ and $", "group": "use a plain group, which all languages support",
+    "flags": "write the letters of both cases, e.g. [Aa]", "comment": "remove the comment",
+    "condition": "write both cases with |", "atomic": "use a plain group", "possessive": "use a plain quantifier",
     "upto": "write the 0, as in {0,3}",
-}
+}  # fmt: skip
 
 
 def python_only(pattern: str) -> tuple[str, str] | None:

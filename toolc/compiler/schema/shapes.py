@@ -12,14 +12,9 @@ ANY: Final = frozenset({"array", "boolean", "fraction", "integer", "null", "obje
 """The JSON Schema types, with ``number`` split into ``integer`` and ``fraction`` so that types are disjoint."""
 
 _WORDS: Final = {
-    "array": "a list",
-    "boolean": "true or false",
-    "fraction": "a number",
-    "integer": "a whole number",
-    "null": "null",
-    "object": "a map",
-    "string": "a string",
-}
+    "array": "a list", "boolean": "true or false", "fraction": "a number", "integer": "a whole number",
+    "null": "null", "object": "a map", "string": "a string",
+}  # fmt: skip
 _MAX_REFERENCES: Final = 20
 """The maximum depth of references; deeper schemas allow any value."""
 

@@ -331,15 +331,8 @@ def _filter(found: nodes.Filter) -> Filter:
 
 
 _KINDS: Final = {
-    "Call": "a call",
-    "CondExpr": "a condition",
-    "Const": "a number or other constant",
-    "Test": "a test",
-    "List": "a list",
-    "Dict": "a map",
-    "Tuple": "a list",
-    "Compare": "a comparison",
+    "Call": "a call", "CondExpr": "a condition", "Const": "a number or other constant", "Test": "a test",
+    "List": "a list", "Dict": "a map", "Tuple": "a list", "Compare": "a comparison",
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow", "Neg", "Pos"), "arithmetic"),
-    **dict.fromkeys(("And", "Or", "Not"), "a condition"),
-    "Concat": "joining with '~'",
-}
+    **dict.fromkeys(("And", "Or", "Not"), "a condition"), "Concat": "joining with '~'",
+}  # fmt: skip

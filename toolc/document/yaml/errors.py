@@ -321,15 +321,9 @@ def _escape(failure: _YamlFailure) -> SyntaxProblem:
 
 
 _EXPLANATIONS: Final = (
-    ("mapping values are not allowed", _unexpected_colon),
-    ("could not find expected ':'", _no_colon),
-    ("expected hexdecimal number", _escape),
-    ("expected escape sequence of", _escape),
-    ("escape character", _escape),
-    ("Unicode character escape", _escape),
-    ("while scanning a quoted scalar", _open_quote),
-    ("while parsing a flow", _in_brackets),
-    ("while parsing a block", _in_block),
-    ("document start", _in_block),
-)
+    ("mapping values are not allowed", _unexpected_colon), ("could not find expected ':'", _no_colon),
+    ("expected hexdecimal number", _escape), ("expected escape sequence of", _escape), ("escape character", _escape),
+    ("Unicode character escape", _escape), ("while scanning a quoted scalar", _open_quote),
+    ("while parsing a flow", _in_brackets), ("while parsing a block", _in_block), ("document start", _in_block),
+)  # fmt: skip
 """A part of the parser's message, and the function that explains it; None leaves it to ``_MESSAGES``."""

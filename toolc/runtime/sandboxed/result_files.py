@@ -22,19 +22,11 @@ MAX_FILES: Final = 100
 """How many files one call may return."""
 
 _TYPES: Final = {
-    ".csv": "text/csv",
-    ".html": "text/html",
-    ".json": "application/json",
-    ".md": "text/markdown",
-    ".mp3": "audio/mpeg",
-    ".mp4": "video/mp4",
-    ".pdf": "application/pdf",
-    ".svg": "image/svg+xml",
-    ".wav": "audio/wav",
-    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    ".xml": "application/xml",
-    ".zip": "application/zip",
-}
+    ".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".md": "text/markdown",
+    ".mp3": "audio/mpeg", ".mp4": "video/mp4", ".pdf": "application/pdf", ".svg": "image/svg+xml",
+    ".wav": "audio/wav", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".xml": "application/xml", ".zip": "application/zip",
+}  # fmt: skip
 """Media types by suffix. Python's own table depends on its version and on the host."""
 
 
