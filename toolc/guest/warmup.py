@@ -35,20 +35,16 @@ CALL = {
 
 def process_response() -> bytes:
     """Process a response as the worker of an HTTP tool does, and return its reply."""
-    # lazy: 10 ms; each process imports only what it needs later
-    from toolc.guest.http.exchange import Exchange
-    from toolc.guest.http.request import Requests
-    from toolc.guest.http.response import HttpJob
-    from toolc.guest.http.tool import run_call
+    from toolc.guest.http import exchange, request, response, tool  # lazy: 10 ms; a process imports what it needs later
 
     reply = b""
     for _ in range(REPEATS):
         ours, theirs = socket.socketpair()
         with theirs:
             theirs.sendall(MESSAGES)
-        job = HttpJob(Job(json.dumps(CALL).encode()).http or {})
-        requests = Requests(("", 0), ours)
-        reply = run_call(job, Exchange(job, requests, 0.0, lambda _: None))
+        job = response.HttpJob(Job(json.dumps(CALL).encode()).http or {})
+        requests = request.Requests(("", 0), ours)
+        reply = tool.run_call(job, exchange.Exchange(job, requests, 0.0, lambda _: None))
         requests.close()
     return reply
 

@@ -214,6 +214,6 @@ def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
 
 
 def _policy(node: Node, what: str, findings: Findings) -> Policy | None:
-    from toolc.compiler.project.policy import decode_policy  # imported here to start faster
+    from toolc.compiler.project.policy import decode_policy  # lazy: 5 ms, and few projects have a policy
 
     return decode_policy(node, what, findings)

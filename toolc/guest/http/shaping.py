@@ -18,11 +18,10 @@ def jmespath_search(expression: str, value: object) -> object:
     """Return the result of a JMESPath expression. Raise ``ToolError`` if the expression does not fit the value."""
     _add_libraries()
     import jmespath  # lazy: importable only after the line above
-    from jmespath.exceptions import JMESPathError
 
     try:
         return jmespath.search(expression, value)
-    except (JMESPathError, RecursionError, TypeError, ValueError) as error:
+    except (jmespath.exceptions.JMESPathError, RecursionError, TypeError, ValueError) as error:
         reason = truncate_end(" ".join(str(error).split()), 200)
         raise ToolError("serialization", "%s cannot be applied to the data: %s" % (expression[:100], reason)) from error
 
@@ -33,11 +32,9 @@ def render_template(template: str, result: object, text: str, arguments: dict[st
     Raise ``ToolError`` if the template cannot be applied, or if the text is longer than ``limit`` bytes.
     """
     _add_libraries()
-    # lazy: importable only after the line above
-    from jinja2 import TemplateError
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    import jinja2.sandbox  # lazy: as above
 
-    environment = ImmutableSandboxedEnvironment(autoescape=False)
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(autoescape=False)
     pieces = []
     size = 0
     try:
@@ -45,7 +42,7 @@ def render_template(template: str, result: object, text: str, arguments: dict[st
             size += len(piece.encode("utf-8", "replace"))
             check_size(size, limit)
             pieces.append(piece)
-    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+    except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         reason = truncate_end(" ".join(str(error).split()), 300)
         raise ToolError("serialization", "result.template cannot be applied to the data: %s" % reason) from error
     return "".join(pieces)
