@@ -114,8 +114,8 @@ class BuildCache:
         Call this before writing the output, which changes the parent of the output folder.
         """
         from toolc.compiler.build_output import render  # lazy: 60 ms, which a valid build does not need
-        from toolc.compiler.cache.pieces import PieceCache
-        from toolc.compiler.pipeline.compile import compile_specs
+        from toolc.compiler.cache.pieces import PieceCache  # lazy: as above
+        from toolc.compiler.pipeline.compile import compile_specs  # lazy: as above
 
         first, *details = self.cached.details() or [""]
         rows = _rows(first)

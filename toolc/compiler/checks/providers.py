@@ -29,9 +29,9 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     provider = next(strict_providers, None)
     if provider is None:
         return
-    from toolc.providers.json_schema.lowering import LossLog  # start-up time: few tools request strict mode
-    from toolc.providers.json_schema.strict import CLOSES
-    from toolc.providers.openai import strict_parameters
+    from toolc.providers.json_schema.lowering import LossLog  # lazy: 20 ms, and few tools request strict mode
+    from toolc.providers.json_schema.strict import CLOSES  # lazy: as above
+    from toolc.providers.openai import strict_parameters  # lazy: as above
 
     losses = LossLog(tool.spec.name)
     if strict_parameters(tool.spec, provider, losses) is None:

@@ -102,7 +102,7 @@ class Compilation:
     def registry(self) -> RegistryFile:
         """Return the tools with their digests, and the toolsets. Raise ``SpecError`` if there is an error."""
         from toolc.model.registry import RegistryFile  # lazy: 17 ms, which a check does not need
-        from toolc.model.registry_file import register
+        from toolc.model.registry_file import register  # lazy: as above
 
         self.raise_errors()
 
