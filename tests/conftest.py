@@ -1,7 +1,5 @@
 """Options every test may ask for."""
 
-from __future__ import annotations
-
 import collections
 import functools
 import os

@@ -1,7 +1,5 @@
 """What modules may import besides the layers, which import-linter checks (see ``pyproject.toml``)."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

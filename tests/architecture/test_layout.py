@@ -1,7 +1,5 @@
 """The size of modules and folders, and what the ``__init__`` of a package holds."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 

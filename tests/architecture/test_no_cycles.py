@@ -1,7 +1,5 @@
 """No module imports itself through others. Imports inside functions and for type checkers count."""
 
-from __future__ import annotations
-
 from architecture_imports import imports, sources
 
 

@@ -3,8 +3,6 @@
 A change of ``public_api.txt`` is a change for users. ``pytest --golden`` writes the file again.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from pathlib import Path

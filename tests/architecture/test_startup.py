@@ -1,7 +1,5 @@
 """Starting toolc imports no slow package."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Names and phrases that were replaced do not return: see ``retired_names.txt`` and ``retired_phrases.txt``."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

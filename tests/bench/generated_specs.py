@@ -1,7 +1,5 @@
 """Spec files by the thousand for the benchmarks: 1.2 KB each, no two alike, with nothing to report."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The servers of the benchmarks and a plain relay, each in a separate process."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The targets of the ratios in the benchmarks."""
 
-from __future__ import annotations
-
 
 def judged(ratio: float, target: float) -> str:
     """Return the maximum of a ratio, and whether it is met."""

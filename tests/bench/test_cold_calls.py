@@ -4,8 +4,6 @@ Run with `make bench`. Each figure is a median over rounds in which every subjec
 machine that slows down slows down all of them; the ratios are what may be quoted. Nothing here fails on a time.
 """
 
-from __future__ import annotations
-
 import shutil
 import statistics
 import subprocess

@@ -4,8 +4,6 @@ Run with `make bench`. Every subject takes its turn in every round, so that a ma
 all of them; the ratios are what may be quoted. Nothing here fails on a time.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import resource

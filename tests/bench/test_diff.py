@@ -3,8 +3,6 @@
 A build is warm in two senses: it has the same 20 changes to compile, or none. The target is about the first.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

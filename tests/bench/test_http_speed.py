@@ -9,8 +9,6 @@ The last row is the same call while another sandbox connects to nothing, again a
 Run with `make bench`. Medians over rounds in which every subject takes its turn; nothing here fails on a time.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import statistics

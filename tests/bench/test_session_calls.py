@@ -5,8 +5,6 @@ waits for a second answer. Run with ``make bench``. All subjects take their turn
 a time.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import subprocess

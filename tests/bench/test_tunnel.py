@@ -1,12 +1,9 @@
 """The cost of the broker: a download and a small exchange from a sandbox, compared with a plain relay in Python.
 
 Run with ``make bench``. A relay is what anybody would write: a thread for each direction, 64 KiB at a time. Under
-gVisor each system call costs many times as much: the same relay also runs in such a sandbox, and
-the target is about that one. Each figure is a median over rounds in which every subject takes its turn. Nothing
-here fails on a time.
+gVisor each system call costs many times as much: the same relay also runs in such a sandbox, and the target is about
+that one. Each figure is a median over rounds in which every subject takes its turn. Nothing here fails on a time.
 """
-
-from __future__ import annotations
 
 import json
 import re

@@ -5,8 +5,6 @@ refused. Sources, in addition to our own: CDK (evaluate, exploit), deepce,
 linPEAS (container part), amicontained's list of system calls, and the tests of gVisor, bubblewrap and nsjail.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ The code after the imports runs inside the sandbox, in one file with that module
 and Python 3.9.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import mmap

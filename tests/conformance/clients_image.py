@@ -1,7 +1,5 @@
 """The image with the programs of ``test_egress_clients``, built once per daemon."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from functools import cache

@@ -1,7 +1,5 @@
 """Run cases in one configuration concurrently, and return their results as comparable envelopes."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The outcomes of the cases in each configuration, and the two checks that the tests make of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import cast

@@ -1,7 +1,5 @@
 """All cases, in the order of the chapters of ``docs/reference/engine-behaviour.md``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

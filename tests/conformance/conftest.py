@@ -1,7 +1,5 @@
 """Fixtures: the outcomes of the conformance cases, and calls that connect to local servers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

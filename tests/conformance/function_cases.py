@@ -1,7 +1,5 @@
 """Python tools: return values, exceptions and output of functions, and their environment."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Hostile tools: each ends with the right error, leaves no process, and does not affect other calls."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

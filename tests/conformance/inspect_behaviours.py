@@ -3,8 +3,6 @@
 There, the host reads and writes files of the sandbox; here, a tool reads and writes its workspace.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 _BYTES: Final = "a file of many megabytes and any bytes can be written and read back"

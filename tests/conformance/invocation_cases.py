@@ -1,7 +1,5 @@
 """Running a program: its arguments, environment, folder, descriptors, signals and exit status."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Limits: a call that exceeds one ends with its error, and other calls are not affected."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

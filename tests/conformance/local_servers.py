@@ -1,7 +1,5 @@
 """Local servers that tools connect to, with names that resolve to them and their own certificates."""
 
-from __future__ import annotations
-
 import http.server
 import io
 import socket

@@ -1,7 +1,5 @@
 """Output: text in any encoding, bytes, JSON, images, limits, and streams kept open or closed."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

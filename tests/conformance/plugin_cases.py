@@ -1,7 +1,5 @@
 """Plugins, each called once: their responses, failures and protocol errors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -3,8 +3,6 @@
 One call makes all attempts: once as user nobody, once in a workspace of root.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Events during a call: output, progress reports, and the values that a function yields."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from conformance_case import OK, Case, command, limits, python, says, shell

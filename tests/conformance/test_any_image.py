@@ -1,7 +1,5 @@
 """The cases in an image with only busybox, and in one with a single static program."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The CIS Docker Benchmark 1.6.0, section 5 (container runtime), checked on the containers of running calls."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

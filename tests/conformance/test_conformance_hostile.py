@@ -1,7 +1,5 @@
 """Conformance of the engines: hostile tools."""
 
-from __future__ import annotations
-
 import pytest
 from configurations import CONFIGURATIONS
 from conformance_outcomes import Outcomes

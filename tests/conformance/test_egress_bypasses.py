@@ -1,7 +1,5 @@
 """Attempts to bypass an allow-list from inside sandboxes, through the proxy and without it."""
 
-from __future__ import annotations
-
 import http.server
 import socket
 import threading

@@ -1,7 +1,5 @@
 """A cancellation during a download takes effect immediately."""
 
-from __future__ import annotations
-
 import socketserver
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Unmodified client programs reach the allowed destinations through the broker, and no others, on every engine."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

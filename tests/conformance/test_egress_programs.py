@@ -1,7 +1,5 @@
 """Connections of programs through the broker, on every engine: half-closed, large, many, refused or cancelled."""
 
-from __future__ import annotations
-
 import socket
 from typing import Final
 

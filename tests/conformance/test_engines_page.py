@@ -1,7 +1,5 @@
 """``docs/reference/engine-behaviour.md`` is generated from the cases of the conformance suite."""
 
-from __future__ import annotations
-
 import textwrap
 from typing import Final
 

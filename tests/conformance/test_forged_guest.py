@@ -1,7 +1,5 @@
 """Forged guests: invalid messages end the call, deadlines are enforced, and other calls are not delayed."""
 
-from __future__ import annotations
-
 import re
 import socket
 import socketserver

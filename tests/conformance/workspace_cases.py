@@ -1,7 +1,5 @@
 """Users and files: the identity of a tool, the files it sees, and changes to the workspace."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The function behind build_report."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from pathlib import Path
 

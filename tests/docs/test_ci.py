@@ -3,8 +3,6 @@
 A program that keeps comments in a file replaces ``gh`` and ``curl``, the clients of the code hosts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

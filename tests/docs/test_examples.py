@@ -1,7 +1,5 @@
 """``docs/guides/examples``: the tools a platform team writes, each in YAML and in TOML, which mean the same."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Figures, tables and lists in the documentation equal those in the code."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from typing import Any

@@ -1,7 +1,5 @@
 """The guides about policies, project files, lock files and returned files describe the actual behaviour."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Links and paths in the documentation lead to something that exists."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

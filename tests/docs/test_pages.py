@@ -1,7 +1,5 @@
 """Every example of every documentation page runs and prints what the page shows."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The README's settings for MCP clients start a server. Its other examples run in ``test_pages.py``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The documentation site builds without warnings, and makes no request to another host."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """``python as_user.py GROUP... -- PROGRAM ARGUMENT...``: run a program as an ordinary user in these control groups."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

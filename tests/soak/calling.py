@@ -1,7 +1,5 @@
 """Make many concurrent calls, and check that they leak no resources."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -3,8 +3,6 @@
 Half of them are cancelled by a token, half by a task of ``asyncio``. The output is that of ``many_calls.py``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -5,8 +5,6 @@ container. Each step is a place in the code: the functions are wrapped here, so 
 test. ``STEPS`` has the names; an unknown step is never reached, and the callers continue until they are killed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

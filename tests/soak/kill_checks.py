@@ -1,7 +1,5 @@
 """The checks of the ``test_kill_walk_*`` files, which kill owners at the steps of a call. ``make soak`` does more."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

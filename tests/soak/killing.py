@@ -1,7 +1,5 @@
 """Kill owners of sandboxes, and measure the time until everything they created is removed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

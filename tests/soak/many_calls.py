@@ -3,8 +3,6 @@
 Print the used resources and the owner's label as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """``python next_owner.py ENGINE ISOLATION WORKSPACE``: make one call, like the next process of a user."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The results of a soak, stored in a file from which it can resume, and as a table."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import statistics

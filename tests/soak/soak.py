@@ -5,8 +5,6 @@ times until everything was removed. It continues after problems, but then exits 
 resumes an interrupted run.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import random

@@ -1,7 +1,5 @@
 """Kill a process with six callers at every step of a call, with the configuration docker: nothing is left."""
 
-from __future__ import annotations
-
 import pytest
 from dying_owner import STEPS
 from kill_checks import JANITOR_DEATHS, check_nothing_is_left

@@ -1,7 +1,5 @@
 """Kill a process with six callers at some steps of a call, with gVisor and as an ordinary user."""
 
-from __future__ import annotations
-
 import pytest
 from kill_checks import JANITOR_DEATHS, check_nothing_is_left
 from killing import Death

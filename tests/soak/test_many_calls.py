@@ -1,7 +1,5 @@
 """Many concurrent calls leak no resources. ``make soak`` makes a thousand."""
 
-from __future__ import annotations
-
 import pytest
 from calling import seconds_for
 from configurations import CONFIGURATIONS

@@ -1,7 +1,5 @@
 """An interrupted soak resumes with all its records."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from records import Record, Records

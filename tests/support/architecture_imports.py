@@ -1,7 +1,5 @@
 """The modules of toolc and the imports of each, read from the source."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ allowed may lead to, none of which may be connected to. ``URLS`` are what a call
 ``GREETINGS`` what a program may say to the proxy; none of them leads anywhere. ``SPELLINGS`` are what must work.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 ALLOW: Final = ("api.example.com:443", "*.example.org:443", "api.example.com:80", "10.1.2.3:443")

@@ -1,7 +1,5 @@
 """The engines that a test of the command line can run on, here and now."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.errors import NoEngineError

@@ -1,7 +1,5 @@
 """Compile specs that a test gives as text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from toolc.compiler.pipeline.compile import Compilation, compile_specs

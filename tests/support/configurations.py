@@ -9,8 +9,6 @@
     tool's sandbox: configuration.sandbox is to be merged in ({"min_isolation": "gvisor"})
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Control groups that are delegated to an ordinary user, in all hierarchies of this host."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Run ``toolc diff`` in this process."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Shared by the tests of the Docker engine: a real daemon, or a skip with the reason."""
 
-from __future__ import annotations
-
 import json
 import select
 import time

@@ -1,7 +1,5 @@
 """A workspace, and an edit with one change of each kind."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

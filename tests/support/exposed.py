@@ -1,7 +1,5 @@
 """Let an ordinary user access the files of this process below a closed home folder."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """An executor over the fake engine, for servers under test; run as a program it serves over stdio."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

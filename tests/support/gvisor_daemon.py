@@ -1,7 +1,5 @@
 """A Docker daemon that has gVisor: the one that ``docker`` itself would use, else one that the tests start."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """A plugin that behaves as its calls say. It runs in sandboxes."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

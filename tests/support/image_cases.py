@@ -1,7 +1,5 @@
 """Small images that the tests of both engines run tools in, made here from the host's static busybox."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

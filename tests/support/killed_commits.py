@@ -5,8 +5,6 @@ that commit and roll back. ``WAY``: ``commit`` recovers at once, ``recovery`` ki
 too, ``steps`` is a file system that knows no exchange.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

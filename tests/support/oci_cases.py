@@ -1,7 +1,5 @@
 """Shared by the tests of the OCI engine: a sandbox that runs one program, and leftovers of a dead owner."""
 
-from __future__ import annotations
-
 import os
 import select
 import tempfile

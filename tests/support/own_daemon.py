@@ -5,8 +5,6 @@ namespace that it runs in, which must not be the one of the machine's own daemon
 does not belong to a network namespace, and no container of the tests needs a network.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The paths of the files that tests use."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Whether a finding's place and words can be right, whatever was wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Folders of specs with a project file, written from text and compiled as a user would."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from paths import GOLDEN

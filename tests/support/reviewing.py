@@ -1,7 +1,5 @@
 """Compare two versions of a spec without Git."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A scripted model behind a server with the wire format of one of the providers."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A scripted server that records its requests."""
 
-from __future__ import annotations
-
 import json
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Tools on the fake engine, whose calls have scripted outcomes."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A program that tries every way to leave a set-user-id or set-group-id file in its workspace."""
 
-from __future__ import annotations
-
 PROGRAM = """
 import ctypes, errno, os
 libc = ctypes.CDLL(None, use_errno=True)

@@ -7,7 +7,6 @@ exported by ``toolc`` too.
 May import: every package below it: ``toolc.compiler``, ``toolc.runtime``, ``toolc.functions`` and the layers below
 them.
 
-Public names: ``build``, ``split_target`` (``build``); ``Executor`` (``executor``); ``tool_calls``,
-``tool_messages`` (``messages``); ``Registry`` (``registry``); ``event_to_json``, ``result_to_json``
-(``serialization``).
+Public names: ``build``, ``split_target`` (``build``); ``Executor`` (``executor``); ``tool_calls``, ``tool_messages``
+(``messages``); ``Registry`` (``registry``); ``event_to_json``, ``result_to_json`` (``serialization``).
 """

@@ -187,10 +187,9 @@ class Executor:
     ) -> ToolResult:
         """Call a tool and return its result. ``is_error`` is set if the tool failed or its arguments are invalid.
 
-        ``on_event`` receives the start, output, progress and end of the call, on this thread. ``confirm`` replaces the
-        executor's function for this call. ``cancellation`` ends the call from another thread.
-        Raises ``UsageError`` for an unknown tool or a refused workspace, and ``InfrastructureError`` if the sandbox
-        failed.
+        ``on_event`` receives the start, output, progress and end of the call, on this thread. ``confirm`` replaces
+        the executor's function for this call. ``cancellation`` ends the call from another thread. Raises
+        ``UsageError`` for an unknown tool or a refused workspace, and ``InfrastructureError`` if the sandbox failed.
         """
         tool = self._registered(name)
         call = ToolCall(name=name, arguments=arguments, call_id=argument_checks.call_id(call_id or new_call_id()))

@@ -1,9 +1,7 @@
-"""Creates fixes for findings. A function returns None if the right text is not certain; the finding has no fix
-then.
+"""Creates fixes for findings. A function returns None if the right text is not certain; the finding has no fix then.
 
-The text at a span may differ from the value that was read there: it can be an escape sequence, a line of a block,
-an alias, or a variable of the project. Each function therefore compares it with the text that it expects to
-replace.
+The text at a span may differ from the value that was read there: it can be an escape sequence, a line of a block, an
+alias, or a variable of the project. Each function therefore compares it with the text that it expects to replace.
 """
 
 from __future__ import annotations

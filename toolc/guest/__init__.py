@@ -5,8 +5,7 @@ reading in ``supervisor``, process 1 of a sandbox: it starts the worker, forward
 its deadline. ``worker`` becomes the call; ``session``, ``python_function`` and ``toolc.guest.http`` run the kinds
 of calls. ``frames`` is the protocol between host and guest; ``toolc.runtime.wire`` is its other side.
 
-May import: only modules of ``toolc.guest``. Other packages import ``bundle``, ``frames``, ``context`` and a few
-more.
+May import: only modules of ``toolc.guest``. Other packages import ``bundle``, ``frames``, ``context`` and a few more.
 
 Public names: ``failure``, ``GeneratorOutput``, ``success``, ``MAX_TRACEBACK`` (``answer``); ``bundle``,
 ``BOOTSTRAP_ARGUMENTS``, ``CANNOT_CONNECT`` (``bundle``); ``audio_type``, ``content_of``, ``Context``, ``dump``,

@@ -13,8 +13,7 @@ With ``"session": true``, calls arrive as lines on stdin. ``argv`` is then a plu
 Without ``argv`` the lines are those of ``toolc.guest.session``, which calls the function in ``python`` or runs
 programs.
 
-A file with ``"secret": true`` is readable only by the tool's user. A file with ``"executable": true`` is
-executable.
+A file with ``"secret": true`` is readable only by the tool's user. A file with ``"executable": true`` is executable.
 """
 
 from __future__ import annotations

@@ -169,8 +169,7 @@ def _tool(line: str, where: str) -> LockedTool:
 
 
 def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
-    """Yield one line for each difference between ``tools`` and the lock. ``tools`` must be all tools of the
-    project.
+    """Yield one line for each difference between ``tools`` and the lock. ``tools`` must be all tools of the project.
 
     Whether an image or a package has changed is checked during a call, because it needs an engine.
     """

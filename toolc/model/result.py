@@ -104,9 +104,7 @@ For a process that serves many calls: ``answered``; ``refused``, because it is n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Resource usage of a call. ``cpu_ms`` and ``peak_memory_bytes`` are None if the sandbox could not measure
-    them.
-    """
+    """Resource usage of a call. ``cpu_ms`` and ``peak_memory_bytes`` are None if the sandbox could not measure them."""
 
     duration_ms: float = 0.0
     cpu_ms: float | None = None

@@ -80,8 +80,7 @@ class SourceText:
         return self.text[self.offset(span.start) : self.offset(span.end)] if span.path == self.path else ""
 
     def locate(self, span: Span, text: str, occurrence: int = 0) -> Span:
-        """Return the span of ``text`` within ``span``. ``occurrence`` selects one of several matches, counted from
-        0.
+        """Return the span of ``text`` within ``span``. ``occurrence`` selects one of several matches, counted from 0.
 
         Return ``span`` if the text is not written there in these characters (because of an escape, or a line end
         inside).

@@ -1,8 +1,7 @@
 """Google Gemini: one ``{"functionDeclarations": [...]}`` for all tools.
 
-The shape is ``google.genai.types.Tool``, with ``parametersJsonSchema`` limited to the subset of JSON
-Schema that Gemini documents (see ``toolc.providers.gemini_schema``); a result is a
-``google.genai.types.FunctionResponse``.
+The shape is ``google.genai.types.Tool``, with ``parametersJsonSchema`` limited to the subset of JSON Schema that
+Gemini documents (see ``toolc.providers.gemini_schema``); a result is a ``google.genai.types.FunctionResponse``.
 """
 
 from __future__ import annotations

@@ -217,8 +217,7 @@ class OpenAIResponses:
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare the tools in this order. ``strict`` is always written.
 
-        If it is omitted, the Responses API tries strict mode first, which changes which parameters are
-        optional.
+        If it is omitted, the Responses API tries strict mode first, which changes which parameters are optional.
         """
 
         def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:

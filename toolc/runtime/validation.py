@@ -232,9 +232,8 @@ class BindError(ValueError):
 def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
     """Fill in defaults, validate, and convert ``2.0`` to ``2`` where the schema requires an integer.
 
-    Does not change the caller's ``arguments``.
-    Raises ``BindError`` with all problems, up to ``MAX_PROBLEMS``, and ``RegistryError`` if the schema itself is
-    broken.
+    Does not change the caller's ``arguments``. Raises ``BindError`` with all problems, up to ``MAX_PROBLEMS``, and
+    ``RegistryError`` if the schema itself is broken.
     """
     problems = tuple(islice(_not_json(arguments, ()), MAX_PROBLEMS))
     if problems:

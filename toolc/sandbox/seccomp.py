@@ -23,7 +23,8 @@ ARCHITECTURES: Final = {
     "ppc64le": "SCMP_ARCH_PPC64LE",
 }
 """Maps ``uname -m`` to the name in the specification. On these machines the first argument of ``clone`` is its
-flags."""
+flags.
+"""
 
 FILES: Final = """
 access chdir chown close close_range copy_file_range dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate
@@ -99,8 +100,7 @@ F_SETSIG: Final = 10
 """fcntl(2): the signal to send when a descriptor is ready, to any process that the caller names."""
 
 PERSONALITIES: Final = (0x0, 0x4_0000, 0xFFFF_FFFF)
-"""PER_LINUX, the same without address randomisation (it changes the caller only), and the value that only queries.
-"""
+"""PER_LINUX, the same without address randomisation (it changes the caller only), and the value that only queries."""
 
 
 def profile(machine: str | None = None) -> JsonObject:

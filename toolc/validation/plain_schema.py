@@ -1,8 +1,7 @@
 """Fast checks for simple JSON Schemas: whether a schema is valid, and whether a value is valid for it.
 
 ``jsonschema`` needs milliseconds to validate a schema or a value. Almost all are valid in ways that are simple to
-check. For all others both functions return False, and the caller uses ``jsonschema``, which also reports the
-errors.
+check. For all others both functions return False, and the caller uses ``jsonschema``, which also reports the errors.
 """
 
 from __future__ import annotations

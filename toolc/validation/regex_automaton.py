@@ -58,9 +58,7 @@ class Automaton:
         return found
 
     def matches(self, text: str) -> bool:
-        """Return whether the pattern matches somewhere in ``text``, in linear time. The automaton must be
-        ``exact``.
-        """
+        """Return whether the pattern matches somewhere in ``text``, in linear time. The automaton must be ``exact``."""
         followers = [sum(1 << after for after in each) for each in self.followers()]
         first, last = (sum(1 << state for state in each) for each in (self.first, self.last))
         fitting: dict[str, int] = {}

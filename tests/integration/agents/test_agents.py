@@ -1,7 +1,5 @@
 """Sub-agents with tools in real sandboxes: what goes to the model, what is planted and hunted, what is left."""
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

@@ -1,7 +1,5 @@
 """Planted secrets, and the hunt for them: in bytes, in processes, in files, and in what a daemon knows."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

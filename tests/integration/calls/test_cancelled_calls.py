@@ -1,7 +1,5 @@
 """A cancellation reaches the kill at once, whatever is queued in either direction, on every engine."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """Composites whose steps run in real sandboxes: what passes from one to another, and what ends them."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

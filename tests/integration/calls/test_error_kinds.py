@@ -1,7 +1,5 @@
 """Every kind of error that a result can have, each from the thing itself happening."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from typing import get_args

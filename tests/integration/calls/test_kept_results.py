@@ -1,7 +1,5 @@
 """Results that are too long for a model: cut, kept, and read on, from every kind of tool."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

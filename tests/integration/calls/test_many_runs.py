@@ -1,7 +1,5 @@
 """Ten ``toolc run`` at once: processes that know nothing of each other, with one host, daemon and user."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

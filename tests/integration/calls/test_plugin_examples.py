@@ -1,7 +1,5 @@
 """The plugins of ``specs/plugins``, each in the language of its folder, built and called for real."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Plugins that do what they must not: an error that says so, and a new start for the next call. On one engine."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

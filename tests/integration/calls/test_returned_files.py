@@ -1,7 +1,5 @@
 """Files that a tool leaves come back alike on every engine: from its workspace, and from a transaction's view."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Plants secrets and hunts for them: where a call runs, in what comes of it, and in what is left of it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

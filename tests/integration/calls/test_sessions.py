@@ -1,7 +1,5 @@
 """Sandboxes that live for several calls, in every configuration: what stays, what does not, and how they end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The tools of ``specs/`` that keep something in the workspace, call after call, each in a sandbox of its own."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing

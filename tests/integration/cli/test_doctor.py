@@ -1,7 +1,5 @@
 """``toolc doctor``: text, JSON and exit codes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``toolc run --explain-network``: the line of a spec that allows or would allow a connection."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

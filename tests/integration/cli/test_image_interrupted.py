@@ -1,7 +1,5 @@
 """An interrupted ``toolc image build``: its exit code, no leftovers, and the next build works."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

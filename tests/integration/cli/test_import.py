@@ -1,7 +1,5 @@
 """``toolc import plugin``: the spec of a plugin from its own description."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """``toolc init``: its files pass check, build, test and run; existing files do not change."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Ctrl-C, SIGTERM and SIGHUP while a command has a sandbox: exit codes and cleanup."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

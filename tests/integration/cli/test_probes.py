@@ -1,7 +1,5 @@
 """The probes: each is in the table, succeeds in a sandbox and fails without one."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """``toolc run``: content on stdout, everything else on stderr, on every engine that works here."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

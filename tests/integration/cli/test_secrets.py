@@ -1,7 +1,5 @@
 """``--secrets``, and the messages for secrets without a value."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """The first steps of a new user: `make demo` in a fresh copy, and the wheel in an empty environment."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

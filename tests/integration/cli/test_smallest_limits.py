@@ -1,7 +1,5 @@
 """The smallest limits that a spec may set are enough to run on every engine that works here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``toolc test``: each test in a new workspace, with a difference for each failure."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A proxy of the real daemon that can drop responses and replace words."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

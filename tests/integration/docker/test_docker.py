@@ -1,7 +1,5 @@
 """The docker engine with a real daemon: isolation, ends of sandboxes, and failures."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """A daemon that never responds: the request times out, the error has the cause, and the next call works."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """gVisor as a runtime of the docker engine."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A daemon that stops, hangs or loses its image during a call: the error has the cause, and the next call works."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

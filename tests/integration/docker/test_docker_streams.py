@@ -1,7 +1,5 @@
 """The socket that toolc mounts into a container: which containers have one, and that it is removed."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,7 +1,5 @@
 """Containers of killed processes are removed, and only those."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Leftovers of dead owners are found and removed, and only those."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The proxy that drops responses closes late connections."""
 
-from __future__ import annotations
-
 import gc
 import socket
 import warnings

@@ -1,7 +1,5 @@
 """Responses, requests and statuses of HTTP tools, on one engine."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import re

@@ -1,7 +1,5 @@
 """Failures of servers and connections of HTTP tools."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Redirects and pages of HTTP tools."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """The tools of ``specs/`` that use the network, called with a server that imitates the real ones."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """``auth: oauth2``: the host requests and caches the token, and renews it once if the server refuses it."""
 
-from __future__ import annotations
-
 import base64
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Builds with a real daemon: concurrent ones, and killed ones."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Building toolc's own images: when they are built, and messages if that fails."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

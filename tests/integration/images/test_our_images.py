@@ -1,7 +1,5 @@
 """toolc's own images: each is built and has its programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The example with pinned packages on both engines: from the package index to an image."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

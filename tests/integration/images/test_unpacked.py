@@ -1,7 +1,5 @@
 """Unpacked images without a name can be removed, unless a call uses them."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The oci engine: isolation of its sandboxes, and their removal."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import os

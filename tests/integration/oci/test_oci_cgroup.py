@@ -1,7 +1,5 @@
 """What ordinary users can limit with cgroup v2, on trees as systemd and container runtimes create them."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

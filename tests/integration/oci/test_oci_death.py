@@ -1,7 +1,5 @@
 """Nothing of a sandbox is left on the host, whatever process is killed at any time."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The limits of the oci engine, which affect only their own sandbox."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Iterator

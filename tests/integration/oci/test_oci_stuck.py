@@ -1,7 +1,5 @@
 """A runtime that hangs before it has started anything is killed with its children."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

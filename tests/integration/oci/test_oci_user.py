@@ -1,7 +1,5 @@
 """The oci engine as an ordinary user, with and without delegated control groups."""
 
-from __future__ import annotations
-
 import logging
 import os
 import subprocess

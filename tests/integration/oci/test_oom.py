@@ -1,7 +1,5 @@
 """A sandbox that was killed from outside did not run out of memory."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Packages of Python tools that were not used for a month can be removed."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """The SDK of each provider sends definitions and results unchanged to a server on loopback."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

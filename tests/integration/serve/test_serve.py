@@ -1,7 +1,5 @@
 """``toolc serve``, started by an MCP client."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

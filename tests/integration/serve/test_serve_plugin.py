@@ -1,7 +1,5 @@
 """``toolc serve --plugin``, started by a host of plugins."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

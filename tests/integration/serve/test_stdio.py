@@ -1,7 +1,5 @@
 """The MCP server as a separate process: its output and its end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Just enough of the Language Server Protocol (3.17) to ask a server what it tells an editor."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

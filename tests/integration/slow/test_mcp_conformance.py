@@ -1,7 +1,5 @@
 """An MCP client sees of a call what the library returns, on every engine that the command line names."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -18,13 +16,10 @@ from toolc.model.names import ENGINES
 from toolc.sandbox.selection import probe
 
 NAMES = (
-    "a program's stdout is the text of its success",
-    "an exit status that is not 0 is an error with both streams",
-    "bytes that are not UTF-8 are replaced and the rest is kept",
-    "a function that takes too long is ended",
-    "returned data is structured and also text",
-    "an exception whose text cannot be read is still an error",
-)
+    "a program's stdout is the text of its success", "an exit status that is not 0 is an error with both streams",
+    "bytes that are not UTF-8 are replaced and the rest is kept", "a function that takes too long is ended",
+    "returned data is structured and also text", "an exception whose text cannot be read is still an error",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -1,7 +1,5 @@
 """An agent's loop with each provider's own client, against a scripted server, with the tool in a real sandbox."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -3,8 +3,6 @@
 `.ci/with-language-server` installs the server and sets TOOLC_YAML_LANGUAGE_SERVER to the path of its program.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

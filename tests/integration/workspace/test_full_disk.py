@@ -1,7 +1,5 @@
 """A full disk: the call fails with the cause and the remedy, and works once there is space."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

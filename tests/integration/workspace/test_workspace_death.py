@@ -1,7 +1,5 @@
 """A killed call of a transaction leaves no view, mount or volume, and an unchanged workspace."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

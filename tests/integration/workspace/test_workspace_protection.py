@@ -1,7 +1,5 @@
 """A mounted workspace: a tool cannot reach anything outside, and the folder cannot be exchanged."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Transactions on real engines, for every owner and in every configuration."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

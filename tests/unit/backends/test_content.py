@@ -1,7 +1,5 @@
 """The content blocks of a response or an update."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.backends.content import IMAGE_TYPES, MalformedError, read_content

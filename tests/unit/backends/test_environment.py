@@ -1,7 +1,5 @@
 """The environment variables of every call."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.backends.base import environment

@@ -1,7 +1,5 @@
 """The HTTP backend: the request for the arguments of a call, and its result."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The table of backends."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.backends import BACKEND_KINDS, load_backend

@@ -1,7 +1,5 @@
 """The plugin backend: the plan of a call, the check of descriptions, and the results of responses."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The lines of the plugin protocol: requests, and the validation of responses."""
 
-from __future__ import annotations
-
 import base64
 import json
 

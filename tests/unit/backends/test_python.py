@@ -1,7 +1,5 @@
 """The Python backend: the plan of a call, and the strict validation of replies."""
 
-from __future__ import annotations
-
 import base64
 import json
 

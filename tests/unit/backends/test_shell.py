@@ -1,7 +1,5 @@
 """The shell backend: the plan of a call, and the result of its outcome."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.backends.base import PlanError

@@ -1,7 +1,5 @@
 """Arguments of a call on the command line."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

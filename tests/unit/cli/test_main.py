@@ -1,7 +1,5 @@
 """All commands: help, exit codes, and errors without a traceback."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Policies in commands that check, build, call and serve tools."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Unusual standard streams: closed, with limited encodings, terminals without colours."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

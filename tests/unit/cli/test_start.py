@@ -1,7 +1,5 @@
 """Imports of commands: each command imports only what it needs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

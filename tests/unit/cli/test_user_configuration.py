@@ -1,7 +1,5 @@
 """The commands under a user's own configuration."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The library API: load, lower, run and build."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

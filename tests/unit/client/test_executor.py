@@ -1,7 +1,5 @@
 """The executor: batches, asyncio, deny lists, confirmation, call ids."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import threading

@@ -1,7 +1,5 @@
 """Values of the wrong types, given to whatever toolc exports: an error in words, never one from inside."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import math

@@ -1,7 +1,5 @@
 """Calls out of a provider's response, results into its messages: what the real SDKs' own types accept."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Mapping

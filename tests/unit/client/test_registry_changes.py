@@ -1,7 +1,5 @@
 """A registry that is put together by hand: added to, removed from, asked, and called."""
 
-from __future__ import annotations
-
 import math
 import threading
 from pathlib import Path

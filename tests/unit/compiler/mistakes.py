@@ -1,7 +1,5 @@
 """Common mistakes: a good spec with one change, or a file that is not a spec."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Random changes of good specs: bytes, characters, tokens or lines. A number selects a mutation."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The files of a build are the canonical bytes of the registry and of the definitions for providers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

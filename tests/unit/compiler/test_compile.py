@@ -1,7 +1,5 @@
 """Compilation of paths: tools, findings of all files, and the same bytes on every machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Writing a build: completely or not at all, and never over foreign files."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

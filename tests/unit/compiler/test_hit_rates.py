@@ -5,8 +5,6 @@ A warning that is reported for more than 2 % of them is off by default. ``make g
 copied here; these have only texts, parameters and annotations.
 """
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_right
 from collections import Counter

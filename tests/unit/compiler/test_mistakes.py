@@ -1,7 +1,5 @@
 """The messages about common mistakes, in a golden file, and the same findings in every format."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

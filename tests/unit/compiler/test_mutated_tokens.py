@@ -3,8 +3,6 @@
 About twenty per file; for all: ``TOOLC_MUTATIONS=1000 pytest tests/unit/compiler/test_mutated_tokens.py``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

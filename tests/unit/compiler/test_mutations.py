@@ -3,8 +3,6 @@
 Twenty per file; for more: ``TOOLC_MUTATIONS=500 pytest tests/unit/compiler/test_mutations.py``.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

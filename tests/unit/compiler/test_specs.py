@@ -4,8 +4,6 @@ A new file in either folder is a new case. After an intended change, write the e
 ``PYTHONPATH=tests/support python tests/unit/compiler/test_specs.py`` and review the difference.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

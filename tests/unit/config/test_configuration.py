@@ -1,7 +1,5 @@
 """Tests for the user's configuration: its location, its settings and its errors."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

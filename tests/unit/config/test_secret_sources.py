@@ -1,7 +1,5 @@
 """Tests for the sources of secret values, and for the errors about missing and unsuitable values."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Tests for the paths of packaged folders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

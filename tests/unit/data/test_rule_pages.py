@@ -1,7 +1,5 @@
 """The pages of all rules: they match the declarations in the code, and their examples have the findings."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Matching advisories with components."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

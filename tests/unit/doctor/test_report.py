@@ -1,7 +1,5 @@
 """Reports about engines and hosts, also recorded ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Parsing and comparing versions of projects and of packages."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """From bytes on disk to a document, or to findings that say why not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests for durations and sizes, and for the hints of wrong ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Composites and sub-agents defined in Python: the same specs, rules and findings as in spec files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

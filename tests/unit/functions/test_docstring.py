@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from toolc.functions.type_hints import read_docstring
 
 GOOGLE = """Look for pages.

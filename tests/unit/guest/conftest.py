@@ -1,7 +1,5 @@
 """The ``guest`` fixture: runs calls in a real sandbox."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -3,8 +3,6 @@
 There is no engine, seccomp or cgroup: the guest must work without them and with any signal state.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

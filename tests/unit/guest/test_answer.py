@@ -1,7 +1,5 @@
 """The JSON for return values and exceptions of a function."""
 
-from __future__ import annotations
-
 import json
 from typing import get_args
 

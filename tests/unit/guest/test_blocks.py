@@ -1,7 +1,5 @@
 """Return values that are content blocks: recordings, lists of blocks, and the formats of MCP."""
 
-from __future__ import annotations
-
 import base64
 import json
 from dataclasses import dataclass

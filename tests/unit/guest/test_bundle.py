@@ -1,7 +1,5 @@
 """The bundle of guest modules."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from pathlib import Path

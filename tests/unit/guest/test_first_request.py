@@ -3,8 +3,6 @@
 Loopback is down in these namespaces, so the worker cannot get the response in another way.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Flow-control windows and the rate limit of progress reports."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The frames between host and guest."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The arguments of process 1."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The worker of a session in a real sandbox: functions in one interpreter, and programs."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Sequence

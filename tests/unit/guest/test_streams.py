@@ -1,7 +1,5 @@
 """The supervisor's ends of the pipes."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Process 1 and hostile tools. Each call runs in separate namespaces."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

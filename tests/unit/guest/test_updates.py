@@ -1,7 +1,5 @@
 """The updates of a Python tool: one complete line each, limited in length."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """The warm-up of an idle sandbox runs the code of a call and leaves nothing open."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A program's environment, folder, files, limits and signals, and the reasons that it cannot start."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

@@ -1,7 +1,5 @@
 """Generated specs of a plugin's tools: their names and text, and that they compile."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

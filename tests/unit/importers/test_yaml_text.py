@@ -1,7 +1,5 @@
 """Generated YAML: every reader gets the same value."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Tests for ``ConnectionAttempt`` in ``details.network`` and in events."""
 
-from __future__ import annotations
-
 from toolc.client.serialization import event_to_json
 from toolc.model.events import ToolConnect
 from toolc.model.result import ConnectionAttempt

@@ -1,7 +1,5 @@
 """Tests for the permissions of a tool and of the tools that it calls."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

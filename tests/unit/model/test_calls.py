@@ -1,7 +1,5 @@
 """Tests for the call graph."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.call_graph import call_depth, called_tools, find_cycle, reachable_tools, tools_by_name

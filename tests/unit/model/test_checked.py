@@ -1,7 +1,5 @@
 """Tests for ``argument_checks``: the message for each wrong value, and the values that pass."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

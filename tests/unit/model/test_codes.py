@@ -1,7 +1,5 @@
 """The codes: one declaration each, all of them listed."""
 
-from __future__ import annotations
-
 import re
 
 from toolc.model import codes

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from toolc.model.diagnostics import Code, Diagnostics, Severity
 from toolc.model.source import Position, SourceText, Span
 

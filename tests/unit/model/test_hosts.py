@@ -1,7 +1,5 @@
 """Hosts and destinations: one spelling of each, and nothing that two programs could read in two ways."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """JSON Pointers, by the examples of RFC 6901."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.json_schema import list_index, pointer_tokens

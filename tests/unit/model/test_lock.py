@@ -1,7 +1,5 @@
 """``toolc.lock``: read strictly, written the same each time, and nothing is approved that it does not name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests for the listeners of a sandbox: addresses of names, loopback addresses, and the proxy."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

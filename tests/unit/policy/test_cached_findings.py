@@ -1,7 +1,5 @@
 """Findings of policies are updated after each change, although only changed files are compiled."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies that allow more than before are reported; those that allow less or the same are not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies of project files and of ``--policy``: the positions of findings, and nested project files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

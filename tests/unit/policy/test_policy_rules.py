@@ -1,7 +1,5 @@
 """Each rule of a policy, on a tool that breaks it and on one that keeps it; and composites by their steps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

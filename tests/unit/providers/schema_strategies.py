@@ -1,7 +1,5 @@
 """Generated parameter schemas, and values to try on them, from domains small enough to meet often."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -3,8 +3,6 @@
 SDK TypedDicts drop keys they do not know, so what comes out of validation is compared with what went in.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping
 

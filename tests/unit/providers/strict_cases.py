@@ -1,7 +1,5 @@
 """The rules of the strict modes, and strategies for schemas and calls."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import strategies as st

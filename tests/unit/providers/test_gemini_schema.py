@@ -1,7 +1,5 @@
 """The keywords of JSON Schema, lowered for Gemini."""
 
-from __future__ import annotations
-
 import pytest
 from sdk_checks import check_gemini_schema
 

@@ -1,7 +1,5 @@
 """The MCP provider."""
 
-from __future__ import annotations
-
 from provider_cases import tool
 
 from toolc.model.spec.tool import Annotations

@@ -1,7 +1,5 @@
 """Requirements for every provider."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tests for all formats of findings: the same findings in the same order, and the rules of each format."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

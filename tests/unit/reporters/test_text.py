@@ -1,7 +1,5 @@
 """Findings as people read them: exact renderings."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.diagnostics import Code, Diagnostics, Severity

@@ -1,7 +1,5 @@
 """The file of accepted changes, and fingerprints."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``--fail-on``: grades, alone or of one kind."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.errors import UsageError

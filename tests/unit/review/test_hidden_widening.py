@@ -3,8 +3,6 @@
 Each case is two commits, compared as ``toolc diff`` does and with every spec compiled, with the same result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final

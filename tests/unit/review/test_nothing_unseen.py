@@ -1,7 +1,5 @@
 """Every change of a digest is reported: any value of a stored tool that changed, was removed or was added."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Iterator

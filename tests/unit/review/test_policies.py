@@ -1,7 +1,5 @@
 """Policies in a review: relaxed policies, approvers and violations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Changes that a review reports: each new permission, and no change without an effect."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

@@ -1,8 +1,6 @@
 """Releases of a server, imported one after the other, as those of public servers went: new generators of schemas,
 other letters in names, promises about results."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from typing import Final

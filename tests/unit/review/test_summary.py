@@ -1,7 +1,5 @@
 """The summary of a difference, and the tokens of definitions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from paths import SPECS

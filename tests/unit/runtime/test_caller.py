@@ -1,7 +1,5 @@
 """Calls that are made by calls: their ids, events, deadlines, depth, and what holds for them as for any call."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import select
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Functions in the host's process, called through the same executor as any tool."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

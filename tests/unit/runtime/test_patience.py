@@ -1,7 +1,5 @@
 """Waiting within a call: what is awaited ends it, and so do the cancellation and the deadline."""
 
-from __future__ import annotations
-
 import math
 import select
 import socket

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from toolc.runtime import call_durations

@@ -1,7 +1,5 @@
 """A queue of calls: one at a time, in their order, and nobody waits longer than they can."""
 
-from __future__ import annotations
-
 import threading
 import time
 

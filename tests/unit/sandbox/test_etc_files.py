@@ -1,7 +1,5 @@
 """The name files of a sandbox."""
 
-from __future__ import annotations
-
 from toolc.sandbox.isolation import FILES, hosts
 
 

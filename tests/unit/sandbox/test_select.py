@@ -1,7 +1,5 @@
 """Selecting the engine of a call."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A tool with ``confirm: true``, called by an MCP client: its user is asked, or the call is denied."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal, cast
 

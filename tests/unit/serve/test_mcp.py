@@ -1,7 +1,5 @@
 """The MCP server, called by the client of the SDK in the same process."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Tools served over the plugin protocol: the exact lines, and the responses to invalid lines."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Progress notifications for an MCP client."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

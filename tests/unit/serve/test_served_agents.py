@@ -1,7 +1,5 @@
 """A sub-agent for an MCP client: a tool whose progress reports its calls."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

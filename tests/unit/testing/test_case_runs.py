@@ -1,7 +1,5 @@
 """Running the tests of tools: what an interrupt at a bad moment leaves running."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

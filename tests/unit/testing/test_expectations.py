@@ -1,7 +1,5 @@
 """Expectations of tests in specs, and the differences from results."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Nulls that mean an absent value are removed; nulls that are values are kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue

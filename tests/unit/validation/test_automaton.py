@@ -1,7 +1,5 @@
 """The automaton of a pattern matches the same texts as ``re``."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Validation ends after a bounded number of steps."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

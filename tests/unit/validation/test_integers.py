@@ -1,7 +1,5 @@
 """``2.0`` becomes ``2`` where the schema requires an integer, and only there."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -1,7 +1,5 @@
 """Which patterns are exponential, and that a comparison always ends."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """The fast checks only return True if ``jsonschema`` agrees."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -105,9 +105,7 @@ UNSEEN: Final = "names without an entry do not resolve in the sandbox, so only p
 
 
 def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | None) -> None:
-    """Print the outcome of each connection on stderr. ``target`` is a spec, whose lines are named, or a
-    registry.
-    """
+    """Print the outcome of each connection on stderr. ``target`` is a spec, whose lines are named, or a registry."""
     source, _ = split_target(target)
     spec = _Lines(source, tool.name) if registry is None and source.suffix != ".json" else _NoLines()
     attempts = result.details.get("network")

@@ -23,8 +23,7 @@ def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report a description that is missing, too short or too long.
 
     Fewer than 12 characters allow little more than the name. OpenAI's API has rejected descriptions above 1,024
-    characters. 4 % of the public definitions that we measured are longer and work, so that finding is off by
-    default.
+    characters. 4 % of the public definitions that we measured are longer and work, so that finding is off by default.
     """
     length = len(tool.spec.description.strip())
     if length == 0:

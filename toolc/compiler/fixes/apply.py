@@ -100,8 +100,7 @@ class FixedFile:
 def apply_fixes(paths: Sequence[Path], settings: Settings, *, unsafe: bool) -> Iterator[FixedFile]:
     """Yield each spec at or under ``paths`` that fixes would change.
 
-    ``unsafe`` includes fixes that change the meaning of a spec. Raise ``UsageError`` for a path that does not
-    exist.
+    ``unsafe`` includes fixes that change the meaning of a spec. Raise ``UsageError`` for a path that does not exist.
     """
     projects = Projects(Diagnostics())
     for found in find_specs(paths, projects):

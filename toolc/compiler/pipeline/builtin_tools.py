@@ -1,7 +1,6 @@
 """Compile the built-in tools that a project lists under ``builtin``, and check the names in toolsets.
 
-The tools are the same as in ``Registry.builtin()``: defaults, variables and settings of projects do not change
-them.
+The tools are the same as in ``Registry.builtin()``: defaults, variables and settings of projects do not change them.
 """
 
 from __future__ import annotations

@@ -82,8 +82,7 @@ def tokens(text: str) -> Iterator[yaml.Token]:
 
 
 def scalars(text: str) -> Iterator[tuple[Position, Position]]:
-    """Yield the start and end of each scalar of YAML text, for block scalars without the line of the ``|`` or
-    ``>``.
+    """Yield the start and end of each scalar of YAML text, for block scalars without the line of the ``|`` or ``>``.
 
     Raises ``yaml.YAMLError`` for text that is not YAML.
     """

@@ -1,7 +1,6 @@
 """A streaming parser for HTTP/1.1 responses (RFC 9112), strict and with size limits.
 
-``http.client`` would work too, but its import takes longer than the rest of a call, as it imports all of
-``email``.
+``http.client`` would work too, but its import takes longer than the rest of a call, as it imports all of ``email``.
 """
 
 from __future__ import annotations

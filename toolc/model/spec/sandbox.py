@@ -1,6 +1,4 @@
-"""The sandbox of a tool: limits, network, secrets, workspace and image. See ``toolc.model.spec.tool`` for the
-rules.
-"""
+"""The sandbox of a tool: limits, network, secrets, workspace and image. See ``toolc.model.spec.tool`` for the rules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A tool as declared in a spec: typed, frozen, with all defaults filled in. The compiler keeps the spans
-separately.
+"""A tool as declared in a spec: typed, frozen, with all defaults filled in. The compiler keeps the spans separately.
 
 Names include their units (``timeout_ms``, ``memory_bytes``). ``toolc.model.registry`` stores these types field by
 field. The name of a field is therefore also its name in ``registry.json``, and changing a default would change

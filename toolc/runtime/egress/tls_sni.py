@@ -1,7 +1,6 @@
 """Check the server name that a TLS client sends, before it reaches the server (RFC 8446, RFC 6066).
 
-Many hosts share an address: a client allowed to reach one of them could send the name of another and reach that
-one.
+Many hosts share an address: a client allowed to reach one of them could send the name of another and reach that one.
 """
 
 from __future__ import annotations

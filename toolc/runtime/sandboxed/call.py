@@ -10,9 +10,8 @@
     read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
     shape     ToolResult -> ToolResult   if the spec has it, sandboxed        toolc.runtime.sandboxed.call
 
-The sandbox is closed before the outcome is read, so no process of a call is running when its result exists. If
-the reviewed spec has ``lifetime: session``, the session starts and closes the sandbox
-(``toolc.runtime.sessions.pool``).
+The sandbox is closed before the outcome is read, so no process of a call is running when its result exists. If the
+reviewed spec has ``lifetime: session``, the session starts and closes the sandbox (``toolc.runtime.sessions.pool``).
 """
 
 from __future__ import annotations

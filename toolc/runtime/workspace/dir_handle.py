@@ -186,8 +186,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:
     """Rename as renameat2(2) does with ``RENAME_NOREPLACE`` or ``RENAME_EXCHANGE``. Raise ``OSError``.
 
-    On a file system that supports neither flag, the rename takes two steps, between which another process could
-    act.
+    On a file system that supports neither flag, the rename takes two steps, between which another process could act.
     """
     call = getattr(_LIBC, "renameat2", None)
     if call is not None:

@@ -1,8 +1,7 @@
 """Find and read the result files of a call in its workspace, with the access rights of the tool.
 
-The folder is read on the host, by descriptor, after the sandbox has exited: no symbolic link is followed and no
-mount is entered. toolc may have more rights than the tool had, so every access is checked against the mode of the
-file.
+The folder is read on the host, by descriptor, after the sandbox has exited: no symbolic link is followed and no mount
+is entered. toolc may have more rights than the tool had, so every access is checked against the mode of the file.
 """
 
 from __future__ import annotations

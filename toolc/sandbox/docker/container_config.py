@@ -175,8 +175,7 @@ def create_config(
 
 
 _ALSO_MASKED: Final = ("/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
-"""Paths to mask in addition: Docker mounts all of /sys, and a writable /dev/mqueue. The oci engine mounts neither.
-"""
+"""Paths to mask in addition: Docker mounts all of /sys, and a writable /dev/mqueue. The oci engine mounts neither."""
 
 
 def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:

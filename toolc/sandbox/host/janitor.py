@@ -1,10 +1,9 @@
 """The janitor: a small process that outlives this one and removes what it could not remove.
 
-``register`` adds a command that removes what this process may leave behind. The first call starts the janitor,
-which waits on a pipe whose only other end is in this process. When the pipe closes, however this process died, it
-runs the commands and removes the owner's folder. Its program is ``janitor_process.py``. A janitor that was killed
-is replaced when the next sandbox starts. If both were killed, the next process of this user removes what dead
-owners left.
+``register`` adds a command that removes what this process may leave behind. The first call starts the janitor, which
+waits on a pipe whose only other end is in this process. When the pipe closes, however this process died, it runs the
+commands and removes the owner's folder. Its program is ``janitor_process.py``. A janitor that was killed is replaced
+when the next sandbox starts. If both were killed, the next process of this user removes what dead owners left.
 """
 
 from __future__ import annotations

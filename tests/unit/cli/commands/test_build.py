@@ -1,7 +1,5 @@
 """``toolc build`` and ``toolc check``: files, messages and exit codes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``toolc check --fix``, ``--unsafe-fixes`` and ``--diff`` on the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``toolc diff``: output, formats and exit codes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``toolc explain``: one page, the list, and all pages as in the docs."""
 
-from __future__ import annotations
-
 import pytest
 from paths import DOCS
 

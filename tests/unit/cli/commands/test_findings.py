@@ -1,7 +1,5 @@
 """``--format`` of ``check`` and ``build``, and when findings are coloured."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

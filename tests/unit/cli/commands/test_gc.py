@@ -1,7 +1,5 @@
 """``toolc gc``: one line per leftover, with the reason if it is kept."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``toolc image``: results on stdout, progress on stderr."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

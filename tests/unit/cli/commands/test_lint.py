@@ -1,7 +1,5 @@
 """``--select``, ``--ignore``, the project's ``out`` and ``show --effective`` on the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

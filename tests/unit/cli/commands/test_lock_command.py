@@ -1,7 +1,5 @@
 """``toolc lock``, and ``--locked`` where tools are called."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``toolc run`` of tools with ``confirm: true`` or ``retry``: prompts and output."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

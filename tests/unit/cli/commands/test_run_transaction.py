@@ -1,7 +1,5 @@
 """``toolc run`` of a tool with a transaction: prompts and output."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """``toolc schema``, and its use in the files of ``toolc init``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

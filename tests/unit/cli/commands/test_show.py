@@ -1,7 +1,5 @@
 """``toolc show``: a tool and its permissions as text and as JSON."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Helpers of the tests of caches: files, and the results of checks with and without a cache."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from toolc.compiler.cache.check_cache import check_specs

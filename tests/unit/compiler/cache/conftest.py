@@ -1,7 +1,5 @@
 """Fixtures of the tests of caches."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.compiler.cache import answers

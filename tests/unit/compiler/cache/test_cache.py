@@ -1,7 +1,5 @@
 """Cached results equal the results of the compiler, whatever changed and whatever the cache file contains."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

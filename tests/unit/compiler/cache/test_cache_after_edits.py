@@ -1,7 +1,5 @@
 """After any edits, a check with a cache has the result of a check without one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path

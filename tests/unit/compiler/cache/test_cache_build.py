@@ -1,7 +1,5 @@
 """A build with a cache writes the same bytes as one without, and nothing if nothing changed."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Several processes have the same results as one process."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

@@ -1,7 +1,5 @@
 """An outline of a file, also one restored from JSON, has the same results in comparisons as the file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Work in several processes has the results of one process, even if workers fail."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

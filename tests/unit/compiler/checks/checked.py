@@ -1,7 +1,5 @@
 """Helpers that return the findings of one check about one spec, regardless of settings."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How checks are registered and run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

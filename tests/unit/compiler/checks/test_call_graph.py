@@ -1,7 +1,5 @@
 """Checks of the calls between tools: TC105 and TC106 (unknown tools and recursion), TC107 (depth)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from toolc.compiler.pipeline.compile import compile_specs

@@ -1,7 +1,5 @@
 """Checks of descriptions: TC204 (length), TC209 (similarity) and TC301 (parameters)."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

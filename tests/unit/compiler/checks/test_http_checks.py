@@ -1,7 +1,5 @@
 """Checks of HTTP tools: TC405 (URLs), TC408 (unencrypted requests) and TC410 (mapping of errors)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

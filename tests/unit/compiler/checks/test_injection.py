@@ -1,7 +1,5 @@
 """Checks of text from a model that becomes code: TC401 (shell code) and TC407 (SQL and JSON)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

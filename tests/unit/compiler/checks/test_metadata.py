@@ -1,7 +1,5 @@
 """Checks of metadata: TC208 (label), TC801 (tests), TC803 (deprecation) and TC805 (annotations)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

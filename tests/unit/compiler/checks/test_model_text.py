@@ -1,7 +1,5 @@
 """Checks of text that a model reads: TC210 (invisible), TC211 (instructions), TC213 (markup), TC214 (URLs)."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

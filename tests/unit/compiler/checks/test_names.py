@@ -1,7 +1,5 @@
 """Checks of the names of tools: TC203 (duplicate and similar names)."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checks of network access: TC503 (any address) and TC504 (broad destinations)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Checks of parameters: TC303 (enums), TC308 (bounds), TC311 (objects) and TC406 (unused parameters)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checks of what providers accept: TC701 (Gemini), TC702 (strict mode), TC703 (choices), TC705 (losses)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checks of the sandbox: TC404 and TC505 (workspace), TC501 and TC502 (image), TC506 (user)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

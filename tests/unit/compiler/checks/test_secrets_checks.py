@@ -1,7 +1,5 @@
 """Checks of secrets: TC601 (literals), TC602 (exposure), TC603 (declarations), TC604 (variables)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

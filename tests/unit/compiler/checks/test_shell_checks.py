@@ -1,7 +1,5 @@
 """Checks of shell commands: TC402 (scripts with one command) and TC403 (arguments read as options)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

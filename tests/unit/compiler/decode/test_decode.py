@@ -1,7 +1,5 @@
 """Decode documents: one tool, several tools, and defaults."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

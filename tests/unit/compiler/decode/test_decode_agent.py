@@ -1,7 +1,5 @@
 """Decode ``backend.agent``, and the positions of its findings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

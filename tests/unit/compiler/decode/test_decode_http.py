@@ -1,7 +1,5 @@
 """Decode ``backend.http``. Its findings are in ``tests/data/specs/negative``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Decode plugins, composites, agents, sandboxes and results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Decode ``backend.python``: code is parsed, never run, and findings have positions in the code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Python code that runs text as code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``result.template`` is parsed at build and never rendered."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

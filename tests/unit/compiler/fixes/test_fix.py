@@ -1,7 +1,5 @@
 """The texts of files before and after ``--fix``, and properties of all fixes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

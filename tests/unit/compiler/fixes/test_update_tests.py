@@ -1,7 +1,5 @@
 """Writing expectations into specs: the values are changed, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

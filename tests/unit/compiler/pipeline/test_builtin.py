@@ -1,7 +1,5 @@
 """``builtin`` in a project file: built-in tools are compiled too, and composites can call them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

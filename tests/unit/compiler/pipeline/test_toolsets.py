@@ -1,7 +1,5 @@
 """``toolsets:``: every name belongs to a tool of the project."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Files next to a spec that can be part of a tool."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

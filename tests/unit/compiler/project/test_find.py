@@ -1,7 +1,5 @@
 """Find spec files, and their paths in findings."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Find the project file of each spec."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

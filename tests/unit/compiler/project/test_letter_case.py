@@ -1,7 +1,5 @@
 """Paths that differ only in letter case."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

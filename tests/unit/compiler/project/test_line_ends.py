@@ -1,7 +1,5 @@
 """Windows line endings are accepted in a spec and reported in files that become part of a tool."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

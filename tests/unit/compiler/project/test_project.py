@@ -1,7 +1,5 @@
 """Decode the project file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Settings of the project file and of the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

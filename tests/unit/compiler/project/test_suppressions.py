@@ -1,7 +1,5 @@
 """Suppressions (``# toolc: ignore[...]``) in YAML and TOML."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``vars:``: constants of the project in the strings of a spec."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from unittest.mock import Mock
 

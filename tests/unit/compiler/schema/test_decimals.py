@@ -1,7 +1,5 @@
 """Decimal numbers that are meant as text. The findings are in ``tests/data/specs/negative``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

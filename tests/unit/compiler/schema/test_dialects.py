@@ -1,7 +1,5 @@
 """Schemas of older drafts are accepted if they mean the same in 2020-12."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

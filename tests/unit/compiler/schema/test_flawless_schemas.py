@@ -1,7 +1,5 @@
 """A schema that the quick test accepts has no findings in the full check."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """The official JSON Schema test suite: accepted schemas have their standard meaning."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

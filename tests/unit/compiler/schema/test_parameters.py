@@ -1,7 +1,5 @@
 """``parameters:`` in both forms, and the resulting JSON Schema."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

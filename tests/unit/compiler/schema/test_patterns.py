@@ -1,7 +1,5 @@
 """Regular expressions in a spec: TC309, TC310, and the time of validation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Specs that together contain every map and key of the format, to compare with the schema."""
 
-from __future__ import annotations
-
 from typing import Final
 
 _HEAD: Final = {"toolc": 1, "name": "sample", "description": "A tool that says everything there is to say."}

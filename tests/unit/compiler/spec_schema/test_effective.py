@@ -1,7 +1,5 @@
 """The origin of each value of a tool."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The lists, limits and patterns of ``data/schemas.yaml`` are those of the constants in the code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final, get_args
 

@@ -1,7 +1,5 @@
 """What editors need of the schemas: descriptions, drafts, the project file, and the files that name the schema."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

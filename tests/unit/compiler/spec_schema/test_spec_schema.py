@@ -1,7 +1,5 @@
 """The schema of specs and the decoder accept the same keys and values."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

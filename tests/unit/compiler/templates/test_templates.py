@@ -1,7 +1,5 @@
 """Parse templates and their placeholders."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Detect secrets. Each is written in parts, so that scanners do not report this file."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

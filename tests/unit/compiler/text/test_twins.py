@@ -1,7 +1,5 @@
 """Find near duplicates."""
 
-from __future__ import annotations
-
 from toolc.compiler.text.near_duplicates import Similarity, find_near_duplicates
 
 TENS: Similarity[int] = Similarity(

@@ -1,7 +1,5 @@
 """TOML as tomli reads it, with the place of every key and value."""
 
-from __future__ import annotations
-
 import json
 from typing import TypeAlias
 

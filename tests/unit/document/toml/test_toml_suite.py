@@ -1,7 +1,5 @@
 """The TOML test suite for TOML 1.1, except for values that JSON cannot represent."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

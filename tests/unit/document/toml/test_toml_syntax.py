@@ -1,7 +1,5 @@
 """Syntax errors of TOML: the messages of the common mistakes, and the positions of all."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

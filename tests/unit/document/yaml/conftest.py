@@ -1,7 +1,5 @@
 """The two parsers of PyYAML."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

@@ -1,7 +1,5 @@
 """YAML with the meaning of 1.2, every problem at its place, and no input that breaks the loader."""
 
-from __future__ import annotations
-
 import json
 import time
 

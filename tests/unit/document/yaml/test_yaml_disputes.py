@@ -1,7 +1,5 @@
 """Text that libyaml accepts and YAML 1.2 reads differently. Names such as 652Z are cases of the YAML test suite."""
 
-from __future__ import annotations
-
 import pytest
 from places import shown
 

@@ -3,8 +3,6 @@
 toolc accepts less than all of YAML: the valid cases that it refuses are listed here.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

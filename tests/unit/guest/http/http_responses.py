@@ -1,7 +1,5 @@
 """Responses and jobs of HTTP tools for tests."""
 
-from __future__ import annotations
-
 from toolc.guest.http.request import Response
 from toolc.guest.http.response import HttpJob
 

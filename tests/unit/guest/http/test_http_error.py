@@ -1,7 +1,5 @@
 """The kinds and messages of error responses."""
 
-from __future__ import annotations
-
 import pytest
 from http_responses import response
 

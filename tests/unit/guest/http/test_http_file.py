@@ -1,7 +1,5 @@
 """The name and the media type of a response that is a file."""
 
-from __future__ import annotations
-
 import pytest
 from http_responses import response
 

@@ -1,7 +1,5 @@
 """Pagination in the formats of real services."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Valid and invalid HTTP responses."""
 
-from __future__ import annotations
-
 import io
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Response bodies as data and text, in various charsets and media types."""
 
-from __future__ import annotations
-
 import pytest
 from http_responses import response
 

@@ -1,7 +1,5 @@
 """A request to the host and its response."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """The wait that rate-limit headers of real servers request."""
 
-from __future__ import annotations
-
 import time
 from email.utils import formatdate
 

@@ -1,7 +1,5 @@
 """``result.select`` and ``result.template``, both within the output limit."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The network of a sandbox: connections of programs become frames, and frames become data for programs."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

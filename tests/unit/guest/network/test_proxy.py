@@ -1,7 +1,5 @@
 """Requests to the sandbox's HTTP proxy, and its responses."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.guest.frames import OPEN

@@ -1,7 +1,5 @@
 """Merging the parts of an ``allOf``."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.json_schema import JsonObject

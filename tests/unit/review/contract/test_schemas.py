@@ -1,7 +1,5 @@
 """Changes between two schemas, keyword by keyword, with their grades as input and as output."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

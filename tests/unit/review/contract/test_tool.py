@@ -1,7 +1,5 @@
 """Contract changes of a tool apart from its schemas."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Witnesses: values that one schema accepts and the other rejects."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

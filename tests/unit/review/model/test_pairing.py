@@ -1,7 +1,5 @@
 """Pairing of tools by name, alias, effect and description."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Differences of the text for a model, in bounded time."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

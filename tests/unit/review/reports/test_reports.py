@@ -1,7 +1,5 @@
 """Reports of a difference as text, Markdown and JSON, with text from specs escaped."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial

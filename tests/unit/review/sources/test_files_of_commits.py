@@ -1,7 +1,5 @@
 """Files next to a spec in commits: changes are reported, and nothing outside is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final

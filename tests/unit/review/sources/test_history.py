@@ -1,7 +1,5 @@
 """A history compared commit by commit: no crash, deterministic reports, valid witnesses."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Only changed specs are compiled, with the same result as compiling everything."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """States: commits of real repositories, folders, registries, and the working tree."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

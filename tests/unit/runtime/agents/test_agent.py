@@ -3,8 +3,6 @@
 The SDKs are the real ones, in both wire formats; the model says what a test tells it to.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

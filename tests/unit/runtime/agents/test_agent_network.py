@@ -1,7 +1,5 @@
 """Where a sub-agent's requests may go, and its key with them: decided before anything is sent."""
 
-from __future__ import annotations
-
 import math
 import socket
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Conditions over what tools wrote: what holds, and that nothing takes long."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue

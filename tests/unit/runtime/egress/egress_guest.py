@@ -1,7 +1,5 @@
 """A guest that sends single frames to a broker, and servers that it can reach."""
 
-from __future__ import annotations
-
 import json
 import select
 import socket

@@ -1,7 +1,5 @@
 """Calls that an event loop waits for: their events come on its thread, and no call outlives its task."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import threading

@@ -1,7 +1,5 @@
 """Batches: results in call order, one failure leaving the others alone, groups, steering, cancellation."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

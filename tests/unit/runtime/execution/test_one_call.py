@@ -1,7 +1,5 @@
 """May a call run, is it allowed, and how often is it tried: deny-lists, confirmation and retries."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 

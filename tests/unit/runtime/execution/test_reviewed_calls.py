@@ -1,7 +1,5 @@
 """What a tool calls is what was reviewed with it, also in a registry that was put together or changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

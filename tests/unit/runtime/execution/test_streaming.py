@@ -1,7 +1,5 @@
 """A call's events as an iterator: in order, at once, and the end of listening is the end of the call."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """What compiles and cannot be called yet is refused before anything starts, by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from toolc.model.http_plan import HttpCall, TokenRequest
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.http.message import interim_details

@@ -1,7 +1,5 @@
 """Files that a tool leaves come back as content: which, in which form, and what keeps one from it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A failed tool's text ends with why it was not connected; nobody else's does."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.result import ConnectionAttempt, Image, Text, ToolFailure, ToolResult

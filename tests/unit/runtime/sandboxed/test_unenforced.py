@@ -1,7 +1,5 @@
 """A call without limits that the user has accepted: it runs, and nobody can fail to notice."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

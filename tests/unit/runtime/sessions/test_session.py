@@ -1,7 +1,5 @@
 """Sessions: which calls use the same sandbox, in which order, and when it ends."""
 
-from __future__ import annotations
-
 import base64
 import gc
 import json

@@ -1,7 +1,5 @@
 """What the host believes of a guest, frame by frame."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A sandbox that has another folder than the one it was meant to have is found out before its call."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

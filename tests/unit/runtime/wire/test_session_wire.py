@@ -1,7 +1,5 @@
 """A session's stream where the guest is a script of frames: orders and ends that a real one seldom shows."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

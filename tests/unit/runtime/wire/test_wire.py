@@ -1,7 +1,5 @@
 """Calls over a real stream: deadlines, cancellation, death, memory. The fake engine is the other end."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager

@@ -1,7 +1,5 @@
 """The configuration of a container: the user, refused profiles, and the whole request."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

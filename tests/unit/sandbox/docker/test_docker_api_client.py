@@ -1,7 +1,5 @@
 """HTTP over a Unix socket: valid and invalid responses of a daemon."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Recorded descriptions of daemons, and daemons that cannot be used."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

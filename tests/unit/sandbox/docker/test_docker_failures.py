@@ -1,7 +1,5 @@
 """A runtime that does not start is tried again only once it has changed."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Finding the socket: the user's choice, else the first default one."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import socket

@@ -1,7 +1,5 @@
 """What a Docker daemon enforces, by its description."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

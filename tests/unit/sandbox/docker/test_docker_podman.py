@@ -1,7 +1,5 @@
 """Podman with the docker engine: the same filter and tmpfs mounts, in the form that it accepts."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

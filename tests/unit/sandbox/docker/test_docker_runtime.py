@@ -1,7 +1,5 @@
 """The runtimes that daemons of several releases list, and the choice for a tool."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.json_schema import JsonObject

@@ -1,7 +1,5 @@
 """Splitting the daemon's stream into stdout and the beginning of stderr."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from contextlib import closing

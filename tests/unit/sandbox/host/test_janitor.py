@@ -1,7 +1,5 @@
 """The janitor runs the registered commands after its process has ended, however it ended."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Owners of sandboxes, and when an owner is known to be dead."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess

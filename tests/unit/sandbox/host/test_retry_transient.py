@@ -1,7 +1,5 @@
 """Transient kernel errors are retried; other failures are raised immediately."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

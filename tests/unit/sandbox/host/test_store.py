@@ -1,7 +1,5 @@
 """The store: artifacts appear complete or not at all, even if processes are killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

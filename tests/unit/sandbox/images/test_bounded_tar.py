@@ -1,7 +1,5 @@
 """Untrusted tar files: damaged ones, and headers that would fill the memory."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

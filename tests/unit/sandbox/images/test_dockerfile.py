@@ -1,7 +1,5 @@
 """A Dockerfile must not make the daemon download anything: it uses the host's network."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.sandbox.images.metadata import base_images, remote_source

@@ -1,7 +1,5 @@
 """Names of the content of images, by the answers of Docker's two stores and Podman."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

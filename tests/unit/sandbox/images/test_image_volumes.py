@@ -1,7 +1,5 @@
 """The ``VOLUME`` instructions of an image."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolc.model.errors import InfrastructureError

@@ -1,7 +1,5 @@
 """Image archives in the forms that other programs write, and messages about invalid ones."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

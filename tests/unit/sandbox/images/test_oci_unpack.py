@@ -1,7 +1,5 @@
 """Unpacking layers of an image, also malicious ones, which must not write outside of the root."""
 
-from __future__ import annotations
-
 import io
 import stat
 import tarfile

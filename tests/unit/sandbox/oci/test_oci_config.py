@@ -1,7 +1,5 @@
 """The configuration of a profile: ids, mounts, limits, the system call filter, and recorded control groups."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from typing import Any

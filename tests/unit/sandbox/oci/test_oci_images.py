@@ -1,7 +1,5 @@
 """Preparing an unpacked image as the root of sandboxes."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from pathlib import Path

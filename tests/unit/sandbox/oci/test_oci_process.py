@@ -1,7 +1,5 @@
 """The runtime's process, which inherits only the stream."""
 
-from __future__ import annotations
-
 import ast
 import os
 import signal

@@ -1,7 +1,5 @@
 """Inspecting the Python of an image; invalid output is ignored."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Sequence

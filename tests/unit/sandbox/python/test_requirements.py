@@ -1,7 +1,5 @@
 """Packages of a Python tool: the choice of wheels, and messages if there are none."""
 
-from __future__ import annotations
-
 import hashlib
 import tarfile
 import zipfile

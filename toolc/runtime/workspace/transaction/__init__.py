@@ -6,6 +6,5 @@ interrupted one.
 
 May import: ``toolc.runtime.workspace``, ``toolc.sandbox.host``, ``toolc.sandbox.base`` and ``toolc.model``.
 
-Public names: ``NAMES`` (``journal``); ``recover``, ``Unfinished`` (``recovery``); ``Transaction``
-(``transaction``).
+Public names: ``NAMES`` (``journal``); ``recover``, ``Unfinished`` (``recovery``); ``Transaction`` (``transaction``).
 """

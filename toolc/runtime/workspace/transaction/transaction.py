@@ -1,5 +1,4 @@
-"""A workspace of mode ``transaction``: the call works on a view, and its changes are committed or refused
-afterwards.
+"""A workspace of mode ``transaction``: the call works on a view, and its changes are committed or refused afterwards.
 
 How it works: ``Transaction.start`` gives the sandbox a view, which is an overlay over the real folder, or a full
 copy if the engine or the file system does not support overlays. When the sandbox has exited, ``finish`` compares

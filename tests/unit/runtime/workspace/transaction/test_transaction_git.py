@@ -1,7 +1,5 @@
 """A tool may not create a repository: git would run the commands in its configuration."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path
