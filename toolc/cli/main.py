@@ -39,10 +39,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "gc": "Remove what killed processes left on this host.",
     "doctor": "Report what this host's sandboxes enforce.",
 }
-"""Each command with its short help, in the order of the help.
-
-The module ``toolc.cli.commands.NAME`` defines it as ``command``.
-"""
+"""Each command with its short help, in the order of the help. Its module defines it as ``command``."""
 
 _MODULES: Final = {"import": "import_"}
 """The modules of commands whose names are reserved words."""

@@ -191,8 +191,7 @@ def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> lis
     counts = [0] * len(tools)
     losses: dict[str, list[bytes]] = {}
     for name in PROVIDER_NAMES:
-        provider = load_provider(name)
-        lowering = provider.lower(tools)
+        lowering = load_provider(name).lower(tools)
         columns.append([*map(canonical, lowering.definitions)])
         losses[name] = []
         for index, found in enumerate(_losses_by_tool(tools, lowering)):
@@ -252,12 +251,10 @@ def _literals(toolsets: Mapping[str, Sequence[str]]) -> dict[str, tuple[bytes, .
     """Return the literals of each file; between every two literals there is one list of tools."""
     files: dict[str, tuple[bytes, ...]] = {REGISTRY_NAME: registry_frame(toolsets)}
     for name in PROVIDER_NAMES:
-        provider = load_provider(name)
-        inside = provider.lower(()).inside.encode()
+        inside = load_provider(name).lower(()).inside.encode()
         files[f"providers/{name}.json"] = (b'[{"%b":[' % inside, b"]}]") if inside else (b"[", b"]")
     first, *others = sorted(PROVIDER_NAMES)
-    between = [b'],"%b":[' % name.encode() for name in others]
-    files["loss.json"] = (b'{"%b":[' % first.encode(), *between, b"]}")
+    files["loss.json"] = (b'{"%b":[' % first.encode(), *[b'],"%b":[' % name.encode() for name in others], b"]}")
     return files
 
 

@@ -143,8 +143,7 @@ def remove_entry(source: SourceText, entry: MappingEntry) -> Edit | None:
     before = text[:start].rstrip(" \t")
     after = re.compile(r"[ \t]*").match(text, end)
     assert after
-    follows = text[after.end() :]
-    if follows.startswith(","):
+    if text[after.end() :].startswith(","):
         stop = re.compile(r",[ \t]*").match(text, after.end())
         assert stop
         return Edit(source.span(start, stop.end()), "")

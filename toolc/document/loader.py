@@ -56,10 +56,7 @@ def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> D
 
 
 def load_project(path: Path, name: str, diagnostics: Diagnostics, *, what: str = "a project file") -> Document | None:
-    """Return the project file at ``path``, or None if there was an error. All errors in it are reported.
-
-    ``what`` is the name of this kind of file in findings.
-    """
+    """Return the project file at ``path``, or None after an error. Findings call this kind of file ``what``."""
     found = Diagnostics()
     data = read(path, name, diagnostics)
     if data is None:

@@ -56,10 +56,7 @@ _YAML: Final = re.compile(r"^toolc:(?=[ \t\r\n])", re.MULTILINE)
 
 
 def detect_foreign_content(source: SourceText) -> SyntaxProblem | None:
-    """Return the problem with text in ``source`` that is not part of a spec; None if there is none.
-
-    Call it for a file that is not valid: valid text may contain the same characters.
-    """
+    """Return the problem with text of an invalid ``source`` that is not part of a spec; None if there is none."""
     is_toml = source.path.lower().endswith(".toml")
     wanted, other, suffix = ("TOML", "YAML", ".yaml") if is_toml else ("YAML", "TOML", ".toml")
     for pattern, message, hint in (

@@ -1,7 +1,4 @@
-"""Anthropic Messages: ``{"name", "description", "input_schema"}`` per tool.
-
-The shapes are ``anthropic.types.ToolParam`` and ``anthropic.types.ToolResultBlockParam``.
-"""
+"""Anthropic Messages: ``anthropic.types.ToolParam`` per tool, ``ToolResultBlockParam`` per result."""
 
 from __future__ import annotations
 

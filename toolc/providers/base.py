@@ -85,10 +85,7 @@ def lower_each(
 
 
 def blocks(result: ToolResult) -> tuple[Content, ...]:
-    """Return the content without empty texts, which some providers reject. Text files become texts.
-
-    If there is no content, structured data becomes a text.
-    """
+    """Return the content without empty texts, which some providers reject; without content, data as a text."""
     if not result.content and result.structured is not None:
         return (Text(as_text(result.structured[0])),)
     texts = (_file_as_text(block) for block in result.content)

@@ -22,10 +22,7 @@ _TYPES: Final = {
 
 
 def split_types(source: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-    """Return one ``{"type", "enum"?}`` for each type that type, enum and const allow.
-
-    The first result has those of the three keywords that these variants do not express completely.
-    """
+    """Return ``{"type", "enum"?}`` per allowed type, and first the keywords that these do not express completely."""
     declared = source.get("type")
     types = [each for each in (declared if isinstance(declared, list) else [declared]) if isinstance(each, str)]
     values_keywords: JsonObject = {key: source[key] for key in ("const", "enum") if key in source}

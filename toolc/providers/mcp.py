@@ -1,7 +1,4 @@
-"""The Model Context Protocol: a ``Tool`` per tool, a ``CallToolResult`` per result.
-
-Valid in revisions 2025-11-25 and 2026-07-28.
-"""
+"""The Model Context Protocol (2025-11-25 and 2026-07-28): ``Tool`` for tools, ``CallToolResult`` for results."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ class MCP:
 
 
 def call_result(result: ToolResult) -> JsonObject:
-    """Return a ``CallToolResult`` without ``details``. Data is ``structuredContent`` if it is an object.
-
-    If there is no content, data also becomes a text block.
-    """
+    """Return a ``CallToolResult`` without ``details``. Without content, data also becomes a text block."""
     content: list[JsonValue] = [_block(block) for block in result.content]
     if result.structured is not None and not content:
         content = [{"type": "text", "text": as_text(result.data)}]

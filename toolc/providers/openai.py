@@ -159,10 +159,7 @@ class OpenAIChat:
         return tuple(_call(each) for each in found if isinstance(each.get("function"), dict))
 
     def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return a ``tool`` message for each call, then one ``user`` message with all images and files.
-
-        A ``tool`` message accepts only text, and all of them must come first.
-        """
+        """Return a ``tool`` message for each call, then one ``user`` message with all images and files."""
         messages: list[JsonValue] = [
             {"role": "tool", "tool_call_id": each.call.call_id, "content": _text(each)} for each in results
         ]
@@ -215,10 +212,7 @@ class OpenAIResponses:
     limits_strict = False
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order. ``strict`` is always written.
-
-        If it is omitted, the Responses API tries strict mode first, which changes which parameters are optional.
-        """
+        """Declare the tools in order, always with ``strict``: without it, the Responses API tries strict mode first."""
 
         def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
             function, is_strict = _function(tool, self.name, losses)

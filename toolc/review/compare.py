@@ -44,10 +44,7 @@ class ToolDifference:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference between two states; ``tools`` are those that changed, sorted by name.
-
-    ``shared`` are changes that concern all specs, such as a project file's settings.
-    """
+    """The difference between two states: changed ``tools``, sorted by name, and ``shared`` changes (e.g. settings)."""
 
     old: State
     new: State

@@ -1,7 +1,4 @@
-"""Every rule of a review, declared once. A number is never reused for another rule.
-
-The pages are in ``toolc/data/rules``.
-"""
+"""Every rule of a review, declared once. Numbers are never reused. The pages are in ``toolc/data/rules``."""
 
 from __future__ import annotations
 

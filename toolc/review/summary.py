@@ -42,9 +42,7 @@ _LONGEST: Final = 8
 
 def summary(difference: Difference) -> tuple[str, ...]:
     """Return the lines; none if nothing changed."""
-    if not difference.tools and not difference.shared:
-        return ()
-    return tuple(_lines(difference))
+    return tuple(_lines(difference)) if difference.tools or difference.shared else ()
 
 
 def _lines(difference: Difference) -> Iterator[str]:

@@ -39,9 +39,7 @@ def is_plain_schema(value: JsonValue) -> bool:
 
 
 def plainly_satisfies(value: JsonValue, schema: JsonObject) -> bool:
-    """Return whether ``value`` is certainly valid for ``schema``, a valid schema. If False, ``jsonschema`` must
-    decide.
-    """
+    """Return whether ``value`` is certainly valid for the valid ``schema``. If False, ``jsonschema`` must decide."""
     for key, wanted in schema.items():
         if key in _ANNOTATIONS:
             continue

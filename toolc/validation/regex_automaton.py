@@ -95,10 +95,7 @@ def parse(pattern: str) -> Any:
 
 
 def automaton(tree: Any, *, many: int = MANY) -> Automaton:
-    """Return the automaton of a tree. ``{m,n}`` is treated as unbounded if n is at least ``many``.
-
-    Raises ``TooManyStatesError``.
-    """
+    """Return the automaton; ``{m,n}`` is unbounded if n is at least ``many``. Raises ``TooManyStatesError``."""
     return _AutomatonBuilder(tree.state.flags, many).build(list(tree))
 
 

@@ -45,8 +45,7 @@ class ValidationBudget:
     def of(cls, value: JsonValue) -> ValidationBudget:
         """Return the budget for ``value``, which must exist as long as the budget."""
         sizes: dict[int, int] = {}
-        total = _measure(value, sizes)
-        return cls(min(MIN_STEPS + STEPS_PER_CHARACTER * total, MAX_VALIDATION_STEPS), sizes)
+        return cls(min(MIN_STEPS + STEPS_PER_CHARACTER * _measure(value, sizes), MAX_VALIDATION_STEPS), sizes)
 
     def spend(self, steps: int) -> None:
         """Subtract ``steps``. Raises ``BudgetExceededError`` if the budget is exceeded."""
@@ -166,9 +165,7 @@ def _counted(keyword: str, check: _Keyword) -> _Keyword:
 
 
 def keyword_steps(size: int, wanted: object, *, repeats: bool) -> int:
-    """Return the cost of one keyword for a value of ``size``. Errors contain the value: one error, or one per
-    schema.
-    """
+    """Return the cost of one keyword for a value of ``size``. An error, or one per schema, contains the value."""
     count = len(wanted) if isinstance(wanted, list | dict) else 0
     about_value = 1 + size // 256
     return about_value * (1 + count) if repeats else about_value + count // 8

@@ -29,8 +29,7 @@ def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str 
     """
     from toolc.model.lock_file import Lock, changed_tools, lock_tools  # start-up time
 
-    compilation = compile_or_exit(paths or (".",), to=sys.stderr, code=CANNOT)
-    tools = compilation.registry().tools
+    tools = compile_or_exit(paths or (".",), to=sys.stderr, code=CANNOT).registry().tools
     path = Path(lock_file)
     if check:
         lines = [*changed_tools(Lock.read(path), tools)]
@@ -39,8 +38,7 @@ def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str 
             raise click.exceptions.Exit(FINDINGS)
         note(f"{path} approves all {len(tools)} tools")
         return
-    lock = lock_tools(tools, _pin(engine), str(path))
-    _write(path, lock.text())
+    _write(path, lock_tools(tools, _pin(engine), str(path)).text())
     note(f"{path} approves {len(tools)} tool{'s' * (len(tools) != 1)}: have its change reviewed")
 
 

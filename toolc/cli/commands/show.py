@@ -36,8 +36,7 @@ def command(target: str, paths: tuple[str, ...], registry: str | None, effective
 
     found = find_registry(target, registry)
     tool = found.registered(found.names[0])
-    others = tools_by_name(each.spec for each in found.parts.by_name.values())
-    granted = permissions_of(tool.spec, others)
+    granted = permissions_of(tool.spec, tools_by_name(each.spec for each in found.parts.by_name.values()))
     if not as_json:
         from toolc.cli.output.tool import tool_text  # start-up time
 

@@ -83,8 +83,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     found = find_cases(targets, CaseFilter(names=names, tags=tags), compile_for_tests)
     if update and not all(case.located for case in found.cases):
         raise UsageError("--update changes specs and cannot change a registry; pass the specs it was built from")
-    bounds = _Bounds(approved(lock_file, locked=locked), central_policy(policy_file))
-    make = _maker(engine, secrets, bounds)
+    make = _maker(engine, secrets, _Bounds(approved(lock_file, locked=locked), central_policy(policy_file)))
     tested = _run(found, make, jobs or os.cpu_count() or 1, format_name)
     _report(tested, found, format_name)
     if update:

@@ -71,10 +71,7 @@ def _without_stderr(text: str, noted: str) -> str:
 
 
 def print_details(result: ToolResult, noted: str) -> None:
-    """Print what is for the user and not for a model: the tool's output, its failure, and the engine.
-
-    ``noted`` of stderr is on the terminal already.
-    """
+    """Print the tool's output, its failure and the engine for the user; ``noted`` of stderr is already printed."""
     for stream, known in (("stdout", ""), ("stderr", noted)):
         said = result.details.get(stream)
         if isinstance(said, str) and said and not (said == known and said.endswith("\n")):

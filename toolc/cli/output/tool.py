@@ -80,10 +80,7 @@ _WIDTH: Final = 60
 
 
 def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
-    """Return the tool ``target`` of the specs at ``paths`` (default: the current folder), or of a spec file.
-
-    Raise ``UsageError``.
-    """
+    """Return the tool ``target`` of a spec file, or of the specs at ``paths`` (default: the current folder)."""
     source, name = split_target(target)
     if not paths and source.exists():
         paths = (str(source),)

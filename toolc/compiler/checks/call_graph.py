@@ -25,8 +25,7 @@ def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     if not any(map(_may_call, tools)):
         return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
-    targets = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools}
-    cyclic = _cycles(targets)
+    cyclic = _cycles({tool.spec.name: frozenset(_targets(tool, known)) for tool in tools})
     for tool in tools:
         for name, span in tool_references(tool):
             callee = known.get(name)

@@ -91,8 +91,7 @@ def _sql_in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
     span = tool.span("backend", "shell", "script")
     for match in re.finditer(_SCRIPT_SQL, backend.command.text):
         name = match["name"]
-        known = tool.spec.parameters.properties
-        if name in known and not _is_harmless(Placeholder(name), tool):
+        if name in tool.spec.parameters.properties and not _is_harmless(Placeholder(name), tool):
             written = match[0][match[0].rindex("$") :]
             message = f"a value of '{name}' is inserted into this SQL statement and can change its meaning"
             yield Diagnostic(codes.BUILT_TEXT, message, tool.source.locate(span, written), _SQL_HINT)

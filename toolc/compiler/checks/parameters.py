@@ -85,10 +85,7 @@ _ARGUMENT: Final = re.compile(r"args(?:\.|\[['\"])([A-Za-z_][A-Za-z0-9_]*)")
 
 @tool_check("TC406", needs={"backend", "parameters", "result"})
 def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each declared parameter that has no effect.
-
-    For a Python function the signature is checked instead (TC411). A plugin and an agent receive all parameters.
-    """
+    """Report each unused parameter. TC411 checks Python functions; plugins and agents receive all parameters."""
     backend = tool.spec.backend
     if isinstance(backend, PythonBackend | PluginBackend) or backend.tag == "agent":
         return

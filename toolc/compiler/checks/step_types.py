@@ -49,10 +49,7 @@ class NoSuchKeyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StepScope:
-    """The names available to the templates of a step: the composite's parameters, and steps by id.
-
-    If the tool of a step is unknown, its output may have any type.
-    """
+    """The names that templates of a step can use: parameters, and steps by id (unknown tools return any type)."""
 
     parameters: Schema
     steps: Mapping[str, ToolSpec | None]

@@ -149,10 +149,7 @@ def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Yield findings for sandbox settings of a tool that calls other tools and has no sandbox.
-
-    Settings from defaults are not reported, because they are meant for other tools.
-    """
+    """Yield findings for sandbox settings, except defaults, of a tool that calls other tools and has no sandbox."""
     backend, sandbox = tool.spec.backend, tool.node.get("sandbox")
     if backend.tag not in {"composite", "agent"} or not isinstance(sandbox, Mapping):
         return
@@ -260,10 +257,7 @@ def _has_place(template: JsonTemplate, path: list[str], parameters: Schema) -> b
 
 
 def _may_be_container(template: Template, parameters: Schema) -> bool:
-    """Return whether the template may be filled with an object or array.
-
-    A placeholder that is the whole template keeps the type of its argument.
-    """
+    """Return whether the template may become an object or array: a sole placeholder keeps the argument's type."""
     if template.sole_placeholder is None or template.secrets:
         return False
     declared = [parameters.properties.get(name, {}).get("type") for name in template.names]

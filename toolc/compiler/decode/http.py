@@ -235,8 +235,7 @@ def decode_http(reader: Reader, parameters: Schema | None) -> HttpBackend | None
 
 
 def _url(reader: Reader, scope: Scope) -> Url | Template | None:
-    from_argument = reader.default("url_from_argument", boolean, False)
-    if not from_argument:
+    if not reader.default("url_from_argument", boolean, False):
         return reader.required("url", partial(read_url, scope=scope))
     template = reader.required("url", partial(read_template, scope=scope))
     if template is not None and not template.names:

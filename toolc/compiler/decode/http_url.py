@@ -101,8 +101,7 @@ def _path(node: Scalar, rest: str, findings: Findings, scope: Scope) -> tuple[Te
         findings.add(codes.BAD_VALUE, message, node.span, "percent-encode them, as in %20")
         return None
     # Parsed as part of the whole text, so that findings have the position of the placeholder.
-    template = read_template(node, "'url'", findings, scope)
-    if template is None:
+    if read_template(node, "'url'", findings, scope) is None:
         return None
     return parse(path or "/").template, query
 

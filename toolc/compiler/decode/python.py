@@ -1,7 +1,4 @@
-"""Decode ``backend.python``: a function in a file next to the spec or in inline code.
-
-Code is parsed with ``ast`` and never run.
-"""
+"""Decode ``backend.python``: a function in a file or in inline code, which is parsed with ``ast`` and never run."""
 
 from __future__ import annotations
 
@@ -160,8 +157,7 @@ def decode_python(
         case "file":
             source = reader.optional("file", partial(_file, folder=folder))
         case "code":
-            name = f"{tool_name or 'tool'}.py"
-            source = reader.optional("code", partial(_code, name=name))
+            source = reader.optional("code", partial(_code, name=f"{tool_name or 'tool'}.py"))
         case _:
             pass
     function = reader.optional("function", text) or tool_name.replace("-", "_")

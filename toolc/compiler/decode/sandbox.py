@@ -192,10 +192,7 @@ def _pattern(node: Node, what: str, findings: Findings) -> str | None:
 
 
 TMP_HEADROOM_BYTES: Final = 16 * MIB
-"""The minimum difference between ``memory`` and ``tmp``, in bytes.
-
-Files in /tmp count as memory, and the tool itself also needs some.
-"""
+"""The minimum difference between ``memory`` and ``tmp``, in bytes: files in /tmp count as memory."""
 _LIFETIME: Final[Parse[Lifetime]] = choice(get_args(Lifetime))
 _MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
 _RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))

@@ -72,10 +72,7 @@ MAX_READ: Final = 8 * MAX_BYTES
 
 @dataclass(frozen=True, slots=True)
 class FixedFile:
-    """A file, its contents, and its contents after ``count`` fixes.
-
-    ``changes`` lists the fixes that may change the meaning of the file, as ``file:line:col: code: description``.
-    """
+    """A file before and after ``count`` fixes; ``changes`` lists those that may change its meaning, with positions."""
 
     found: SpecFile
     before: bytes

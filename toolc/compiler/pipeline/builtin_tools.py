@@ -31,10 +31,7 @@ class BuiltinTools(NamedTuple):
 
 
 def load_builtin_tools(members: Sequence[Member], local: Sequence[LocatedTool]) -> BuiltinTools:
-    """Compile the built-in tools with these names; ``local`` are the tools defined in the project.
-
-    Raise ``UsageError`` if files of the toolc installation are missing.
-    """
+    """Compile the built-in tools ``names``; ``local`` are the project's. Raise ``UsageError`` for missing files."""
     taken = {name for tool in local for name in (tool.spec.name, *tool.spec.aliases)}
     pieces = tuple(_pieces(sorted({member.name for member in members})))
     known = {tool.spec.name: tool for piece in pieces for tool in piece.tools}
@@ -80,10 +77,7 @@ _MAX_NAMED: Final = 10
 
 
 def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Yield a finding for each name in a toolset that does not belong to a tool.
-
-    If only single files are compiled, nothing is checked: that would require reading all other files.
-    """
+    """Yield a finding for each toolset name that is not a tool; nothing if only single files are compiled."""
     if not any(path.is_dir() for path in paths):
         return
     compiled = {name for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}

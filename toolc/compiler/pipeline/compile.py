@@ -35,10 +35,7 @@ __all__ = ["Compilation", "compile_specs", "gather"]
 
 
 _TOOL_SET_NUMBERS: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
-"""The numbers of findings that depend on several files.
-
-A comment that suppresses one of them can be reported as unused only when all files are compiled.
-"""
+"""Numbers that depend on several files: only if all are compiled, their suppressions can be reported as unused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,10 +53,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class FileCompiler:
-    """Compiles files one at a time, independent of other specs.
-
-    Checks whose findings the project and ``settings`` turn off do not run.
-    """
+    """Compiles files one at a time, independent of other specs. Checks that are turned off do not run."""
 
     projects: Projects
     settings: Settings

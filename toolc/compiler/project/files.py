@@ -197,10 +197,7 @@ def _is_pattern(part: str) -> bool:
 
 
 def case_conflicts(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of an earlier path and a later path that are the same file on macOS or Windows.
-
-    Both ignore letter case; macOS also ignores differences in Unicode normalisation.
-    """
+    """Yield pairs of paths that are one file on macOS (case, Unicode normalisation) or Windows (case)."""
     seen: dict[str, str] = {}
     for path in paths:
         first = seen.setdefault(unicodedata.normalize("NFC", path).casefold(), path)

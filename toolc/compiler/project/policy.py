@@ -110,10 +110,7 @@ def _risk(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def read_policy(path: str | Path) -> Policy:
-    """Read the policy in a YAML or TOML file whose only key is ``policy``.
-
-    Raise ``UsageError`` if the file is missing or contains any error: part of a policy would allow too much.
-    """
+    """Read a file whose only key is ``policy``. Raise ``UsageError`` for any error: a part would allow too much."""
     shown = Path(path).as_posix()
     diagnostics = Diagnostics()
     document = load_project(Path(path), shown, diagnostics, what="a policy's file")

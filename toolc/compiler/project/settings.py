@@ -95,10 +95,7 @@ class InvalidCode:
 
 
 def invalid_code(text: str, *, turns_off: bool) -> InvalidCode | None:
-    """Return what is wrong with ``text`` as a code or code prefix, or None.
-
-    ``turns_off`` is true if the setting would turn the codes off.
-    """
+    """Return what is wrong with a code or prefix, or None; ``turns_off``: the setting would turn the codes off."""
     matched = [code for code in codes.ALL if code.number.startswith(text)] if _FORM.fullmatch(text) else []
     if not matched:
         wanted = text.upper()

@@ -108,10 +108,7 @@ def _python_files(diagnostics: Diagnostics) -> Iterator[SourceText]:
 
 
 def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
-    """Return a fix that removes the code, or the comment if none of its codes is used.
-
-    ``per_comment`` has the number of unused codes of each comment.
-    """
+    """Return a fix that removes the code; the comment if all of its codes are unused (``per_comment`` counts them)."""
     source, span = unused.comment.source, unused.comment.span
     start, end = source.offset(span.start), source.offset(span.end)
     match = _COMMENT.match(source.text, start)
@@ -123,8 +120,7 @@ def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
         line_end = source.offset(Position(span.end.line + 1, 1)) if alone else end
         return fix("remove the comment", Edit(source.span(len(before), line_end), ""), safe=True)
     first, last = source.offset(unused.span.start), source.offset(unused.span.end)
-    separator = re.compile(r"[\s,]*")
-    after = separator.match(source.text, last, match.end("codes"))
+    after = re.compile(r"[\s,]*").match(source.text, last, match.end("codes"))
     if after and after.end() < match.end("codes"):
         return fix("remove the code", Edit(source.span(first, after.end()), ""), safe=True)
     kept = source.text[match.start("codes") : first].rstrip(" \t,")
@@ -209,10 +205,7 @@ def _strings(source: SourceText) -> Iterator[StringSpan]:
 
 
 def _python_tokens(text: str) -> Iterator[StringSpan]:
-    """Yield the spans of Python tokens that are not comments.
-
-    Nothing more is yielded after a syntax error, which is reported elsewhere.
-    """
+    """Yield the spans of Python tokens that are not comments, up to a syntax error, which another check reports."""
     with suppress_errors(TokenError, SyntaxError):
         for token in generate_tokens(StringIO(text).readline):
             if token.type != COMMENT:

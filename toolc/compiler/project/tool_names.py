@@ -27,10 +27,7 @@ def builtin_names() -> list[str]:
 
 
 def names_below(project: Project, projects: Projects) -> Iterator[str]:
-    """Yield the names and aliases of all tools of a project, including those that are not compiled.
-
-    A digest of the files that were read is stored in ``projects.below``.
-    """
+    """Yield all names and aliases of a project, compiled or not; ``projects.below`` gets a digest of the files."""
     read_files = {found: read(found.path, found.shown, Diagnostics()) or b"" for found in find([project.folder])}
     projects.below[project.folder] = digest_of_files(
         {

@@ -67,10 +67,7 @@ _NEW: Final = "#/$defs/"
 
 
 def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") -> None:
-    """Report unknown dialects, and keywords that have another meaning in 2020-12.
-
-    ``draft`` is the draft of the enclosing schema.
-    """
+    """Report unknown dialects, and keywords whose meaning differs between 2020-12 and the enclosing ``draft``."""
     draft = _named_draft(schema, findings) or draft
     for entry in schema.entries:
         change = _changed_meaning(entry, schema, draft)

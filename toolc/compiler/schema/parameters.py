@@ -95,8 +95,7 @@ def _lacks_type(node: Mapping) -> bool:
 def _close(node: Mapping) -> Mapping:
     if node.entry("additionalProperties") or node.entry("unevaluatedProperties"):
         return node
-    closed = MappingEntry("additionalProperties", node, Scalar(False, node))
-    return Mapping.of((*node.entries, closed), node)
+    return Mapping.of((*node.entries, MappingEntry("additionalProperties", node, Scalar(False, node))), node)
 
 
 def _expand(node: Mapping, findings: Findings) -> Mapping:

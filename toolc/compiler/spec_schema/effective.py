@@ -30,8 +30,7 @@ class ValueOrigin:
 
 def effective(tool: LocatedTool) -> tuple[ValueOrigin, ...]:
     """Return the values of a tool as written in a spec, in file order, then the defaults of format 1."""
-    defaults = frozenset(span for layer in tool.defaults for span in _key_spans(layer))
-    written = _written(tool.node, "", defaults)
+    written = _written(tool.node, "", frozenset(span for layer in tool.defaults for span in _key_spans(layer)))
     schema = spec_schema()
     shape = _resolved({"$ref": "#/$defs/tool"}, schema)
     return (*written, *_format_defaults(shape, tool.node, "", schema))
@@ -96,7 +95,6 @@ def _resolved(shape: JsonValue, schema: JsonObject) -> JsonObject:
                 found = found[step]
             return _resolved(found, schema) | {key: value for key, value in shape.items() if key != "$ref"}
         case {"anyOf": list() as forms}:
-            maps = (form for form in forms if isinstance(form, dict) and "properties" in form)
-            return next(maps, {}) | shape
+            return next((form for form in forms if isinstance(form, dict) and "properties" in form), {}) | shape
         case _:
             return shape

@@ -1,7 +1,4 @@
-"""The JSON Schemas (2020-12) of spec files and of the project file, for editors.
-
-Their content is in ``toolc/data/schemas.yaml``, together with the rules for changing it.
-"""
+"""The JSON Schemas (2020-12) of spec and project files, for editors. Content: ``toolc/data/schemas.yaml``."""
 
 from __future__ import annotations
 

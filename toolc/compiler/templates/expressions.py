@@ -1,7 +1,4 @@
-"""Parse JMESPath expressions at build, and JSON values that contain templates.
-
-The runtime evaluates expressions with the same library.
-"""
+"""Parse JMESPath expressions, with the library that the runtime uses, and JSON values that contain templates."""
 
 from __future__ import annotations
 
@@ -38,10 +35,7 @@ def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) 
 
 
 def read_json_map(node: Node, what: str, findings: Findings, scope: Scope) -> JsonMap | None:
-    """Parse a map of templates. At run time, a key is omitted if an argument in its own text is absent.
-
-    An entry with an invalid part is reported and left out completely.
-    """
+    """Parse a map of templates; a call omits keys with absent arguments. Invalid entries are reported and skipped."""
     found = mapping(node, what, findings)
     if found is None:
         return None

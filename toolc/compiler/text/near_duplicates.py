@@ -108,10 +108,7 @@ def _hashes(shingles: str) -> frozenset[int]:
 
 
 def _is_reported(tool: DescribedTool, original: DescribedTool) -> bool:
-    """Return whether to report two tools with similar descriptions: their names do not explain a difference either.
-
-    Equal names are reported by another check.
-    """
+    """Return whether to report two similar tools: their names differ, but not in a way that explains it."""
     return tool.name != original.name and not _names_explain(tool, original)
 
 

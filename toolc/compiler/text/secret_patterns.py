@@ -85,10 +85,7 @@ _EXAMPLE: Final = r"(?i)example|placeholder|your|dummy|changeme|redacted|\.\.\."
 _MIN_BITS: Final = 3.0
 """The minimum bits per character of a value whose form identifies it as a secret; ``xxxx`` has 0."""
 _MIN_BITS_NAMED: Final = 3.2
-"""The minimum for a value that only a name identifies.
-
-Hexadecimal digits reach it; words are recognised because they lack digits.
-"""
+"""The minimum for a value that only a name identifies. Hexadecimal digits reach it; words have no digits."""
 
 
 def find_secrets(text: str) -> Iterator[SecretMatch]:

@@ -39,8 +39,7 @@ def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
 
 
 def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagnostics) -> None:
-    line = source.line(error.lineno)
-    found = unquoted(line, error.colno)
+    found = unquoted(source.line(error.lineno), error.colno)
     if found:
         start, end = Position(error.lineno, found.start + 1), Position(error.lineno, found.end + 1)
         span = Span(source.path, start, end)

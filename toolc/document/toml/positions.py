@@ -196,9 +196,7 @@ class Scanner:
 
 
 def _unquoted(raw: str) -> str:
-    if raw[0] == "'" or "\\" not in raw:
-        return raw[1:-1]
-    return next(iter(tomli.loads(f"{raw} = 0")))
+    return raw[1:-1] if raw[0] == "'" or "\\" not in raw else next(iter(tomli.loads(f"{raw} = 0")))
 
 
 def _open(root: Table, names: list[Name], opened: Items | Table) -> Table:

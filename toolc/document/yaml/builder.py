@@ -64,10 +64,7 @@ WORDS: Final = frozenset((*_WORDS, *_WORDS_1_1, "<<"))
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A plain scalar's value, and the description of its value in YAML 1.1 if that differs.
-
-    ``refused`` is the reason why a spec cannot contain the value; None if it can.
-    """
+    """A plain scalar's value, its meaning in YAML 1.1 if that differs, and why a spec ``refused`` it, if it does."""
 
     value: Value
     elsewhere: str = ""

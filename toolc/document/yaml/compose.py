@@ -82,10 +82,7 @@ def tokens(text: str) -> Iterator[yaml.Token]:
 
 
 def scalars(text: str) -> Iterator[tuple[Position, Position]]:
-    """Yield the start and end of each scalar of YAML text, for block scalars without the line of the ``|`` or ``>``.
-
-    Raises ``yaml.YAMLError`` for text that is not YAML.
-    """
+    """Yield the start and end of each scalar, without the line of ``|`` or ``>``. Raises ``yaml.YAMLError``."""
     for token in tokens(text):
         if isinstance(token, yaml.ScalarToken):
             start = position(token.start_mark)
@@ -93,9 +90,7 @@ def scalars(text: str) -> Iterator[tuple[Position, Position]]:
 
 
 def _depth_bound(text: str) -> int:
-    """Return an upper bound for the depth of ``text``: a nested block starts further right, or with a dash under
-    its key.
-    """
+    """Return an upper bound for the depth: a nested block starts further right, or with a dash under its key."""
     return text.count("[") + text.count("{") + 2 * max(map(len, text.split("\n")))
 
 

@@ -19,10 +19,7 @@ def sole_reference(schema: JsonValue) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The references in one root schema, by their text: ``#``, ``#/$defs/node``, ``#anchor``.
-
-    ``merged`` caches the targets in which ``merge_all_of`` has merged ``allOf``.
-    """
+    """The references in a root schema (``#``, ``#/$defs/node``, ``#anchor``); ``merged`` caches ``merge_all_of``."""
 
     root: JsonObject
     merged: dict[str, JsonValue] = field(default_factory=dict, compare=False, repr=False)

@@ -91,10 +91,7 @@ def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
 def _bound(
     keywords: tuple[str, ...], old: JsonObject, new: JsonObject, route: Route, aspect: Aspect, sign: int
 ) -> Iterator[SchemaChange]:
-    """Yield the change of one bound, upper (``sign`` 1) or lower (-1).
-
-    Of an inclusive and an exclusive bound, the stricter one counts.
-    """
+    """Yield the change of one bound, upper (``sign`` 1) or lower (-1): the stricter of inclusive and exclusive."""
     before, after = _tightest(keywords, old, sign), _tightest(keywords, new, sign)
     if before is None and after is None:
         return

@@ -171,8 +171,7 @@ def _schemas(
     accepts, refuses = (before.value, after.value) if side == "input" else (after.value, before.value)
     budget = EvaluationBudget()
     for change in schema_changes(before.value, after.value):
-        schema_grade = grade(side, change)
-        example = witness(accepts, refuses, change, budget) if schema_grade in _UNSAFE else ""
+        example = witness(accepts, refuses, change, budget) if grade(side, change) in _UNSAFE else ""
         yield _schema_change(old, new, change, side, top, example)
 
 
@@ -211,10 +210,7 @@ RULE: Final = "CON313"
 
 
 def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
-    """Yield each toolset that the tool joined or left.
-
-    A removed tool has left all of them; its removal is a separate change.
-    """
+    """Yield each toolset that the tool joined or left. For a removed tool, only its removal is reported."""
     if pair.new is None:
         return
     before, after = _toolsets_of(pair.old, old), _toolsets_of(pair.new, new)

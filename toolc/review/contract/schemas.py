@@ -87,10 +87,7 @@ def _additional_properties(old: Node, new: Node, route: Route, compare: Compare)
 
 
 def _keyed_conditions(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    """Yield the changes of mappings of conditions.
-
-    These are ``patternProperties``, ``dependentSchemas`` and ``dependentRequired``.
-    """
+    """Yield the changes of ``patternProperties``, ``dependentSchemas`` and ``dependentRequired``."""
     for keyword in ("patternProperties", "dependentSchemas", "dependentRequired"):
         before, after = map_under(old.schema, keyword), map_under(new.schema, keyword)
         for name in dict.fromkeys([*before, *after]):
@@ -111,10 +108,7 @@ def _keyed_conditions(old: Node, new: Node, route: Route, compare: Compare) -> I
 
 
 def _name_pattern(name: str, old: JsonObject, new: JsonObject, where: Route) -> Iterator[SchemaChange]:
-    """Yield the change of an added or removed name pattern where other names are limited.
-
-    The names that match it are now subject to another rule.
-    """
+    """Yield an added or removed name pattern where other names are limited: matching names get another rule."""
     was, now = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
     message = f"{label(where[:-2])}: names that match {shorten(name)} now allow"
     is_refused, was_refused = name in map_under(old, "patternProperties") and is_closed(new), is_closed(old)
@@ -152,10 +146,7 @@ def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sch
 
 
 def _without_idle_names(node: Node) -> Node:
-    """Return the node without ``propertyNames: {type: string}``.
-
-    Generators write it, and every object satisfies it.
-    """
+    """Return the node without ``propertyNames: {type: string}``. Generators write it, and every object satisfies it."""
     if node.schema.get("propertyNames") != {"type": "string"}:
         return node
     return replace(node, schema={key: each for key, each in node.schema.items() if key != "propertyNames"})

@@ -1,7 +1,4 @@
-"""Find an example value that one schema accepts and the other rejects.
-
-The candidates are few, always the same, and close to where the two schemas differ.
-"""
+"""Find a value that one schema accepts and the other rejects: few fixed candidates near the difference."""
 
 from __future__ import annotations
 
@@ -133,10 +130,7 @@ def least_object(node: Node, depth: int = 0) -> JsonObject | None:
 
 
 def _first_valid(node: Node, depth: int, attempts: Iterator[int]) -> JsonValue:
-    """Return the first value that the schema allows, else the first that it probably allows; ``_NONE`` without any.
-
-    ``attempts`` has one item per value that may be validated.
-    """
+    """Return the first valid value, else the first probably valid one, else ``_NONE``; ``attempts`` limits validation."""
     tried = candidates(node, None, depth)
     first = next(tried, _NONE)
     if first is _NONE or _RESTRICTIVE.isdisjoint(node.schema):
@@ -181,10 +175,7 @@ MAX_TRIES: Final = 300
 """How many values are validated before the search stops."""
 
 MAX_PARTS: Final = 60_000
-"""How many parts of values are validated for all changes of one schema.
-
-A schema of a thousand required properties has a thousand changes, each with a call of a thousand parts.
-"""
+"""How many parts of values are validated per schema; a thousand required properties would need a million."""
 
 NOT_FOUND: Final = f"none was found among the {MAX_TRIES} values tried; read the schemas"
 TOO_MANY: Final = "too many changes of this schema have one to be searched for; read the schemas"

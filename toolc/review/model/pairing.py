@@ -27,10 +27,7 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class ToolPair:
-    """One tool in both states; None in the state that lacks it.
-
-    ``rename_fix`` is probable, never certain: ``why`` says what the two tools share.
-    """
+    """One tool in both states; None where it is missing. ``rename_fix`` is only probable; ``why`` is the evidence."""
 
     status: Status
     old: Reviewed | None
@@ -118,10 +115,7 @@ def _by_description(
 
 
 def _candidates(words: Iterable[str], tools_by_word: Mapping[str, list[str]]) -> list[str]:
-    """Return those that share most words with ``words``.
-
-    Frequent words are skipped: they would make it quadratic.
-    """
+    """Return those that share most words with ``words``. Frequent words are skipped: they would make it quadratic."""
     shared = Counter(name for word in dict.fromkeys(words) for name in tools_by_word.get(word, ())[: 10 * _CANDIDATES])
     return [name for name, _ in sorted(shared.items(), key=lambda each: (-each[1], each[0]))[:_CANDIDATES]]
 

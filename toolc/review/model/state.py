@@ -127,10 +127,7 @@ class State:
 
     @cached_property
     def toolsets(self) -> Mapping[str, Mapping[str, Span | None]]:
-        """The names of the tools in each toolset, each with the place that adds it.
-
-        Aliases are replaced by names. The place is None in a registry file.
-        """
+        """The names of the tools (no aliases) in each toolset, with the place that adds it; None in a registry file."""
         built = ((name, member, None) for name, members in self.built_toolsets.items() for member in members)
         declared = (
             (name, member.name, placed(member.span, self.prefix))

@@ -25,10 +25,7 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 @risk_rule("RSK10")
 def check_model_text(sides: Sides) -> Iterator[ToolChange]:
-    """Report each string that changed, graded by what is new in it.
-
-    For a new tool only high grades are reported.
-    """
+    """Report each string that changed, graded by what is new in it. For a new tool only high grades are reported."""
     before = texts(sides.old) if sides.old else {}
     others = (sides.state_after.names | sides.state_after.tools.keys()) - {sides.after.name}
     for route, now in texts(sides.new).items():

@@ -47,10 +47,7 @@ class Commit:
     identity: str
 
     def blobs(self, paths: Sequence[str]) -> tuple[Blob, ...]:
-        """Return the files at and under ``paths`` (from the repository's top, empty for all), in Git's order.
-
-        Submodules are skipped.
-        """
+        """Return the files (no submodules) at and under ``paths`` (from the top, empty for all), in Git's order."""
         return _list_tree(self.repository, self.identity, tuple(paths))
 
     def entries(self, paths: Sequence[str]) -> tuple[Blob, ...]:
@@ -63,10 +60,7 @@ class Commit:
         return "sha256" if len(self.identity) == _SHA256_DIGITS else "sha1"
 
     def sizes(self, blobs: Sequence[Blob]) -> list[int]:
-        """Return the size of each blob in bytes.
-
-        Raises ``UsageError`` if one is missing (a partial clone without a network).
-        """
+        """Return the size of each blob in bytes. Raises ``UsageError`` if one is missing (in a partial clone)."""
         if not blobs:
             return []
         answer = self.repository.git("cat-file", "--batch-check", stdin=_object_names(blobs))
@@ -113,10 +107,7 @@ class Repository:
 
     @classmethod
     def of(cls, folder: Path) -> Repository | None:
-        """Return the repository that contains ``folder``; None if there is none.
-
-        Raises ``UsageError`` without Git.
-        """
+        """Return the repository that contains ``folder``; None if there is none. Raises ``UsageError`` without Git."""
         result = _run(("rev-parse", "--show-toplevel"), folder)
         if result.returncode == 0:
             return cls(Path(os.fsdecode(result.stdout).removesuffix("\n")))
@@ -140,10 +131,7 @@ class Repository:
         return self.git("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def inside(self, path: Path) -> str:
-        """Return ``path`` relative to the top, with ``/`` as separator; empty for the top.
-
-        Raises ``UsageError`` for a path outside the repository.
-        """
+        """Return ``path`` relative to the top (empty for the top), with ``/``. Raises ``UsageError`` outside it."""
         real = resolved(path)
         top = self.top.resolve()
         if not real.is_relative_to(top):
@@ -221,10 +209,7 @@ def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:
 
 
 def path_in_repository(repository: Repository, path: Path) -> str:
-    """Return ``path`` relative to the top, without following links below it.
-
-    Raises ``UsageError`` for a path outside the repository.
-    """
+    """Return ``path`` relative to the top, without following links below it. Raises ``UsageError`` outside it."""
     top = repository.top.resolve()
     absolute = Path(os.path.abspath(path))  # noqa: PTH100  links stay links
     ancestors = reversed([absolute, *absolute.parents])

@@ -56,10 +56,7 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
 
 @contextmanager
 def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[tuple[State, State]]:
-    """Yield both states of a comparison, without the specs that are the same in both. Raises as ``state_of`` does.
-
-    The errors of the head are those of all its specs.
-    """
+    """Yield both states, without the specs that are the same in both, but with all errors of the head."""
     repository = Repository.of(Path())
     before, after = _resolve(base, repository), _resolve(head, repository)
     if repository is None or not isinstance(before, Commit) or isinstance(after, Path):
@@ -244,10 +241,7 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
 
 
 def _write_blobs(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple[str, bytes]]:
-    """Write each blob and yield its content.
-
-    A file that is too large for a spec or a tool is written as zero bytes of the same size, and not yielded.
-    """
+    """Write each blob and yield its content. A file that is too large becomes zero bytes and is not yielded."""
     sizes = dict(zip(blobs, commit.sizes(blobs), strict=True))
     small = [blob for blob, size in sizes.items() if size <= MAX_FILE_BYTES]
     for blob, data in zip(small, commit.read(small), strict=True):

@@ -168,10 +168,7 @@ class ChangedSpecs:
         return replace(self, unproved=frozenset(), texts={})
 
     def same_names(self, tools: Iterable[str]) -> frozenset[str]:
-        """Return the specs known to be without errors that have a tool with one of these names.
-
-        Together with the other tool they are an error.
-        """
+        """Return the error-free specs with a tool of one of these names: with the other tool they are an error."""
         possible_names = {*tools}
         return frozenset(
             path
@@ -192,10 +189,7 @@ def of_commit(commit: Commit, paths: Sequence[str]) -> Texts:
 
 
 def of_working_tree(repository: Repository, paths: Sequence[str], algorithm: Literal["sha1", "sha256"]) -> Texts:
-    """Return the texts of the working tree as they are, without Git's filters, which run programs.
-
-    ``algorithm`` is that of the commit with which they are compared.
-    """
+    """Return the texts without Git's filters, which run programs; ``algorithm`` is that of the compared commit."""
     top = str(repository.top)
     places = [os.path.join(top, path) for path in [*paths, *above(paths)]]  # noqa: PTH118  thousands of them
     found = [each for place in places for each in _files(place)]
@@ -239,10 +233,7 @@ def projects(texts: Texts) -> dict[str, str]:
 
 
 def select_changed(old: Texts, new: Texts, top: Path, known_specs: Mapping[str, ErrorFreeSpec]) -> ChangedSpecs | None:
-    """Return what may differ between two states of the repository at ``top``; None if all must be compiled.
-
-    Specs of the head that are not in ``known_specs`` are compiled too.
-    """
+    """Return what may differ or is not in ``known_specs``; None if all specs must be compiled."""
     before, after = old.identities, new.identities
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     if any(is_project(path) for path in changed):
@@ -252,8 +243,7 @@ def select_changed(old: Texts, new: Texts, top: Path, known_specs: Mapping[str, 
     }
     unknown = [path for path in after if path not in known]
     texts = dict(zip(unknown, new.read(unknown), strict=True))
-    removed = [path for path in before if path in changed]
-    everything = [*texts.values(), *old.read(removed)]
+    everything = [*texts.values(), *old.read([path for path in before if path in changed])]
     if any(mentions_tools(text) or needs_full_parse(text) for text in everything):
         return None
     if any(refers_to_files(text) for path, text in texts.items() if is_project(path)):
