@@ -130,7 +130,7 @@ def least_object(node: Node, depth: int = 0) -> JsonObject | None:
 
 
 def _first_valid(node: Node, depth: int, attempts: Iterator[int]) -> JsonValue:
-    """Return the first valid value, else the first probably valid one, else ``_NONE``; ``attempts`` limits validation."""
+    """Return the first valid value, else the first probably valid one, else ``_NONE``; ``attempts`` limits the work."""
     tried = candidates(node, None, depth)
     first = next(tried, _NONE)
     if first is _NONE or _RESTRICTIVE.isdisjoint(node.schema):
