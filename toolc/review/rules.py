@@ -47,11 +47,7 @@ _UNSURE: Final = frozenset({Aspect.FORMAT, Aspect.REFERENCE})
 
 @dataclass(frozen=True, slots=True)
 class ReviewRule:
-    """A rule of a review.
-
-    ``number`` is like ``RSK01``; ``kind`` is the kind of its changes; ``name`` is a title of one line, ``slug`` a
-    short form of it; ``severity`` is the worst grade that a change of this rule can have.
-    """
+    """A rule of a review; ``slug`` is a short ``name``, ``severity`` the worst grade of a change."""
 
     number: str
     kind: Kind

@@ -16,11 +16,7 @@ CheckTools: TypeAlias = Callable[[Sequence[LocatedTool]], Iterator[Diagnostic]]
 
 @dataclass(frozen=True, slots=True)
 class ToolCheck:
-    """A check of a single tool.
-
-    ``number`` is the number of its findings. ``needs`` are the top-level keys that it reads: a tool in which one of
-    them is invalid is not checked.
-    """
+    """A check of a single tool. If a key of ``needs`` (top-level keys that it reads) is invalid, it does not run."""
 
     number: str
     needs: frozenset[str]
@@ -29,10 +25,7 @@ class ToolCheck:
 
 @dataclass(frozen=True, slots=True)
 class ToolSetCheck:
-    """A check of all tools of a compilation, including damaged ones.
-
-    ``number`` is the number of its findings. If ``includes_builtin_tools`` is true, built-in tools are checked too.
-    """
+    """A check of all tools, including damaged ones, and built-in ones if ``includes_builtin_tools`` is true."""
 
     number: str
     check: CheckTools

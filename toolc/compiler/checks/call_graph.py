@@ -37,10 +37,7 @@ def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
 
 
 def tool_references(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
-    """Yield the name of each tool that ``tool`` calls, with its position.
-
-    The names are found even if another part of the backend is invalid, so that all errors are reported together.
-    """
+    """Yield the name and position of each tool that ``tool`` calls, even if other parts of its backend are invalid."""
     if not _may_call(tool):
         return
     steps = tool.node_at("backend", "composite", "steps")

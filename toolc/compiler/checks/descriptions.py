@@ -20,11 +20,7 @@ _HINT: Final = "describe what it does, when to use it and when not to; a model s
 
 @tool_check("TC204", needs={"description"})
 def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report a description that is missing, too short or too long.
-
-    Fewer than 12 characters allow little more than the name. OpenAI's API has rejected descriptions above 1,024
-    characters. 4 % of the public definitions that we measured are longer and work, so that finding is off by default.
-    """
+    """Report a description that is missing, too short or too long. Long ones work, so that is off by default."""
     length = len(tool.spec.description.strip())
     if length == 0:
         where = tool.span("description") if tool.node.get("description") else tool.span("name")
@@ -43,11 +39,7 @@ COMPARED_KEYS: Final = frozenset({"name", "description"})
 
 @tool_set_check("TC209", includes_builtin_tools=False)
 def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Report each tool whose description is nearly the same as that of an earlier tool.
-
-    Two descriptions that share their sentences but differ in a word of the names of the tools (``list_branches``,
-    ``list_labels``) are distinct, see ``toolc.compiler.text.near_duplicates``.
-    """
+    """Report each tool whose description is nearly that of an earlier tool, see ``text.near_duplicates``."""
     valid = sorted((tool for tool in tools if not tool.damaged & COMPARED_KEYS), key=lambda tool: tool.path)
     described = [DescribedTool(tool.spec.name, tool.shingles, tool.spec.description) for tool in valid]
     for number, original in find_near_duplicates(described, DESCRIPTION_SIMILARITY):

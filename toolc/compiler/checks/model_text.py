@@ -119,11 +119,7 @@ _BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
 
 @tool_check("TC213", needs={"description", "name"})
 def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each part of a string that is not plain text. Data may contain tags and comments.
-
-    A model can interpret ``<system>`` as a message of that role, and a terminal or a rendered page hides an escape
-    sequence or a comment from the reviewer.
-    """
+    """Report each part of a string that is not plain text. Data may contain tags and comments."""
     for each in tool.model_texts if _may_contain_markup(tool.surface_text) else ():
         found = _markup_in(each)
         if found:
@@ -219,11 +215,7 @@ def first_instruction(text: str) -> str:
 
 @tool_check("TC211", needs={"description", "name"})
 def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report the first instruction to the model in each string that it reads.
-
-    Each phrase has been used in attacks and is not needed in a description. Such phrases occur in 8 of 755 tools of
-    a public catalogue.
-    """
+    """Report the first instruction to the model in each string that it reads: phrases that attacks have used."""
     for each in tool.model_texts if _may_contain_phrase(tool.surface_text) else ():
         match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_contain_phrase(each.text) else None
         if match:
@@ -243,10 +235,7 @@ _EXAMPLE_DOMAINS: Final = frozenset(
 
 @tool_check("TC214", needs={"description", "name"})
 def check_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report the first URL of each description that refers to a real host.
-
-    Names reserved for examples (RFC 2606) are allowed. Off by default: many URLs refer to documentation.
-    """
+    """Report the first URL of each description, except hosts reserved for examples (RFC 2606). Off by default."""
     for each in tool.model_texts:
         if each.role != "prose" or "://" not in each.text:
             continue

@@ -29,11 +29,7 @@ class _Name:
 
 @tool_set_check("TC203", includes_builtin_tools=False)
 def check_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Report each name or alias that equals that of an earlier tool, or nearly equals it.
-
-    The order is that of files and lines, with names before aliases. Names that differ only in letter case count as
-    equal: clients with several servers, file systems and models confuse ``Read`` and ``read``.
-    """
+    """Report each name or alias that equals or nearly equals an earlier one; letter case does not count."""
     yield from _duplicate_names(tools)
     yield from similar_names(tools)
 

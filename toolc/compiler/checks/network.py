@@ -26,11 +26,7 @@ _METADATA: Final = frozenset(
 
 @tool_check("TC504", needs={"sandbox"})
 def check_broad_destinations(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each destination that is a wildcard, an IP address or a metadata service.
-
-    A wildcard allows names that do not exist yet, an IP address does not identify its owner, and the metadata
-    service of a cloud returns the credentials of the machine.
-    """
+    """Report each destination that is a wildcard, an IP address or a metadata service."""
     node = tool.node_at("sandbox", "network", "allow") if tool.spec.sandbox.network.allow else None
     for item in node.items if isinstance(node, Sequence) else ():
         if not isinstance(item, Scalar) or not isinstance(item.value, str):

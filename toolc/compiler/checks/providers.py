@@ -81,11 +81,7 @@ REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "
 
 @tool_check("TC703", needs={"parameters"})
 def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each keyword at the root of the parameters that a provider rejects there.
-
-    The lowering moves such a keyword into the description (see ``toolc.providers.json_schema.lowering``). It then
-    constrains the model only when the call is validated.
-    """
+    """Report each keyword at the root of the parameters that a provider rejects; lowering makes it text."""
     schema = tool.spec.parameters.value
     for key in sorted(REJECTED_AT_ROOT & schema.keys()) if not REJECTED_AT_ROOT.isdisjoint(schema) else ():
         yield Diagnostic(
@@ -124,11 +120,7 @@ def check_gemini_keywords(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 @tool_check("TC705", needs={"parameters"})
 def check_lossy_schemas(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each ``oneOf``, and each ``format`` of a value that is not a number. Off by default.
-
-    The loss report of a provider lists everything that its definition cannot represent; this check reports what the
-    schema alone shows. Rejected keywords are reported by TC701 and TC703.
-    """
+    """Report each ``oneOf``, and each ``format`` of a value that is not a number. Off by default."""
     for schema in all_subschemas(tool):
         if schema is not tool.node.get("parameters") and (entry := schema.entry("oneOf")):
             message = "Gemini interprets 'oneOf' as 'anyOf': a value that matches several schemas is valid there"

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
+from toolc.compiler.decode.sandbox import workspace_path
 from toolc.compiler.decode.shell import error_kind
-from toolc.compiler.project.files import FileError, relative_path
 from toolc.compiler.project.network import destinations
 from toolc.compiler.schema.check_schema import check_instance
 from toolc.compiler.schema.patterns import check_pattern
@@ -52,8 +52,7 @@ def _test(reader: Reader, parameters: Schema | None, workspace: WorkspaceMode) -
 def _report_files(test: Mapping, findings: Findings) -> None:
     expect = test.get("expect")
     expected = [expect.entry(key) for key in ("files", "changes")] if isinstance(expect, Mapping) else []
-    entries = [test.entry("files"), *expected]
-    for entry in entries:
+    for entry in (test.entry("files"), *expected):
         if entry is not None:
             message = "these files are in the workspace, but this tool has none"
             findings.add(codes.BAD_VALUE, message, entry.key_span, "add sandbox: {workspace: ro}")
@@ -159,9 +158,4 @@ def _workspace_file(entry: MappingEntry, findings: Findings) -> File | None:
 
 
 def _in_workspace(path: str, span: Span, findings: Findings) -> str | None:
-    try:
-        return relative_path(path)
-    except FileError as problem:
-        message = str(problem).replace("the spec's folder", "the workspace")
-        findings.add(codes.BAD_VALUE, message, span, "name it relative to the workspace")
-        return None
+    return workspace_path(path, span, findings, "name it relative to the workspace")

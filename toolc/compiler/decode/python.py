@@ -8,12 +8,14 @@ from functools import partial
 from typing import Final
 
 from toolc.compiler.decode.python_function import PythonSource, check_function, parse_python
+from toolc.compiler.decode.sandbox import file_size
 from toolc.compiler.project.files import (
     MAX_FILES,
     MAX_TOTAL_BYTES,
     FileError,
     SpecFolder,
     case_conflicts,
+    read_or_report,
     report_carriage_returns,
 )
 from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, sequence, text
@@ -172,7 +174,7 @@ def decode_python(
 
 def _file(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tuple[File, PythonSource] | None:
     name = text(node, what, findings)
-    file = _read(name, node.span, findings, folder) if name is not None else None
+    file = read_or_report(folder, name, node.span, findings) if name is not None else None
     if file is None:
         return None
     python = _python_file(file, node.span, findings, folder)
@@ -197,7 +199,7 @@ def _match(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tup
     except FileError as problem:
         findings.add(codes.FILE, str(problem), node.span, problem.hint)
         return None
-    files = [_read(name, node.span, findings, folder) for name in names]
+    files = [read_or_report(folder, name, node.span, findings) for name in names]
     for file in files:
         if (
             file is not None
@@ -207,14 +209,6 @@ def _match(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tup
         ):
             report_text_as_code(tree, source, findings)
     return tuple(file for file in files if file is not None)
-
-
-def _read(name: str, span: Span, findings: Findings, folder: SpecFolder) -> File | None:
-    try:
-        return folder.read(name)
-    except FileError as problem:
-        findings.add(codes.FILE, str(problem), span, problem.hint)
-        return None
 
 
 def _python_file(file: File, span: Span, findings: Findings, folder: SpecFolder) -> PythonSource | None:
@@ -238,8 +232,7 @@ def _gather(
         message = f"{folder.shown_path(entry.path)} has the path of the inline code"
         findings.add(codes.BAD_VALUE, message, span, "rename that file, or remove it from 'files'")
     files[entry.path] = entry
-    size = sum(len(file.text.encode() if file.text is not None else file.base64 or "") for file in files.values())
-    if len(files) > MAX_FILES or size > MAX_TOTAL_BYTES:
+    if len(files) > MAX_FILES or sum(map(file_size, files.values())) > MAX_TOTAL_BYTES:
         message = f"a tool may have {MAX_FILES} files and {MAX_TOTAL_BYTES // MIB} MiB, but this one has more"
         findings.add(codes.FILE, message, span)
     for first, second in case_conflicts(sorted(files)):

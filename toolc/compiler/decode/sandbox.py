@@ -16,6 +16,7 @@ from toolc.document.map_reader import Findings, Parse, Reader, choice, list_of, 
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.document.units import render_size
 from toolc.model import codes
+from toolc.model.source import Span
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import (
     MIB,
@@ -103,9 +104,8 @@ def decode_image(node: Node, what: str, findings: Findings) -> str | None:
     """Decode ``image``. The image is looked up when the tool runs."""
     name = text(node, what, findings)
     if name is not None and not _IMAGE.fullmatch(name):
-        findings.add(
-            codes.BAD_VALUE, f"{what} is not an image name: {name[:80]!r}", node.span, "write e.g. debian:bookworm"
-        )
+        message = f"{what} is not an image name: {name[:80]!r}"
+        findings.add(codes.BAD_VALUE, message, node.span, "write e.g. debian:bookworm")
         return None
     return name
 
@@ -125,14 +125,15 @@ def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolde
         message = f"there is no {RECIPE} in {folder.shown_path(path)}"
         findings.add(codes.FILE, message, node.span, f"add one, or name the folder that has the {RECIPE}")
         return None
-    if len(files) > MAX_FILES or sum(map(_size, files)) > MAX_TOTAL_BYTES:
+    if len(files) > MAX_FILES or sum(map(file_size, files)) > MAX_TOTAL_BYTES:
         message = f"{folder.shown_path(path)} has more than {MAX_FILES} files or {MAX_TOTAL_BYTES // MIB} MiB"
         findings.add(codes.FILE, message, node.span, "remove files that the image does not need")
         return None
     return Build(folder=path, files=files)
 
 
-def _size(file: File) -> int:
+def file_size(file: File) -> int:
+    """Return the size of a file of a tool in bytes."""
     return len(file.text.encode() if file.text is not None else file.base64 or "")
 
 
@@ -181,13 +182,16 @@ def _workspace(mode: WorkspaceMode, transaction: TransactionSpec) -> Workspace:
 
 def _pattern(node: Node, what: str, findings: Findings) -> str | None:
     pattern = text(node, what, findings)
-    if pattern is None:
-        return None
+    hint = "write it relative to the workspace, e.g. src/**"
+    return None if pattern is None else workspace_path(pattern, node.span, findings, hint)
+
+
+def workspace_path(path: str, span: Span, findings: Findings, hint: str) -> str | None:
+    """Return a normalised path of a workspace file; report one that leads elsewhere, with ``hint``."""
     try:
-        return relative_path(pattern)
+        return relative_path(path)
     except FileError as problem:
-        message = str(problem).replace("the spec's folder", "the workspace")
-        findings.add(codes.BAD_VALUE, message, node.span, "write it relative to the workspace, e.g. src/**")
+        findings.add(codes.BAD_VALUE, str(problem).replace("the spec's folder", "the workspace"), span, hint)
         return None
 
 

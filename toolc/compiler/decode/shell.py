@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple, get_args
 
-from toolc.compiler.project.files import FileError, SpecFolder, report_carriage_returns
+from toolc.compiler.project.files import SpecFolder, read_or_report, report_carriage_returns
 from toolc.compiler.templates.parse import Scope, check_name, read_template
 from toolc.document.map_reader import (
     Findings,
@@ -145,12 +145,8 @@ def _parameter(parameters: Schema | None) -> Callable[[Node, str, Findings], str
 
 def _script_file(node: Node, what: str, findings: Findings, folder: SpecFolder) -> str | None:
     name = text(node, what, findings)
-    if name is None:
-        return None
-    try:
-        file = folder.read(name)
-    except FileError as problem:
-        findings.add(codes.FILE, str(problem), node.span, problem.hint)
+    file = read_or_report(folder, name, node.span, findings) if name is not None else None
+    if file is None:
         return None
     if file.text is None:
         findings.add(codes.NOT_UTF8, f"{folder.shown_path(file.path)} is not UTF-8", node.span, "save it as UTF-8")

@@ -1,7 +1,4 @@
-"""Compile the built-in tools that a project lists under ``builtin``, and check the names in toolsets.
-
-The tools are the same as in ``Registry.builtin()``: defaults, variables and settings of projects do not change them.
-"""
+"""Compile the built-in tools of a project, without its defaults and settings, and check names in toolsets."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ __all__ = ["Compilation", "compile_specs", "gather"]
 
 
 _TOOL_SET_NUMBERS: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
-"""Numbers that depend on several files: only if all are compiled, their suppressions can be reported as unused."""
+"""Findings that need all files: their suppressions are reported as unused only if every file is compiled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

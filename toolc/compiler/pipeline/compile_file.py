@@ -38,11 +38,7 @@ __all__ = ["CODES", "FileCompiler", "Piece"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """The result of compiling one file.
-
-    ``source`` is the text, or None if the file did not parse. ``folder`` logs which files the tools requested from
-    the folder of the spec.
-    """
+    """The result of compiling one file: its text (None if it did not parse) and its folder, which logs requests."""
 
     found: SpecFile
     source: SourceText | None

@@ -192,6 +192,15 @@ def relative_path(name: str) -> str:
     return str(path)
 
 
+def read_or_report(folder: SpecFolder, name: str, span: Span, findings: Findings) -> File | None:
+    """Return the file ``name``, which the spec names at ``span``; report one that cannot be read."""
+    try:
+        return folder.read(name)
+    except FileError as problem:
+        findings.add(codes.FILE, str(problem), span, problem.hint)
+        return None
+
+
 def _is_pattern(part: str) -> bool:
     return any(character in part for character in "*?[")
 

@@ -1,8 +1,4 @@
-"""Suppress warnings with comments in the source: ``# toolc: ignore[TC204] reason``.
-
-Such a comment applies to its line. If it is alone on its line, it also applies to the next line that is not a
-comment.
-"""
+"""Suppress warnings with comments on a line, or alone above it: ``# toolc: ignore[TC204] reason``."""
 
 from __future__ import annotations
 

@@ -55,10 +55,7 @@ class PureLoader(_Unresolved, yaml.SafeLoader):
 
 
 def compose(text: str) -> list[yaml.Node]:
-    """Return the root node of each document in ``text``. The tag of a node without one is ``PLAIN`` or empty.
-
-    Raises ``yaml.YAMLError`` for text that is not YAML, and ``TooDeepError``.
-    """
+    """Return each root node (tag ``PLAIN`` or empty). Raises ``yaml.YAMLError`` and ``TooDeepError``."""
     if text.endswith(" "):
         text += "\n"  # libyaml reads blanks at the end of a file as the last line of a block scalar
     loader_class = _loader_class()

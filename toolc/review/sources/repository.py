@@ -201,10 +201,7 @@ _MAX_LINKS: Final = 40
 
 
 def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:
-    """Return ``paths`` relative to the repository's top, as the commit names them; empty for the top.
-
-    Raises ``UsageError`` if one is outside the repository, or a link of the commit leads out of it.
-    """
+    """Return ``paths`` as a commit names them. Raises ``UsageError`` if one, or its link, leads out of it."""
     return [_follow_links(commit, path_in_repository(commit.repository, path)) for path in paths]
 
 
