@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import click
 
 from toolc.cli.common import CANNOT, print_findings
-from toolc.client.build import split_target
+from toolc.client.build import compile_paths, split_target
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import SecretStore, load_secrets
 from toolc.config.user_config import Configuration, load_configuration
@@ -213,11 +213,9 @@ def compile_or_exit(
     paths: tuple[str, ...], *, to: TextIO, code: int, format_name: str = FORMATS[0], settings: Settings | None = None
 ) -> Compilation:
     """Compile specs, print every finding, and exit with status ``code`` if there are errors."""
-    from toolc.compiler.cache.parallel import gather_many  # lazy: a registry file needs no compiler (50 ms)
-    from toolc.compiler.pipeline.compile import compile_specs  # lazy: as above
-    from toolc.compiler.project.settings import NO_SETTINGS  # lazy: as above
+    from toolc.compiler.cache.parallel import compile_many  # lazy: a registry file needs no compiler (50 ms)
 
-    compilation = compile_specs([Path(path) for path in paths], settings or NO_SETTINGS, gather_many)
+    compilation = compile_many([Path(path) for path in paths], settings)
     print_findings(compilation.diagnostics, to, format_name)
     if compilation.diagnostics.has_errors:
         raise click.exceptions.Exit(code)
@@ -238,9 +236,7 @@ def compiled_source(source: Path) -> Compilation:
 
     Warnings are not shown: they are for ``check`` and ``build``, and the user of a tool is often not its author.
     """
-    from toolc.compiler.pipeline.compile import compile_specs  # lazy: as above
-
-    compilation = compile_specs([source])
+    compilation = compile_paths([source])
     if compilation.diagnostics.has_errors:
         print_findings(compilation.diagnostics, sys.stderr)
         raise click.exceptions.Exit(CANNOT)

@@ -7,6 +7,7 @@ exported by ``toolc`` too.
 May import: every package below it: ``toolc.compiler``, ``toolc.runtime``, ``toolc.functions`` and the layers below
 them.
 
-Public names: ``build``, ``split_target`` (``build``); ``Executor`` (``executor``); ``tool_calls``, ``tool_messages``
-(``messages``); ``Registry`` (``registry``); ``event_to_json``, ``result_to_json`` (``serialization``).
+Public names: ``build``, ``compile_paths``, ``split_target`` (``build``); ``Executor`` (``executor``); ``tool_calls``,
+``tool_messages`` (``messages``); ``Registry`` (``registry``); ``event_to_json``, ``result_to_json``
+(``serialization``).
 """

@@ -14,7 +14,7 @@ from toolc.model.errors import UsageError
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
 
-__all__ = ["build", "split_target"]
+__all__ = ["build", "compile_paths", "split_target"]
 
 
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:

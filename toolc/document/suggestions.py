@@ -9,7 +9,7 @@ from typing import Final
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 
-__all__ = ["REQUIRED", "has_misspelled_key"]
+__all__ = ["REQUIRED", "close_matches", "has_misspelled_key"]
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -32,7 +32,16 @@ from toolc.model.registry import (
 from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import EFFECT, FORMAT, SURFACE, ToolSpec
 
-__all__ = ["canonical", "digests", "parse", "read_registry", "register", "registry_bytes", "registry_frame"]
+__all__ = [
+    "canonical",
+    "digests",
+    "parse",
+    "read_registry",
+    "register",
+    "registry_bytes",
+    "registry_frame",
+    "registry_of",
+]
 
 _EXACT: Final = 1 << 53
 """A double can represent every whole number below this one."""
@@ -121,6 +130,12 @@ def register(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> RegisteredTool:
     fields["digests"] = b'"digests":{"effect":"%b","surface":"%b"}' % (found.effect.encode(), found.surface.encode())
     stored = _object(fields, sorted(fields))
     return RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect, stored=stored)
+
+
+def registry_of(tools: Sequence[ToolSpec], toolsets: Mapping[str, tuple[str, ...]]) -> RegistryFile:
+    """Return a registry of tools that call only each other."""
+    others = tools_by_name(tools)
+    return RegistryFile(tuple(register(tool, others) for tool in tools), toolsets)
 
 
 def registry_bytes(registry: RegistryFile) -> bytes:

@@ -8,7 +8,7 @@ A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``too
 May import: ``toolc.model`` and ``toolc.validation``.
 
 Public names: ``Anthropic`` (``anthropic``); ``CallMessage``, ``Lowering``, ``members``, ``Provider`` (``base``);
-``call_result`` (``mcp``); ``strict_parameters`` (``openai``).
+``call_result`` (``mcp``); ``CLOSES``, ``strict_losses`` (``openai``).
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ from toolc.providers.base import (
     to_base64,
     with_error_kind,
 )
-from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
-from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
+from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT, Loss, LossLog, description, lower_plain, with_items
+from toolc.providers.json_schema.strict import CLOSES, NotStrictError, StrictMode, lower_strict
 
-__all__ = ["strict_parameters"]
+__all__ = ["CLOSES", "strict_losses"]
 
 MAX_DEPTH: Final = 10
 MAX_PROPERTIES: Final = 5_000
@@ -64,6 +64,13 @@ def _keeps(keyword: str, value: JsonValue) -> bool:
 MODE: Final = StrictMode(
     provider="OpenAI", keeps=_keeps, requires_all=True, allows_type_lists=True, allows_recursion=True
 )
+
+
+def strict_losses(tool: ToolSpec, provider: str) -> tuple[Sequence[Loss], bool]:
+    """Return what strict mode cannot represent of a tool, and whether its definition is strict."""
+    losses = LossLog(tool.name)
+    is_strict = strict_parameters(tool, provider, losses) is not None
+    return losses.found, is_strict
 
 
 def strict_parameters(tool: ToolSpec, provider: str, losses: LossLog) -> JsonObject | None:

@@ -5,7 +5,7 @@ write, ``pattern_speed`` and ``regex_automaton`` measure the cost of regular exp
 
 May import: ``toolc.model``.
 
-Public names: ``validation_errors``, ``is_valid_schema``, ``is_slow_for_keys``, ``UnresolvableError``
-(``validate``); ``allows_null``, ``with_integers``, ``without_nulls`` (``coercion``); ``is_plain_schema``,
-``plainly_satisfies`` (``plain_schema``); ``is_slow`` (``pattern_speed``).
+Public names: ``validation_errors``, ``metaschema_errors``, ``is_valid_schema``, ``is_slow_for_keys``,
+``UnresolvableError`` (``validate``); ``allows_null``, ``with_integers``, ``without_nulls`` (``coercion``);
+``is_plain_schema``, ``plainly_satisfies`` (``plain_schema``); ``is_slow`` (``pattern_speed``).
 """

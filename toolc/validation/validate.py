@@ -21,7 +21,7 @@ from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-__all__ = ["UnresolvableError", "is_slow_for_keys", "is_valid_schema", "validation_errors"]
+__all__ = ["UnresolvableError", "is_slow_for_keys", "is_valid_schema", "metaschema_errors", "validation_errors"]
 
 
 MIN_STEPS: Final = 50_000
@@ -124,6 +124,17 @@ def _libraries() -> tuple[ModuleType, ModuleType]:
     import referencing.exceptions  # lazy: as above
 
     return jsonschema, referencing
+
+
+def metaschema_errors(value: JsonObject) -> Iterator[ValidationError]:
+    """Yield the errors of ``value`` for the metaschema of JSON Schema 2020-12."""
+    yield from _metaschema().iter_errors(value)
+
+
+@cache
+def _metaschema() -> Any:
+    jsonschema, _ = _libraries()
+    return jsonschema.Draft202012Validator(jsonschema.Draft202012Validator.META_SCHEMA)
 
 
 def is_valid_schema(value: JsonObject) -> bool:

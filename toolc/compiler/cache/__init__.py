@@ -7,5 +7,5 @@ of single files, ``parallel`` compiles many files in several processes, ``file``
 May import: every package of ``toolc.compiler`` except ``fixes``, and what they may import.
 
 Public names: ``versions`` (``answers``); ``BuildCache`` (``build_cache``); ``check_specs`` (``check_cache``);
-``cache_folder``, ``digest``, ``load``, ``save`` (``file``); ``gather_many`` (``parallel``).
+``cache_folder``, ``digest``, ``load``, ``save`` (``file``); ``compile_many`` (``parallel``).
 """

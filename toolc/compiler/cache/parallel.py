@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, findings_to_json, sources_to_json, span
@@ -21,10 +22,11 @@ from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.checks.descriptions import COMPARED_KEYS
 from toolc.compiler.decode.shell import NO_COMMAND
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.pipeline.compile import gather
+from toolc.compiler.pipeline.compile import Compilation, compile_specs, gather
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, folder_of
 from toolc.compiler.project.discovery import SpecFile
 from toolc.compiler.project.files import digest_of_request
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.compiler.schema.parameters import NO_PARAMETERS
 from toolc.document.nodes import Mapping, MappingEntry, Node, NodePosition, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
@@ -33,7 +35,7 @@ from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import Annotations, ResultSpec, ToolSpec
 
-__all__ = ["gather_many"]
+__all__ = ["compile_many"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -374,6 +376,11 @@ class _Compiled(NamedTuple):
     outline: FileOutline
     text: str
     specs: tuple[ToolSpec, ...]
+
+
+def compile_many(paths: Sequence[Path], settings: Settings | None) -> Compilation:
+    """Return what ``compile_specs`` returns, using several processes if there are many files. Raise ``UsageError``."""
+    return compile_specs(paths, settings or NO_SETTINGS, gather_many)
 
 
 def gather_many(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:

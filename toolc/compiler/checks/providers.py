@@ -29,13 +29,11 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     provider = next(strict_providers, None)
     if provider is None:
         return
-    from toolc.providers.json_schema.lowering import LossLog  # lazy: 20 ms, and few tools request strict mode
-    from toolc.providers.json_schema.strict import CLOSES  # lazy: as above
-    from toolc.providers.openai import strict_parameters  # lazy: as above
+    from toolc.providers.openai import CLOSES, strict_losses  # lazy: 20 ms, and few tools request strict mode
 
-    losses = LossLog(tool.spec.name)
-    if strict_parameters(tool.spec, provider, losses) is None:
-        loss = losses.found[-1]
+    losses, is_strict = strict_losses(tool.spec, provider)
+    if not is_strict:
+        loss = losses[-1]
         hint = "change the schema, or remove strict: the definition is not strict either way"
         yield Diagnostic(codes.STRICT, loss.message, _span_at(tool, loss.pointer), hint)
         return
@@ -46,7 +44,7 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
                 codes.STRICT, f"'{entry.key}' is optional, and strict mode requires every parameter",
                 entry.key_span, f"require it, or remove strict: '{entry.key}' becomes a value or null",
             )  # fmt: skip
-    for loss in losses.found:
+    for loss in losses:
         if loss.message.endswith(CLOSES):
             yield Diagnostic(
                 codes.STRICT, "this object is open, but strict mode requires closed objects",

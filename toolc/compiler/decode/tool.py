@@ -10,7 +10,6 @@ from typing import Final, TypeVar
 from toolc.compiler.decode.agreement import check_agreement
 from toolc.compiler.decode.backend import decode_backend
 from toolc.compiler.decode.examples import decode_examples, decode_tests
-from toolc.compiler.decode.providers import decode_providers
 from toolc.compiler.decode.result import decode_result, decode_result_schema
 from toolc.compiler.decode.retry import decode_retry
 from toolc.compiler.decode.sandbox import decode_sandbox
@@ -28,15 +27,18 @@ from toolc.document.map_reader import (
     list_of,
     map_parser,
     mapping,
+    quote_names,
     sequence,
     string,
+    suggestion,
     text,
 )
-from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
+from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.document.suggestions import has_misspelled_key
 from toolc.model import codes
+from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.sandbox import SandboxSpec
-from toolc.model.spec.tool import FORMAT, Annotations, ResultSpec, ToolSpec
+from toolc.model.spec.tool import FORMAT, Annotations, ProviderChoice, ResultSpec, ToolSpec
 
 __all__ = ["decode", "decode_tool"]
 
@@ -47,6 +49,12 @@ _SANDBOX: Final = SandboxSpec()
 _ANNOTATIONS: Final = Annotations()
 _RESULT: Final = ResultSpec()
 _NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start with a digit or '-'"
+
+STRICT: Final = ("anthropic", "openai_chat", "openai_responses")
+"""The providers that have a strict mode."""
+
+PROVIDERS: Final = tuple(sorted(PROVIDER_NAMES))
+"""The providers that a spec can name, in the order used in messages."""
 
 
 class _Sections(Reader):
@@ -237,3 +245,27 @@ class _Decoder:
         shared = check_defaults(defaults, self.findings) if defaults else None
         found = (mapping(item, f"'tools'[{index}]", self.findings) for index, item in enumerate(tools.items))
         return tuple(self.tool(tool, shared) for tool in found if tool is not None)
+
+
+def decode_providers(node: Node, what: str, findings: Findings) -> tuple[ProviderChoice, ...] | None:
+    """Decode ``providers``, a map of provider names to options."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    choices = (_provider_choice(entry, found, findings) for entry in found.entries)
+    return tuple(sorted((each for each in choices if each is not None), key=lambda each: each.provider))
+
+
+def _provider_choice(entry: MappingEntry, node: Mapping, findings: Findings) -> ProviderChoice | None:
+    if entry.key not in PROVIDERS:
+        hint = suggestion(entry.key, PROVIDERS) or f"the providers are {quote_names(PROVIDERS)}"
+        rename = findings.rename_key_fix(entry, node, PROVIDERS)
+        findings.add(codes.UNKNOWN_KEY, f"there is no provider '{entry.key[:80]}'", entry.key_span, hint, rename)
+        return None
+    found = mapping(entry.value, f"providers.{entry.key}", findings)
+    if found is None:
+        return None
+    reader = Reader(found, f"providers.{entry.key}", findings)
+    strict = reader.default("strict", boolean, False) if entry.key in STRICT else False
+    reader.close()
+    return ProviderChoice(provider=entry.key, strict=strict)

@@ -22,7 +22,6 @@ from toolc.compiler.project.settings import NO_SETTINGS, Settings, apply, severi
 from toolc.compiler.project.suppressions import suppress
 from toolc.document.nodes import Document
 from toolc.model import codes
-from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
 from toolc.model.errors import SpecError, UsageError
 from toolc.model.source import SourceText
@@ -98,13 +97,10 @@ class Compilation:
 
     def registry(self) -> RegistryFile:
         """Return the tools with their digests, and the toolsets. Raise ``SpecError`` if there is an error."""
-        from toolc.model.registry import RegistryFile  # lazy: 17 ms, which a check does not need
-        from toolc.model.registry_file import register  # lazy: as above
+        from toolc.model.registry_file import registry_of  # lazy: 17 ms, which a check does not need
 
         self.raise_errors()
-
-        others = tools_by_name(self.tools)
-        return RegistryFile(tuple(register(tool, others) for tool in self.tools), self.toolsets)
+        return registry_of(self.tools, self.toolsets)
 
 
 @dataclass(frozen=True, slots=True)

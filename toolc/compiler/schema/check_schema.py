@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, inner_mappings
@@ -30,10 +29,10 @@ from toolc.model.json_schema import (
 )
 from toolc.model.source import Span
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
-from toolc.validation.validate import UnresolvableError, validation_errors
+from toolc.validation.validate import UnresolvableError, metaschema_errors, validation_errors
 
 if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema import ValidationError
 
 
 _ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")
@@ -233,13 +232,6 @@ def _unquoting(error: ValidationError) -> str:
     return f"write {written}, without quotes" if pattern and pattern.fullmatch(written) else ""
 
 
-@cache
-def _metaschema() -> Draft202012Validator:
-    from jsonschema import Draft202012Validator  # lazy: jsonschema takes 240 ms
-
-    return Draft202012Validator(Draft202012Validator.META_SCHEMA)
-
-
 def _walk(node: Mapping) -> Iterator[Mapping]:
     yield node
     for inner in inner_mappings(node):
@@ -298,7 +290,7 @@ def _check_identity(node: Mapping, root: Mapping, findings: Findings) -> None:
 def _check_metaschema(root: Mapping, value: JsonObject, findings: Findings) -> None:
     if is_plain_schema(value):
         return
-    for error in _metaschema().iter_errors(value):
+    for error in metaschema_errors(value):
         route = list(error.absolute_path)
         if error.validator == "anyOf" and _names_types(error.instance):
             continue  # _check_keywords has reported it

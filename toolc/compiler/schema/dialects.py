@@ -142,16 +142,14 @@ def check_references(nodes: Iterable[Mapping], root: JsonObject, findings: Findi
     found = [(text, span) for node in nodes for text, span in _references(node)]
     if not found:
         return
-    import referencing.exceptions  # lazy: it takes 200 ms
-    from referencing import Registry  # lazy: see referencing
-    from referencing.jsonschema import DRAFT202012  # lazy: see referencing
+    from referencing import Registry, exceptions, jsonschema  # lazy: 200 ms, and few schemas have references
 
-    resolver = Registry().resolver_with_root(DRAFT202012.create_resource(root))
+    resolver = Registry().resolver_with_root(jsonschema.DRAFT202012.create_resource(root))
     targets: dict[str, frozenset[str]] = {}
     for name, span in found:
         try:
             targets[name] = frozenset(_references_in_place(resolver.lookup(name).contents))
-        except (referencing.exceptions.Unresolvable, ValueError, LookupError):
+        except (exceptions.Unresolvable, ValueError, LookupError):
             findings.add(codes.DANGLING, f"'{name[:100]}' does not exist in this schema", span, _REF_HINT)
     for name, span in found:
         if name in _reachable(name, targets):

@@ -74,9 +74,7 @@ _HINT: Final = "see jmespath.org; a constant is written in backquotes: ok == `fa
 
 def expression(node: Node, what: str, findings: Findings) -> str | None:
     """Check a JMESPath expression and return its text."""
-    import jmespath  # lazy: it takes 25 ms, and few specs select anything
-    from jmespath.exceptions import JMESPathError, ParseError  # lazy: see jmespath
-    from jmespath.functions import Functions  # lazy: see jmespath
+    from jmespath import exceptions, functions, parser  # lazy: 25 ms, and few specs select anything
 
     found = text(node, what, findings)
     if found is None:
@@ -85,15 +83,15 @@ def expression(node: Node, what: str, findings: Findings) -> str | None:
         findings.add(codes.BAD_VALUE, f"{what} is longer than {_LONGEST} characters", node.span)
         return None
     try:
-        parsed = jmespath.compile(found).parsed
-        unknown = [name for name in _functions(parsed) if name not in Functions.FUNCTION_TABLE]
-    except (JMESPathError, RecursionError) as error:
-        at = error.lex_position if isinstance(error, ParseError) else None
+        parsed = parser.Parser().parse(found).parsed
+        unknown = [name for name in _functions(parsed) if name not in functions.Functions.FUNCTION_TABLE]
+    except (exceptions.JMESPathError, RecursionError) as error:
+        at = error.lex_position if isinstance(error, exceptions.ParseError) else None
         span = _one_character(findings, node.span, found, at)
         findings.add(codes.TEMPLATE, f"{what} is not JMESPath: {_reason(error)}", span, _HINT)
         return None
     for name in unknown:
-        hint = suggestion(name, Functions.FUNCTION_TABLE)
+        hint = suggestion(name, functions.Functions.FUNCTION_TABLE)
         span = findings.locate(node.span, f"{name}(")
         findings.add(codes.TEMPLATE, f"JMESPath has no function '{name}'", span, hint or _HINT)
     return None if unknown else found

@@ -9,19 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import Final
 
 from toolc.document.map_reader import Findings, quote_names, string, suggestion, unsupported
 from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 from toolc.model.json_schema import JsonValue, Schema
 from toolc.model.source import Span
-from toolc.model.template import FILTERS, FILTERS_WITH_ARGUMENT, SECRETS, STEPS, Filter, Placeholder, Template
-
-if TYPE_CHECKING:
-    from jinja2 import Environment, nodes
-
+from toolc.model.template import SECRETS, STEPS, Placeholder, Template
 
 _PLACEHOLDER: Final = re.compile(
     r"""\{\{ ( (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^'"}] | \}(?!\}) )* ) \}\}""", re.VERBOSE | re.DOTALL
@@ -31,7 +27,6 @@ _WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "no
 """Words that match ``_NAME`` but are not names in Jinja2."""
 
 _LITERAL_HINT: Final = "for two literal braces write {{ '{{' }}"
-_GRAMMAR_HINT: Final = "a placeholder is a parameter's name, keys and filters: {{ name.key | filter }}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +77,6 @@ class Scope:
         return replace(self, present=frozenset(self.parameters.properties if self.parameters else ()))
 
 
-class _InvalidPlaceholderError(Exception):
-    """Raised for an expression that is not allowed in a placeholder."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-
-
 STEP_PROPERTIES: Final = ("outputs", "text", "outcome", "error")
 """The properties of a step, as in ``{{ steps.ID.outputs }}``."""
 
@@ -114,13 +100,13 @@ def parse(text: str) -> Parsed:
             at = len(text)
             break
         at = match.end()
-        try:
-            part = _part(match[1])
-            parts.append(part)
-            if isinstance(part, Placeholder):
-                pieces.append(PlaceholderSpan(part, start, at))
-        except _InvalidPlaceholderError as invalid:
-            problems.append(Problem(invalid.message, invalid.hint, start, at))
+        part = _part(match[1], start, at)
+        if isinstance(part, Problem):
+            problems.append(part)
+            continue
+        parts.append(part)
+        if isinstance(part, Placeholder):
+            pieces.append(PlaceholderSpan(part, start, at))
     parts.append(text[at:])
     return Parsed(Template(_joined(parts)), tuple(pieces), tuple(problems))
 
@@ -252,87 +238,15 @@ def _joined(parts: list[str | Placeholder]) -> tuple[str | Placeholder, ...]:
     return tuple(joined)
 
 
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment  # lazy: jinja2 takes 80 ms
-
-    return Environment(autoescape=False)  # noqa: S701  nothing is ever rendered with it
-
-
-@lru_cache(maxsize=4096)
-def _part(expression: str) -> str | Placeholder:
+def _part(expression: str, start: int, end: int) -> str | Placeholder | Problem:
+    """Return the value of the expression of the placeholder at ``start:end``, or the problem with it."""
     # Most placeholders are only a name; these are parsed without importing Jinja2.
     if (name := _NAME.fullmatch(expression)) and name[1] not in _WORDS:
         return Placeholder(name[1])
-    from jinja2 import TemplateSyntaxError, nodes  # lazy: jinja2 takes 80 ms
-    from jinja2.parser import Parser  # lazy: jinja2 takes 80 ms
+    from toolc.compiler.templates.placeholders import InvalidPlaceholderError, parse_expression  # lazy: 80 ms (jinja2)
 
     try:
-        parser = Parser(_environment(), expression, state="variable")
-        found = parser.parse_expression()
-        if not parser.stream.eos:
-            raise _InvalidPlaceholderError(f"'{_one_line(expression)}' is not one expression", _GRAMMAR_HINT)
-    except TemplateSyntaxError as error:
-        reason = (error.message or "a syntax error").splitlines()[0]
-        hint = _LITERAL_HINT if expression.startswith(".") else _GRAMMAR_HINT
-        raise _InvalidPlaceholderError(f"'{_one_line(expression)}' cannot be read: {reason}", hint) from error
-    except RecursionError as error:
-        raise _InvalidPlaceholderError("this expression is nested too deeply", _GRAMMAR_HINT) from error
-    if isinstance(found, nodes.Const) and isinstance(found.value, str):
-        return found.value
-    return _placeholder(found)
-
-
-def _one_line(expression: str) -> str:
-    """Return an expression on one line, for a message."""
-    return " ".join(expression.split())[:60]
-
-
-def _placeholder(found: nodes.Expr) -> Placeholder:
-    from jinja2 import nodes  # lazy: jinja2 takes 80 ms
-
-    filters: list[Filter] = []
-    keys: list[str] = []
-    while isinstance(found, nodes.Filter) and found.node is not None:
-        filters.append(_filter(found))
-        found = found.node
-    while isinstance(found, nodes.Getattr | nodes.Getitem):
-        keys.append(_key(found))
-        found = found.node
-    if not isinstance(found, nodes.Name):
-        kind = _KINDS.get(type(found).__name__, "this expression")
-        raise _InvalidPlaceholderError(f"{kind} is not allowed in a placeholder", _GRAMMAR_HINT)
-    return Placeholder(found.name, tuple(reversed(keys)), tuple(reversed(filters)))
-
-
-def _key(found: nodes.Getattr | nodes.Getitem) -> str:
-    from jinja2 import nodes  # lazy: jinja2 takes 80 ms
-
-    if isinstance(found, nodes.Getattr):
-        return found.attr
-    if isinstance(found.arg, nodes.Const) and isinstance(found.arg.value, str):
-        return found.arg.value
-    raise _InvalidPlaceholderError("brackets can contain only a key in quotes", "write {{ name['key'] }}")
-
-
-def _filter(found: nodes.Filter) -> Filter:
-    from jinja2 import nodes  # lazy: jinja2 takes 80 ms
-
-    if found.name not in FILTERS:
-        hint = suggestion(found.name, FILTERS) or f"the filters are {quote_names(sorted(FILTERS))}"
-        raise _InvalidPlaceholderError(f"there is no filter '{found.name}'", hint)
-    arguments = [each.value for each in found.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
-    most = 1 if found.name in FILTERS_WITH_ARGUMENT else 0
-    if found.kwargs or found.dyn_args or found.dyn_kwargs or len(arguments) != len(found.args) or len(arguments) > most:
-        takes = "one string in quotes" if most else "no argument"
-        example = f"write {found.name}(', ')" if most else f"write {found.name} alone"
-        raise _InvalidPlaceholderError(f"the filter '{found.name}' takes {takes}", example)
-    return Filter(found.name, arguments[0] if arguments else None)
-
-
-_KINDS: Final = {
-    "Call": "a call", "CondExpr": "a condition", "Const": "a number or other constant", "Test": "a test",
-    "List": "a list", "Dict": "a map", "Tuple": "a list", "Compare": "a comparison",
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow", "Neg", "Pos"), "arithmetic"),
-    **dict.fromkeys(("And", "Or", "Not"), "a condition"), "Concat": "joining with '~'",
-}  # fmt: skip
+        return parse_expression(expression)
+    except InvalidPlaceholderError as invalid:
+        hint = _LITERAL_HINT if expression.startswith(".") else invalid.hint
+        return Problem(invalid.message, hint, start, end)

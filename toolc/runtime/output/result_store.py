@@ -16,6 +16,8 @@ from typing import Final
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.spec.sandbox import MIB
+from toolc.runtime.workspace import scratch
+from toolc.runtime.workspace.scratch_sweep import discard
 
 __all__ = ["ResultStore"]
 
@@ -46,8 +48,6 @@ class ResultStore:
 
     def add(self, text: str) -> str | None:
         """Store a text without secrets and return its id, or None if there is no room or writing fails."""
-        from toolc.runtime.workspace import scratch  # lazy: 13 ms, few results are that long
-
         data = text.encode("utf-8", "replace")
         name = f"result_{token_hex(8)}"
         with self._lock:
@@ -87,8 +87,6 @@ class ResultStore:
             self._sizes.clear()
         # A forked child has a copy of this object and must not remove the parent's texts when it exits.
         if folder is not None and self._process == os.getpid():
-            from toolc.runtime.workspace.scratch_sweep import discard  # lazy: as above
-
             discard(folder)
 
     def _make_room(self, folder: Path, size: int) -> None:

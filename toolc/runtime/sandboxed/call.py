@@ -17,15 +17,18 @@ reviewed spec has ``lifetime: session``, the session starts and closes the sandb
 from __future__ import annotations
 
 import logging
+import os
 import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from secrets import token_hex
 from time import monotonic
 from typing import Final
 
 from toolc.backends import load_backend
+from toolc.backends.base import PlanError
 from toolc.backends.content import with_note
 from toolc.backends.plugin import Plugin, with_stderr
 from toolc.backends.plugin_protocol import Offer
@@ -36,28 +39,31 @@ from toolc.model.call import BoundCall
 from toolc.model.errors import UsageError
 from toolc.model.http_plan import HttpCall, ResponseHandling
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import LoopbackProxy, Plan, PluginCall, Profile, PythonCall
+from toolc.model.plan import LoopbackProxy, Mount, Plan, PluginCall, Profile, PythonCall
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, ConnectionAttempt, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, File, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.http_backend import HttpBackend
-from toolc.model.spec.sandbox import MIB, Destination, Limits
+from toolc.model.spec.sandbox import MIB, Destination, Limits, SecretSpec
 from toolc.model.spec.tool import ResultSpec, ToolSpec
 from toolc.runtime.call_durations import Timing, call_details, identity, sandbox_details
 from toolc.runtime.caller import CallContext, no_caller
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.egress.broker import Egress
-from toolc.runtime.http.call import prepare_http_call
+from toolc.runtime.egress.broker import Egress, RequestHandler
+from toolc.runtime.egress.transport import RefusedError
+from toolc.runtime.http.broker import HttpBroker
 from toolc.runtime.http.message import libraries
+from toolc.runtime.http.request import MAX_BODY
 from toolc.runtime.output.progress import EventEmitter
 from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
 from toolc.runtime.sandboxed.options import CallOptions, approve_image, limit_ms, profile_of
 from toolc.runtime.sandboxed.result_files import paths_to_return, with_files
-from toolc.runtime.secrets.redaction import expose_secrets, redact_result, secrets_of
+from toolc.runtime.secrets.redaction import CallSecrets, expose_secrets, redact_result, secrets_of
 from toolc.runtime.sessions.server import PluginCalls, Start, call_once, start_request
 from toolc.runtime.validation import validate_result
 from toolc.runtime.wire.call_loop import converse, ignore_progress
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
+from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.transaction import Transaction
 from toolc.sandbox.base import EngineSandbox, format_limits
 from toolc.sandbox.selection import EngineSelection
@@ -380,3 +386,43 @@ def describe_plugin(tool: ToolSpec, options: CallOptions) -> Offer:
         result = Plugin().read(backend, tool.result, outcome)
     log = f"\n[stderr]\n{result.details['stderr']}".rstrip() if "stderr" in result.details else ""
     raise UsageError(f"{shlex.join(backend.command)} did not send a valid description: {result.text}{log}")
+
+
+def prepare_http_call(
+    plan: Plan, secrets: CallSecrets, declared: tuple[SecretSpec, ...]
+) -> tuple[Plan, RequestHandler | None]:
+    """Return ``plan`` with what the guest needs, and the handler of its requests; None for other kinds of calls.
+
+    Raise ``PlanError`` if the caller's URL is invalid.
+    """
+    call = plan.invocation
+    if not isinstance(call, HttpCall):
+        return plan, None
+    try:
+        broker = HttpBroker(
+            call,
+            values=secrets.values,
+            declared=declared,
+            redactor=secrets.redactor,
+            read_file=partial(_read_upload, plan.profile.workspace),
+        )
+    except RefusedError as error:
+        raise PlanError(str(error)) from None
+    redactor = secrets.redactor
+    has_secrets = bool(redactor) or call.token is not None
+    redactor.cut_mark = token_hex() if has_secrets else ""
+    call = replace(call, files=libraries(call.reading), needs_token=broker.needs_token, cut_mark=redactor.cut_mark)
+    return replace(plan, invocation=call), broker.connection_request
+
+
+def _read_upload(workspace: Mount | None, path: str) -> bytes:
+    if workspace is None:
+        raise RefusedError(f"the file {path[:200]!r} cannot be sent: the tool has no workspace")
+    try:
+        with DirHandle.open(workspace.pinned or workspace.source) as root, root.file(os.fsencode(path)) as descriptor:
+            if os.fstat(descriptor).st_size > MAX_BODY:
+                raise RefusedError(f"the file {path[:200]!r} has more than {MAX_BODY >> 20} MiB")
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                return file.read(MAX_BODY)
+    except OSError as error:
+        raise RefusedError(f"the file {path[:200]!r} cannot be sent: {error.strerror}") from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -60,8 +61,6 @@ def sweep(commands: list[list[str]], deadline: float) -> bool:
 
 def _run(argv: list[str]) -> int | None:
     """Return a command's exit status; None if it hangs, for example because its daemon does."""
-    import subprocess  # lazy: 3 ms of each start of a janitor, which mostly waits
-
     try:
         process = subprocess.Popen(argv)
     except OSError:

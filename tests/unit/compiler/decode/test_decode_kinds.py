@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
-from toolc.compiler.decode.providers import PROVIDERS as NAMED_PROVIDERS
+from toolc.compiler.decode.tool import PROVIDERS as NAMED_PROVIDERS
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.code_backends import File, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.composed_backends import CompositeBackend, Step

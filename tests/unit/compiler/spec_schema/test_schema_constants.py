@@ -5,7 +5,7 @@ from typing import Any, Final, get_args
 
 import pytest
 
-from toolc.compiler.decode.providers import PROVIDERS, STRICT
+from toolc.compiler.decode.tool import PROVIDERS, STRICT
 from toolc.compiler.project.limits import MIN_FILES, MIN_PIDS
 from toolc.compiler.project.policy import GRADES, RISK
 from toolc.compiler.project.settings import HOST

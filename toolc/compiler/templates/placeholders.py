@@ -1,0 +1,97 @@
+"""Parse the expression of one placeholder with Jinja2's parser.
+
+Only templates with more than names in their placeholders need this module, because Jinja2 is slow to import.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from jinja2 import Environment, TemplateSyntaxError, nodes
+from jinja2.parser import Parser
+
+from toolc.document.map_reader import quote_names, suggestion
+from toolc.model.template import FILTERS, FILTERS_WITH_ARGUMENT, Filter, Placeholder
+
+_ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  nothing is ever rendered with it
+_GRAMMAR_HINT: Final = "a placeholder is a parameter's name, keys and filters: {{ name.key | filter }}"
+
+
+class InvalidPlaceholderError(Exception):
+    """Raised for an expression that is not allowed in a placeholder."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@lru_cache(maxsize=4096)
+def parse_expression(expression: str) -> str | Placeholder:
+    """Return the placeholder that an expression is, or the text of a string in quotes.
+
+    Raise ``InvalidPlaceholderError`` for any other expression.
+    """
+    try:
+        parser = Parser(_ENVIRONMENT, expression, state="variable")
+        found = parser.parse_expression()
+        if not parser.stream.eos:
+            raise InvalidPlaceholderError(f"'{_one_line(expression)}' is not one expression", _GRAMMAR_HINT)
+    except TemplateSyntaxError as error:
+        reason = (error.message or "a syntax error").splitlines()[0]
+        raise InvalidPlaceholderError(f"'{_one_line(expression)}' cannot be read: {reason}", _GRAMMAR_HINT) from error
+    except RecursionError as error:
+        raise InvalidPlaceholderError("this expression is nested too deeply", _GRAMMAR_HINT) from error
+    if isinstance(found, nodes.Const) and isinstance(found.value, str):
+        return found.value
+    return _placeholder(found)
+
+
+def _one_line(expression: str) -> str:
+    """Return an expression on one line, for a message."""
+    return " ".join(expression.split())[:60]
+
+
+def _placeholder(found: nodes.Expr) -> Placeholder:
+    filters: list[Filter] = []
+    keys: list[str] = []
+    while isinstance(found, nodes.Filter) and found.node is not None:
+        filters.append(_filter(found))
+        found = found.node
+    while isinstance(found, nodes.Getattr | nodes.Getitem):
+        keys.append(_key(found))
+        found = found.node
+    if not isinstance(found, nodes.Name):
+        kind = _KINDS.get(type(found).__name__, "this expression")
+        raise InvalidPlaceholderError(f"{kind} is not allowed in a placeholder", _GRAMMAR_HINT)
+    return Placeholder(found.name, tuple(reversed(keys)), tuple(reversed(filters)))
+
+
+def _key(found: nodes.Getattr | nodes.Getitem) -> str:
+    if isinstance(found, nodes.Getattr):
+        return found.attr
+    if isinstance(found.arg, nodes.Const) and isinstance(found.arg.value, str):
+        return found.arg.value
+    raise InvalidPlaceholderError("brackets can contain only a key in quotes", "write {{ name['key'] }}")
+
+
+def _filter(found: nodes.Filter) -> Filter:
+    if found.name not in FILTERS:
+        hint = suggestion(found.name, FILTERS) or f"the filters are {quote_names(sorted(FILTERS))}"
+        raise InvalidPlaceholderError(f"there is no filter '{found.name}'", hint)
+    arguments = [each.value for each in found.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
+    most = 1 if found.name in FILTERS_WITH_ARGUMENT else 0
+    if found.kwargs or found.dyn_args or found.dyn_kwargs or len(arguments) != len(found.args) or len(arguments) > most:
+        takes = "one string in quotes" if most else "no argument"
+        example = f"write {found.name}(', ')" if most else f"write {found.name} alone"
+        raise InvalidPlaceholderError(f"the filter '{found.name}' takes {takes}", example)
+    return Filter(found.name, arguments[0] if arguments else None)
+
+
+_KINDS: Final = {
+    "Call": "a call", "CondExpr": "a condition", "Const": "a number or other constant", "Test": "a test",
+    "List": "a list", "Dict": "a map", "Tuple": "a list", "Compare": "a comparison",
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow", "Neg", "Pos"), "arithmetic"),
+    **dict.fromkeys(("And", "Or", "Not"), "a condition"), "Concat": "joining with '~'",
+}  # fmt: skip
