@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from toolc.model.errors import NoEngineError
 from toolc.model.names import AUTO
 from toolc.model.plan import Profile
+from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import select
 
 # Shared machines stall: a slow example is no failure, and a failing one must come back on the next run.
@@ -109,3 +110,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def anyio_backend() -> str:
     """The event loop of the tests marked ``anyio``."""
     return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    """Yield the OCI engine of root, or skip the test with the reason."""
+    from configurations import CONFIGURATIONS
+
+    configuration = CONFIGURATIONS["oci root"]
+    if reason := configuration.lacks():
+        pytest.skip(reason)
+    made = configuration.make()
+    yield made
+    made.close()

@@ -78,7 +78,6 @@ while True:
 
 @contextmanager
 def peer() -> Iterator[int]:
-    """The server's port."""
     with _running(PEER) as port:
         yield port
 
@@ -92,7 +91,6 @@ def json_server() -> Iterator[int]:
 
 @contextmanager
 def relay(target: int) -> Iterator[int]:
-    """The port of a relay to ``target``."""
     with _running(RELAY, str(target)) as port:
         yield port
 

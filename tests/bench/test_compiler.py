@@ -82,7 +82,6 @@ def build_beside(specs: Path) -> None:
 
 
 def rebuild(specs: Path) -> None:
-    """As ``toolc build`` does."""
     known = BuildCache.load([specs], NO_SETTINGS, None)
     if not known.previous():
         output = known.build()
@@ -147,14 +146,8 @@ def test_nothing_changed_and_one_file_changed(specs: Path, capsys: pytest.Captur
         paths[0].write_text(f"{paths[0].read_text(encoding='utf-8')}# changed\n", encoding="utf-8")
         run()
 
-    def describe(run: Callable[[], object]) -> None:
-        text = paths[0].read_text(encoding="utf-8")
-        paths[0].write_text(text.replace("say what", "say what then"), encoding="utf-8")
-        run()
-
-    def rename(run: Callable[[], object]) -> None:
-        text = paths[0].read_text(encoding="utf-8")
-        paths[0].write_text(text.replace("\nlabel:", "x\nlabel:"), encoding="utf-8")
+    def substitute(old: str, new: str, run: Callable[[], object]) -> None:
+        paths[0].write_text(paths[0].read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
         run()
 
     commands: dict[str, Callable[[], object]] = {
@@ -169,8 +162,8 @@ def test_nothing_changed_and_one_file_changed(specs: Path, capsys: pytest.Captur
         one: dict[str, Callable[[], object]] = {
             f"{name}, nothing changed": run,
             f"{name}, a comment in one file changed": partial(edit, run),
-            f"{name}, one description changed": partial(describe, run),
-            f"{name}, one name changed": partial(rename, run),
+            f"{name}, one description changed": partial(substitute, "say what", "say what then", run),
+            f"{name}, one name changed": partial(substitute, "\nlabel:", "x\nlabel:", run),
         }
         show(capsys, best(one, perf_counter))
 
@@ -198,16 +191,14 @@ def test_one_changed_file_costs_one_file(specs: Path, command: str, capsys: pyte
 
     alone = (str(spec), "--out", "alone") if command == "build" else (str(spec),)
 
-    def run_cold() -> None:
-        shutil.rmtree(f"{specs.parent}/cold", ignore_errors=True)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_CACHE_HOME", f"{specs.parent}/cold")
-            run(*alone)
-
     def run_known() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_CACHE_HOME", f"{specs.parent}/cold")
             run(*alone)
+
+    def run_cold() -> None:
+        shutil.rmtree(f"{specs.parent}/cold", ignore_errors=True)
+        run_known()
 
     run_all("")
     subjects = {"comment": partial(run_all, "#"), "words": partial(run_all, "then"), "nothing": partial(run_all, "")}
@@ -256,13 +247,11 @@ def test_the_share_of_each_check(specs: Path, capsys: pytest.CaptureFixture[str]
     for each in TOOL_CHECKS:
         start = process_time()
         for tool in located:
-            for _ in each.check(tool):
-                pass
+            list(each.check(tool))
         shares[each.number] = (process_time() - start) * 1000
     for every in TOOL_SET_CHECKS:
         start = process_time()
-        for _ in every.check(located):
-            pass
+        list(every.check(located))
         shares[every.number] = (process_time() - start) * 1000
     names = sorted(shares, key=lambda name: -shares[name])
     show(capsys, found | {name: shares[name] for name in names})

@@ -46,7 +46,6 @@ class Block:
 
     @property
     def path(self) -> str | None:
-        """The path of the file that this block shows, or None if it does not show a file."""
         found = _FILE.match(self.text)
         return found[1] if found else None
 
@@ -79,11 +78,9 @@ class Page:
 
     @property
     def path(self) -> Path:
-        """The file of this page."""
         return DOCS / f"{self.name}.md"
 
     def blocks(self, language: str | None = None) -> list[Block]:
-        """Return the fenced blocks of a language, or of all languages, in their order."""
         found = [
             Block(match[1], match[2], self.text.count("\n", 0, match.start()) + 2)
             for match in _FENCE.finditer(self.text)

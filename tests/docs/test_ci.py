@@ -91,7 +91,6 @@ def pull_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 
 
 def script(text: str, more: Mapping[str, str], status: int = 0) -> str:
-    """Run a script as the runners do, and return what it prints."""
     command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", text]
     done = subprocess.run(command, env={**os.environ, **more}, capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stdout + done.stderr

@@ -87,7 +87,6 @@ def test_every_tool_can_be_called(name: str) -> None:
 
 
 def run_script(argv: Sequence[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """One of the examples' scripts, run as its interpreter is called in the sandbox."""
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     return subprocess.run(
         argv, cwd=folder, env={"PATH": path, **environment}, capture_output=True, text=True, check=False
@@ -118,10 +117,8 @@ def test_a_load_reports_its_progress_file_by_file(tmp_path: Path) -> None:
     events.mkdir(parents=True)
     for name in "abc":
         (events / f"{name}.jsonl").write_text('{"n": 1}\n{"n": 2}\n')
-
     with Executor(Registry.load(spec), workspace=tmp_path / "work", engine="oci") as executor:
         received = list(executor.stream("load_events", {"day": "2026-03-01"}))
-
     reports = [event for event in received if isinstance(event, ToolUpdate) and event.stream is None]
     assert [(each.percent, each.message) for each in reports] == [
         (33.0, "events/2026-03-01/a.jsonl"),

@@ -1,5 +1,3 @@
-"""Figures, tables and lists in the documentation equal those in the code."""
-
 import re
 from dataclasses import fields
 from typing import Any

@@ -1,5 +1,3 @@
-"""Links and paths in the documentation lead to something that exists."""
-
 import re
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Every example of every documentation page runs and prints what the page shows."""
-
 import re
 import shutil
 import socket

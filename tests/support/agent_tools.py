@@ -50,7 +50,6 @@ def agent_tool(model: ScriptedModel, agent: JsonObject | None = None, **keys: Js
 
 
 def registry_of(folder: Path, *tools: JsonObject) -> Registry:
-    """These tools, compiled."""
     path = folder / "tools.yaml"
     path.write_text(json.dumps({"toolc": 1, "tools": [*tools]}))
     return Registry.load(path)
@@ -87,14 +86,12 @@ def ask_helper(
     engine: Engine | str | None = None,
     **keys: JsonValue,
 ) -> ToolResult:
-    """Ask ``helper`` "why?"."""
     registry = registry_of(folder, agent_tool(model, agent, **keys), *tools)
     with executor_of(registry, engine, script, timeout) as executor:
         return executor.run("helper", {"question": "why?"}, call_id="c", on_event=on_event, cancellation=cancellation)
 
 
 def told(result: ToolResult) -> JsonObject:
-    """``details.agent``."""
     found = result.details["agent"]
     assert isinstance(found, dict)
     return found

@@ -1,5 +1,3 @@
-"""Compile specs that a test gives as text."""
-
 from pathlib import Path
 
 from toolc.compiler.pipeline.compile import Compilation, compile_specs

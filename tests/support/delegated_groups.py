@@ -47,7 +47,6 @@ def delegated(uid: int) -> Iterator[tuple[Path, ...]]:
 
 
 def join(groups: tuple[Path, ...]) -> None:
-    """Put this process into them."""
     for group in groups:
         (group / "cgroup.procs").write_text(f"{os.getpid()}", encoding="ascii")
 

@@ -1,5 +1,3 @@
-"""Run ``toolc diff`` in this process."""
-
 import contextlib
 import io
 from dataclasses import dataclass

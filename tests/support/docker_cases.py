@@ -36,7 +36,6 @@ def engine() -> Iterator[DockerEngine]:
 
 @pytest.fixture(scope="module")
 def client(engine: DockerEngine) -> Client:
-    """The engine's daemon."""
     return engine._connect().client
 
 
@@ -83,7 +82,6 @@ def workspace(folder: Path, mode: str = "rw") -> Mount:
 
 
 def containers(client: Client) -> list[JsonValue]:
-    """The names of every container, running or not."""
     listed = client.call("GET", "/containers/json?all=1", timeout=TIMEOUT)
     assert isinstance(listed, list)
     return [each["Id"] for each in listed if isinstance(each, dict)]

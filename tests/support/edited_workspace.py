@@ -23,7 +23,6 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def scratches() -> list[Path]:
-    """Return the scratch folders of this process."""
     return [each for owner in _base().iterdir() if f".{os.getpid()}." in owner.name for each in owner.iterdir()]
 
 

@@ -130,34 +130,18 @@ def updates_without_end() -> None:
 
 
 WAYS: dict[str, Callable[[], object]] = {
-    "junk": junk,
-    "die": die,
-    "be killed": lambda: os.kill(os.getpid(), 9),
-    "hang": lambda: time.sleep(1000),
-    "leave afterwards": leave_afterwards,
-    "leave later": leave_later,
-    "twice": twice,
-    "twice, late": twice_late,
-    "long": long,
-    "flood": flood,
-    "close": close,
-    "leave a process": leave_a_process,
-    "log": log,
-    "half": half,
-    "pretty": pretty,
-    "not UTF-8": lambda: write(b'{"content": [{"type": "text", "text": "\xff"}]}\n'),
-    "NaN": lambda: write(b'{"content": [], "details": {"a": NaN}}\n'),
-    "deep": lambda: write(b"[" * 100_000 + b"\n"),
-    "no content": lambda: say({"result": 1}),
-    "no line end": no_line_end,
-    "empty lines": empty_lines,
-    "updates": updates,
-    "updates without end": updates_without_end,
+    "junk": junk, "die": die, "be killed": lambda: os.kill(os.getpid(), 9), "hang": lambda: time.sleep(1000),
+    "leave afterwards": leave_afterwards, "leave later": leave_later, "twice": twice, "twice, late": twice_late,
+    "long": long, "flood": flood, "close": close, "leave a process": leave_a_process, "log": log, "half": half,
+    "pretty": pretty, "not UTF-8": lambda: write(b'{"content": [{"type": "text", "text": "\xff"}]}\n'),
+    "NaN": lambda: write(b'{"content": [], "details": {"a": NaN}}\n'), "deep": lambda: write(b"[" * 100_000 + b"\n"),
+    "no content": lambda: say({"result": 1}), "no line end": no_line_end, "empty lines": empty_lines,
+    "updates": updates, "updates without end": updates_without_end,
     "a bad update": lambda: update(content=[{"type": "image", "data": "R0lGODlh", "mimeType": "image/png"}]),
     "another call's": lambda: say({"content": [], "call_id": "call_of_others"}),
     "another call's update": lambda: update(call_id="call_of_others"),
     "memory": lambda: ok(str(len(bytearray(1 << 30)))),
-}
+}  # fmt: skip
 
 
 def describe_once() -> None:

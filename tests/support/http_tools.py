@@ -1,4 +1,4 @@
-"""Specs and calls of HTTP tools for tests, with fixtures for an engine, a server and a call."""
+"""Specs and calls of HTTP tools for tests, with fixtures for a server and a call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from configurations import CONFIGURATIONS
 from scripted_server import Answer, ScriptedServer, reply
 
 from toolc.client.executor import Executor
@@ -33,7 +32,6 @@ def http_spec(
     result: JsonObject | None = None,
     sandbox: JsonObject | None = None,
 ) -> str:
-    """Return the text of a spec with this backend."""
     spec: JsonObject = {
         "toolc": 1,
         "name": "ask",
@@ -56,7 +54,6 @@ def call_http(
     workspace: Path | None = None,
     timeout: float = 100,
 ) -> ToolResult:
-    """Compile ``spec`` in ``folder`` and call its tool."""
     path = folder / "ask.json.yaml"
     path.write_text(spec)
     store = SecretStore({name: LiteralSource(value) for name, value in (secrets or {}).items()}, {})
@@ -66,29 +63,17 @@ def call_http(
 
 
 def failed(result: ToolResult) -> tuple[JsonValue, str]:
-    """Return the kind and the message of an error."""
     assert result.error is not None, result
     return result.error.kind, result.error.message
 
 
 def text(result: ToolResult) -> str:
-    """Return the text of a result that is not an error."""
     assert not result.is_error, result
     return result.text
 
 
 def redirect(to: str, status: int = 302) -> bytes:
-    """Return a redirect response."""
     return reply(b"", status=status, Location=to)
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[OciEngine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    engine = OciEngine()
-    yield engine
-    engine.close()
 
 
 @pytest.fixture

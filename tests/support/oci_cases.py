@@ -54,7 +54,6 @@ def start(engine: OciEngine, program: str, profile: Profile | None = None) -> Oc
 
 
 def read_all(sandbox: OciSandbox, seconds: float = 60.0) -> str:
-    """All that comes before the stream's end."""
     got = b""
     for data in chunks(sandbox, seconds):
         got += data
@@ -62,7 +61,6 @@ def read_all(sandbox: OciSandbox, seconds: float = 60.0) -> str:
 
 
 def read_line(sandbox: OciSandbox, seconds: float = 60.0) -> str:
-    """The first line that comes."""
     got = b""
     for data in chunks(sandbox, seconds):
         got += data

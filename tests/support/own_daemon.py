@@ -53,7 +53,6 @@ class OwnDaemon:
         _copy_base_image(find_socket(os.environ), self.socket)
 
     def start(self) -> None:
-        """Start the process and return once it answers."""
         places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid", "--config-file": "daemon.json"}
         options = [word for option, name in places.items() for word in (option, str(self._folder / name))]
         options += [f"--host=unix://{self.socket}", f"--cgroup-parent=/{self._folder.name}", *_OPTIONS]
@@ -76,11 +75,9 @@ class OwnDaemon:
         self._process.wait(SECONDS)
 
     def hold(self) -> None:
-        """Suspend the process."""
         self._process.send_signal(signal.SIGSTOP)
 
     def release(self) -> None:
-        """Resume the process."""
         self._process.send_signal(signal.SIGCONT)
 
     def _wait(self) -> None:

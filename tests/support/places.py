@@ -43,13 +43,11 @@ def shown(diagnostics: Diagnostics) -> list[str]:
 
 
 def load(path: Path, name: str, diagnostics: Diagnostics) -> Document | None:
-    """Return the document in a file, as the compiler loads it."""
     data = read(path, name, diagnostics)
     return None if data is None else load_data(data, path, name, diagnostics)
 
 
 def covered(text: str, span: Span) -> str:
-    """Return the part of ``text`` that ``span`` covers."""
     return SourceText(span.path, text).between(span)
 
 

@@ -35,7 +35,6 @@ def report(compilation: Compilation) -> str:
 
 
 def lines(compilation: Compilation) -> list[str]:
-    """All findings, one line each."""
     return [
         f"{found.span} {found.code.severity} {found.code.number} {found.message}"
         for found in compilation.diagnostics.sorted()

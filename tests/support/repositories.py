@@ -24,7 +24,6 @@ class Repository:
 
     @classmethod
     def make(cls, top: Path) -> Repository:
-        """An empty one, on the branch ``main``."""
         top.mkdir(parents=True)
         made = cls(top)
         made.git("init", "--quiet", "--initial-branch=main")
@@ -39,7 +38,6 @@ class Repository:
         return found.stdout.decode().strip()
 
     def write(self, files: Mapping[str, str]) -> None:
-        """Put files into the working tree."""
         for path, text in files.items():
             (self.top / path).parent.mkdir(parents=True, exist_ok=True)
             (self.top / path).write_text(text, encoding="utf-8")

@@ -36,7 +36,6 @@ def difference(folder: Path, old: Mapping[str, str], new: Mapping[str, str]) -> 
 
 
 def change_lines(changes: tuple[ToolChange, ...]) -> list[str]:
-    """Return each change as one line."""
     return [f"{each.rule} {each.grade}: {each.message}" for each in changes]
 
 

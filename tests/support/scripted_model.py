@@ -39,8 +39,6 @@ class Speech(Protocol):
 
 
 class OpenAISpeech:
-    """Chat Completions."""
-
     provider: AgentProvider = "openai"
     path = "/v1/chat/completions"
     base = "/v1"
@@ -86,8 +84,6 @@ class OpenAISpeech:
 
 
 class AnthropicSpeech:
-    """Messages."""
-
     provider: AgentProvider = "anthropic"
     path = "/v1/messages"
     base = ""
@@ -130,8 +126,6 @@ class AnthropicSpeech:
 
 
 class ResponsesSpeech:
-    """Responses."""
-
     provider: AgentProvider = "openai_responses"
     path = "/v1/responses"
     base = "/v1"
@@ -215,18 +209,15 @@ class ScriptedModel(ScriptedServer):
 
 
 def messages(request: JsonObject) -> list[JsonObject]:
-    """The conversation so far."""
     return objects(request["messages"] if "messages" in request else request["input"])
 
 
 def objects(value: JsonValue) -> list[JsonObject]:
-    """A list of objects."""
     assert isinstance(value, list)
     return [each for each in value if isinstance(each, dict)]
 
 
 def inner(value: JsonObject, key: str) -> JsonObject:
-    """The object under a key."""
     found = value[key]
     assert isinstance(found, dict)
     return found

@@ -115,7 +115,6 @@ def _read(connection: socket.socket) -> Asked | None:
 
 
 def reply(body: bytes = b"", *, status: int = 200, kind: str = "text/plain", **headers: str) -> bytes:
-    """A whole response. Names of headers are written with ``_`` for ``-``."""
     fields = {"Content-Type": kind, "Content-Length": str(len(body))}
     fields |= {name.replace("_", "-"): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
@@ -123,7 +122,6 @@ def reply(body: bytes = b"", *, status: int = 200, kind: str = "text/plain", **h
 
 
 def json_reply(value: JsonValue, *, status: int = 200, **headers: str) -> bytes:
-    """A whole response of JSON."""
     return reply(json.dumps(value).encode(), status=status, kind="application/json", **headers)
 
 

@@ -66,7 +66,6 @@ def finding(*specs: ToolSpec) -> Find:
 
 
 def error_kind(result: ToolResult) -> str | None:
-    """Return the kind of the error of ``result``, or None."""
     return result.error.kind if result.error else None
 
 
@@ -86,11 +85,9 @@ class Scripted:
         self._lock = threading.Lock()
 
     def options(self) -> CallOptions:
-        """Runs on this engine."""
         return CallOptions(select_engine=lambda _: EngineSelection(self.engine))
 
     def run(self, spec: ToolSpec, arguments: JsonObject, options: CallOptions | None = None) -> ToolResult:
-        """One call of ``spec``, with the id ``c``."""
         call = ToolCall(name=spec.name, arguments=arguments, call_id="c")
         return execute(registered(spec), call, options or self.options(), on_event=self.events.append)
 

@@ -80,14 +80,12 @@ def doing(act: Callable[[Path], object], outcome: Outcome = DONE) -> FakeEngine:
 
 
 def changes_of(result: ToolResult) -> JsonObject:
-    """Return ``details.changes``."""
     changes = result.details["changes"]
     assert isinstance(changes, dict)
     return changes
 
 
 def paths(result: ToolResult) -> dict[str, list[str]]:
-    """Return the paths of ``details.changes`` by action."""
     found: dict[str, list[str]] = {}
     for action in ("added", "changed", "deleted"):
         listed = changes_of(result)[action]

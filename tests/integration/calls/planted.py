@@ -60,7 +60,6 @@ def files(*roots: str | Path) -> Iterator[tuple[Path, bytes]]:
 
 
 def in_files(*roots: str | Path) -> list[str]:
-    """Which secrets are in files below."""
     return [leak for path, data in files(*roots) for leak in leaks(str(path), data)]
 
 

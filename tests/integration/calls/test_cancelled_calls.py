@@ -1,5 +1,3 @@
-"""A cancellation reaches the kill at once, whatever is queued in either direction, on every engine."""
-
 import threading
 
 import pytest

@@ -1,13 +1,9 @@
-"""Composites whose steps run in real sandboxes: what passes from one to another, and what ends them."""
-
 import json
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS
 from paths import DOCS
 from scripted_server import Answer, ScriptedServer, json_reply
 from scripted_tools import error_kind
@@ -46,15 +42,6 @@ tools:
 """
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[OciEngine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    made = OciEngine()
-    yield made
-    made.close()
-
-
 def registry(folder: Path, *composites: tuple[str, str, list[JsonObject]], timeout: str = "1000s") -> Registry:
     """The tools above, and composites of this name, strategy and steps."""
     tools: list[JsonValue] = [
@@ -84,7 +71,6 @@ def test_a_step_s_secret_reaches_no_other_step(engine: OciEngine, tmp_path: Path
     found = registry(specs, ("all", "sequential", [spill, *says]))
     with Executor(found, engine=engine, secrets=SecretStore(load_secrets(secrets))) as executor:
         result = executor.run("all", {}, on_event=told.append)
-
     assert result.structured
     assert result.structured[0] == {
         "spill": {"key": "[secret TOKEN]"},
@@ -101,7 +87,6 @@ def test_events_have_the_parent_call_id(engine: OciEngine, tmp_path: Path) -> No
     told: list[Event] = []
     with Executor(found, engine=engine) as executor:
         executor.run("outer", {}, call_id="c", on_event=told.append)
-
     calls = [(each.name, each.call_id, each.parent_call_id) for each in told if isinstance(each, ToolStart)]
     assert calls == [("outer", "c", None), ("inner", "c.in", "c"), ("say", "c.in.say", "c.in")]
     ends = [each.call_id for each in told if isinstance(each, ToolEnd)]
@@ -128,7 +113,6 @@ def test_a_cancellation_ends_every_sandbox(engine: OciEngine, tmp_path: Path, st
     with Cancellation() as cancellation, Executor(found, engine=engine) as executor:
         threading.Thread(target=cancels).start()
         result = executor.run("all", {}, on_event=hears, cancellation=cancellation)
-
     assert error_kind(result) == "cancelled"
     assert Owner.current().label() not in {each.owner for each in engine.leftovers()}
 
@@ -141,7 +125,6 @@ def test_the_composites_limit_covers_all_steps(engine: OciEngine, tmp_path: Path
     ]
     with Executor(registry(tmp_path, ("all", strategy, steps), timeout="1s"), engine=engine) as executor:
         result = executor.run("all", {})
-
     told = result.details["steps"]
     assert isinstance(told, list)
     assert [each["error"] for each in told if isinstance(each, dict)] == ["timeout", "timeout"]
@@ -168,7 +151,6 @@ def test_hostile_output_does_not_hang_a_step(engine: OciEngine, tmp_path: Path, 
     ]
     with Executor(registry(specs, ("all", "sequential", steps)), engine=engine, workspace=work) as executor:
         result = executor.run("all", {})
-
     assert result.details["duration_ms"] < 30_000  # type: ignore[operator]
     told = result.details["steps"]
     assert isinstance(told, list)
@@ -198,7 +180,6 @@ def test_the_example_searches_and_notes(
         with Executor(Registry.load(specs), engine=engine, workspace=work, secrets=store) as executor:
             result = executor.run("research_note", {"query": "holidays"})
         (asked,) = server.asked
-
     assert (asked.path, asked.headers["authorization"]) == ("/api/pages?n=10&q=holidays", f"Bearer {SECRET}")
     if pages is None:
         assert result.error

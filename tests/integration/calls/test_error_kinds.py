@@ -1,11 +1,8 @@
-"""Every kind of error that a result can have, each from the thing itself happening."""
-
 import threading
 from collections.abc import Callable, Iterator
 from typing import get_args
 
 import pytest
-from configurations import CONFIGURATIONS
 from scripted_server import ScriptedServer, reply
 
 from toolc import Cancellation, Executor, Registry, ToolCall, ToolResult
@@ -71,15 +68,6 @@ tools:
     retry: {kinds: [rate_limit], attempts: 2, backoff: 1ms}
     backend: {http: {url: "URL/{{ path }}"}}
 """
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[OciEngine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    made = OciEngine()
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,3 @@
-"""Results that are too long for a model: cut, kept, and read on, from every kind of tool."""
-
 import json
 import os
 import re
@@ -42,15 +40,6 @@ tools:
     sandbox: {secrets: {KEY: {hosts: [api.example.com], expose: env}}}
 """
 SECRET = "correct-horse-battery"
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[OciEngine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    made = OciEngine()
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-"""Plugins that do what they must not: an error that says so, and a new start for the next call. On one engine."""
-
 import json
 import re
 import time
@@ -8,7 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS
 from paths import SUPPORT
 from scripted_tools import error_kind
 
@@ -48,15 +45,6 @@ def registry(folder: Path, plugin: str = PLUGIN, **backend: JsonValue) -> Regist
     path = folder / "hostile.yaml"
     path.write_text(json.dumps(spec), encoding="utf-8")
     return Registry.load(path)
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[OciEngine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    made = OciEngine()
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,3 @@
-"""Files that a tool leaves come back alike on every engine: from its workspace, and from a transaction's view."""
-
 import json
 import os
 import tempfile
@@ -62,7 +60,6 @@ def made(folder: Path, owner: int) -> Path:
 
 
 def found(result: ToolResult) -> JsonValue:
-    """What came back, by name."""
     assert result.error is None, (result.error, result.content)
     texts: JsonObject = {}
     for block in result.content:

@@ -1,5 +1,3 @@
-"""Sandboxes that live for several calls, in every configuration: what stays, what does not, and how they end."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""The tools of ``specs/`` that keep something in the workspace, call after call, each in a sandbox of its own."""
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -7,7 +5,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from configurations import CONFIGURATIONS
 from paths import SPECS
 
 from toolc.client.executor import Executor
@@ -17,15 +14,6 @@ from toolc.sandbox.oci.engine import OciEngine
 
 Call: TypeAlias = Callable[..., JsonValue]
 """Calls a tool in the test's workspace: its data, or the kind of its error."""
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[OciEngine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    made = OciEngine()
-    yield made
-    made.close()
 
 
 @pytest.fixture

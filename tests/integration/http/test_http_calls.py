@@ -8,13 +8,13 @@ import zlib
 from pathlib import Path
 
 import pytest
-from http_tools import Ask, ask, engine, failed, redirect, server, text
+from http_tools import Ask, ask, failed, redirect, server, text
 from scripted_server import Asked, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Resource
 
-__all__ = ["ask", "engine", "server"]
+__all__ = ["ask", "server"]
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

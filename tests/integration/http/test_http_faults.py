@@ -11,26 +11,14 @@ from pathlib import Path
 
 import pytest
 from configurations import CONFIGURATIONS
-from http_tools import (
-    KEY_IN_HEADER,
-    KEY_OF_THIS_HOST,
-    Ask,
-    ask,
-    call_http,
-    engine,
-    failed,
-    http_spec,
-    redirect,
-    server,
-    text,
-)
+from http_tools import KEY_IN_HEADER, KEY_OF_THIS_HOST, Ask, ask, call_http, failed, http_spec, redirect, server, text
 from scripted_server import Asked, ScriptedServer, certificate, json_reply, reply
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Resource
 from toolc.sandbox.oci.engine import OciEngine
 
-__all__ = ["ask", "engine", "server"]
+__all__ = ["ask", "server"]
 
 MIB = 1024 * 1024
 

@@ -5,12 +5,12 @@ import re
 import socket
 
 import pytest
-from http_tools import KEY_IN_HEADER, KEY_OF_THIS_HOST, Ask, ask, engine, failed, redirect, server, text
+from http_tools import KEY_IN_HEADER, KEY_OF_THIS_HOST, Ask, ask, failed, redirect, server, text
 from scripted_server import Answer, Asked, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject, JsonValue
 
-__all__ = ["ask", "engine", "server"]
+__all__ = ["ask", "server"]
 
 
 def test_a_redirect_is_followed(ask: Ask, server: ScriptedServer) -> None:

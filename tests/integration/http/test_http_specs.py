@@ -9,7 +9,7 @@ from typing import TypeAlias
 from urllib.parse import parse_qs
 
 import pytest
-from http_tools import engine, failed, server
+from http_tools import failed, server
 from paths import SPECS
 from scripted_server import ScriptedServer, json_reply, reply
 
@@ -22,7 +22,7 @@ from toolc.model.result import ToolResult
 from toolc.reporters.text import render
 from toolc.sandbox.oci.engine import OciEngine
 
-__all__ = ["engine", "server"]
+__all__ = ["server"]
 
 Call: TypeAlias = Callable[..., ToolResult]
 """See the fixture ``call``."""

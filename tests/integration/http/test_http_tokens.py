@@ -7,14 +7,12 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from http_tools import call_http, engine, failed, http_spec
+from http_tools import call_http, failed, http_spec
 from scripted_server import Answer, Asked, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
 from toolc.sandbox.oci.engine import OciEngine
-
-__all__ = ["engine"]
 
 SECRET = "s3cret/with+signs"
 

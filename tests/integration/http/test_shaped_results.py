@@ -10,14 +10,12 @@ from typing import TypeAlias
 
 import pytest
 from configurations import CONFIGURATIONS
-from http_tools import call_http, engine, failed
+from http_tools import call_http, failed
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Text, ToolResult
 from toolc.sandbox.base import Engine
 from toolc.sandbox.oci.engine import OciEngine
-
-__all__ = ["engine"]
 
 PNG = "\\x89PNG\\r\\n\\x1a\\n"
 

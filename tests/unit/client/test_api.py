@@ -1,5 +1,3 @@
-"""The library API: load, lower, run and build."""
-
 import json
 import math
 import os

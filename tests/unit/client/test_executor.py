@@ -1,5 +1,3 @@
-"""The executor: batches, asyncio, deny lists, confirmation, call ids."""
-
 import asyncio
 import random
 import threading
@@ -109,8 +107,6 @@ def kinds(results: list[ToolResult]) -> list[str | None]:
 
 
 class TestBatches:
-    """``run_batch`` and ``arun_batch``."""
-
     def test_results_are_in_call_order_and_failures_are_independent(self, executor: Executor) -> None:
         calls = [
             *echo("a"),
@@ -243,8 +239,6 @@ class TestBatches:
 
 
 class TestStreamedBatches:
-    """``stream_batch`` and ``astream_batch``."""
-
     def test_events_have_call_ids_and_the_results_come_last(self, executor: Executor) -> None:
         calls = [*echo("a", "b"), ToolCall(name="nope", arguments={}, call_id="c2")]
         *events, end = executor.stream_batch(calls)
@@ -320,8 +314,6 @@ class TestStreamedBatches:
 
 
 class TestAsync:
-    """``arun`` and ``astream``."""
-
     def test_arun_and_astream_give_the_same_result_and_events(self, executor: Executor) -> None:
         async def main() -> tuple[ToolResult, list[Event]]:
             result = await executor.arun("echo", {"word": "a"}, call_id="c")
@@ -366,8 +358,6 @@ class TestAsync:
 
 
 class TestHooks:
-    """``confirm`` and ``steer``."""
-
     def test_a_coroutine_function_is_refused(self, executor: Executor, registry: Registry, words: Words) -> None:
         async def hook(_: object) -> Allow:
             return Allow()
@@ -397,8 +387,6 @@ class TestHooks:
 
 
 class TestDenied:
-    """``deny`` and ``allow``."""
-
     @pytest.mark.parametrize(("names", "tags"), [(["echo"], []), (["say"], []), ([], ["talk"])])
     def test_a_denied_tool_is_not_offered_or_called_until_allowed(
         self, executor: Executor, words: Words, names: list[str], tags: list[str]
@@ -434,8 +422,6 @@ class TestDenied:
 
 
 class TestIds:
-    """The id of a call."""
-
     def test_a_tool_gets_its_call_id(self, executor: Executor) -> None:
         assert executor.run("echo", {"word": "id"}, call_id="call_7").text == "echo call_7"
 

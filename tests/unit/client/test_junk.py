@@ -1,5 +1,3 @@
-"""Values of the wrong types, given to whatever toolc exports: an error in words, never one from inside."""
-
 import asyncio
 import inspect
 import math
@@ -151,8 +149,6 @@ def wait(junk: Any) -> object:
 
 
 def each_of(use: Callable[..., object], *names: str) -> dict[str, Use]:
-    """``use`` with one of its arguments at a time."""
-
     def using(name: str) -> Use:
         return lambda junk: use(**{name: junk})
 

@@ -1,5 +1,3 @@
-"""Calls out of a provider's response, results into its messages: what the real SDKs' own types accept."""
-
 import copy
 import json
 from collections.abc import Mapping

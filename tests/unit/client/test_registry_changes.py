@@ -1,5 +1,3 @@
-"""A registry that is put together by hand: added to, removed from, asked, and called."""
-
 import math
 import threading
 from pathlib import Path

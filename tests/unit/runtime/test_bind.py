@@ -1,5 +1,3 @@
-"""Binding: defaults are filled in, and every problem is said at once in words that can be acted on."""
-
 from __future__ import annotations
 
 import socket

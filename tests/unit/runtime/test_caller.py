@@ -1,5 +1,3 @@
-"""Calls that are made by calls: their ids, events, deadlines, depth, and what holds for them as for any call."""
-
 import math
 import threading
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Waiting within a call: what is awaited ends it, and so do the cancellation and the deadline."""
-
 import math
 import select
 import socket

@@ -40,7 +40,6 @@ def test_the_model_gets_its_instructions_and_the_argument(speech: Speech, tmp_pa
     with ScriptedModel(speech=speech, script=[speech.text("Because.")]) as model:
         result = ask_helper(model, tmp_path)
     (request,) = model.requests
-
     assert (result.content, result.structured, result.error) == ((Text("Because."),), None, None)
     assert (request["model"], speech.system(request), speech.tools(request)) == ("scripted", "You help.", ["say"])
     assert messages(request)[-1] == question()
@@ -52,7 +51,6 @@ def test_output_is_sent_back_with_the_call_id(speech: Speech, tmp_path: Path) ->
     script = [speech.calls(saying("one"), saying("two")), speech.text("one, two")]
     with ScriptedModel(speech=speech, script=[*script]) as model:
         result = ask_helper(model, tmp_path)
-
     assert result.text == "one, two"
     assert speech.results(model.requests[1]) == [("id_1", "one"), ("id_2", "two")]
 
@@ -63,7 +61,6 @@ def test_each_request_has_the_whole_conversation(speech: Speech, tmp_path: Path)
     with ScriptedModel(speech=speech, script=[first, speech.text("done")]) as model:
         ask_helper(model, tmp_path)
     roles = [message.get("role", message.get("type")) for message in messages(model.requests[1])]
-
     assert (
         roles
         == {
@@ -81,7 +78,6 @@ def test_invalid_calls_are_reported_to_the_model(speech: Speech, tmp_path: Path)
     with ScriptedModel(speech=speech, script=[calls, speech.text("sorry")]) as model:
         result = ask_helper(model, tmp_path)
     words = [said.removeprefix("ERROR (") for _, said in speech.results(model.requests[1])]
-
     assert result.text == "sorry"
     assert "- words: required but missing" in words[0]
     assert words[1].endswith("there is no tool 'helper'; known tools: say")
@@ -105,7 +101,6 @@ def test_a_failing_tool_is_reported_to_the_model(speech: Speech, tmp_path: Path)
     said = [speech.calls(saying("one")), speech.text("It failed.")]
     with ScriptedModel(speech=speech, script=[*said]) as model:
         result = ask_helper(model, tmp_path, script=script)
-
     assert not result.is_error
     assert objects(told(result)["calls"]) == [{"tool": "say", "turn": 1, "call_id": "c.1.1", "error": "exit_status"}]
     assert "exit" in speech.results(model.requests[1])[0][1]
@@ -116,7 +111,6 @@ def test_details_count_turns_and_tokens_and_list_connections(speech: Speech, tmp
     with ScriptedModel(speech=speech, script=[speech.calls(saying("a")), speech.text("b")]) as model:
         result = ask_helper(model, tmp_path)
     about = told(result)
-
     assert {key: about[key] for key in ("provider", "model", "turns", "tokens_in", "tokens_out")} == {
         "provider": speech.provider,
         "model": "scripted",
@@ -139,7 +133,6 @@ def test_events_of_the_model_and_of_its_calls_are_emitted(tmp_path: Path) -> Non
         for each in heard
         if not isinstance(each, ToolConnect)
     ]
-
     assert shown == [
         (ToolStart, "helper", "c", None),
         (ToolUpdate, "helper", "c", None),
@@ -199,7 +192,6 @@ def test_excess_calls_of_an_answer_get_an_error(tmp_path: Path) -> None:
     with ScriptedModel(script=[calls, speech.text("done")]) as model:
         assert ask_helper(model, tmp_path).text == "done"
     results = [said for _, said in speech.results(model.requests[1])]
-
     assert results[:MAX_CALLS] == ["x"] * MAX_CALLS
     assert results[MAX_CALLS:] == [
         f"ERROR (rate_limit): only the first {MAX_CALLS} calls of an answer are made; repeat this one"
@@ -229,7 +221,6 @@ def test_a_denied_tool_is_not_offered_and_a_call_gets_an_error(speech: Speech, t
         with executor_of(registry) as executor:
             executor.deny("say")
             result = executor.run("helper", {"question": "why?"}, call_id="c", on_event=heard.append)
-
     assert result.text == "I may not."
     assert speech.tools(model.requests[0]) == []
     assert "denied" in speech.results(model.requests[1])[0][1]
@@ -275,7 +266,6 @@ def test_declared_data_is_requested_and_checked(speech: Speech, tmp_path: Path) 
     script: list[JsonObject] = [speech.text("three"), speech.text('{"n": "3"}'), speech.text('```json\n{"n": 3}\n```')]
     with ScriptedModel(speech=speech, script=[*script]) as model:
         result = ask_helper(model, tmp_path, result={"schema": SCHEMA})
-
     assert (result.structured, result.text) == (({"n": 3},), '{"n":3}')
     assert speech.system(model.requests[0]).endswith(
         'It must satisfy this JSON Schema:\n{"properties":{"n":{"type":"integer"}},"required":["n"],"type":"object"}'
@@ -348,7 +338,6 @@ def test_an_answer_beyond_the_output_limit_keeps_its_head_and_tail(tmp_path: Pat
     heard: list[Event] = []
     with ScriptedModel(script=[OpenAISpeech().text("a" * 2000 + "b" * 2000)]) as model:
         result = ask_helper(model, tmp_path, on_event=heard.append, sandbox=sandbox)
-
     assert result.text == f"{'a' * 512}\n[2976 bytes cut]\n{'b' * 512}"
     assert result.details["truncated"] is True
     assert sum(len(each.text) for each in heard if isinstance(each, ToolUpdate)) == 1024
@@ -365,7 +354,6 @@ def test_a_sub_agent_may_call_another(tmp_path: Path) -> None:
             result = ask_helper(
                 model, tmp_path, agent={"tools": ["expert"]}, tools=(expert, SAY), on_event=heard.append
             )
-
     assert result.text == "all good"
     assert speech.results(model.requests[1]) == [("id_1", "deep, it said")]
     starts = [(each.name, each.call_id, each.parent_call_id) for each in heard if isinstance(each, ToolStart)]
@@ -462,7 +450,6 @@ def test_the_key_is_nowhere_but_in_the_request(tmp_path: Path) -> None:
     said: list[JsonObject] = [speech.calls(("say", {"words": f"a {KEY}"}), text=KEY), speech.text(f"It is {KEY}.")]
     with ScriptedModel(script=[*said]) as model:
         result = ask_helper(model, tmp_path, on_event=heard.append)
-
     assert {asked.headers["authorization"] for asked in model.asked} == {f"Bearer {KEY}"}
     assert result.text == "It is [secret KEY]."
     assert KEY not in repr((result, heard, model.requests))

@@ -1,5 +1,3 @@
-"""What can go wrong between a sub-agent and its model's API: each fault is an error of its kind, and none hangs."""
-
 from __future__ import annotations
 
 import gzip
@@ -291,7 +289,6 @@ def test_refused_connections_emit_events(tmp_path: Path) -> None:
         )
         assert model.asked == []
     (attempt,) = [each.attempt for each in heard if isinstance(each, ToolConnect)]
-
     assert result.error is not None
     if result.error.kind == "denied":
         assert not attempt.allowed
@@ -321,7 +318,6 @@ def test_nothing_of_the_environment_is_sent(speech: Speech, tmp_path: Path, monk
     with ScriptedModel(speech=speech, script=[speech.text("ok")]) as model:
         assert ask_helper(model, tmp_path, agent={"api_key": None}, sandbox={}).text == "ok"
     (asked,) = model.asked
-
     assert "of-the-environment" not in str(asked)
     assert asked.headers.keys() - {"anthropic-version"} == {
         "host", "accept", "content-type", "content-length", "user-agent", "accept-encoding", "connection",

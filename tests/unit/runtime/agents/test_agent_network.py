@@ -1,5 +1,3 @@
-"""Where a sub-agent's requests may go, and its key with them: decided before anything is sent."""
-
 import math
 import socket
 from contextlib import suppress
@@ -31,7 +29,6 @@ def entry(host: str, port: int) -> Destination:
 
 
 def connect(allow: Destination, host: str, port: int) -> tuple[str, list[ConnectionAttempt]]:
-    """Why there is no connection, empty where there is one; and what is told of it."""
     told: list[ConnectionAttempt] = []
     with Cancellation() as cancellation:
         network = EgressNetwork((allow,), Deadline(cancellation, math.inf), told.append)
@@ -106,7 +103,6 @@ def test_a_connection_attempt_ends_with_the_call() -> None:
 
 
 def tool(scheme: Scheme, host: str, hosts: tuple[str, ...]) -> ToolSpec:
-    """A tool as a registry could have it that no build has checked."""
     return ToolSpec(
         name="helper",
         description="d",

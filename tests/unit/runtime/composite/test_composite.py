@@ -1,5 +1,3 @@
-"""What a composite calls, in which order, with what, and what comes of it."""
-
 from __future__ import annotations
 
 import math
@@ -57,7 +55,6 @@ def step(name: str, tool: str, condition: str | None = None, *, goes_on: bool = 
 
 
 def of(*path: str) -> Template:
-    """``{{ a.b }}``."""
     return Template((Placeholder(path[0], path[1:]),))
 
 
@@ -94,7 +91,6 @@ def fails(_: JsonObject, __: CallContext) -> ToolResult:
 
 
 def waits(_: JsonObject, context: CallContext) -> ToolResult:
-    """A tool that runs until it is cancelled."""
     assert context.cancellation.wait(60), "nobody cancelled it"
     return failure("cancelled", "cancelled")
 
@@ -106,7 +102,6 @@ HELLO = {"say": says("hello"), "give": gives({"n": 1, "list": [1, 2]}), "fail": 
 def test_steps_run_in_order_and_the_outputs_of_each_are_the_result() -> None:
     caller = Caller(HELLO)
     result = run("sequential", [step("a", "say"), step("b", "give", n=of("steps", "a", "outputs"))], caller)
-
     assert [name for name, _, _ in caller.made] == ["c.a:say", "c.b:give"]
     assert result.structured == ({"a": "hello", "b": {"n": 1, "list": [1, 2]}},)
     assert result.content == (Text("a: hello\nb: words\n"),)
@@ -117,7 +112,6 @@ def test_each_step_is_in_the_details() -> None:
     caller = Caller(HELLO)
     steps = [step("a", "say"), step("b", "fail", goes_on=True), step("c", "say", "args.x")]
     details = run("sequential", steps, caller, {"x": False}).details["steps"]
-
     assert isinstance(details, list)
     assert [{key: value for key, value in each.items() if key != "duration_ms"} for each in details] == [  # type: ignore[union-attr]
         {"id": "a", "tool": "say", "outcome": "success", "is_error": False, "error": None, "call_id": "c.a"},
@@ -144,7 +138,6 @@ def test_arguments_are_filled_with_arguments_and_results_of_their_own_types() ->
         ),
     ]
     run("sequential", steps, caller, {"given": [1.5]})
-
     assert caller.made[1][1] == {
         "data": {"n": 1, "list": [1, 2]},
         "inner": [1, 2],
@@ -173,7 +166,6 @@ def test_keys_from_a_missing_result_are_omitted() -> None:
         ),
     ]
     run("sequential", steps, caller)
-
     seen = {"text": "no such host", "error": "network", "outcome": "skipped", "inner": [{}]}
     assert caller.made[-1][1] == seen
 
@@ -181,7 +173,6 @@ def test_keys_from_a_missing_result_are_omitted() -> None:
 def test_a_missing_key_of_a_result_fails_the_step() -> None:
     caller = Caller(HELLO)
     result = run("sequential", [step("a", "give"), step("b", "say", x=of("steps", "a", "outputs", "gone"))], caller)
-
     assert result.error == ToolFailure(
         "serialization", "step 'b' (say): there is no 'gone' in the value for '{{ steps.a.outputs.gone }}'"
     )
@@ -191,7 +182,6 @@ def test_a_missing_key_of_a_result_fails_the_step() -> None:
 def test_the_first_failure_ends_the_composite() -> None:
     caller = Caller(HELLO)
     result = run("sequential", [step("a", "say"), step("b", "fail"), step("c", "say")], caller)
-
     assert outcomes(result) == {"a": "success", "b": "failure", "c": "skipped"}
     assert result.error == ToolFailure("network", "step 'b' (fail): no such host")
     assert result.text == "step 'b' (fail): no such host"
@@ -200,7 +190,6 @@ def test_the_first_failure_ends_the_composite() -> None:
 
 def test_continue_on_error_does_not_fail_the_composite() -> None:
     result = run("sequential", [step("a", "fail", goes_on=True), step("b", "say")], Caller(HELLO))
-
     assert not result.is_error
     assert outcomes(result) == {"a": "failure", "b": "success"}
     assert result.structured == ({"a": None, "b": "hello"},)
@@ -238,7 +227,6 @@ def test_a_pipeline_forwards_the_output_of_each_step() -> None:
         step("d", "give", y=of("steps", "a", "text")),
     ]
     result = run("pipeline", steps, caller)
-
     assert [arguments for _, arguments, _ in caller.made] == [
         {"x": 0, "y": "y"},
         {"x": {"n": 1, "list": [1, 2]}},
@@ -252,7 +240,6 @@ def test_a_pipeline_forwards_the_output_of_each_step() -> None:
 def test_a_string_parameter_gets_data_as_text() -> None:
     caller = Caller(HELLO, {"say": TAKES_TEXT})
     run("pipeline", [step("a", "give"), step("b", "say")], caller)
-
     assert caller.made[1][1] == {"y": "words"}
 
 
@@ -260,7 +247,6 @@ def test_a_pipeline_skips_omitted_steps() -> None:
     caller = Caller(HELLO, {"say": TAKES_TEXT})
     steps = [step("a", "say"), step("b", "fail", goes_on=True), step("c", "say", "args.no"), step("d", "say")]
     result = run("pipeline", steps, caller)
-
     assert caller.made[-1][1] == {"y": "hello"}
     assert result.text == "hello"
     assert outcomes(result) == {"a": "success", "b": "failure", "c": "skipped", "d": "success"}
@@ -270,7 +256,6 @@ def test_a_conditional_runs_the_first_step_whose_condition_is_true() -> None:
     caller = Caller(HELLO)
     steps = [step("a", "say", "args.a"), step("b", "give", "args.b"), step("c", "say", "args.b"), step("d", "fail")]
     result = run("conditional", steps, caller, {"a": False, "b": True})
-
     assert outcomes(result) == {"a": "skipped", "b": "success", "c": "skipped", "d": "skipped"}
     assert result.structured == ({"n": 1, "list": [1, 2]},)
     assert [name for name, _, _ in caller.made] == ["c.b:give"]
@@ -303,14 +288,12 @@ def test_parallel_steps_run_at_the_same_time() -> None:
 
 def test_a_failure_cancels_parallel_steps() -> None:
     result = run("parallel", [step("a", "wait"), step("b", "fail"), step("c", "wait")], Caller(HELLO))
-
     assert outcomes(result) == {"a": "cancelled", "b": "failure", "c": "cancelled"}
     assert result.error == ToolFailure("network", "step 'b' (fail): no such host")
 
 
 def test_continue_on_error_cancels_no_other_step() -> None:
     result = run("parallel", [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO))
-
     assert outcomes(result) == {"a": "success", "b": "failure"}
     assert result.structured == ({"a": "hello", "b": None},)
 
@@ -326,7 +309,6 @@ def test_a_cancellation_reaches_the_steps(strategy: Strategy) -> None:
     threading.Timer(0.05, cancellation.cancel).start()
     caller = Caller(HELLO)
     result = run(strategy, [step("a", "wait"), step("b", "wait")], caller, cancellation=cancellation)
-
     assert error_kind(result) == "cancelled"
     assert outcomes(result)["a"] == "cancelled"
     assert outcomes(result)["b"] == ("cancelled" if strategy == "parallel" else "skipped")
@@ -374,7 +356,6 @@ def test_an_infrastructure_error_is_raised_after_all_steps_ended(strategy: Strat
 def test_progress_is_reported(strategy: Strategy) -> None:
     events: list[Event] = []
     run(strategy, [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO), on_event=events.append)
-
     updates = [event for event in events if isinstance(event, ToolUpdate)]
     assert [(each.name, each.call_id, each.percent) for each in updates] == [("all", "c", 50.0), ("all", "c", 100.0)]
     assert sorted(each.message for each in updates) == ["a: success", "b: failure"]

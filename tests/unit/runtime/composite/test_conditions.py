@@ -1,5 +1,3 @@
-"""Conditions over what tools wrote: what holds, and that nothing takes long."""
-
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue

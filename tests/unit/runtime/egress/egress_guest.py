@@ -50,7 +50,6 @@ class ScriptedGuest:
         return stream
 
     def send(self, kind: int, stream: int, payload: bytes = b"") -> None:
-        """Send one frame."""
         for frame in FrameReader().feed(encode(kind, stream, payload)):
             self.broker.handle_frame(*frame)
 
@@ -63,7 +62,6 @@ class ScriptedGuest:
         self._read()
 
     def until(self, done: Callable[[], bool]) -> None:
-        """Repeat ``step`` until ``done``."""
         end = monotonic() + TIMEOUT
         self._read()
         while not done():
@@ -77,11 +75,9 @@ class ScriptedGuest:
         return message
 
     def data(self, stream: int) -> bytes:
-        """Return the data received from the server."""
         return b"".join(payload for kind, payload in self.received.get(stream, ()) if kind == frames.DATA)
 
     def kinds(self, stream: int) -> list[int]:
-        """Return the types of the received frames."""
         return [kind for kind, _ in self.received.get(stream, ())]
 
     def _read(self) -> None:
@@ -129,13 +125,11 @@ def server(serve: Callable[[socket.socket], None], address: str = "127.0.0.1") -
 
 
 def echo(connection: socket.socket) -> None:
-    """Send back all data until the end."""
     while data := connection.recv(65536):
         connection.sendall(data)
 
 
 def flood(connection: socket.socket) -> None:
-    """Send without end."""
     while True:
         connection.sendall(bytes(65536))
 

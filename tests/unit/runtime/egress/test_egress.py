@@ -373,8 +373,6 @@ def test_the_amount_of_data_of_a_call_is_limited(monkeypatch: pytest.MonkeyPatch
 
 
 class Clock:
-    """A clock that the test sets."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
         monkeypatch.setattr(broker, "monotonic", lambda: self.now)

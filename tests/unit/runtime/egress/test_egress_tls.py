@@ -16,7 +16,6 @@ HOST = "api.example.com"
 
 
 def openssl_hello(name: str | None) -> bytes:
-    """Return the ClientHello of Python's TLS."""
     context = ssl.create_default_context()
     context.check_hostname = name is not None
     outgoing = ssl.MemoryBIO()

@@ -1,5 +1,3 @@
-"""Calls that an event loop waits for: their events come on its thread, and no call outlives its task."""
-
 import asyncio
 import contextvars
 import threading
@@ -44,14 +42,19 @@ def test_without_a_listener_no_events_are_emitted() -> None:
     assert run(async_calls.result(lambda on_event, _: on_event is no_caller, None))
 
 
-def test_an_exception_is_raised_when_awaited_after_the_events() -> None:
+@pytest.mark.parametrize("is_iterator", [False, True], ids=["awaited", "iterated"])
+def test_the_calls_exception_is_raised_after_the_events(is_iterator: bool) -> None:
     def call(on_event: Listener, _: Cancellation) -> None:
         on_event(update("a"))
         raise ValueError("the call")
 
+    async def iterate() -> None:
+        async for event in async_calls.async_events(call):
+            told.append(event)
+
     told: list[Event] = []
     with pytest.raises(ValueError, match="the call"):
-        run(async_calls.result(call, told.append))
+        run(iterate() if is_iterator else async_calls.result(call, told.append))
     assert told == [update("a")]
 
 
@@ -104,22 +107,6 @@ def test_events_are_an_asynchronous_iterator() -> None:
         return [event async for event in async_calls.async_events(call)]
 
     assert run(main()) == [update("a"), update("b")]
-
-
-def test_the_iterator_raises_the_calls_exception_after_the_events() -> None:
-    def call(on_event: Listener, _: Cancellation) -> None:
-        on_event(update("a"))
-        raise ValueError("the call")
-
-    told: list[Event] = []
-
-    async def main() -> None:
-        async for event in async_calls.async_events(call):
-            told.append(event)
-
-    with pytest.raises(ValueError, match="the call"):
-        run(main())
-    assert told == [update("a")]
 
 
 def test_closing_the_iterator_cancels_a_call_with_much_output() -> None:

@@ -1,5 +1,3 @@
-"""Batches: results in call order, one failure leaving the others alone, groups, steering, cancellation."""
-
 import signal
 import threading
 import time

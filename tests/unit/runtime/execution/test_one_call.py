@@ -1,5 +1,3 @@
-"""May a call run, is it allowed, and how often is it tried: deny-lists, confirmation and retries."""
-
 import threading
 from dataclasses import replace
 
@@ -31,8 +29,6 @@ NOBODY = (
 
 
 class TestDenied:
-    """A tool on a deny-list."""
-
     @pytest.mark.parametrize(
         ("names", "tags", "reason"),
         [
@@ -79,8 +75,6 @@ class TestDenied:
 
 
 class TestConfirmed:
-    """A tool whose spec says ``confirm: true``."""
-
     @staticmethod
     def options(scripted: Scripted, confirm: Confirm) -> CallOptions:
         return replace(scripted.options(), confirm=confirm)
@@ -172,8 +166,6 @@ class TestConfirmed:
 
 
 class TestTriedAgain:
-    """A tool whose spec says ``retry``."""
-
     AGAIN = Retry(kinds=("exit_status",), attempts=3, backoff_ms=1)
 
     @staticmethod

@@ -1,5 +1,3 @@
-"""What a tool calls is what was reviewed with it, also in a registry that was put together or changed."""
-
 from pathlib import Path
 
 import pytest
@@ -47,7 +45,6 @@ def call(registry: Registry, name: str = "outer") -> object:
 @pytest.mark.parametrize("name", ["outer", "inner"])
 def test_one_tool_of_a_registry_can_still_call_the_others(tmp_path: Path, name: str) -> None:
     only = registry(tmp_path).only(name)
-
     assert only.names == (name,)
     assert only.get("say") is None
     assert [*only.parts.by_name] == (["inner", "say"] if name == "outer" else ["say"])

@@ -1,5 +1,3 @@
-"""A call's events as an iterator: in order, at once, and the end of listening is the end of the call."""
-
 import threading
 from contextlib import closing
 

@@ -1,5 +1,3 @@
-"""What compiles and cannot be called yet is refused before anything starts, by name."""
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-"""Files that a tool leaves come back as content: which, in which form, and what keeps one from it."""
-
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,7 +37,6 @@ def tool(*files: Template | str, mode: WorkspaceMode = "rw") -> ToolSpec:
 
 
 def left(workspace: Path, act: Act, *files: Template | str) -> ToolResult:
-    """What comes of a tool that does ``act`` and whose spec wants ``files``."""
     return call(doing(act), tool(*files), workspace)
 
 

@@ -1,5 +1,3 @@
-"""One call from arguments to result, through the fake engine: the steps, the details, the events, the close."""
-
 from __future__ import annotations
 
 import threading
@@ -39,8 +37,6 @@ ECHO = ToolSpec(
 
 
 class WatchedSandbox(FakeSandbox):
-    """A fake sandbox that tells when it is closed."""
-
     def __init__(self, profile: Profile, engine: WatchedEngine) -> None:
         super().__init__(profile, engine.answer)
         self._engine = engine

@@ -1,5 +1,3 @@
-"""A failed tool's text ends with why it was not connected; nobody else's does."""
-
 import pytest
 
 from toolc.model.result import ConnectionAttempt, Image, Text, ToolFailure, ToolResult

@@ -1,5 +1,3 @@
-"""A call without limits that the user has accepted: it runs, and nobody can fail to notice."""
-
 import logging
 from pathlib import Path
 
@@ -21,8 +19,6 @@ backend: {shell: {argv: ["true"]}}
 
 
 class Weak(FakeEngine):
-    """An engine that cannot limit the processor."""
-
     def capabilities(self) -> tuple[Capabilities, ...]:
         return (
             Capabilities(

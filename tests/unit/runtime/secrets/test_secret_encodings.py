@@ -33,12 +33,8 @@ def _json_of(value: str, escaped: str, digits: str, *, ascii_only: bool) -> str:
 
 
 WRITERS: Final[dict[str, Callable[[str], str]]] = {
-    "cat": str,
-    "echo $VALUE": lambda value: " ".join(value.split()),
-    "strip": str.strip,
-    "unix2dos": lambda value: value.replace("\n", "\r\n"),
-    "a host name": str.lower,
-    "tr a-z A-Z": str.upper,
+    "cat": str, "echo $VALUE": lambda value: " ".join(value.split()), "strip": str.strip,
+    "unix2dos": lambda value: value.replace("\n", "\r\n"), "a host name": str.lower, "tr a-z A-Z": str.upper,
     "JSON of Python": lambda value: json.dumps(value)[1:-1],
     "JSON of JavaScript": lambda value: json.dumps(value, ensure_ascii=False)[1:-1],
     "JSON of PHP": lambda value: json.dumps(value)[1:-1].replace("/", "\\/"),
@@ -47,23 +43,16 @@ WRITERS: Final[dict[str, Callable[[str], str]]] = {
     "JSON of .NET": lambda value: _json_of(value, "<>&'+`\"", "04X", ascii_only=True),
     "JSON, every character escaped": lambda value: _units(value, "04x"),
     "JSON, every character escaped, upper case": lambda value: _units(value, "04X"),
-    "JSON in JSON": lambda value: json.dumps(json.dumps(value))[3:-3],
-    "HTML of Python": html.escape,
+    "JSON in JSON": lambda value: json.dumps(json.dumps(value))[3:-3], "HTML of Python": html.escape,
     "HTML of Jinja2": lambda value: html.escape(value).replace("&quot;", "&#34;").replace("&#x27;", "&#39;"),
     "HTML of PHP": lambda value: html.escape(value).replace("&#x27;", "&#039;"),
     "HTML without quotation marks": lambda value: html.escape(value, quote=False),
     "XML": lambda value: html.escape(value).replace("&#x27;", "&apos;"),
-    "a Python exception": lambda value: repr(value)[1:-1],
-    "Python bytes": lambda value: repr(value.encode())[2:-1],
-    "set -x": lambda value: value.replace("'", "'\\''"),
-    "shlex.quote": lambda value: value.replace("'", "'\"'\"'"),
-    "printf %q": lambda value: "".join(
-        each if each.isalnum() or each in "_@%+=:,./-" else f"\\{each}" for each in value
-    ),
+    "a Python exception": lambda value: repr(value)[1:-1], "Python bytes": lambda value: repr(value.encode())[2:-1],
+    "set -x": lambda value: value.replace("'", "'\\''"), "shlex.quote": lambda value: value.replace("'", "'\"'\"'"),
+    "printf %q": lambda value: "".join(c if c.isalnum() or c in "_@%+=:,./-" else f"\\{c}" for c in value),
     "declare -p": lambda value: "".join(f"\\{each}" if each in '"$`\\' else each for each in value),
-    "curl --data-urlencode": lambda value: quote(value, safe=""),
-    "the path of a URL": quote,
-    "a form": quote_plus,
+    "curl --data-urlencode": lambda value: quote(value, safe=""), "the path of a URL": quote, "a form": quote_plus,
     "encodeURIComponent": lambda value: quote(value, safe="!'()*"),
     "encodeURI": lambda value: quote(value, safe=";,/?:@&=+$#!'()*"),
     "URLEncoder of Java": lambda value: quote_plus(value, safe="*").replace("~", "%7E"),
@@ -71,9 +60,8 @@ WRITERS: Final[dict[str, Callable[[str], str]]] = {
     "every byte encoded, lower case": lambda value: "".join(f"%{byte:02x}" for byte in value.encode()),
     "encoded twice": lambda value: quote(quote(value, safe=""), safe=""),
     "a form, encoded again": lambda value: quote(quote_plus(value), safe=""),
-    "xxd -p": lambda value: value.encode().hex(),
-    "xxd -p -u": lambda value: value.encode().hex().upper(),
-}
+    "xxd -p": lambda value: value.encode().hex(), "xxd -p -u": lambda value: value.encode().hex().upper(),
+}  # fmt: skip
 """How programs write a value, by program."""
 
 

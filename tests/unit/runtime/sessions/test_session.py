@@ -1,5 +1,3 @@
-"""Sessions: which calls use the same sandbox, in which order, and when it ends."""
-
 import base64
 import gc
 import json
@@ -119,7 +117,6 @@ made_engine: dict[Executor, FakeEngine] = {}
 
 
 def started(made: Executor) -> int:
-    """How many sandboxes were started."""
     return len(made_engine[made].profiles)
 
 
@@ -129,7 +126,6 @@ def living() -> set[threading.Thread]:
 
 
 def assert_ends(sandboxes: set[threading.Thread]) -> None:
-    """Wait for sandboxes that were told to end."""
     for each in sandboxes:
         each.join(60)
     assert not any(each.is_alive() for each in sandboxes)

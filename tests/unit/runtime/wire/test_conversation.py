@@ -1,5 +1,3 @@
-"""What the host believes of a guest, frame by frame."""
-
 import json
 from contextlib import suppress
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""A sandbox that has another folder than the one it was meant to have is found out before its call."""
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""A session's stream where the guest is a script of frames: orders and ends that a real one seldom shows."""
-
 import json
 import socket
 import threading

@@ -1,5 +1,3 @@
-"""Calls over a real stream: deadlines, cancellation, death, memory. The fake engine is the other end."""
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager

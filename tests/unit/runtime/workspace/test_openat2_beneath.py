@@ -39,7 +39,6 @@ def folder(tmp_path: Path) -> Iterator[int]:
 
 
 def opened(folder: int, path: bytes, flags: int = READ) -> str:
-    """Return the content of a file, or the name of the error."""
     try:
         descriptor = openat2_beneath(folder, path, flags)
     except OSError as error:
