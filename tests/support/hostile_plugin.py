@@ -121,7 +121,7 @@ def updates() -> None:
     picture = {"type": "image", "mimeType": "image/gif", "data": "R0lGODlh"}
     update(percent=40, message="nearly", content=[{"type": "text", "text": "so far"}, picture])
     update(message="there")
-    ok("said")
+    ok("done")
 
 
 def updates_without_end() -> None:
