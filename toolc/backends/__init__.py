@@ -16,8 +16,6 @@ Public names: ``PlanError`` (``base``); ``MalformedError``, ``parse_json``, ``re
 (``python``).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The protocol of a backend, and the environment variables that every call starts with."""
 
-from __future__ import annotations
-
 from typing import Final, Protocol, TypeVar
 
 from toolc.model.call import BoundCall

@@ -1,7 +1,5 @@
 """Read the output of a tool: JSON, content blocks, and the text of a program that failed."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

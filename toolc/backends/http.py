@@ -1,7 +1,5 @@
 """``backend.http``: the request that a spec declares, and the result of its response."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Render the templates of an HTTP request, and escape each value for its place in the request."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Final

@@ -1,7 +1,5 @@
 """``backend.plugin``: a process that serves several calls and must match its reviewed description."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final

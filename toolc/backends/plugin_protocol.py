@@ -13,8 +13,6 @@ Both messages of a plugin may also have the call's ``call_id``. A response may a
 shown to a model. A plugin is not trusted: what it writes is validated strictly.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Final

@@ -4,8 +4,6 @@ The response is untrusted: the sandbox writes it, and the tool could write it to
 strictly, and can only contain what a tool may report.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final, get_args
 

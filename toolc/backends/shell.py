@@ -1,7 +1,5 @@
 """``backend.shell``: a program with arguments, or a script with its parameters in the environment."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from toolc.backends.base import Backend, PlanError, environment

@@ -1,7 +1,5 @@
 """Call the tools of a registry: one call or a batch, blocking, as an iterator of events, or with ``asyncio``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
 from contextlib import nullcontext

@@ -8,8 +8,6 @@
     messages += tool_messages("anthropic", calls, executor.run_batch(calls))
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Convert results and events to JSON."""
 
-from __future__ import annotations
-
 import base64
 
 from toolc.model import argument_checks

@@ -10,8 +10,6 @@ The file of ``--secrets`` can also contain values, as text. A secret without a s
 variable ``TOOLC_SECRET_<NAME>``. Messages never contain values.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess

@@ -7,8 +7,6 @@ It is in ``$XDG_CONFIG_HOME/toolc/config.yaml`` or ``config.toml`` (``~/.config`
     secrets: {GITHUB_TOKEN: {env: GH_TOKEN}}
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Mapping

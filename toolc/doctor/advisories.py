@@ -1,7 +1,5 @@
 """Known vulnerabilities of the programs that sandboxes use, and whether they affect this host and its tools."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Which components the sandboxes of an engine use, and their versions."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

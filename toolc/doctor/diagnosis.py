@@ -1,7 +1,5 @@
 """The findings of ``toolc doctor``, and their form as JSON."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Describe this host and its engines: components, enforced limits, known vulnerabilities and remedies."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The probes of ``toolc doctor --probe``: real tool calls that try to escape, exceed limits or leave traces."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

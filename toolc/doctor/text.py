@@ -1,7 +1,5 @@
 """Format the findings of ``toolc doctor`` as text."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final

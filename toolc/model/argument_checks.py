@@ -5,8 +5,6 @@ the value that it checked (``given``), or raises ``UsageError`` with the name of
 and what to pass instead.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Which tools a tool calls: the steps of a composite, the tools of an agent. No tool is run to find out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Protocol
 

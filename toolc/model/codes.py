@@ -6,8 +6,6 @@ changes. Codes about the same subject can share a number: each has its own name 
 ``toolc/data/rules``.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from toolc.model.diagnostics import Code, Severity

@@ -5,8 +5,6 @@ addresses as in RFC 5952. Text that two programs could interpret differently is 
 ``127.1``, ``0x7f.0.0.1``.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from typing import Final

@@ -17,8 +17,6 @@ A tool that fails does not raise an exception: the result is a :class:`toolc.mod
 ``is_error``.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from toolc.model.diagnostics import Diagnostic

@@ -1,7 +1,5 @@
 """Events that the embedding program receives while a call runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

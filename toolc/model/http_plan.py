@@ -4,8 +4,6 @@ Text in a request is already escaped for its place. A ``Slot`` marks the place o
 it sends the request. A slot is an object, so no text in an argument can imitate one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 

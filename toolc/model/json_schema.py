@@ -1,7 +1,5 @@
 """Types for JSON values and JSON Schemas, and functions for subschemas and JSON Pointers (RFC 6901)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

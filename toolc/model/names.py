@@ -4,8 +4,6 @@ They are separate from the packages ``providers`` and ``sandbox`` so that a comm
 importing those.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 __all__ = ["AUTO", "ENGINES", "PROVIDER_NAMES", "engine_names"]

@@ -3,8 +3,6 @@
 Permissions are computed from specs only, so a review needs no engine and runs no code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final, Generic, Literal, TypeAlias, TypeVar

@@ -1,7 +1,5 @@
 """The plan of one call: everything that an engine needs to run it, independent of the engine."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ All bytes that are stored or hashed are written here. Both digests are over the 
 the effect also has a key ``calls`` with the digests of all tools that it may call, directly or indirectly.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

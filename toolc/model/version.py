@@ -1,7 +1,5 @@
 """The version of toolc."""
 
-from __future__ import annotations
-
 from typing import Final
 
 __all__ = ["__version__"]

@@ -1,7 +1,5 @@
 """Entries of a result's ``details``: durations, measurements, and the identity of the call."""
 
-from __future__ import annotations
-
 from time import perf_counter
 
 from toolc.model.json_schema import JsonObject

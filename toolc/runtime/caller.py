@@ -4,8 +4,6 @@ A composite or a sub-agent has no sandbox. It receives a ``CallContext`` and a `
 registry. Each of these tools runs like any other call.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

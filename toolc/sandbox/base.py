@@ -1,7 +1,5 @@
 """The interfaces that each sandbox engine implements: ``Engine``, ``EngineSandbox``, and their capabilities."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Callable, Mapping, Sequence

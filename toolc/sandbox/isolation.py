@@ -3,8 +3,6 @@
 The name files depend neither on the image nor on the host, and contain nothing of the host.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 

@@ -8,8 +8,6 @@ modules and kexec, setting clocks, and calls that need a capability anyway. Comp
 of a sandbox's start; it is faster with fewer rules that check arguments.
 """
 
-from __future__ import annotations
-
 import errno
 import platform
 from typing import Final

@@ -1,7 +1,5 @@
 """Select the engine for a call: the first that works on this host and meets the demands of the call's profile."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import threading

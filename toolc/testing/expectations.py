@@ -1,7 +1,5 @@
 """Compare the result of a call with the expectations of a test, and describe the differences."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import os

@@ -1,7 +1,5 @@
 """The output of ``toolc test``: text, JSON, or JUnit XML, which most CI servers can show."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections.abc import Sequence

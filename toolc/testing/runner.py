@@ -1,7 +1,5 @@
 """Run tests concurrently, each in its own sandbox and workspace, and return the results in order."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence

@@ -1,7 +1,5 @@
 """The workspace of a test: its files before and after the call, and the changes."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

@@ -3,8 +3,6 @@
 See ``toolc.model.spec.tool`` for the rules.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 

@@ -5,8 +5,6 @@ and ``..`` are rejected), in a query or form they are encoded for it, in a heade
 JSON body they are JSON values.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 

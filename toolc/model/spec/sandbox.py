@@ -1,7 +1,5 @@
 """The sandbox of a tool: limits, network, secrets, workspace and image. See ``toolc.model.spec.tool`` for the rules."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 

@@ -3,8 +3,6 @@
 Most other model servers implement Chat Completions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Final

@@ -1,7 +1,5 @@
 """The interface to a model's API: requests, responses, and errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.client import responses

@@ -5,8 +5,6 @@ connects to an address that it has checked, and verifies the certificate against
 call's cancellation or deadline.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import socket

@@ -1,7 +1,5 @@
 """Request the answers of a sub-agent's model: keys, retries, token counts, and events."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Each step is a normal call: its arguments are validated, it runs in a separate s
 its result before another step can read it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace

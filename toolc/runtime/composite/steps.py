@@ -1,7 +1,5 @@
 """Conditions, arguments, and results of the steps of a composite."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias

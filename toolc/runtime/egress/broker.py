@@ -6,8 +6,6 @@ name once, and connects to an address that it has checked. The data of the conne
 inspection, except for the server name at the beginning of TLS.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

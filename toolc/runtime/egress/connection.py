@@ -1,7 +1,5 @@
 """One connection of a call: data between guest and server within flow windows, and how each side closes it."""
 
-from __future__ import annotations
-
 import json
 import socket
 from dataclasses import replace

@@ -5,8 +5,6 @@ and port, ``admit`` selects the addresses that may be used. An address outside t
 an entry itself, whatever name resolved to it.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Resolve names on separate threads, because the system resolver blocks, and poll connections."""
 
-from __future__ import annotations
-
 import queue
 import selectors
 import socket

@@ -3,8 +3,6 @@
 Many hosts share an address: a client allowed to reach one of them could send the name of another and reach that one.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from toolc.model.destinations import HostError, canonical_host

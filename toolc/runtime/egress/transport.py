@@ -1,7 +1,5 @@
 """The server side of a connection, independent of the protocol."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from collections.abc import Callable

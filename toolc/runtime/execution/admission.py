@@ -1,7 +1,5 @@
 """Decide whether a tool may be called: deny-lists, reviewed callees, and supported features."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable
 from typing import Final

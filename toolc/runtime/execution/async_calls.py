@@ -4,8 +4,6 @@ Cancelling the task or closing the iterator cancels the call and waits until it 
 the task that started it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import math

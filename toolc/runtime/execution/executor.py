@@ -6,8 +6,6 @@ or an exceeded limit. Errors of toolc or its environment (no engine, a sandbox t
 threads may run calls in parallel. See ``toolc.runtime.execution.single_call`` for the steps of a call.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext

@@ -4,8 +4,6 @@ Normally these are only resources of running processes. Each process removes its
 of a killed process. After a power cut both are missing, and files stay on disk until they are found here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

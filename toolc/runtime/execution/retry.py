@@ -1,7 +1,5 @@
 """The ``retry`` key of a spec: whether a failed call is repeated, and how long to wait before."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -13,8 +13,6 @@
 No sandbox starts before the first attempt. A check that fails before it gives an error result.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final

@@ -4,8 +4,6 @@ The guest decides only where a redirect or a page leads, and one query field or 
 of the request are sent only to the origin of the plan's URL.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Create what the guest of an HTTP call receives: how to read responses, and the libraries needed for that."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Build the bytes of a request from the pieces of the plan and the secrets."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

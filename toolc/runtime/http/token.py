@@ -1,7 +1,5 @@
 """Request access tokens with client credentials (RFC 6749, 4.4) and cache them in memory, hidden from the guest."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import http.client

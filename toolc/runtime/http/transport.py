@@ -1,7 +1,5 @@
 """Connect to the server of an HTTP tool, with or without TLS, and report the end of the connection to the guest."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

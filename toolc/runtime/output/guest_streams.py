@@ -1,7 +1,5 @@
 """The output streams that a guest may send: their flow control, and what is captured of each."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable

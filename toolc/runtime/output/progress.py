@@ -4,8 +4,6 @@ A program reports with lines such as ``::progress 40 text`` on stderr, if its sp
 means unknown. A malformed line remains in stderr, so that the author of the tool sees it.
 """
 
-from __future__ import annotations
-
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable

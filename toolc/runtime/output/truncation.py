@@ -1,7 +1,5 @@
 """Limit the size of output: keep the beginning and end of streams and texts, and refuse results that are too long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeAlias

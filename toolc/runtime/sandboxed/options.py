@@ -1,7 +1,5 @@
 """Options that the caller of a tool chooses, and the sandbox profile derived from them and the spec."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``result.files``: return files that a call leaves in its workspace as content."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from glob import escape
 from pathlib import PurePosixPath

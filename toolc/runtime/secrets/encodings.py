@@ -1,7 +1,5 @@
 """The encodings in which programs commonly write a value; redaction searches for all of them."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

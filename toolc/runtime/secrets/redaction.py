@@ -1,7 +1,5 @@
 """Remove the values of secrets from everything that leaves a call, in every common encoding."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

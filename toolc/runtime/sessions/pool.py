@@ -6,8 +6,6 @@ cancelled or violated the protocol is not used again; the next call starts a new
 ``idle_seconds`` is closed.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Hashable

@@ -7,8 +7,6 @@ from that call's answer. Answers with a call id have no such ambiguity and need 
 the id must always send it.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Hashable
 from contextlib import ExitStack

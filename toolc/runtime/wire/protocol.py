@@ -3,8 +3,6 @@
 It does not trust the guest. Anything the guest sends that the plan does not allow raises ``ProtocolError``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ The session ends when its owner closes the sandbox, and on every error: a proces
 wrote something without a call cannot be used again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace

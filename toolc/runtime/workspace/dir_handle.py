@@ -4,8 +4,6 @@ A process that renames a parent folder, or replaces it with a link, cannot redir
 path except the last is opened as a folder, in the same mount.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import itertools

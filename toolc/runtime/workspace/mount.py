@@ -1,7 +1,5 @@
 """Check which folder a tool may use as its workspace, to prevent mistakes such as mounting a home directory."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

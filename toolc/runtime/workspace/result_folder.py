@@ -4,8 +4,6 @@ The folder is read on the host, by descriptor, after the sandbox has exited: no 
 is entered. toolc may have more rights than the tool had, so every access is checked against the mode of the file.
 """
 
-from __future__ import annotations
-
 import errno
 import fnmatch
 import os

@@ -4,8 +4,6 @@ They are removed together with the process that created them. They are not store
 which are often in memory: a view may be as large as what a tool writes.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import os

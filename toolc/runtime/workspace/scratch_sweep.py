@@ -4,8 +4,6 @@ The contents were written by a tool and may have any depth and mode. The janitor
 only the standard library and toolc's own folder, so this module imports nothing else.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -5,8 +5,6 @@ inspected afterwards, so its exit status, whether it ran out of memory, and its 
 stream: ``oom`` before ``die``, ``die`` before ``destroy``.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

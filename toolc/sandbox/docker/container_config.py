@@ -1,7 +1,5 @@
 """Convert a profile to the body of ``POST /containers/create``, and report what the daemon cannot enforce."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

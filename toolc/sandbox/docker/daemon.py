@@ -1,7 +1,5 @@
 """Connect to a daemon: choose the API version, and determine what it can enforce."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -5,8 +5,6 @@ ends; so does a container whose guest uses a socket (``toolc.sandbox.docker.stre
 but not started would remain; the janitor or the sweep of the next process removes it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -4,8 +4,6 @@ Each of toolc's images is a folder in ``sandbox-images`` with a Dockerfile that 
 image if a registry is reachable, else one created on this host.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

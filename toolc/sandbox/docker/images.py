@@ -1,7 +1,5 @@
 """Find the image of a profile on a daemon, and prepare the Python and the packages that its sandboxes need."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Which limits a Docker daemon enforces, per kind of isolation of its runtimes, and which runtimes fail."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """One live container: the stream to its guest, and how it is ended."""
 
-from __future__ import annotations
-
 import threading
 import time
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Then the listening socket is closed and its folder removed. If process 1 cannot 
 another folder, or a security module forbids it), it reports that on the daemon's stream and continues to use it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Remove the containers of dead owners. The janitor and the first start of the next process run it."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

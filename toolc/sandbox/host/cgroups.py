@@ -4,8 +4,6 @@
 version 2 tree is mounted too (hybrid).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading

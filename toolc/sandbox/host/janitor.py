@@ -6,8 +6,6 @@ commands and removes the owner's folder. Its program is ``janitor_process.py``. 
 when the next sandbox starts. If both were killed, the next process of this user removes what dead owners left.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Kernel behaviour that engines depend on: OOM kills, transient errors when starting, and overlay mounts."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Create a small Debian base image on this host with mmdebstrap, if no registry is reachable."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """Names, volumes and base images of images, and the unpacked images in the store."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ never as the host would. Devices, fifos and set-id bits are dropped, all files b
 and number are limited. No other process may write to the root while it is unpacked.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Convert a profile to a ``config.json`` of the OCI runtime specification, version 1.0.2."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """What this host lacks for the oci engine, and the remedies."""
 
-from __future__ import annotations
-
 import functools
 import os
 import platform

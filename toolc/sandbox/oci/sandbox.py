@@ -5,8 +5,6 @@ The runtime is never killed first: it removes its state and control groups when 
 of that failed, kill the runtime too, and remove what it leaves with ``toolc.sandbox.oci.sweep``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

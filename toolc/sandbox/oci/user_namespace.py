@@ -6,8 +6,6 @@ them. This needs Linux 5.12, root, and a file system that supports it. See mount
 glibc has no names for these calls yet.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -5,8 +5,6 @@ base image, with its own loader and libraries: it needs nothing of the image, an
 of it in their environment.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

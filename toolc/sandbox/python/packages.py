@@ -4,8 +4,6 @@ pip runs on the host and installs only wheels for the sandbox's Python. No code 
 no sandbox needs a network. The requirements of a spec can only be packages of an index, and pip cannot start programs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import importlib.util

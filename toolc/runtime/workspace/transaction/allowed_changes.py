@@ -4,8 +4,6 @@ Protected are files that programs outside the sandbox execute, or read as config
 writing them would be a way out of the sandbox. It makes no difference whether they exist yet.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import functools
 import re

@@ -9,8 +9,6 @@ the last step the plan is removed, then the staging folder with the old files. A
 killed process rolls it back (see ``recovery``).
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

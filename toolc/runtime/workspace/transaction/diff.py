@@ -1,7 +1,5 @@
 """Compare the view of a call with the real files, and decide for each difference whether it may be committed."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -7,8 +7,6 @@ changed since are left as they are; the old files then stay in the staging folde
 The janitor uses this module too, so it imports only the standard library and its neighbours.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -4,8 +4,6 @@ Both kinds list what may have changed (``scan``) and check whether a real file i
 (``is_as_seen``). The contents were created by the tool and are read by descriptor only.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
