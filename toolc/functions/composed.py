@@ -4,8 +4,6 @@ The values are converted to a document, as if they were the text of a spec. The 
 the program that passed it.
 """
 
-from __future__ import annotations
-
 import linecache
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +40,7 @@ class SourceLocation:
     line: int
 
     @classmethod
-    def of_caller(cls) -> SourceLocation:
+    def of_caller(cls) -> "SourceLocation":
         """Return the line that called the calling function."""
         here = currentframe()
         caller = here.f_back.f_back if here and here.f_back else None

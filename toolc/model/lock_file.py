@@ -9,8 +9,6 @@ The file has one line per tool, sorted by name, so that changes conflict in Git 
 The digests do not depend on toolc's version or on the format of a provider, so an upgrade of toolc changes no line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -75,7 +73,7 @@ class Lock:
     tools: Mapping[str, LockedTool]
 
     @classmethod
-    def parse(cls, text: str, path: str) -> Lock:
+    def parse(cls, text: str, path: str) -> "Lock":
         """Parse a lock file. Raises ``LockError`` with the place of the error."""
         lines = text.removeprefix("\ufeff").splitlines()
         first = _FIRST.fullmatch(lines[0]) if lines else None
@@ -98,7 +96,7 @@ class Lock:
         return cls(path, tools)
 
     @classmethod
-    def read(cls, path: Path) -> Lock:
+    def read(cls, path: Path) -> "Lock":
         """Read the lock file at ``path``. Raises ``LockError``."""
         try:
             return cls.parse(path.read_text(encoding="utf-8"), str(path))

@@ -1,7 +1,5 @@
 """The source of text: positions, spans, and the lines that are printed for a finding."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -38,7 +36,7 @@ class Span(NamedTuple):
     def __str__(self) -> str:
         return f"{self.path}:{self.start.line}:{self.start.column}"
 
-    def covers(self, other: Span) -> bool:
+    def covers(self, other: "Span") -> bool:
         """Return whether ``other`` is completely within this span."""
         return self.path == other.path and self.start <= other.start and other.end <= self.end
 

@@ -4,8 +4,6 @@ The compiler parses the text (with Jinja2) into parts. A placeholder can only ha
 listed here, so rendering needs no template engine and cannot run code.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -137,7 +135,7 @@ class JsonList:
     """A list of a JSON template."""
 
     tag: ClassVar[str] = "list"
-    items: tuple[JsonTemplate, ...]
+    items: "tuple[JsonTemplate, ...]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +143,7 @@ class JsonEntry:
     """One key of a map. It is omitted if the value is a template with an absent argument."""
 
     key: str
-    value: JsonTemplate
+    value: "JsonTemplate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

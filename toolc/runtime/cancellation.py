@@ -1,7 +1,5 @@
 """Cancellation of calls, waits with a deadline, and a fair lock."""
 
-from __future__ import annotations
-
 import os
 import select
 import socket
@@ -56,7 +54,7 @@ class Cancellation:
         for child in list(self._children):
             child.cancel()
 
-    def child(self) -> Cancellation:
+    def child(self) -> "Cancellation":
         """Return a child that is cancelled together with this one, but not the reverse.
 
         Close the child before its parent.

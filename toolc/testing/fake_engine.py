@@ -4,8 +4,6 @@ It does not run the code of specs. Its sandboxes are threads that use the real w
 works as with a real engine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import socket
@@ -76,7 +74,7 @@ class FakeEngine:
         digest = f"sha256:{hashlib.sha256(profile.image.encode()).hexdigest()}"
         return ContentDigests(ImageUsed(profile.image, digest, (f"config:{digest}",)))
 
-    def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
+    def start(self, profile: Profile, arguments: Sequence[str]) -> "FakeSandbox":
         """Start a sandbox that waits for a call."""
         self.profiles.append(profile)
         return FakeSandbox(profile, self._script)

@@ -4,8 +4,6 @@ See ``toolc.model.spec.tool`` for the rules. These types only represent what a s
 runs it. The other backends are in ``toolc.model.spec.http_backend`` and ``toolc.model.spec.composed_backends``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
@@ -38,7 +36,7 @@ class Argv:
     """``argv:``. Each element becomes one argument; an element that is only an array, one per item."""
 
     tag: ClassVar[Literal["argv"]] = "argv"
-    elements: tuple[Template | WhenGroup, ...]
+    elements: "tuple[Template | WhenGroup, ...]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

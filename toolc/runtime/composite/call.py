@@ -1,7 +1,5 @@
 """Run a call whose backend makes further calls. It has no sandbox; its parts have their own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
@@ -63,7 +61,7 @@ class ComposedCall:
     @classmethod
     def prepare(
         cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, backend: ComposedBackend[Any], caller: Caller
-    ) -> ComposedCall:
+    ) -> "ComposedCall":
         """Resolve the tool's secrets. Nothing starts. Raises ``UsageError`` that names those without a value."""
         secrets = secrets_of(tool.spec, options.reveal)
         return cls(tool=tool, bound=bound, backend=backend, secrets=secrets, caller=caller, options=options)

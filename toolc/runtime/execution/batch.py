@@ -4,8 +4,6 @@ A call that fails or could not be made does not affect the others. Its exception
 results after the last call has ended.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import deque
@@ -91,7 +89,7 @@ def run_batch(
     return batch.results()
 
 
-def _skip_reason(order: Order, batch: _Batch) -> str | Exception | None:
+def _skip_reason(order: Order, batch: "_Batch") -> str | Exception | None:
     """Return why the remaining calls are skipped, or None to continue.
 
     An exception of the callback is returned, so that finished results are not lost.
@@ -174,7 +172,7 @@ class _Batch:
             if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
                 raise outcome
 
-    def _run_threads(self, queue: _Queue, count: int, cancellation: Cancellation) -> None:
+    def _run_threads(self, queue: "_Queue", count: int, cancellation: Cancellation) -> None:
         try:
             for _ in range(count):
                 threading.Thread(target=self._work, args=(queue, cancellation), name="toolc batch", daemon=True).start()
@@ -204,7 +202,7 @@ class _Batch:
             raise BatchError(lines, outcomes) from raised[0]
         return self.so_far
 
-    def _work(self, queue: _Queue, cancellation: Cancellation) -> None:
+    def _work(self, queue: "_Queue", cancellation: Cancellation) -> None:
         while (index := queue.next()) is not None:
             try:
                 self._outcomes[index] = self._make(self._calls[index])

@@ -14,8 +14,6 @@ The sandbox is closed before the outcome is read, so no process of a call is run
 reviewed spec has ``lifetime: session``, the session starts and closes the sandbox (``toolc.runtime.sessions.pool``).
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shlex
@@ -170,7 +168,7 @@ class SandboxedCall:
     patterns: tuple[str, ...]
 
     @classmethod
-    def prepare(cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, timing: Timing) -> SandboxedCall:
+    def prepare(cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, timing: Timing) -> "SandboxedCall":
         """Plan ``bound`` and select its engine. Nothing starts.
 
         Raises ``PlanError``, ``UsageError`` (a workspace that is missing or refused, or secrets without a value)

@@ -1,7 +1,5 @@
 """Run one call over a sandbox's stream: send, poll, enforce the deadline, and determine the outcome."""
 
-from __future__ import annotations
-
 import select
 from collections.abc import Callable
 from contextlib import closing
@@ -115,7 +113,7 @@ def converse(
         return replace(outcome, attempts=broker.attempts(), unlisted_attempts=broker.unlisted)
 
 
-def _run(loop: WireLoop, sandbox: EngineSandbox, conversation: Conversation, plan: Plan, timeout_ms: int) -> Outcome:
+def _run(loop: "WireLoop", sandbox: EngineSandbox, conversation: Conversation, plan: Plan, timeout_ms: int) -> Outcome:
     started = monotonic()
     try:
         start_deadline = monotonic() + START_SECONDS

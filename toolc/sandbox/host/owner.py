@@ -5,8 +5,6 @@ be dead is removed by another one. The sandboxes of a live owner, or of another 
 are never touched.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os
@@ -36,7 +34,7 @@ class Owner:
     start: int
 
     @staticmethod
-    def current() -> Owner:
+    def current() -> "Owner":
         """Return this process; a forked child is another owner. Raises ``InfrastructureError`` without ``/proc``."""
         pid = os.getpid()
         process = _process(pid)
@@ -50,7 +48,7 @@ class Owner:
         return ".".join(str(part) for part in astuple(self))
 
     @staticmethod
-    def parse(label: str) -> Owner | None:
+    def parse(label: str) -> "Owner | None":
         """Return the owner in a label; None if it is not a label of toolc."""
         match label.split("."):
             case [machine, boot, *numbers] if len(numbers) == 3 and all(_is_number(number) for number in numbers):

@@ -3,8 +3,6 @@
 All content is verified against its digests before use. Only images for this machine's platform are accepted.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib
@@ -114,7 +112,7 @@ class ArchiveImage:
 class Archive:
     """An open image archive; ``origin`` is its path, for messages."""
 
-    def __init__(self, files: _Folder | _Tar, origin: str) -> None:
+    def __init__(self, files: "_Folder | _Tar", origin: str) -> None:
         self._files = files
         self._origin = origin
 

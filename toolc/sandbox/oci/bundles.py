@@ -4,8 +4,6 @@ A bundle contains nothing that is specific to one sandbox, so all sandboxes of a
 the same user share a root.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -51,7 +49,7 @@ class BundleDirectory:
     bundles: dict[tuple[Profile, SandboxUser, tuple[str, ...], RootSpec], Path] = field(default_factory=dict)
 
     @staticmethod
-    def create() -> BundleDirectory:
+    def create() -> "BundleDirectory":
         """Create a folder for this process, after removing what dead owners have left.
 
         Raises ``InfrastructureError``.

@@ -5,8 +5,6 @@ over it are in ``binds``. Every mount point is created here: the runtime would c
 on disk.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -140,7 +138,7 @@ class RootSpec:
     command: tuple[str, ...] = ()
     binds: tuple[tuple[str, str], ...] = ()
 
-    def on_host(self, python: Interpreter) -> RootSpec:
+    def on_host(self, python: Interpreter) -> "RootSpec":
         """Return the same with the host's own programs in it, and its Python to start the guest."""
         programs = tuple((path, path) for path in python_binds(python))
         return RootSpec(command=(python.path,), binds=(*programs, *self.binds))

@@ -8,8 +8,6 @@ back holds the lock of the folder, which the kernel releases when the last threa
 The janitor uses this module too, so it imports only the standard library and ``dir_handle``.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json
@@ -53,7 +51,7 @@ class StagingArea:
         _write(scratch, STAGING, asdict(self))
 
     @staticmethod
-    def read(scratch: Path) -> StagingArea | None:
+    def read(scratch: Path) -> "StagingArea | None":
         """Read it from ``scratch``; return None if no commit began.
 
         Raise ``ValueError`` for content that toolc did not write.
@@ -77,7 +75,7 @@ class FileIdentity:
     changed_ns: int
 
     @staticmethod
-    def of(status: os.stat_result) -> FileIdentity:
+    def of(status: os.stat_result) -> "FileIdentity":
         """Return the identity of a file as it is now; a rename does not change it."""
         if stat.S_ISDIR(status.st_mode):
             return FileIdentity(status.st_ino, stat.S_IFDIR, 0, 0)
@@ -131,7 +129,7 @@ class CommitPlan:
         _write(scratch, PLAN, asdict(self))
 
     @staticmethod
-    def read(scratch: Path) -> CommitPlan | None:
+    def read(scratch: Path) -> "CommitPlan | None":
         """Read it from ``scratch``; return None if nothing can or needs to be rolled back.
 
         Raise ``ValueError``, ``KeyError`` or ``TypeError`` for content written by another release.

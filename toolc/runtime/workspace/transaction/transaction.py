@@ -7,8 +7,6 @@ change, or one file that another process changed concurrently, keeps all changes
 of the changes of a tool is a state that has never been seen. The view is removed with the transaction.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
@@ -50,7 +48,7 @@ class ChangeClock:
     running_ns: int
 
     @staticmethod
-    def now() -> ChangeClock:
+    def now() -> "ChangeClock":
         """Return the current time after the next tick of the file clock, which takes a few milliseconds."""
         before = time.clock_gettime_ns(time.CLOCK_REALTIME)
         while (clock := _read(_COARSE)).stamp_ns <= before:
@@ -242,7 +240,7 @@ class Transaction:
 
     def _decide(
         self, differences: Differences, result: ToolResult, ending: Ending, approve: ApproveChanges | None
-    ) -> _Discarded | None:
+    ) -> "_Discarded | None":
         """Return why the changes are not committed; None once they are."""
         changes = differences.changes
         if not changes:
@@ -267,7 +265,7 @@ class Transaction:
                 return _Discarded("denied", "the changes were not approved")
         return self._commit(differences)
 
-    def _commit(self, differences: Differences) -> _Discarded | None:
+    def _commit(self, differences: Differences) -> "_Discarded | None":
         assert self._view is not None
         try:
             commit(self._real, self._view.root, differences, self._mount, self._scratch)
