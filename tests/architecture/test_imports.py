@@ -28,7 +28,7 @@ LOCAL_IMPORTS = (
 )  # fmt: skip
 """Where imports inside functions need no reason: commands, the worker of the guest and the tables."""
 
-MAX_LOCAL_IMPORTS = 51
+MAX_LOCAL_IMPORTS = 47
 STARTS_NO_PROCESSES = ("runtime", "backends", "providers", "reporters", "serve", "compiler")
 ENGINE_WORDS = {"docker", "runc", "oci", "dockerd", "containerd"}
 WITH_ENGINE_WORDS = ("toolc.sandbox", "toolc.doctor", "toolc.cli.commands.image")

@@ -24,7 +24,6 @@ SMALL_MODULES = {
     "toolc.guest.loader",  # runs as a process
     "toolc.data.paths",
     "toolc.model.version",
-    "toolc.compiler.decode.result",
 }
 """Modules of fewer than 60 lines that have one importer: scripts, and subjects that readers search for by name."""
 

@@ -23,6 +23,7 @@ from targets import judged
 from toolc.client.build import write_build
 from toolc.compiler.build_output import write_output
 from toolc.compiler.cache import answers, check_cache
+from toolc.compiler.cache.build import build_changed
 from toolc.compiler.cache.build_cache import BuildCache
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.compiler.pipeline.compile import compile_specs
@@ -84,7 +85,7 @@ def build_beside(specs: Path) -> None:
 def rebuild(specs: Path) -> None:
     known = BuildCache.load([specs], NO_SETTINGS, None)
     if not known.previous():
-        output = known.build()
+        output = build_changed(known)
         if not output.is_written:
             write_output(output.tools, output.names, output.toolsets, output.out)
         known.save(output, len(PROVIDER_NAMES))

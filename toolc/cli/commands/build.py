@@ -51,9 +51,10 @@ def command(
         _report(done.out, done.tools, done.providers, done.losses, output_stream)
         return
     from toolc.compiler.build_output import write_output  # start-up time
+    from toolc.compiler.cache.build import build_changed
     from toolc.model.names import PROVIDER_NAMES
 
-    output = cache.build()
+    output = build_changed(cache)
     print_findings(output.diagnostics, findings, format_name)
     if output.diagnostics.has_errors:
         raise click.exceptions.Exit(FINDINGS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -28,7 +28,7 @@ __all__ = ["BuildCache"]
 _ANSWER_PARTS: Final = 2
 """The number of values in the answer: the result of the build, and the state of its folder."""
 
-_Row: TypeAlias = tuple[str, int, list[int], str]
+Row: TypeAlias = tuple[str, int, list[int], str]
 """A tool in the folder: its name, its number of losses, the sizes of its texts, and their digest."""
 
 
@@ -67,7 +67,7 @@ class BuildOutput:
         return sum(tool.losses for tool in self.tools)
 
     @property
-    def rows(self) -> list[_Row]:
+    def rows(self) -> list[Row]:
         """The values that the cache stores for each tool."""
         named = zip(self.names, self.tools, strict=True)
         return [(name, tool.losses, [*map(len, tool.texts)], tool.digest) for name, tool in named]
@@ -100,52 +100,13 @@ class BuildCache:
     def previous(self) -> PreviousBuild | None:
         """Return the last build if the specs and the folder are unchanged, else None."""
         try:
-            if not self.key.is_fresh(self.answer) or not self._is_folder_unchanged():
+            if not self.key.is_fresh(self.answer) or not self.is_folder_unchanged():
                 return None
             known = self.answer
             diagnostics = diagnostics_from_json(known["findings"], known["sources"])
             return PreviousBuild(known["out"], known["tools"], known["providers"], known["losses"], diagnostics)
         except INVALID_CACHE:
             return None
-
-    def build(self) -> BuildOutput:
-        """Compile and render the tools that changed, and return them with the others. Raise ``UsageError``.
-
-        Call this before writing the output, which changes the parent of the output folder.
-        """
-        from toolc.compiler.build_output import render  # lazy: 60 ms, which a valid build does not need
-        from toolc.compiler.cache.pieces import PieceCache  # lazy: as above
-        from toolc.compiler.pipeline.compile import compile_specs  # lazy: as above
-
-        first, *details = self.cached.details() or [""]
-        rows = _rows(first)
-        pieces = PieceCache(self.key, details, self._rendered(rows))
-        compilation = compile_specs(self.key.paths, self.settings, pieces.gather, pieces.together)
-        if compilation.diagnostics.has_errors:
-            return BuildOutput(
-                out="",
-                names=(),
-                tools=(),
-                toolsets={},
-                diagnostics=compilation.diagnostics,
-                answer=None,
-                details=(),
-                is_written=False,
-            )
-        rendered = dict(pieces.rendered or {})
-        others = [tool for tool in compilation.tools if tool.name not in rendered]
-        rendered.update(zip([tool.name for tool in others], render(others, compilation.tools), strict=True))
-        output = BuildOutput(
-            out=self.out or (os.path.relpath(compilation.out) if compilation.out else "build"),
-            names=[tool.name for tool in compilation.tools],
-            tools=[rendered[tool.name] for tool in compilation.tools],
-            toolsets=compilation.toolsets,
-            diagnostics=compilation.diagnostics,
-            answer=self.key.answer(compilation) if pieces.is_complete else None,
-            details=pieces.to_details(),
-            is_written=False,
-        )
-        return replace(output, is_written=True) if self._is_written(output, rows) else output
 
     def save(self, output: BuildOutput, providers: int) -> None:
         """Store a build that was just written for ``providers`` providers."""
@@ -161,46 +122,19 @@ class BuildCache:
         folder = [output.out, state, output.toolsets]
         save(self.key.file, [answer, folder], [to_json(rows), *output.details])
 
-    def _is_folder_unchanged(self) -> bool:
+    def is_folder_unchanged(self) -> bool:
         """Return whether the folder is unchanged since the last build. Raise one of ``INVALID_CACHE``."""
         out, state, _ = self.folder
         return bool(state == _state(out))
 
-    def _is_written(self, output: BuildOutput, rows: Sequence[_Row]) -> bool:
+    def has_written(self, output: BuildOutput, rows: Sequence[Row]) -> bool:
         """Return whether the unchanged folder of the last build has the content of ``output``."""
         try:
             out, _, toolsets = self.folder
             is_same = output.rows == rows and output.out == out and json.loads(to_json(output.toolsets)) == toolsets
-            return is_same and self._is_folder_unchanged()
+            return is_same and self.is_folder_unchanged()
         except INVALID_CACHE:
             return False
-
-    def _rendered(self, rows: Sequence[_Row]) -> dict[str, RenderedTool]:
-        """Return the tools in the folder by name; empty if the folder has changed since the last build."""
-        from toolc.compiler.build_output import RenderedTool, split  # lazy: see ``build``
-
-        try:
-            if not rows or not self._is_folder_unchanged():
-                return {}
-            out, _, toolsets = self.folder
-            texts = split(Path(out), toolsets, [sizes for _, _, sizes, _ in rows])
-            if not self._is_folder_unchanged():  # another build replaced it concurrently
-                return {}
-            return {
-                name: RenderedTool(each, losses, digest)
-                for each, (name, losses, _, digest) in zip(texts, rows, strict=True)
-            }
-        except INVALID_CACHE:
-            return {}
-
-
-def _rows(text: str) -> list[_Row]:
-    """Return the rows that ``BuildCache.save`` stored; empty if they are missing."""
-    try:
-        rows = json.loads(text)
-        return [(str(name), int(losses), list(sizes), str(digest)) for name, losses, sizes, digest in rows]
-    except INVALID_CACHE:
-        return []
 
 
 def _state(out: str) -> list[list[object]]:

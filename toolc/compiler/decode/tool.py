@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Final, TypeVar
+from typing import Final, TypeVar, get_args
 
 from toolc.compiler.decode.agreement import check_agreement
 from toolc.compiler.decode.backend import decode_backend
 from toolc.compiler.decode.examples import decode_examples, decode_tests
-from toolc.compiler.decode.result import decode_result, decode_result_schema
 from toolc.compiler.decode.retry import decode_retry
 from toolc.compiler.decode.sandbox import decode_sandbox
 from toolc.compiler.decode.shell import NO_COMMAND
@@ -18,12 +17,16 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.files import SpecFolder
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.variables import check_defaults, may_name_variables, merge_defaults, replace_variables
+from toolc.compiler.schema.check_schema import check_schema
 from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
+from toolc.compiler.templates.expressions import expression
+from toolc.compiler.templates.parse import Scope, read_template
 from toolc.document.map_reader import (
     Findings,
     Parse,
     Reader,
     boolean,
+    choice,
     list_of,
     map_parser,
     mapping,
@@ -36,9 +39,11 @@ from toolc.document.map_reader import (
 from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.document.suggestions import has_misspelled_key
 from toolc.model import codes
+from toolc.model.json_schema import Schema
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.sandbox import SandboxSpec
-from toolc.model.spec.tool import FORMAT, Annotations, ProviderChoice, ResultSpec, ToolSpec
+from toolc.model.spec.tool import FORMAT, Annotations, ProviderChoice, ResultFormat, ResultSpec, ToolSpec
+from toolc.model.template import Template
 
 __all__ = ["decode", "decode_tool"]
 
@@ -269,3 +274,43 @@ def _provider_choice(entry: MappingEntry, node: Mapping, findings: Findings) -> 
     strict = reader.default("strict", boolean, False) if entry.key in STRICT else False
     reader.close()
     return ProviderChoice(provider=entry.key, strict=strict)
+
+
+@map_parser("'result'")
+def decode_result(reader: Reader, *, parameters: Schema | None) -> ResultSpec | None:
+    """Decode ``result`` without ``schema``, which ``decode_result_schema`` decodes because models see it."""
+    reader.get("schema")
+    scope = Scope(parameters=parameters).omitting()
+    return ResultSpec(
+        format=reader.default("format", choice(get_args(ResultFormat)), "text"),
+        files=reader.optional("files", list_of(partial(_file, scope=scope))) or (),
+        select=reader.optional("select", expression),
+        template=reader.optional("template", partial(_template, parameters=parameters)),
+    )
+
+
+def _template(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> str | None:
+    from toolc.compiler.templates.result_template import result_template  # lazy: 80 ms (jinja2)
+
+    return result_template(node, what, findings, parameters=parameters)
+
+
+def _file(node: Node, what: str, findings: Findings, *, scope: Scope) -> Template | None:
+    """Decode a pattern of workspace files. Inserted arguments are checked when the tool is called."""
+    template = read_template(node, what, findings, scope=scope)
+    if template is None:
+        return None
+    pattern = "".join(part if isinstance(part, str) else "x" for part in template.parts)
+    if not {"", ".", ".."}.isdisjoint(pattern.removeprefix("./").split("/")):
+        message = f"{what} is not a path inside the workspace"
+        findings.add(codes.BAD_VALUE, message, node.span, "write it relative to the workspace, e.g. plots/*.png")
+        return None
+    return template
+
+
+def decode_result_schema(node: Node, what: str, findings: Findings) -> Schema | None:
+    """Decode ``result.schema``, the JSON Schema of the tool's structured result."""
+    found = mapping(node, what, findings)
+    schema = found.get("schema") if found else None
+    root = mapping(schema, "'schema'", findings) if schema is not None else None
+    return check_schema(root, findings) if root is not None else None

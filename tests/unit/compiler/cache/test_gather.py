@@ -14,6 +14,7 @@ from toolc.client.build import write_build
 from toolc.compiler.build_output import join
 from toolc.compiler.cache import parallel
 from toolc.compiler.cache.answers import CacheKey
+from toolc.compiler.cache.build import build_changed
 from toolc.compiler.cache.build_cache import BuildCache
 from toolc.compiler.cache.parallel import gather_many
 from toolc.compiler.cache.pieces import PieceCache
@@ -117,7 +118,7 @@ def test_build_has_the_same_bytes(folder: Path, provider: str, compiled_files: l
     (folder.parent / "toolc.yaml").write_text(f"defaults: {{providers: {{{provider}: {{strict: true}}}}}}\n")
     expected = built(folder)
     compiled_files.clear()
-    output = BuildCache.load([folder], NO_SETTINGS, None).build()
+    output = build_changed(BuildCache.load([folder], NO_SETTINGS, None))
     assert join(output.tools, output.toolsets) == expected
     files = len([*folder.rglob("*.yaml")])
     assert (len(set(compiled_files)) < files) == (provider == "openai_chat")
