@@ -160,7 +160,8 @@ class Registry:
             together, called = self._tools.added(added), self.parts
             for part in parts:
                 called = called.joined(part)
-            _check_calls(tools, called.joined(together))
+            if composed := [tool for tool in tools if isinstance(tool, ComposedTool)]:
+                check_calls(composed, [tool.spec for tool in called.joined(together).by_name.values()])
             self._tools, self.parts = together, called
             for each in toolsets:
                 self._toolsets = _joined(self._toolsets, each)
@@ -254,12 +255,6 @@ def _registered(tool: Addable) -> Iterable[RegisteredTool]:
     if not callable(tool):
         raise UsageError(f"a {type(tool).__name__} is not a tool; add a function, a tool, or a registry")
     return ((tool if isinstance(tool, FunctionTool) else define_tool(tool)).registered(),)
-
-
-def _check_calls(added: Sequence[Addable], tools: ToolCollection) -> None:
-    """Raise ``SpecError`` if a composite or a sub-agent of this program calls a missing or unsuitable tool."""
-    if composed := [tool for tool in added if isinstance(tool, ComposedTool)]:
-        check_calls(composed, [tool.spec for tool in tools.by_name.values()])
 
 
 def _joined(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:

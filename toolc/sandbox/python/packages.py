@@ -76,7 +76,9 @@ def installed_packages() -> tuple[Packages, ...]:
     for folder in (store.directory() / KIND).glob("*"):
         with contextlib.suppress(FileNotFoundError):
             used = folder.stat().st_mtime
-            found.append(Packages(key=folder.name, names=_names(folder), folder=folder, last_used=used))
+            # The name of a metadata folder has the name and version of its package (PEP 427).
+            names = tuple(sorted(each.name.removesuffix(".dist-info") for each in folder.glob("*.dist-info")))
+            found.append(Packages(key=folder.name, names=names, folder=folder, last_used=used))
     return tuple(sorted(found, key=lambda each: (each.names, each.key)))
 
 
@@ -87,11 +89,6 @@ def remove_packages(packages: Packages) -> None:
 
 def _is_old(last_used: float) -> bool:
     return time.time() - last_used > UNUSED_DAYS * 24 * 3600
-
-
-def _names(folder: Path) -> tuple[str, ...]:
-    """Return ``name-version`` of each package, from the name of its metadata folder (PEP 427)."""
-    return tuple(sorted(each.name.removesuffix(".dist-info") for each in folder.glob("*.dist-info")))
 
 
 SITE: Final = "/opt/toolc/site"
