@@ -185,7 +185,7 @@ def test_an_error_result_has_no_details() -> None:
 
 def test_tools_with_a_workspace_need_the_option_at_the_start(tmp_path: Path) -> None:
     found = registry(ECHO, tool("look", workspace="ro"), tool("alter", workspace="rw"))
-    with pytest.raises(UsageError, match=r"^alter, look: these tools work on a folder.*--workspace DIR$"):
+    with pytest.raises(UsageError, match=r"^alter, look: these tools need a workspace.*--workspace DIR$"):
         check_workspace(found, None)
     check_workspace(found, tmp_path)
     check_workspace(registry(ECHO), None)
