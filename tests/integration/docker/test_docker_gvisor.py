@@ -216,7 +216,7 @@ def test_a_runtime_that_is_falsely_named_gvisor_is_detected(engine: DockerEngine
     sandbox = plain.start(Profile(), [*BOOTSTRAP_ARGUMENTS, argument])
     plan = Plan(profile=Profile(), invocation=Exec(argv=("true",)), call_id="1")
     try:
-        with pytest.raises(InfrastructureError, match="registered as one with a kernel of its own, and runs on the"):
+        with pytest.raises(InfrastructureError, match="must isolate sandboxes by a separate kernel"):
             converse(sandbox, plan, timeout_ms=5000, cancellation=None, on_progress=lambda *_: None)
     finally:
         sandbox.close()
