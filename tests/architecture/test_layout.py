@@ -24,6 +24,7 @@ SMALL_MODULES = {
     "toolc.guest.loader",  # runs as a process
     "toolc.data.paths",
     "toolc.model.version",
+    "toolc.sandbox.images.debian",
 }
 """Modules of fewer than 60 lines that have one importer: scripts, and subjects that readers search for by name."""
 

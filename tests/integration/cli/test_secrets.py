@@ -84,7 +84,10 @@ def test_tests_receive_only_the_secrets_of_the_option(
 ) -> None:
     monkeypatch.setenv("TOOLC_SECRET_USER_NAME", "deploy-bot")
     assert run("test", "who.yaml") == 2
-    assert "the secret 'USER_NAME' has no value; tests get none unless they are given" in capsys.readouterr().out
+    assert (
+        "the secret 'USER_NAME' has no value; tests only have the secrets of the file in --secrets FILE"
+        in capsys.readouterr().out
+    )
     assert run("test", "who.yaml", "--secrets", "mine.yaml") == 0
     assert capsys.readouterr().out.endswith("1 passed, 0 failed\n")
 
@@ -108,4 +111,4 @@ def test_invalid_secrets_file(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert run("run", "who.yaml", "--secrets", "mine.yaml") == 2
     assert "has fewer than 8 characters" in capsys.readouterr().err
     assert run("run", "who.yaml", "--secrets", "none.yaml") == 2
-    assert "there is no file none.yaml" in capsys.readouterr().err
+    assert "none.yaml does not exist" in capsys.readouterr().err
