@@ -56,6 +56,6 @@ def test_an_editor_marks_mistakes_completes_keys_and_explains_them(server: Langu
     }
     items = {each["label"]: each for each in server.at("textDocument/completion", spec, "    std")["items"]}
     assert items.keys() == SHELL - {"argv"}
-    assert items["script"]["documentation"].startswith("A script, not a template: its parameters are the variables")
+    assert items["script"]["documentation"].startswith("A script. It is not a template: parameters are")
     hover = server.at("textDocument/hover", spec, "  limits: {time")["contents"]["value"]
-    assert "How long it may take" in hover
+    assert "The timeout" in hover
