@@ -3,6 +3,10 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import yaml
+from paths import DATA
 
 from toolc.review.compare import Difference, compare
 from toolc.review.model.change import ToolChange
@@ -19,6 +23,22 @@ backend:
   shell:
     argv: [echo, --, "{{ name }}"]
 """
+
+
+def review_cases(name: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the specs by name and the sections of cases of a file in tests/data/review; its comment describes them."""
+    sections: dict[str, Any] = yaml.safe_load((DATA / "review" / f"{name}.yaml").read_text(encoding="utf-8"))
+    return {"plain": PLAIN} | sections.pop("specs"), sections
+
+
+def edited(text: str, edits: str | Mapping[str, str]) -> str:
+    """Return ``text`` with each key of ``edits`` replaced by its value, and with ``end`` or a plain text appended."""
+    if isinstance(edits, str):
+        return f"{text}{edits}\n"
+    for old, new in edits.items():
+        assert old in text or old == "end"
+        text = f"{text}{new}\n" if old == "end" else text.replace(old, new)
+    return text
 
 
 def difference(folder: Path, old: Mapping[str, str], new: Mapping[str, str]) -> Difference:
