@@ -5,7 +5,6 @@ A message says what was expected and what was received.
 
 from __future__ import annotations
 
-import copy
 import difflib
 import json
 import math
@@ -244,14 +243,14 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
     try:
         # Under a strict mode, nulls represent omitted values.
         is_strict = any(choice.strict for choice in tool.providers)
-        bound = copy.deepcopy(without_nulls(schema, arguments) if is_strict else arguments)
-        _fill_defaults(schema, bound)
+        bound = _with_defaults(schema, without_nulls(schema, arguments) if is_strict else arguments)
+        assert isinstance(bound, dict)
         if not plainly_satisfies(bound, schema):
             failed = map(failed_keyword, validation_errors(schema, bound))
             in_order = sorted(failed, key=lambda each: (problem_path(each.path), each.keyword))
             lines = (line for each in in_order for line in problems_of(each))
             problems = tuple(dict.fromkeys(islice(lines, MAX_PROBLEMS)))
-        bound = bound if problems else with_integers(schema, bound)
+            bound = bound if problems else with_integers(schema, bound)
     except UnresolvableError as error:
         raise RegistryError(
             f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
@@ -277,19 +276,19 @@ def _describe_non_object(arguments: JsonValue) -> str:
     return describe(arguments)
 
 
-def _fill_defaults(schema: JsonObject, value: JsonValue) -> None:
-    properties, items = schema.get("properties"), schema.get("items")
-    if isinstance(value, list) and isinstance(items, dict):
-        for item in value:
-            _fill_defaults(items, item)
-    if not isinstance(value, dict) or not isinstance(properties, dict):
-        return
+def _with_defaults(schema: JsonValue, value: JsonValue) -> JsonValue:
+    """Return a copy of ``value`` with the defaults of absent properties."""
+    if isinstance(value, list):
+        items = _object(schema).get("items")
+        return [_with_defaults(items, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    properties = _object(_object(schema).get("properties"))
+    filled = {name: _with_defaults(properties.get(name), each) for name, each in value.items()}
     for name, each in properties.items():
-        if isinstance(each, dict):
-            if name not in value and "default" in each:
-                value[name] = copy.deepcopy(each["default"])
-            if name in value:
-                _fill_defaults(each, value[name])
+        if name not in value and isinstance(each, dict) and "default" in each:
+            filled[name] = _with_defaults(each, each["default"])
+    return filled
 
 
 def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
@@ -297,37 +296,29 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
 
     A program can pass such values; a model cannot.
     """
-    where = problem_path(path)
+    reason = ""
     if len(path) > MAX_DEPTH:
-        yield f"{where}: nested deeper than {MAX_DEPTH} levels"
+        reason = f"nested deeper than {MAX_DEPTH} levels"
     elif isinstance(value, dict):
         for key, item in value.items():
             if isinstance(key, str) and not _SURROGATE.search(key):
                 yield from _not_json(item, (*path, key))
             else:
-                yield f"{where}: the key {key!r:.60} is not a valid Unicode string"
+                yield f"{problem_path(path)}: the key {key!r:.60} is not a valid Unicode string"
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _not_json(item, (*path, index))
-    elif reason := _scalar_problem(value):
-        yield f"{where}: {reason}"
-
-
-def _scalar_problem(value: object) -> str:
-    """Return why ``value`` is not a JSON string, number, boolean or null; an empty string if it is."""
-    match value:
-        case None | bool():
-            return ""
-        case str():
-            is_unicode = not _SURROGATE.search(value)
-            return "" if is_unicode else "contains an unpaired surrogate, which is not valid Unicode"
-        case float():
-            return "" if math.isfinite(value) else f"{value} is not a JSON number"
-        case int():
-            bits = value.bit_length()
-            return "" if bits <= MAX_BITS else f"an integer of {bits} bits is more than JSON readers can hold"
-        case _:
-            return f"a {type(value).__name__} is not JSON"
+    elif isinstance(value, str):
+        reason = "contains an unpaired surrogate, which is not valid Unicode" if _SURROGATE.search(value) else ""
+    elif isinstance(value, float):
+        reason = "" if math.isfinite(value) else f"{value} is not a JSON number"
+    elif isinstance(value, int):
+        bits = value.bit_length()
+        reason = "" if bits <= MAX_BITS else f"an integer of {bits} bits is more than JSON readers can hold"
+    elif value is not None:
+        reason = f"a {type(value).__name__} is not JSON"
+    if reason:
+        yield f"{problem_path(path)}: {reason}"
 
 
 MAX_RESULT_PROBLEMS: Final = 10

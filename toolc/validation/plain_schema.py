@@ -7,6 +7,8 @@ check. For all others both functions return False, and the caller uses ``jsonsch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import ge, le
+from types import NoneType
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -15,16 +17,11 @@ from toolc.validation.pattern_speed import TooSlowError, search
 __all__ = ["is_plain_schema", "plainly_satisfies"]
 
 
-def _is_number(value: JsonValue) -> bool:
-    return type(value) is int or type(value) is float
-
-
-_TYPES: Final[Mapping[str, Callable[[JsonValue], bool]]] = {
-    "array": lambda value: isinstance(value, list), "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: type(value) is int, "null": lambda value: value is None, "number": _is_number,
-    "object": lambda value: isinstance(value, dict), "string": lambda value: isinstance(value, str),
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "array": (list,), "boolean": (bool,), "integer": (int,), "null": (NoneType,), "number": (int, float),
+    "object": (dict,), "string": (str,),
 }  # fmt: skip
-"""For each type, a test of a value. An integer is only an ``int``, not a float without a fraction."""
+"""The exact types of the values of each type. An integer is only an ``int``, not a float without a fraction."""
 
 
 def is_plain_schema(value: JsonValue) -> bool:
@@ -39,14 +36,49 @@ def is_plain_schema(value: JsonValue) -> bool:
 
 
 def plainly_satisfies(value: JsonValue, schema: JsonObject) -> bool:
-    """Return whether ``value`` is certainly valid for the valid ``schema``. If False, ``jsonschema`` must decide."""
+    """Return whether ``value`` is certainly valid for the valid ``schema``. If False, ``jsonschema`` must decide.
+
+    If True, every part of ``value`` for which the schema requires an integer is an ``int``.
+    """
     for key, wanted in schema.items():
         if key in _ANNOTATIONS:
             continue
-        test = _VALUE_TESTS.get(key)
-        if test is None or not test(value, wanted, schema):
+        match key:
+            case "items" if isinstance(wanted, dict) and "prefixItems" not in schema:
+                is_valid = isinstance(value, list) and all(plainly_satisfies(each, wanted) for each in value)
+            case "properties" if isinstance(wanted, dict) and isinstance(value, dict):
+                is_valid = all(
+                    inner is True or (isinstance(inner, dict) and plainly_satisfies(value[name], inner))
+                    for name, inner in wanted.items()
+                    if name in value
+                )
+            case "required" if isinstance(wanted, list):
+                is_valid = isinstance(value, dict) and all(name in value for name in wanted)
+            case "additionalProperties" if isinstance(declared := schema.get("properties", {}), dict):
+                is_valid = isinstance(value, dict) and (wanted is True or value.keys() <= declared.keys())
+            case _:
+                is_valid = _satisfies_keyword(value, key, wanted)
+        if not is_valid:
             return False
     return True
+
+
+def _satisfies_keyword(value: JsonValue, key: str, wanted: JsonValue) -> bool:
+    """Return whether ``value`` certainly satisfies one keyword that does not apply to its parts."""
+    if key == "type":
+        return isinstance(wanted, str) and type(value) in _TYPES.get(wanted, ())
+    if key in _BOUNDS:
+        kind, is_within = _BOUNDS[key]
+        size = len(value) if isinstance(value, str | list) else value
+        return type(value) is kind and type(size) is int and type(wanted) is int and is_within(size, wanted)
+    if not isinstance(value, str):
+        return False
+    if key == "enum":
+        return isinstance(wanted, list) and value in wanted
+    try:
+        return key == "pattern" and isinstance(wanted, str) and search(wanted, value)
+    except TooSlowError:
+        return False
 
 
 def _are_names(value: JsonValue) -> bool:
@@ -69,7 +101,9 @@ _KEYWORD_TESTS: Final[dict[str, Callable[[JsonValue], bool]]] = {
         ("title", "description", "$comment", "format", "pattern", "$schema"), lambda value: isinstance(value, str)
     ),
     **dict.fromkeys(("deprecated", "readOnly", "writeOnly", "uniqueItems"), lambda value: isinstance(value, bool)),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    **dict.fromkeys(
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), lambda value: type(value) in (int, float)
+    ),
     **dict.fromkeys(
         ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
         lambda value: type(value) is int and value >= 0,
@@ -90,51 +124,8 @@ _ANNOTATIONS: Final = frozenset(
 )
 
 
-def _matches(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
-    if not (isinstance(value, str) and isinstance(wanted, str)):
-        return False
-    try:
-        return search(wanted, value)
-    except TooSlowError:
-        return False
-
-
-def _has_valid_items(value: JsonValue, wanted: JsonValue, schema: JsonObject) -> bool:
-    if not (isinstance(value, list) and isinstance(wanted, dict)) or "prefixItems" in schema:
-        return False
-    return all(plainly_satisfies(each, wanted) for each in value)
-
-
-def _has_valid_properties(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
-    if not (isinstance(value, dict) and isinstance(wanted, dict)):
-        return False
-    for key, each in value.items():
-        inner = wanted.get(key)
-        if key in wanted and not (inner is True or (isinstance(inner, dict) and plainly_satisfies(each, inner))):
-            return False
-    return True
-
-
-def _has_only_declared(value: JsonValue, wanted: JsonValue, schema: JsonObject) -> bool:
-    declared = schema.get("properties", {})
-    return (
-        isinstance(value, dict) and isinstance(declared, dict) and (wanted is True or value.keys() <= declared.keys())
-    )
-
-
-_VALUE_TESTS: Final[dict[str, Callable[[JsonValue, JsonValue, JsonObject], bool]]] = {
-    "type": lambda value, wanted, _: isinstance(wanted, str) and wanted in _TYPES and _TYPES[wanted](value),
-    "enum": lambda value, wanted, _: isinstance(value, str) and isinstance(wanted, list) and value in wanted,
-    "pattern": _matches,
-    "minLength": lambda value, wanted, _: isinstance(value, str) and type(wanted) is int and len(value) >= wanted,
-    "maxLength": lambda value, wanted, _: isinstance(value, str) and type(wanted) is int and len(value) <= wanted,
-    "minimum": lambda value, wanted, _: type(value) is int and type(wanted) is int and value >= wanted,
-    "maximum": lambda value, wanted, _: type(value) is int and type(wanted) is int and value <= wanted,
-    "items": _has_valid_items,
-    "properties": _has_valid_properties,
-    "required": lambda value, wanted, _: (
-        isinstance(value, dict) and isinstance(wanted, list) and all(each in value for each in wanted)
-    ),
-    "additionalProperties": _has_only_declared,
-}
-"""For each keyword, a test of a value, the keyword's value and the schema that is only true if it is satisfied."""
+_BOUNDS: Final[Mapping[str, tuple[type, Callable[[int, int], bool]]]] = {
+    "minLength": (str, ge), "maxLength": (str, le), "minItems": (list, ge), "maxItems": (list, le),
+    "minimum": (int, ge), "maximum": (int, le),
+}  # fmt: skip
+"""For each keyword, the type of the values whose size or number is compared with the keyword's value, and how."""
