@@ -5,7 +5,7 @@ from typing import Final, Protocol, TypeVar
 from toolc.model.call import BoundCall
 from toolc.model.plan import Plan, Profile, loopback_proxy, proxy_environment
 from toolc.model.result import Outcome, ToolResult
-from toolc.model.spec.sandbox import EnvVar
+from toolc.model.spec.sandbox import EnvVar, SandboxSpec
 from toolc.model.spec.tool import ResultSpec
 
 __all__ = ["PlanError"]
@@ -49,17 +49,17 @@ GIT_READS: Final = {
 """Prevents ``git status`` and ``git diff`` from writing their index, which no transaction may change."""
 
 
-def environment(call: BoundCall) -> tuple[EnvVar, ...]:
-    """Return the variables of a call: the base, ``TOOLC_CALL_ID``, and ``sandbox.env`` of the spec, which has priority.
+def environment(sandbox: SandboxSpec, call_id: str) -> tuple[EnvVar, ...]:
+    """Return the variables of a call: the base, ``TOOLC_CALL_ID``, and ``env`` of ``sandbox``, which has priority.
 
     A call with a workspace also gets the settings for git, and a call with a network those for its proxy.
     """
-    values = BASE | {"TOOLC_CALL_ID": call.call_id}
-    mode = call.tool.sandbox.workspace
+    values = BASE | {"TOOLC_CALL_ID": call_id}
+    mode = sandbox.workspace
     if mode != "none":
         values |= GIT
     if mode == "transaction":
         values |= GIT_READS
-    proxy = proxy_environment(loopback_proxy(call.tool.sandbox.network.allow))
-    values |= {variable.name: variable.value for variable in (*proxy, *call.tool.sandbox.env)}
+    proxy = proxy_environment(loopback_proxy(sandbox.network.allow))
+    values |= {variable.name: variable.value for variable in (*proxy, *sandbox.env)}
     return tuple(EnvVar(name=name, value=value) for name, value in values.items())

@@ -170,7 +170,7 @@ class Http:
             profile=profile,
             invocation=invocation,
             call_id=call.call_id,
-            env=environment(call),
+            env=environment(call.tool.sandbox, call.call_id),
             allow=_allow(backend, call.tool.sandbox.network.allow),
         )
 

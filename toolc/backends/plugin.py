@@ -35,7 +35,8 @@ class Plugin:
             arguments=call.arguments,
             files=backend.files,
         )
-        return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=environment(call))
+        env = environment(call.tool.sandbox, call.call_id)
+        return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=env)
 
     def read(self, backend: PluginBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Return the result of the plugin's response, or an error that explains why there is none."""

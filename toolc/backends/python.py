@@ -36,7 +36,8 @@ class Python:
         invocation = PythonCall(
             entry=backend.entry, function=backend.function, arguments=call.arguments, files=backend.files
         )
-        return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=environment(call))
+        env = environment(call.tool.sandbox, call.call_id)
+        return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=env)
 
     def read(self, backend: PythonBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Return the function's result. A malformed response becomes an ``execution`` error."""

@@ -6,7 +6,7 @@ from toolc.backends.base import Backend, PlanError, environment
 from toolc.backends.content import combined_output, parse_json, program_failure, signal_name, with_note
 from toolc.guest.context import image_type
 from toolc.model.call import BoundCall
-from toolc.model.json_schema import JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.result import Image, Outcome, Text, ToolResult, failure
 from toolc.model.spec.code_backends import Argv, ErrorKind, File, Script, ShellBackend
@@ -32,14 +32,14 @@ class Shell:
 
     def plan(self, backend: ShellBackend, call: BoundCall, profile: Profile) -> Plan:
         """Return the program to run, its stdin and its environment. Raise ``PlanError``."""
-        env = environment(call)
+        env = environment(call.tool.sandbox, call.call_id)
         try:
             if isinstance(backend.command, Script):
                 argv: tuple[str, ...] = (*backend.command.interpreter, f"/tool/{SCRIPT}")
                 files: tuple[File, ...] = (File(path=SCRIPT, text=backend.command.text),)
-                env += _arg_variables(call)
+                env += _arg_variables(call.arguments)
             else:
-                argv, files = _argv(backend.command, backend.allow_dash, call), ()
+                argv, files = _argv(backend.command, backend.allow_dash, call.arguments), ()
             stdin = backend.stdin.render(call.arguments).encode() if backend.stdin else b""
         except TemplateError as error:
             raise PlanError(str(error)) from None
@@ -69,7 +69,26 @@ class Shell:
             return program_failure(kind, f"the command ended with {note}", outcome, note)
         if backend.success_exit_codes is None and outcome.status != 0:
             return ToolResult(content=(Text(with_note(combined_output(outcome), note)),))
-        return _read_stdout(result, outcome)
+        stdout = outcome.stdout
+        match result.format:
+            case "none":
+                return ToolResult(content=())
+            case "text":
+                text = stdout.text()
+                return ToolResult(content=(Text(text),) if text else ())
+            case "json" | "image" if stdout.truncated:
+                message = (
+                    f"the command wrote {stdout.total_bytes} bytes, more than its output limit, and {result.format} "
+                    "output cannot be truncated; ask for less"
+                )
+                return failure("output_limit", message)
+            case "json":
+                return _read_json(outcome)
+            case "image":
+                mime_type = image_type(stdout.data())
+                if mime_type is None:
+                    return failure("serialization", "the command's output is not a PNG, JPEG, GIF or WebP image")
+                return ToolResult(content=(Image(stdout.data(), mime_type),))
 
 
 def _kind(backend: ShellBackend, status: int) -> ErrorKind | None:
@@ -79,29 +98,6 @@ def _kind(backend: ShellBackend, status: int) -> ErrorKind | None:
     if backend.success_exit_codes is None or status in backend.success_exit_codes:
         return None
     return "not_found" if status == COMMAND_NOT_FOUND else "exit_status"
-
-
-def _read_stdout(result: ResultSpec, outcome: Outcome) -> ToolResult:
-    stdout = outcome.stdout
-    match result.format:
-        case "none":
-            return ToolResult(content=())
-        case "text":
-            text = stdout.text()
-            return ToolResult(content=(Text(text),) if text else ())
-        case "json" | "image" if stdout.truncated:
-            message = (
-                f"the command wrote {stdout.total_bytes} bytes, more than its output limit, and {result.format} output "
-                "cannot be truncated; ask for less"
-            )
-            return failure("output_limit", message)
-        case "json":
-            return _read_json(outcome)
-        case "image":
-            mime_type = image_type(stdout.data())
-            if mime_type is None:
-                return failure("serialization", "the command's output is not a PNG, JPEG, GIF or WebP image")
-            return ToolResult(content=(Image(stdout.data(), mime_type),))
 
 
 def _read_json(outcome: Outcome) -> ToolResult:
@@ -114,67 +110,52 @@ def _read_json(outcome: Outcome) -> ToolResult:
     return ToolResult(content=(Text(outcome.stdout.text().strip()),), structured=(value,))
 
 
-def _arg_variables(call: BoundCall) -> tuple[EnvVar, ...]:
+def _arg_variables(arguments: JsonObject) -> tuple[EnvVar, ...]:
     variables = []
-    for name, value in call.arguments.items():
+    for name, value in arguments.items():
         text = as_text(value)
         _check_size(name, f"ARG_{name}={text}")
         variables.append(EnvVar(name=f"ARG_{name}", value=text))
     return tuple(variables)
 
 
-def _argv(command: Argv, allow_dash: tuple[str, ...], call: BoundCall) -> tuple[str, ...]:
+def _argv(command: Argv, allow_dash: tuple[str, ...], arguments: JsonObject) -> tuple[str, ...]:
+    """Return the program and its arguments: one per element, or one per item if the element is only an array."""
+    templates: list[Template] = []
+    for element in command.elements:
+        if isinstance(element, Template):
+            templates.append(element)
+        elif _is_given(arguments.get(element.when)):
+            templates += element.argv
     argv: list[str] = []
     after_separator = False
-    for template in _elements(command, call):
+    for template in templates:
         after_separator = after_separator or template.parts == ("--",)
-        may_dash = template.names if after_separator else frozenset(allow_dash)
-        argv.extend(_arguments(template, call, may_dash))
+        may_dash = template.names if after_separator else allow_dash
+        values = [part if isinstance(part, str) else evaluate(part, arguments) for part in template.parts]
+        # It provides the first character. Only what the caller provides may be confused with an option.
+        source: str | Placeholder | None = template.sole_placeholder
+        if source is not None and isinstance(array := values[0], list):
+            texts = [as_text(item) for item in array]
+        else:
+            pieces = [as_text(value) for value in values]
+            source = next((part for part, piece in zip(template.parts, pieces, strict=True) if piece), None)
+            texts = ["".join(pieces)]
+        for text in texts:
+            if text.startswith("-") and isinstance(source, Placeholder) and source.name not in may_dash:
+                raise PlanError(
+                    f"{source.name}: {text[:60]!r} starts with '-', so the command would read it as an option; "
+                    f"for a file use './{text[:60]}'"
+                )
+            _check_size(", ".join(sorted(template.names)), text)
+        argv += texts
     if not argv or not argv[0]:
         raise PlanError("with these arguments the command is empty; there is nothing to run")
     return tuple(argv)
 
 
-def _elements(command: Argv, call: BoundCall) -> list[Template]:
-    kept: list[Template] = []
-    for element in command.elements:
-        if isinstance(element, Template):
-            kept.append(element)
-        elif _is_given(call.arguments.get(element.when)):
-            kept.extend(element.argv)
-    return kept
-
-
 def _is_given(value: JsonValue) -> bool:
     return not (value is None or value is False or value in ("", [], {}))
-
-
-def _arguments(template: Template, call: BoundCall, may_dash: frozenset[str]) -> list[str]:
-    """Return the arguments for one element: one, or one per item if the element is only an array."""
-    sole = template.sole_placeholder
-    if sole is not None and isinstance(value := evaluate(sole, call.arguments), list):
-        texts = [as_text(item) for item in value]
-    else:
-        texts = [template.render(call.arguments)]
-    source = _first_source(template, call)
-    for text in texts:
-        if source is not None and text.startswith("-") and source.name not in may_dash:
-            raise PlanError(
-                f"{source.name}: {text[:60]!r} starts with '-', so the command would read it as an option; "
-                f"for a file use './{text[:60]}'"
-            )
-        _check_size(", ".join(sorted(template.names)), text)
-    return texts
-
-
-def _first_source(template: Template, call: BoundCall) -> Placeholder | None:
-    """Return the placeholder that provides the first character of an element; None if the spec provides it."""
-    for part in template.parts:
-        if isinstance(part, str):
-            return None
-        if template.sole_placeholder is part or as_text(evaluate(part, call.arguments)):
-            return part
-    return None
 
 
 def _check_size(name: str, text: str) -> None:

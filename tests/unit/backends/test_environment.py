@@ -3,18 +3,11 @@
 import pytest
 
 from toolc.backends.base import environment
-from toolc.model.call import BoundCall
-from toolc.model.json_schema import Schema
-from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.sandbox import EnvVar, SandboxSpec
-from toolc.model.spec.tool import ToolSpec
 
 
 def variables(sandbox: SandboxSpec) -> dict[str, str]:
-    backend = ShellBackend(command=Argv(elements=()))
-    spec = ToolSpec(name="t", description="d", parameters=Schema({}), backend=backend, sandbox=sandbox)
-    call = BoundCall(tool=spec, arguments={}, call_id="c")
-    return {each.name: each.value for each in environment(call)}
+    return {each.name: each.value for each in environment(sandbox, "c")}
 
 
 def test_without_a_workspace_there_are_no_git_settings() -> None:
