@@ -94,13 +94,13 @@ class FileChange:
         return self.path.encode("utf-8", "surrogateescape")
 
     @property
-    def shown_path(self) -> str:
+    def display_path(self) -> str:
         r"""The path for display and JSON, with bytes that are not UTF-8 written as ``\xff``."""
         return self.raw_path.decode("utf-8", "backslashreplace")
 
     def to_json(self) -> JsonObject:
         """Return the change as an entry of ``details.changes``. A deleted file has no size, mode or digest."""
-        value: JsonObject = {"path": self.shown_path, "kind": self.kind}
+        value: JsonObject = {"path": self.display_path, "kind": self.kind}
         if self.action != "deleted":
             value |= {"size_bytes": self.size_bytes, "mode": f"{self.mode:04o}", "digest": self.digest}
         return value | ({"refused": self.refused} if self.refused else {})

@@ -68,9 +68,9 @@ MODE: Final = StrictMode(
 
 def strict_losses(tool: ToolSpec, provider: str) -> tuple[Sequence[Loss], bool]:
     """Return what strict mode cannot represent of a tool, and whether its definition is strict."""
-    losses = LossLog(tool.name)
-    is_strict = strict_parameters(tool, provider, losses) is not None
-    return losses.found, is_strict
+    log = LossLog(tool.name)
+    is_strict = strict_parameters(tool, provider, log) is not None
+    return log.losses, is_strict
 
 
 def strict_parameters(tool: ToolSpec, provider: str, losses: LossLog) -> JsonObject | None:

@@ -402,5 +402,5 @@ def test_output_outside_the_result_is_not_shown(capfdbinary: pytest.CaptureFixtu
     output = LiveDisplay(5, sys.stdout)
     for piece in ("aü", "büb", "c"):
         output.show(piece)
-    assert output.shown == "aüb"
+    assert output.written == "aüb"
     assert capfdbinary.readouterr().out == "aüb".encode()

@@ -75,7 +75,7 @@ def mutations(document: Document) -> Iterator[tuple[Span, str, str]]:
 def test_finding_is_at_the_changed_token(path: Path) -> None:
     document = load_data(path.read_bytes(), path, path.name, Diagnostics())
     assert document is not None
-    spec = SpecFile(path=path, shown=path.name, folder=None)
+    spec = SpecFile(path=path, display_path=path.name, folder=None)
     projects = Projects(Diagnostics())
     changes = [*mutations(document)]
     assert changes

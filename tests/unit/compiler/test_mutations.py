@@ -22,7 +22,7 @@ EVERY_CHECK = Settings(select=("TC",))
 
 
 def compiled(data: bytes, path: Path) -> FileResult:
-    found = SpecFile(path=path, shown=path.name, folder=None)
+    found = SpecFile(path=path, display_path=path.name, folder=None)
     return compile_text(data, found, Projects(Diagnostics()), EVERY_CHECK)
 
 

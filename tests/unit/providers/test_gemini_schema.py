@@ -17,7 +17,7 @@ def lowered(schema: JsonValue, **defs: JsonValue) -> tuple[JsonValue, list[str]]
     check_gemini_schema(root)
     properties = root["properties"]
     assert isinstance(properties, dict)
-    return properties["p"], [f"{loss.pointer.removeprefix('/parameters/properties/p')}" for loss in log.found]
+    return properties["p"], [f"{loss.pointer.removeprefix('/parameters/properties/p')}" for loss in log.losses]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_referenced_schemas_are_lowered_once() -> None:
     assert definitions["a"] == {"type": "string", "description": "(minLength: 1)"}
     assert definitions["a~1b"] == definitions["here"] == {"type": "null"}
     assert definitions["root"] == {key: value for key, value in result.items() if key != "$defs"}
-    assert [loss.pointer for loss in log.found] == ["/parameters/properties/a/minLength"]
+    assert [loss.pointer for loss in log.losses] == ["/parameters/properties/a/minLength"]
 
 
 def test_recursion_below_an_optional_property_stays() -> None:
@@ -170,7 +170,7 @@ def test_required_recursion_is_cut() -> None:
             "properties": {"next": {"anyOf": [{"description": '(like: "#/$defs/one")'}, {"type": "null"}]}},
         }
     }
-    assert [loss.pointer for loss in log.found] == ["/parameters/$defs/one/properties/next/anyOf/0/$ref"]
+    assert [loss.pointer for loss in log.losses] == ["/parameters/$defs/one/properties/next/anyOf/0/$ref"]
 
 
 @pytest.mark.slow
@@ -185,4 +185,4 @@ def test_the_size_of_a_lowered_schema_is_limited() -> None:
     log = LossLog("look")
     result = lower_schema({"type": "object", "properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": double}, log)
     check_gemini_schema(result)
-    assert f"more than {MAX_NODES} subschemas; the others allow any value" in {loss.message for loss in log.found}
+    assert f"more than {MAX_NODES} subschemas; the others allow any value" in {loss.message for loss in log.losses}

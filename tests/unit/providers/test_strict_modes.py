@@ -41,7 +41,7 @@ def lowered(mode: StrictMode, schema: JsonObject, defs: JsonObject | None = None
     CHECKS[mode](result)
     properties = result["properties"]
     assert isinstance(properties, dict)
-    return properties["p"], [f"{each.pointer.removeprefix('/parameters')}: {each.message}" for each in log.found]
+    return properties["p"], [f"{each.pointer.removeprefix('/parameters')}: {each.message}" for each in log.losses]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_an_any_of_at_the_root_is_moved_to_the_description() -> None:
     log = LossLog("look")
     schema = lower_strict(parameters(a={"type": "string"}) | {"anyOf": [{"required": ["a"]}]}, OPENAI, log)
     assert schema["description"] == '(anyOf: [{"required":["a"]}])'
-    assert [loss.pointer for loss in log.found] == ["/parameters/anyOf"]
+    assert [loss.pointer for loss in log.losses] == ["/parameters/anyOf"]
 
 
 @pytest.mark.slow

@@ -124,8 +124,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     elif as_events:
         pass  # the last event has the result
     elif ran:
-        noted = live.shown("stderr")
-        print_content(result, live.shown("stdout", "content"), noted)
+        noted = live.written("stderr")
+        print_content(result, live.written("stdout", "content"), noted)
         print_details(result, noted)
         print_changes(result, listed=commit_prompt.was_asked)
     else:

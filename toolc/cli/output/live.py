@@ -16,14 +16,14 @@ BAR: Final = 24
 
 
 class LiveDisplay:
-    """Write the start of one stream while it arrives. ``shown`` is what was written.
+    """Write the start of one stream while it arrives. ``written`` is the text written so far.
 
     A result that is too long is truncated in the middle, so only its first half (``limit`` bytes) is known before
     the end.
     """
 
     def __init__(self, limit: int, to: TextIO) -> None:
-        self.shown = ""
+        self.written = ""
         self.on_terminal = to.isatty()
         self._left = limit
         self._to = to
@@ -35,19 +35,19 @@ class LiveDisplay:
             text = data[: self._left].decode("utf-8", "ignore")
         self._left = max(0, self._left - len(data))
         if text:
-            self.shown += text
+            self.written += text
             write(text, self._to)
 
     @property
     def at_line_start(self) -> bool:
         """Whether the output is at the start of a line."""
-        return not self.shown or self.shown.endswith("\n")
+        return not self.written or self.written.endswith("\n")
 
 
 def write(text: str, to: TextIO) -> None:
     """Write a tool's text to stdout or stderr and flush; on a terminal, escape what could move the cursor."""
-    shown = escape_for_terminal(text) if to.isatty() else text
-    to.buffer.write(shown.encode("utf-8", "replace"))
+    text = escape_for_terminal(text) if to.isatty() else text
+    to.buffer.write(text.encode("utf-8", "replace"))
     to.buffer.flush()
 
 
@@ -115,9 +115,9 @@ class Live:
         if self._line_is_free:
             self._progress.draw()
 
-    def shown(self, *streams: Stream) -> str:
-        """Return what was written of these streams."""
-        return "".join(self._outputs[stream].shown for stream in streams if stream in self._outputs)
+    def written(self, *streams: Stream) -> str:
+        """Return the text of ``streams`` that was written so far."""
+        return "".join(self._outputs[stream].written for stream in streams if stream in self._outputs)
 
     def close(self) -> None:
         """Remove temporary output after the call."""

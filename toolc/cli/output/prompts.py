@@ -109,7 +109,7 @@ class CommitPrompt:
         self.was_asked = True
         changes = proposal.changes[:MAX_SHOWN]
         lines = [
-            _line(_SIGNS[change.action], change.shown_path, _about(change.action, change.kind, change.size_bytes))
+            _line(_SIGNS[change.action], change.display_path, _about(change.action, change.kind, change.size_bytes))
             for change in changes
         ]
         lines += _rest(len(proposal.changes))

@@ -54,28 +54,28 @@ def _remaining_text(text: str, shown: str) -> str:
     if text.startswith(shown):
         return text.removeprefix(shown)
     gap = "" if shown.endswith("\n") else "\n"
-    message, _, said = text.partition(STDOUT_SO_FAR)
+    message, _, stdout = text.partition(STDOUT_SO_FAR)
     # The text of a stopped call begins with the reason; the output already on the screen follows.
-    if said.startswith(shown.rstrip()):
-        return f"{gap}{message}{said.removeprefix(shown.rstrip())}"
+    if stdout.startswith(shown.rstrip()):
+        return f"{gap}{message}{stdout.removeprefix(shown.rstrip())}"
     return f"{gap}{text}"
 
 
 def _without_stderr(text: str, noted: str) -> str:
     """Return ``text`` without the repeated stderr of a failure that is already on the screen."""
-    said = noted.rstrip()
-    if not said:
+    stderr = noted.rstrip()
+    if not stderr:
         return text
-    rest = re.sub(rf"(\n?\[stderr(?: so far)?\]\n|\A){re.escape(said)}", "", text, count=1)
+    rest = re.sub(rf"(\n?\[stderr(?: so far)?\]\n|\A){re.escape(stderr)}", "", text, count=1)
     return rest.removeprefix("\n") if noted.endswith("\n") else rest
 
 
 def print_details(result: ToolResult, noted: str) -> None:
     """Print the tool's output, its failure and the engine for the user; ``noted`` of stderr is already printed."""
     for stream, known in (("stdout", ""), ("stderr", noted)):
-        said = result.details.get(stream)
-        if isinstance(said, str) and said and not (said == known and said.endswith("\n")):
-            text = said.removeprefix(known)
+        output = result.details.get(stream)
+        if isinstance(output, str) and output and not (output == known and output.endswith("\n")):
+            text = output.removeprefix(known)
             text = escape_for_terminal(text) if sys.stderr.isatty() else text
             print(text, end="" if text.endswith("\n") else "\n", file=sys.stderr)
     if result.error:

@@ -61,8 +61,8 @@ class CacheKey:
             and all(_digest_of_project(Path(folder)) == known for folder, known in answer["projects"])
             and all(_digest_below(Path(folder)) == known for folder, known in answer["below"])
             and all(
-                digest_of_request(SpecFolder(Path(path), shown), method, asked) == known
-                for path, shown, method, asked, known in answer["asked"]
+                digest_of_request(SpecFolder(Path(path), display_path), method, argument) == known
+                for path, display_path, method, argument, known in answer["asked"]
             )
         )
 
@@ -76,9 +76,9 @@ class CacheKey:
                 "projects": [[str(folder), _digest_of_project(folder)] for folder in compilation.searched],
                 "below": [[str(folder), known] for folder, known in compilation.below.items()],
                 "asked": [
-                    [str(folder.path), folder.shown, method, asked, known]
+                    [str(folder.path), folder.display_path, method, argument, known]
                     for folder in compilation.folders
-                    for (method, asked), known in (folder.log or {}).items()
+                    for (method, argument), known in (folder.log or {}).items()
                 ],
                 "count": len(compilation.tools),
                 "findings": findings_to_json(compilation.diagnostics),
@@ -130,8 +130,8 @@ def versions() -> Iterator[str]:
         folders.sort()
         for name in sorted(names):
             if name.endswith(".py"):
-                found = os.stat(f"{folder}/{name}")  # noqa: PTH116  a Path for each of hundreds of files is slow
-                yield f"{name} {found.st_size} {found.st_mtime_ns}"
+                status = os.stat(f"{folder}/{name}")  # noqa: PTH116  a Path for each of hundreds of files is slow
+                yield f"{name} {status.st_size} {status.st_mtime_ns}"
 
 
 def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:
@@ -165,9 +165,9 @@ def _digest_below(folder: Path) -> str | None:
 
 def _digest_of_project(folder: Path) -> str:
     """Return a digest of everything that ``Projects`` reads in one folder. Raise ``OSError`` on failure."""
-    found: list[object] = [bool(folder.stat().st_mode & stat.S_IWOTH), (folder / ".git").exists()]
+    state: list[object] = [bool(folder.stat().st_mode & stat.S_IWOTH), (folder / ".git").exists()]
     for name in PROJECT_FILES:
         path = folder / name
         is_there = path.is_file() and not path.is_symlink()
-        found.append(digest_of_bytes(path.read_bytes()) if is_there else None)
-    return digest(json.dumps(found))
+        state.append(digest_of_bytes(path.read_bytes()) if is_there else None)
+    return digest(json.dumps(state))

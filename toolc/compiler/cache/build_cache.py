@@ -143,8 +143,8 @@ def _state(out: str) -> list[list[object]]:
     for folder, folders, names in os.walk(out):
         folders.sort()
         for name in sorted(folders + names):
-            found = (Path(folder) / name).lstat()
+            status = (Path(folder) / name).lstat()
             is_file = name in names
-            times = [found.st_size, found.st_mtime_ns, found.st_ctime_ns] if is_file else [found.st_mode]
-            state.append([os.path.relpath(f"{folder}/{name}", out), found.st_ino, *times])
+            times = [status.st_size, status.st_mtime_ns, status.st_ctime_ns] if is_file else [status.st_mode]
+            state.append([os.path.relpath(f"{folder}/{name}", out), status.st_ino, *times])
     return state

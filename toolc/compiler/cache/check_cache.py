@@ -44,8 +44,8 @@ def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
         read: list[str] = []
 
         def gather(files: Sequence[SpecFile], compiler: FileCompiler) -> list[Piece]:
-            read.extend(str(found.path) for found in files)
-            return [compiler.compile(found, key.contents.get(str(found.path))) for found in files]
+            read.extend(str(file.path) for file in files)
+            return [compiler.compile(file, key.contents.get(str(file.path))) for file in files]
 
         compilation, details = compile_specs(key.paths, settings, gather), []
         is_complete = key.contents.keys() >= {*read}

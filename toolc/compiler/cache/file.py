@@ -146,10 +146,10 @@ def diagnostics_from_json(findings: Any, sources: Any) -> Diagnostics:
     for each in findings:
         number, severity, name, enabled, slug = each["code"]
         code = Code(number, Severity(severity), name, enabled, slug)
-        found = Diagnostic(
+        diagnostic = Diagnostic(
             code, each["message"], span(each["span"]), each["hint"], _fix(each["fix"]), int(each["times"])
         )
-        diagnostics.append(found)
+        diagnostics.append(diagnostic)
     return diagnostics
 
 

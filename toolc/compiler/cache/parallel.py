@@ -66,7 +66,7 @@ def parallel_map(
     fails, or ``work`` raises an error in it, its items are processed in this process.
     """
     assert len(items) <= MAX_ITEMS
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
 
     def packed_result(index: int) -> Packed:
         return pack(work(items[index]))
@@ -74,11 +74,11 @@ def parallel_map(
     with _queue(len(items)) as queue, _workers(queue, _useful(len(items)), packed_result) as workers:
         for index in _numbers_in(queue):
             with suppress(Exception):  # raised below, so that the error is always that of the first failing item
-                found[index] = work(items[index])
+                results[index] = work(items[index])
         for worker in workers:
             for index, packed in worker.results():
-                found[index] = unpack(items[index], _unpickled(packed))
-    return [found[index] if index in found else work(item) for index, item in enumerate(items)]
+                results[index] = unpack(items[index], _unpickled(packed))
+    return [results[index] if index in results else work(item) for index, item in enumerate(items)]
 
 
 def worth_forking(items: Sized) -> bool:
@@ -129,8 +129,8 @@ class _Worker:
             data = file.read()
         size, packed = data[:_SIZE], data[_SIZE:]
         is_complete = len(packed) == int.from_bytes(size, "big") > 0
-        found: Sequence[tuple[int, bytes]] = _unpickled(packed) if is_complete else ()
-        return found
+        results: Sequence[tuple[int, bytes]] = _unpickled(packed) if is_complete else ()
+        return results
 
     def end(self) -> None:
         """Kill the process and close the pipe."""
@@ -252,7 +252,7 @@ def outline_of(piece: Piece) -> FileOutline | None:
     if any(any(tool_references(tool)) for tool in piece.tools):
         return None
     sources = sources_to_json(piece.diagnostics)
-    sources.pop(piece.found.shown, None)
+    sources.pop(piece.file.display_path, None)
     return FileOutline(
         is_spec=piece.source is not None,
         asked=[(method, asked, answer) for (method, asked), answer in (piece.folder.log or {}).items()],
@@ -298,25 +298,25 @@ def _position(tool: LocatedTool, key: str) -> _OutlinedPlace:
     return (line, column, end_line, end_column) if is_plain else tool.span(key)
 
 
-def piece_of(outline: FileOutline, found: SpecFile, text: str) -> Piece | None:
-    """Return the piece of the file ``found`` with this ``text``, restored from its outline.
+def piece_of(outline: FileOutline, file: SpecFile, text: str) -> Piece | None:
+    """Return the piece of the file ``file`` with this ``text``, restored from its outline.
 
     Return None if a file that its tools refer to has changed, or if the outline is invalid.
     """
     try:
-        folder, source = folder_of(found), SourceText(found.shown, text)
+        folder, source = folder_of(file), SourceText(file.display_path, text)
         for method, asked, answer in outline.asked:
             if digest_of_request(folder, method, asked) != answer:
                 return None
             assert folder.log is not None
             folder.log[method, asked] = answer
         if outline.findings:
-            diagnostics = diagnostics_from_json(outline.findings, {**outline.sources, found.shown: text})
+            diagnostics = diagnostics_from_json(outline.findings, {**outline.sources, file.display_path: text})
         else:
             diagnostics = Diagnostics()
             diagnostics.add_source(source)
         return Piece(
-            found=found,
+            file=file,
             source=source if outline.is_spec else None,
             tools=tuple([_outlined_tool(ToolOutline(*each), source) for each in outline.tools]),
             diagnostics=diagnostics,
@@ -388,16 +388,16 @@ def gather_many(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[P
 
     A piece from another process has complete specs, but only the nodes in the outline.
     """
-    for found in files:
-        compiler.projects.of_file(found.path)
+    for file in files:
+        compiler.projects.of_file(file.path)
     if compiler.projects.diagnostics.has_errors or not worth_forking(files):
         return gather(files, compiler)
 
     def work(files: Sequence[SpecFile]) -> list[Piece]:
-        return [compiler.compile(found) for found in files]
+        return [compiler.compile(file) for file in files]
 
     def unpack(files: Sequence[SpecFile], packed: list[_Compiled | None]) -> list[Piece]:
-        return [_unpack(found, each) or compiler.compile(found) for found, each in zip(files, packed, strict=True)]
+        return [_unpack(file, each) or compiler.compile(file) for file, each in zip(files, packed, strict=True)]
 
     pieces = parallel_map(work, chunked(files), lambda pieces: [_pack(each) for each in pieces], unpack)
     return [*chain.from_iterable(pieces)]
@@ -410,8 +410,8 @@ def _pack(piece: Piece) -> _Compiled | None:
     return _Compiled(outline, piece.source.text, tuple([tool.spec for tool in piece.tools]))
 
 
-def _unpack(found: SpecFile, packed: _Compiled | None) -> Piece | None:
-    piece = packed and piece_of(packed.outline, found, packed.text)
+def _unpack(file: SpecFile, packed: _Compiled | None) -> Piece | None:
+    piece = packed and piece_of(packed.outline, file, packed.text)
     if not packed or not piece:
         return None
     tools = [replace(tool, spec=spec) for tool, spec in zip(piece.tools, packed.specs, strict=True)]

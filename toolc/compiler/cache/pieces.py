@@ -60,16 +60,16 @@ class PieceCache:
 
     def gather(self, files: Sequence[SpecFile], compiler: FileCompiler) -> list[Piece]:
         """Return the result of each file, in order."""
-        for found in files:
-            if found.folder is None:  # ``find_specs`` has looked up the project of each other file
-                compiler.projects.of_file(found.path)
+        for file in files:
+            if file.folder is None:  # ``find_specs`` has looked up the project of each other file
+                compiler.projects.of_file(file.path)
         if compiler.projects.diagnostics.has_errors:  # the project's settings are unknown then
             self.rendered = None if self.rendered is None else {}
-            return [compiler.compile(found) for found in files]
+            return [compiler.compile(file) for file in files]
         self._context = digest(json.dumps([[source.path, source.text] for source in compiler.projects.sources]))
         stored = self._stored()
-        inputs = [_read_input(found, self.key) for found in files]
-        self.is_complete = all(str(found.path) in self.key.contents for found in files)
+        inputs = [_read_input(file, self.key) for file in files]
+        self.is_complete = all(str(file.path) in self.key.contents for file in files)
         restored = [self._restore(each, stored) for each in inputs]
         changed = [each for each, result in zip(inputs, restored, strict=True) if result is None]
         compiled = _compile(changed, _Compiler(compiler, is_build=self.rendered is not None))
@@ -77,7 +77,7 @@ class PieceCache:
         if self.rendered is not None:
             self.rendered = {name: each for result in results for name, each in result.rendered.items()}
         self._outlines = {
-            each.found.shown: stored[each.found.shown] if is_restored else _Stored(each.key, result.outline)
+            each.file.display_path: stored[each.file.display_path] if is_restored else _Stored(each.key, result.outline)
             for each, result, is_restored in zip(inputs, results, restored, strict=True)
             if result.outline is not None
         }
@@ -94,17 +94,17 @@ class PieceCache:
     def together(self, tools: Sequence[LocatedTool]) -> tuple[Diagnostic, ...]:
         """Return the findings about all tools together; those of the last run if all outlines are the same."""
         try:
-            found = diagnostics_from_json(self._findings, {})
+            diagnostics = diagnostics_from_json(self._findings, {})
         except INVALID_CACHE:  # None is invalid too
-            found = Diagnostics()
+            diagnostics = Diagnostics()
             for each in check_all_tools(tools):
-                found.add(each.code, each.message, each.span, each.hint, each.fix)
-        self._findings = findings_to_json(found) if self._can_store_findings else None
-        return found.sorted()
+                diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
+        self._findings = findings_to_json(diagnostics) if self._can_store_findings else None
+        return diagnostics.sorted()
 
     def to_details(self) -> list[str]:
         """Return the details to store, as JSON texts: one for all files, and one per file."""
-        files = [each.text or to_json([shown, each.key, each.outline]) for shown, each in self._outlines.items()]
+        files = [each.text or to_json([path, each.key, each.outline]) for path, each in self._outlines.items()]
         return [to_json([self._context, self._findings]), *files]
 
     def _stored(self) -> dict[str, _Stored]:
@@ -119,18 +119,18 @@ class PieceCache:
             self._findings = findings
             files = json.loads(f"[{','.join(texts)}]")  # in one step because there may be thousands
             return {
-                shown: _Stored(key, FileOutline(*outline), text)
-                for text, (shown, key, outline) in zip(texts, files, strict=True)
+                path: _Stored(key, FileOutline(*outline), text)
+                for text, (path, key, outline) in zip(texts, files, strict=True)
             }
         except INVALID_CACHE:
             return {}
 
-    def _restore(self, file: _Input, stored: Mapping[str, _Stored]) -> _Result | None:
+    def _restore(self, entry: _Input, stored: Mapping[str, _Stored]) -> _Result | None:
         """Return the result of a file that did not change, or None if it changed."""
-        known = stored.get(file.found.shown)
-        if known is None or file.text is None or file.key != known.key:
+        known = stored.get(entry.file.display_path)
+        if known is None or entry.text is None or entry.key != known.key:
             return None
-        piece = piece_of(known.outline, file.found, file.text)
+        piece = piece_of(known.outline, entry.file, entry.text)
         if piece is None:
             return None
         if self.rendered is None:
@@ -144,7 +144,7 @@ class PieceCache:
         """Return whether the set of files is unchanged and the changed files have the same tool outlines."""
         if stored.keys() != self._outlines.keys():
             return False
-        names = [each.found.shown for each in changed]
+        names = [each.file.display_path for each in changed]
         return all(
             json.loads(json.dumps(self._outlines[name].outline.tools)) == stored[name].outline.tools for name in names
         )
@@ -153,7 +153,7 @@ class PieceCache:
 class _Input(NamedTuple):
     """A file as it was read. ``text`` is None if it is not UTF-8; ``key`` is empty if its result is not stored."""
 
-    found: SpecFile
+    file: SpecFile
     data: bytes | None
     text: str | None
     key: str
@@ -161,8 +161,8 @@ class _Input(NamedTuple):
 
     def compile(self, compiler: FileCompiler) -> Piece:
         """Compile the file."""
-        document = compiler.parse(self.found, self.data, self.diagnostics)
-        return compiler.compile_document(self.found, document, self.diagnostics)
+        document = compiler.parse(self.file, self.data, self.diagnostics)
+        return compiler.compile_document(self.file, document, self.diagnostics)
 
 
 class _Result(NamedTuple):
@@ -184,10 +184,10 @@ class _Compiler:
     compiler: FileCompiler
     is_build: bool
 
-    def compile(self, file: _Input) -> _Result:
+    def compile(self, entry: _Input) -> _Result:
         """Return the result of one file. In a build, a file whose tools depend on others has no outline."""
-        piece = file.compile(self.compiler)
-        outline = outline_of(piece) if file.key else None
+        piece = entry.compile(self.compiler)
+        outline = outline_of(piece) if entry.key else None
         rendered: Mapping[str, RenderedTool] = {}
         if self.is_build and not piece.diagnostics.has_errors:
             from toolc.compiler import build_output  # lazy: 40 ms for providers, which a check does not need
@@ -205,9 +205,9 @@ class _Compiler:
     def unpack(self, files: Sequence[_Input], packed: list[_Packed]) -> list[_Result]:
         """Return the results of another process; compile the files here whose results it could not send."""
         results = []
-        for file, (outline, rendered) in zip(files, packed, strict=True):
-            piece = piece_of(outline, file.found, file.text) if outline and file.text is not None else None
-            results.append(_Result(piece, outline, rendered) if piece else self.compile(file))
+        for entry, (outline, rendered) in zip(files, packed, strict=True):
+            piece = piece_of(outline, entry.file, entry.text) if outline and entry.text is not None else None
+            results.append(_Result(piece, outline, rendered) if piece else self.compile(entry))
         return results
 
 
@@ -223,19 +223,19 @@ def _compile(files: Sequence[_Input], compiler: _Compiler) -> Iterator[_Result]:
     return chain.from_iterable(results)
 
 
-def _read_input(found: SpecFile, key: CacheKey) -> _Input:
-    diagnostics, name = Diagnostics(), str(found.path)
+def _read_input(file: SpecFile, key: CacheKey) -> _Input:
+    diagnostics, name = Diagnostics(), str(file.path)
     data, known_digest = key.contents.get(name), key.digests.get(name)
     if data is None or len(data) > MAX_BYTES:  # ``read`` reports this
-        data, known_digest = read(found.path, found.shown, diagnostics), None
+        data, known_digest = read(file.path, file.display_path, diagnostics), None
     text = None
     if data is not None:
         try:
             text = data.decode("utf-8").removeprefix(BOM)
         except UnicodeDecodeError:
-            return _Input(found, data, None, "", diagnostics)
-    file_key = "" if data is None else f"{known_digest or digest_of_bytes(data)} {found.folder is None:d}"
-    return _Input(found, data, text, file_key, diagnostics)
+            return _Input(file, data, None, "", diagnostics)
+    file_key = "" if data is None else f"{known_digest or digest_of_bytes(data)} {file.folder is None:d}"
+    return _Input(file, data, text, file_key, diagnostics)
 
 
 def _has_tool(piece: Piece, names: set[str]) -> bool:

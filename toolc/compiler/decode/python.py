@@ -186,8 +186,8 @@ def _code(node: Node, what: str, findings: Findings, name: str) -> tuple[File, P
     if code is None:
         return None
     start = findings.code_line(node.span, code)
-    shown = findings.source_of(node.span)
-    return File(path=name, text=code), PythonSource("the code", code, shown, first_line(node.span), start)
+    source = findings.source_of(node.span)
+    return File(path=name, text=code), PythonSource("the code", code, source, first_line(node.span), start)
 
 
 def _match(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tuple[File, ...] | None:
@@ -212,14 +212,14 @@ def _match(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tup
 
 
 def _python_file(file: File, span: Span, findings: Findings, folder: SpecFolder) -> PythonSource | None:
-    shown = folder.shown_path(file.path)
+    path = folder.display_path_of(file.path)
     if file.text is None:
-        findings.add(codes.NOT_UTF8, f"{shown} is not UTF-8", span, "save it as UTF-8")
+        findings.add(codes.NOT_UTF8, f"{path} is not UTF-8", span, "save it as UTF-8")
         return None
-    report_carriage_returns(file.text, shown, span, findings)
-    source = SourceText(shown, file.text)
+    report_carriage_returns(file.text, path, span, findings)
+    source = SourceText(path, file.text)
     findings.diagnostics.add_source(source)
-    return PythonSource(shown, file.text, source, source.whole_file())
+    return PythonSource(path, file.text, source, source.whole_file())
 
 
 def _gather(
@@ -229,7 +229,7 @@ def _gather(
     files = {file.path: file for group in more for file in group}
     span = first_line((node.get("files") or node).span)
     if files.get(entry.path, entry) != entry:
-        message = f"{folder.shown_path(entry.path)} has the path of the inline code"
+        message = f"{folder.display_path_of(entry.path)} has the path of the inline code"
         findings.add(codes.BAD_VALUE, message, span, "rename that file, or remove it from 'files'")
     files[entry.path] = entry
     if len(files) > MAX_FILES or sum(map(file_size, files.values())) > MAX_TOTAL_BYTES:

@@ -23,27 +23,27 @@ CONTEXT: Final = "ctx"
 class PythonSource:
     """Python code and its position: in a separate file, or inside a spec.
 
-    ``name`` is used in messages. The first line of the code is on line ``first_line`` of ``shown``, possibly
+    ``name`` is used in messages. The first line of the code is on line ``first_line`` of ``source``, possibly
     indented. ``whole`` is used as the span of lines that are written differently in the source (a string with
     escapes).
     """
 
     name: str
     text: str
-    shown: SourceText
+    source: SourceText
     whole: Span
     first_line: int = 1
 
     def span(self, line: int, column: int, length: int = 1) -> Span:
-        """Return the span in ``shown`` of a part of ``text``; ``line`` and ``column`` count characters from 1."""
+        """Return the span in ``source`` of a part of ``text``; ``line`` and ``column`` count characters from 1."""
         lines = self.text.split("\n")
         written = lines[line - 1].rstrip("\r") if 1 <= line <= len(lines) else ""
         number = line + self.first_line - 1
-        indent = self.shown.line(number).find(written)
+        indent = self.source.line(number).find(written)
         if indent < 0:
             return self.whole
         start = max(column, 1) + indent
-        return Span(self.shown.path, Position(number, start), Position(number, start + max(length, 1)))
+        return Span(self.source.path, Position(number, start), Position(number, start + max(length, 1)))
 
     def line(self, number: int | None) -> Span:
         """Return the span of a line without surrounding blanks, or of the nearest non-blank line above it."""

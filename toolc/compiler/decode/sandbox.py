@@ -122,11 +122,11 @@ def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolde
         findings.add(codes.FILE, str(problem), node.span, "'build' names a folder next to the spec")
         return None
     if not any(file.path == f"{path}/{RECIPE}" for file in files):
-        message = f"there is no {RECIPE} in {folder.shown_path(path)}"
+        message = f"there is no {RECIPE} in {folder.display_path_of(path)}"
         findings.add(codes.FILE, message, node.span, f"add one, or name the folder that has the {RECIPE}")
         return None
     if len(files) > MAX_FILES or sum(map(file_size, files)) > MAX_TOTAL_BYTES:
-        message = f"{folder.shown_path(path)} has more than {MAX_FILES} files or {MAX_TOTAL_BYTES // MIB} MiB"
+        message = f"{folder.display_path_of(path)} has more than {MAX_FILES} files or {MAX_TOTAL_BYTES // MIB} MiB"
         findings.add(codes.FILE, message, node.span, "remove files that the image does not need")
         return None
     return Build(folder=path, files=files)

@@ -149,9 +149,9 @@ def _script_file(node: Node, what: str, findings: Findings, folder: SpecFolder) 
     if file is None:
         return None
     if file.text is None:
-        findings.add(codes.NOT_UTF8, f"{folder.shown_path(file.path)} is not UTF-8", node.span, "save it as UTF-8")
+        findings.add(codes.NOT_UTF8, f"{folder.display_path_of(file.path)} is not UTF-8", node.span, "save it as UTF-8")
     else:
-        report_carriage_returns(file.text, folder.shown_path(file.path), node.span, findings)
+        report_carriage_returns(file.text, folder.display_path_of(file.path), node.span, findings)
     return file.text
 
 

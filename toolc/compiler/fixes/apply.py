@@ -74,7 +74,7 @@ MAX_READ: Final = 8 * MAX_BYTES
 class FixedFile:
     """A file before and after ``count`` fixes; ``changes`` lists those that may change its meaning, with positions."""
 
-    found: SpecFile
+    file: SpecFile
     before: bytes
     after: bytes
     count: int
@@ -82,12 +82,12 @@ class FixedFile:
 
     def write(self) -> None:
         """Write the file. Raise ``UsageError`` if it cannot be written or has changed since it was read."""
-        rewrite(self.found.path, self.before, self.after)
+        rewrite(self.file.path, self.before, self.after)
 
     def diff(self) -> str:
         """Return the change as a unified diff."""
         old, new = (_lines(data.decode("utf-8")) for data in (self.before, self.after))
-        path = self.found.shown.lstrip("/")
+        path = self.file.display_path.lstrip("/")
         return "".join(
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
             for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
@@ -100,10 +100,10 @@ def apply_fixes(paths: Sequence[Path], settings: Settings, *, unsafe: bool) -> I
     ``unsafe`` includes fixes that change the meaning of a spec. Raise ``UsageError`` for a path that does not exist.
     """
     projects = Projects(Diagnostics())
-    for found in find_specs(paths, projects):
-        data = _read(found.path)
+    for file in find_specs(paths, projects):
+        data = _read(file.path)
         if data is not None:
-            fixed = _fix_file(data, found, projects, settings, unsafe=unsafe)
+            fixed = _fix_file(data, file, projects, settings, unsafe=unsafe)
             if fixed.count:
                 yield fixed
 
@@ -119,20 +119,20 @@ def _read(path: Path) -> bytes | None:
     return data if len(data) <= MAX_BYTES else None
 
 
-def _fix_file(before: bytes, found: SpecFile, projects: Projects, settings: Settings, *, unsafe: bool) -> FixedFile:
+def _fix_file(before: bytes, file: SpecFile, projects: Projects, settings: Settings, *, unsafe: bool) -> FixedFile:
     data, count, budget = before, 0, MAX_READ
     changes: list[tuple[Position, str]] = []
-    current = compile_text(data, found, projects, settings)
+    current = compile_text(data, file, projects, settings)
     for _ in range(MAX_ROUNDS):
         applied = 0
         # From the end of the file, so that an edit does not move the others.
         end: Position | None = None
-        for finding, fix in reversed(_fixable(current.diagnostics, found.shown, unsafe=unsafe)):
+        for finding, fix in reversed(_fixable(current.diagnostics, file.display_path, unsafe=unsafe)):
             start, stop = _edited_range(fix)
             if budget < 0 or (end is not None and stop > end):
                 continue
-            changed = apply_fix(data, found.shown, fix)
-            after = compile_text(changed, found, projects, settings)
+            changed = apply_fix(data, file.display_path, fix)
+            after = compile_text(changed, file, projects, settings)
             budget -= len(changed)
             if _is_good(finding, fix, current, after):
                 data, current, end, applied = changed, after, start, applied + 1
@@ -141,19 +141,19 @@ def _fix_file(before: bytes, found: SpecFile, projects: Projects, settings: Sett
         count += applied
         if not applied:
             break
-    return FixedFile(found, before, data, count, tuple(text for _, text in sorted(changes, key=lambda each: each[0])))
+    return FixedFile(file, before, data, count, tuple(text for _, text in sorted(changes, key=lambda each: each[0])))
 
 
 def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[tuple[Diagnostic, Fix]]:
     """Return the findings with a fix for this file, sorted by the start of the fix."""
-    found = [
+    fixable = [
         (finding, finding.fix)
         for finding in diagnostics.sorted()
         if finding.fix is not None
         and (finding.fix.safe or unsafe)
         and all(edit.span.path == path for edit in finding.fix.edits)
     ]
-    return sorted(found, key=lambda each: _edited_range(each[1]))
+    return sorted(fixable, key=lambda each: _edited_range(each[1]))
 
 
 def _edited_range(fix: Fix) -> tuple[Position, Position]:
@@ -188,11 +188,11 @@ def _is_good(finding: Diagnostic, fix: Fix, before: FileResult, after: FileResul
 
 
 def _counts(diagnostics: Diagnostics) -> Counter[tuple[str, str]]:
-    return Counter((found.code.number, found.message) for found in diagnostics.sorted())
+    return Counter((each.code.number, each.message) for each in diagnostics.sorted())
 
 
 def _errors(compiled: FileResult) -> int:
-    return sum(found.times for found in compiled.diagnostics.sorted() if found.is_error)
+    return sum(each.times for each in compiled.diagnostics.sorted() if each.is_error)
 
 
 def _is_same(old: nodes.Node, new: nodes.Node) -> bool:

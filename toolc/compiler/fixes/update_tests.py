@@ -125,15 +125,14 @@ def _position(update: ExpectationUpdate) -> tuple[str, int, int]:
 class _File:
     """One spec file that is being edited."""
 
-    def __init__(self, path: Path, shown: str, data: bytes) -> None:
+    def __init__(self, path: str, data: bytes) -> None:
         self._path = path
-        self._shown = shown
         self._before = self._data = data
 
     @classmethod
     def read(cls, path: str) -> _File:
         try:
-            return cls(Path(path), path, Path(path).read_bytes())
+            return cls(path, Path(path).read_bytes())
         except OSError as error:
             raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
 
@@ -143,7 +142,7 @@ class _File:
             edits = tuple(_edits(update))
         except UnwritableError as error:
             return str(error)
-        changed = apply_fix(self._data, self._shown, Fix("update", edits))
+        changed = apply_fix(self._data, self._path, Fix("update", edits))
         expected = self._meaning(self._data)
         if expected is None or not _apply(expected, update) or _dump(expected) != _dump(self._meaning(changed)):
             return "its text cannot be edited safely; change it by hand"
@@ -152,15 +151,15 @@ class _File:
 
     def write(self) -> None:
         if self._data != self._before:
-            rewrite(self._path, self._before, self._data)
+            rewrite(Path(self._path), self._before, self._data)
 
     def _meaning(self, data: bytes) -> JsonObject | None:
         """Return the decoded tools of the file by name, or None if it has an error."""
         diagnostics = Diagnostics()
         compiler = FileCompiler(Projects(Diagnostics()), NO_SETTINGS)
-        found = SpecFile(path=self._path, shown=self._shown, folder=None)
-        compiler.projects.of_file(found.path)
-        piece = compiler.compile_document(found, compiler.parse(found, data, diagnostics), diagnostics)
+        file = SpecFile(path=Path(self._path), display_path=self._path, folder=None)
+        compiler.projects.of_file(file.path)
+        piece = compiler.compile_document(file, compiler.parse(file, data, diagnostics), diagnostics)
         if piece.diagnostics.has_errors:
             return None
         return {tool.spec.name: nodes.to_json(tool.node) for tool in piece.tools}

@@ -45,15 +45,15 @@ def _pieces(names: Sequence[str]) -> Iterator[Piece]:
     """Compile each built-in spec file that contains one of these names."""
     folder = packaged_path("specs")
     compiler = FileCompiler(Projects(Diagnostics()), NO_SETTINGS)
-    for found in builtin_files(compiler.projects):
-        data = found.path.read_bytes()
+    for file in builtin_files(compiler.projects):
+        data = file.path.read_bytes()
         if any(name.encode() in data for name in names):
             # Reviews show this path, so it must not depend on where toolc is installed.
-            shown = f"toolc:{folder.name}/{found.path.relative_to(folder).as_posix()}"
-            piece = compiler.compile(replace(found, shown=shown), data)
+            display_path = f"toolc:{folder.name}/{file.path.relative_to(folder).as_posix()}"
+            piece = compiler.compile(replace(file, display_path=display_path), data)
             # Records the file in the folder's log, so that a cached result is valid only while the file is
             # unchanged.
-            piece.folder.read(found.path.name)
+            piece.folder.read(file.path.name)
             yield piece
 
 
@@ -78,7 +78,7 @@ def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[Lo
     if not any(path.is_dir() for path in paths):
         return
     compiled = {name for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
-    for project in projects.found:
+    for project in projects.loaded:
         members = [member for each in project.toolsets.values() for member in each]
         if all(member.name in compiled for member in members):
             continue

@@ -78,22 +78,22 @@ class Compilation:
     def toolsets(self) -> dict[str, tuple[str, ...]]:
         """The toolsets of the project files, with compiled tools only. Toolsets with the same name are merged."""
         compiled = {name for tool in self.tools for name in (tool.name, *tool.aliases)}
-        found: dict[str, tuple[str, ...]] = {}
+        toolsets: dict[str, tuple[str, ...]] = {}
         for project in self.projects:
             for name, members in project.toolsets.items():
                 here = (member.name for member in members if member.name in compiled)
-                found[name] = (*found.get(name, ()), *here)
-        return found
+                toolsets[name] = (*toolsets.get(name, ()), *here)
+        return toolsets
 
     def raise_errors(self) -> None:
         """Raise ``SpecError`` if there is an error."""
         if self.diagnostics.has_errors:
-            found = self.diagnostics.sorted()
-            errors = [each for each in found if each.is_error]
+            findings = self.diagnostics.sorted()
+            errors = [each for each in findings if each.is_error]
             times = sum(each.times for each in errors)
             count = "1 error" if times == 1 else f"{times} errors"
             lines = [f"{each.span}: {each.code.number} {each.message}" for each in errors]
-            raise SpecError("\n".join([f"{count} in the specs:", *lines]), found)
+            raise SpecError("\n".join([f"{count} in the specs:", *lines]), findings)
 
     def registry(self) -> RegistryFile:
         """Return the tools with their digests, and the toolsets. Raise ``SpecError`` if there is an error."""
@@ -121,7 +121,7 @@ Together: TypeAlias = Callable[[Sequence[LocatedTool]], Iterable[Diagnostic]]
 
 def gather(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
     """Compile each file."""
-    return [compiler.compile(found) for found in files]
+    return [compiler.compile(file) for file in files]
 
 
 @gc_paused()
@@ -145,9 +145,9 @@ def compile_specs(
         diagnostics.extend(piece.diagnostics)
     if not diagnostics.has_errors:
         required = [path for path in paths if path not in allow_empty]
-        _check_not_empty(required, [piece.found.real for piece in specs], projects)
+        _check_not_empty(required, [piece.file.real for piece in specs], projects)
     local = [tool for piece in pieces for tool in piece.tools]
-    members = [member for project in projects.found for member in project.builtin]
+    members = [member for project in projects.loaded for member in project.builtin]
     builtin = load_builtin_tools(members, local) if members else BuiltinTools((), (), ())
     located = [*local, *builtin.tools]
     of_several = [
@@ -167,18 +167,18 @@ def compile_specs(
         diagnostics=_reported(diagnostics, sources, projects, settings),
         paths={tool.spec.name: tool.path for tool in good},
         located=tuple(good),
-        projects=projects.found,
+        projects=projects.loaded,
         folders=tuple(piece.folder for piece in (*specs, *builtin.pieces)),
         searched=projects.searched_folders,
         below=projects.below,
     )
 
 
-def compile_text(data: bytes, found: SpecFile, projects: Projects, settings: Settings) -> FileResult:
-    """Return the result of compiling ``found`` alone as if it contained ``data``."""
+def compile_text(data: bytes, file: SpecFile, projects: Projects, settings: Settings) -> FileResult:
+    """Return the result of compiling ``file`` alone as if it contained ``data``."""
     compiler, diagnostics = FileCompiler(projects, settings), Diagnostics()
-    document = compiler.parse(found, data, diagnostics)
-    piece = compiler.compile_document(found, document, diagnostics)
+    document = compiler.parse(file, data, diagnostics)
+    piece = compiler.compile_document(file, document, diagnostics)
     sources = (piece.source,) if piece.source else ()
     return FileResult(document, _reported(piece.diagnostics, sources, projects, settings))
 
@@ -197,16 +197,16 @@ def _reported(
     return apply(suppress(diagnostics, sources, is_complete), layers_of).map(_without_foreign_fix)
 
 
-def _without_foreign_fix(found: Diagnostic) -> Diagnostic:
+def _without_foreign_fix(finding: Diagnostic) -> Diagnostic:
     """Remove the fix of a finding if it would edit a project file, because other specs depend on that file too."""
-    is_shared = found.fix is not None and PurePosixPath(found.span.path).name in PROJECT_FILES
-    return replace(found, fix=None) if is_shared else found
+    is_shared = finding.fix is not None and PurePosixPath(finding.span.path).name in PROJECT_FILES
+    return replace(finding, fix=None) if is_shared else finding
 
 
 def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[SpecFile, ...]:
     """Return the spec files at or under ``paths``, without files in folders that their project excludes."""
     return tuple(
-        found for found in find(paths) if found.folder is None or not projects.of_file(found.path).excludes(found.path)
+        each for each in find(paths) if each.folder is None or not projects.of_file(each.path).excludes(each.path)
     )
 
 
@@ -235,9 +235,9 @@ def _check_not_empty(paths: Sequence[Path], specs: Sequence[str], projects: Proj
 
 def _excluding(path: Path, projects: Projects) -> str | None:
     """Return the path of the project file that excludes a file in the folder ``path``, or None."""
-    for found in find([path]):
-        project = projects.of_file(found.path)
-        if found.folder is not None and project.excludes(found.path):
-            shown = Path(os.path.relpath(project.folder))
-            return next((shown / name).as_posix() for name in PROJECT_FILES if (shown / name).is_file())
+    for file in find([path]):
+        project = projects.of_file(file.path)
+        if file.folder is not None and project.excludes(file.path):
+            folder = Path(os.path.relpath(project.folder))
+            return next((folder / name).as_posix() for name in PROJECT_FILES if (folder / name).is_file())
     return None

@@ -40,7 +40,7 @@ __all__ = ["CODES", "FileCompiler", "Piece"]
 class Piece:
     """The result of compiling one file: its text (None if it did not parse) and its folder, which logs requests."""
 
-    found: SpecFile
+    file: SpecFile
     source: SourceText | None
     tools: tuple[LocatedTool, ...]
     diagnostics: Diagnostics
@@ -55,29 +55,29 @@ class FileCompiler:
     settings: Settings
     _running: dict[int, tuple[ToolCheck, ...]] = field(default_factory=dict)
 
-    def compile(self, found: SpecFile, data: bytes | None = None) -> Piece:
+    def compile(self, file: SpecFile, data: bytes | None = None) -> Piece:
         """Compile a file; ``data`` is its contents if they have already been read."""
         diagnostics = Diagnostics()
         if data is None or len(data) > MAX_BYTES:  # read() reports files that are too large
-            data = read(found.path, found.shown, diagnostics)
-        return self.compile_document(found, self.parse(found, data, diagnostics), diagnostics)
+            data = read(file.path, file.display_path, diagnostics)
+        return self.compile_document(file, self.parse(file, data, diagnostics), diagnostics)
 
-    def parse(self, found: SpecFile, data: bytes | None, diagnostics: Diagnostics) -> Document | None:
-        """Parse ``data`` as the contents of ``found``; return None if that is not a spec or cannot be read."""
-        document = load_data(data, found.path, found.shown, diagnostics) if data is not None else None
+    def parse(self, file: SpecFile, data: bytes | None, diagnostics: Diagnostics) -> Document | None:
+        """Parse ``data`` as the contents of ``file``; return None if that is not a spec or cannot be read."""
+        document = load_data(data, file.path, file.display_path, diagnostics) if data is not None else None
         # A file named by the user must be a spec; a file found in a folder may be something else.
-        if document is None or found.folder is None or document.root.entry("toolc"):
+        if document is None or file.folder is None or document.root.entry("toolc"):
             return document
-        message = f"{found.shown} is not a spec: it has no key 'toolc'"
+        message = f"{file.display_path} is not a spec: it has no key 'toolc'"
         diagnostics.add(codes.NOT_A_SPEC, message, document.source.whole_file(), "a spec file starts with 'toolc: 1'")
         return None
 
-    def compile_document(self, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
+    def compile_document(self, file: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
         """Return the piece of a parsed file; ``diagnostics`` contains the findings so far."""
-        folder = folder_of(found)
+        folder = folder_of(file)
         if document is None:
-            return Piece(found=found, source=None, tools=(), diagnostics=diagnostics, folder=folder)
-        project = self.projects.of_file(found.path)
+            return Piece(file=file, source=None, tools=(), diagnostics=diagnostics, folder=folder)
+        project = self.projects.of_file(file.path)
         for source in self.projects.sources:
             diagnostics.add_source(source)
         tools = decode(document, folder, Findings(document.source, diagnostics), project)
@@ -85,7 +85,7 @@ class FileCompiler:
         for each in (*check_each(tools, self._checks(project)), *check_text_for_secrets(document.source), *of_policies):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
         diagnostics = _without_repetitions(diagnostics)
-        return Piece(found=found, source=document.source, tools=tools, diagnostics=diagnostics, folder=folder)
+        return Piece(file=file, source=document.source, tools=tools, diagnostics=diagnostics, folder=folder)
 
     def _checks(self, project: Project) -> tuple[ToolCheck, ...]:
         """Return the checks that run for files of ``project``."""
@@ -103,16 +103,16 @@ def _without_repetitions(diagnostics: Diagnostics) -> Diagnostics:
     return diagnostics.map(lambda each: None if each.code is codes.YAML_DISAGREEMENT and each.span in wrong else each)
 
 
-def folder_of(found: SpecFile) -> SpecFolder:
+def folder_of(file: SpecFile) -> SpecFolder:
     """Return the folder of a spec, with an empty log."""
-    path, shown = _folder(os.path.dirname(found.path), posixpath.dirname(found.shown))  # noqa: PTH120  see below
-    return SpecFolder(path, shown, log={})
+    path, display_path = _folder(os.path.dirname(file.path), posixpath.dirname(file.display_path))  # noqa: PTH120  see below
+    return SpecFolder(path, display_path, log={})
 
 
 @lru_cache(maxsize=64)
-def _folder(path: str, shown: str) -> tuple[Path, str]:
+def _folder(path: str, display_path: str) -> tuple[Path, str]:
     """Cache the ``Path`` of each folder: creating one for each of thousands of files is slow."""
-    return Path(path), shown
+    return Path(path), display_path
 
 
 CODES: Final[Mapping[PolicyKey, Code]] = {

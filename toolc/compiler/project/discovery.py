@@ -38,33 +38,33 @@ PROJECT_FILES: Final = ("toolc.yaml", "toolc.toml")
 class SpecFile:
     """A file that may contain specs.
 
-    ``path`` is its location. ``shown`` is its path in findings, with ``/`` as the separator. ``folder`` is the
+    ``path`` is its location. ``display_path`` is its path in findings, with ``/`` as the separator. ``folder`` is the
     folder named by the user in which it was found, or None if the user named the file itself. ``real`` is the path
     with symlinks resolved.
     """
 
     path: Path
-    shown: str
+    display_path: str
     folder: Path | None
     real: str = field(default="", compare=False)
 
 
 def find(paths: Sequence[Path]) -> tuple[SpecFile, ...]:
-    """Return the files named by ``paths`` and those in named folders, without duplicates, sorted by ``shown``.
+    """Return the files named by ``paths`` and those in named folders, without duplicates, sorted by ``display_path``.
 
     A file that is named explicitly may have any name. In a folder, these are skipped: names that start with a dot,
     ``__pycache__``, symlinks, project files, and other suffixes. Raise ``UsageError`` for a path that does not
     exist or cannot be searched.
     """
-    found: dict[str, SpecFile] = {}
+    by_path: dict[str, SpecFile] = {}
     for each in sorted((each for path in paths for each in _under(path)), key=_named_first):
-        found.setdefault(each.real, each)
-    specs = (each for each in found.values() if each.folder is None or each.path.name not in PROJECT_FILES)
-    return tuple(sorted(specs, key=lambda each: each.shown))
+        by_path.setdefault(each.real, each)
+    specs = (each for each in by_path.values() if each.folder is None or each.path.name not in PROJECT_FILES)
+    return tuple(sorted(specs, key=lambda each: each.display_path))
 
 
-def _named_first(found: SpecFile) -> tuple[bool, str]:
-    return found.folder is not None, found.shown
+def _named_first(file: SpecFile) -> tuple[bool, str]:
+    return file.folder is not None, file.display_path
 
 
 def _under(path: Path) -> Iterator[SpecFile]:
@@ -75,12 +75,12 @@ def _under(path: Path) -> Iterator[SpecFile]:
             for name in walk(top):
                 each = Path(name)
                 # walk() follows no symlinks, so the real path is known without a system call for each file.
-                yield SpecFile(path=each, shown=each.as_posix(), folder=path, real=real + name[len(top) :])
+                yield SpecFile(path=each, display_path=each.as_posix(), folder=path, real=real + name[len(top) :])
         elif path.exists() and not path.is_file():
             # Reading a pipe may never finish, and its contents can be read only once.
             raise UsageError(f"{path}: neither a file nor a folder; write the spec to a file, and name that")
         elif path.exists():
-            yield SpecFile(path=path, shown=path.as_posix(), folder=None, real=os.path.realpath(path))
+            yield SpecFile(path=path, display_path=path.as_posix(), folder=None, real=os.path.realpath(path))
         else:
             raise UsageError(f"{path}: no such file or folder; name a spec file or a folder of specs")
     except OSError as error:
@@ -134,7 +134,7 @@ class Projects:
         return self._by_path[path]
 
     @property
-    def found(self) -> tuple[Project, ...]:
+    def loaded(self) -> tuple[Project, ...]:
         """Every project with a file that was looked up so far, sorted by folder."""
         projects = {project.folder: project for project in self._by_folder.values() if project is not NO_PROJECT}
         return tuple(projects[folder] for folder in sorted(projects))
@@ -172,14 +172,14 @@ class Projects:
         return [path for path in paths if path.is_file() and not path.is_symlink() and not is_shared]
 
     def _has_no_effect(self, path: Path, why: str, hint: str) -> None:
-        text = SourceText(_shown(path), "")
+        text = SourceText(_display_path(path), "")
         self.diagnostics.add(codes.PROJECT_FILE, f"{text.path} has no effect: {why}", text.whole_file(), hint)
 
     def _read(self, folder: Path, present: list[Path]) -> Project:
         first, *others = present
         for other in others:
             self._has_no_effect(other, f"{first.name} next to it is the project file", "keep one of the two")
-        document = load_project(first, _shown(first), self.diagnostics)
+        document = load_project(first, _display_path(first), self.diagnostics)
         if document is None:
             return Project(folder=folder, vars=ProjectVariables(are_known=False))
         self.sources.append(document.source)
@@ -198,18 +198,18 @@ class Projects:
 
     def _policy(self, path: Path) -> Policy | None:
         """Return the policy of one file. Problems in it are reported as errors here too."""
-        found = Diagnostics()
-        document = load_project(path, _shown(path), found)
+        diagnostics = Diagnostics()
+        document = load_project(path, _display_path(path), diagnostics)
         entry = document.root.entry("policy") if document else None
         policy = None
         if document and entry:
             self.sources.append(document.source)
-            policy = decode_project_policy(entry.value, "'policy'", Findings(document.source, found))
-        self.diagnostics.extend(found.map(lambda each: each if each.is_error else None))
+            policy = decode_project_policy(entry.value, "'policy'", Findings(document.source, diagnostics))
+        self.diagnostics.extend(diagnostics.map(lambda each: each if each.is_error else None))
         return policy
 
 
-def _shown(path: Path) -> str:
+def _display_path(path: Path) -> str:
     return Path(os.path.relpath(path)).as_posix()
 
 

@@ -48,18 +48,18 @@ class FileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SpecFolder:
-    """The folder of a spec file; ``shown`` is its path in findings (empty for the current folder).
+    """The folder of a spec file; ``display_path`` is its path in findings (empty for the current folder).
 
     ``log``, if given, maps each request (method and argument) to a digest of its result.
     """
 
     path: Path
-    shown: str
+    display_path: str
     log: dict[tuple[str, str], str] | None = field(default=None, compare=False, repr=False)
 
-    def shown_path(self, name: str) -> str:
+    def display_path_of(self, name: str) -> str:
         """Return the path of the file ``name`` in findings."""
-        return str(PurePosixPath(self.shown) / name)
+        return str(PurePosixPath(self.display_path) / name)
 
     def read(self, name: str) -> File:
         """Read one regular file of this folder, as text or as base64 if it is not UTF-8.
@@ -116,7 +116,7 @@ class SpecFolder:
         except OSError as error:
             raise FileError(f"{pattern!r} cannot be searched for: {error.strerror}") from error
         if not found:
-            raise FileError(f"no file matches {pattern!r} in {self.shown or 'the current folder'}")
+            raise FileError(f"no file matches {pattern!r} in {self.display_path or 'the current folder'}")
         if len(found) > MAX_FILES:
             raise FileError(f"{pattern!r} matches {len(found)} files; a tool may have {MAX_FILES}")
         return tuple(found)
@@ -146,31 +146,31 @@ class SpecFolder:
         return sorted(name for name in names if not name.startswith(".") and name != "__pycache__")
 
     def _bytes(self, path: str) -> bytes:
-        shown = self.shown_path(path)
+        name = self.display_path_of(path)
         try:
             real = (self.path / path).resolve(strict=True)
             if not real.is_relative_to(self.path.resolve()):
-                raise FileError(f"{shown} leads outside the spec's folder", "put a copy next to the spec")
+                raise FileError(f"{name} leads outside the spec's folder", "put a copy next to the spec")
             # Without O_NONBLOCK, opening a FIFO would wait for a writer.
             descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(descriptor, "rb") as file:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise FileError(f"{shown} is not a regular file")
+                    raise FileError(f"{name} is not a regular file")
                 data = file.read(MAX_FILE_BYTES + 1)
         except FileNotFoundError as error:
-            raise FileError(f"{shown} does not exist", "paths are relative to the spec's folder") from error
+            raise FileError(f"{name} does not exist", "paths are relative to the spec's folder") from error
         except (OSError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "its symbolic links form a cycle"
-            raise FileError(f"{shown} cannot be read: {reason}") from error
+            raise FileError(f"{name} cannot be read: {reason}") from error
         if len(data) > MAX_FILE_BYTES:
-            raise FileError(f"{shown} is larger than {MAX_FILE_BYTES // _MIB} MiB")
+            raise FileError(f"{name} is larger than {MAX_FILE_BYTES // _MIB} MiB")
         return data
 
 
 def digest_of_request(folder: SpecFolder, method: str, argument: str) -> str:
     """Return the digest that the ``log`` of ``folder`` would contain for this request now."""
     log: dict[tuple[str, str], str] = {}
-    again = SpecFolder(folder.path, folder.shown, log)
+    again = SpecFolder(folder.path, folder.display_path, log)
     with suppress(FileError):
         if method == "read":
             again.read(argument)
@@ -213,10 +213,10 @@ def case_conflicts(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield first, path
 
 
-def report_carriage_returns(text: str, shown: str, span: Span, findings: Findings) -> None:
-    """Report that the file ``shown`` (its path in findings), named at ``span``, has Windows line endings."""
+def report_carriage_returns(text: str, path: str, span: Span, findings: Findings) -> None:
+    """Report Windows line endings in ``text``, the file ``path`` (as in findings) that the spec names at ``span``."""
     if "\r\n" in text:
-        message = f"{shown} has Windows line endings, which are part of the code that runs"
+        message = f"{path} has Windows line endings, which are part of the code that runs"
         hint = "save it with line feeds, and write '* text eol=lf' in .gitattributes"
         findings.add(codes.CARRIAGE_RETURN, message, span, hint)
 

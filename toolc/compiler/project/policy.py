@@ -111,12 +111,12 @@ def _risk(node: Node, what: str, findings: Findings) -> str | None:
 
 def read_policy(path: str | Path) -> Policy:
     """Read a file whose only key is ``policy``. Raise ``UsageError`` for any error: a part would allow too much."""
-    shown = Path(path).as_posix()
+    name = Path(path).as_posix()
     diagnostics = Diagnostics()
-    document = load_project(Path(path), shown, diagnostics, what="a policy's file")
+    document = load_project(Path(path), name, diagnostics, what="a policy's file")
     policy = decode_policy_file(document, Findings(document.source, diagnostics)) if document else None
     errors = [each for each in diagnostics.sorted() if each.is_error]
     lines = [f"{each.span}: {each.message}" + (f"; {each.hint}" if each.hint else "") for each in errors]
     if policy is None or lines:
-        raise UsageError("\n".join([f"the policy {shown} cannot be used:", *lines]))
+        raise UsageError("\n".join([f"the policy {name} cannot be used:", *lines]))
     return policy

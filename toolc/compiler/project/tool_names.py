@@ -15,33 +15,33 @@ from toolc.model.diagnostics import Diagnostics
 
 def builtin_files(projects: Projects) -> Iterator[SpecFile]:
     """Yield the spec files of the built-in tools."""
-    for found in find([packaged_path("specs")]):
-        if not projects.of_file(found.path).excludes(found.path):
-            yield found
+    for file in find([packaged_path("specs")]):
+        if not projects.of_file(file.path).excludes(file.path):
+            yield file
 
 
 def builtin_names() -> list[str]:
     """Return the names of the built-in tools, sorted."""
     files = builtin_files(Projects(Diagnostics()))
-    return sorted(name for found in files for name in _names(found, found.path.read_bytes(), "name"))
+    return sorted(name for file in files for name in _names(file, file.path.read_bytes(), "name"))
 
 
 def names_below(project: Project, projects: Projects) -> Iterator[str]:
     """Yield all names and aliases of a project, compiled or not; ``projects.below`` gets a digest of the files."""
-    read_files = {found: read(found.path, found.shown, Diagnostics()) or b"" for found in find([project.folder])}
+    read_files = {file: read(file.path, file.display_path, Diagnostics()) or b"" for file in find([project.folder])}
     projects.below[project.folder] = digest_of_files(
         {
             name: digest_of_bytes(data)
             for name, data in sorted((str(each.path), data) for each, data in read_files.items())
         }
     )
-    for found, data in read_files.items():
-        if projects.of(found.path) is project and not project.excludes(found.path):
-            yield from _names(found, data, "name", "aliases")
+    for file, data in read_files.items():
+        if projects.of(file.path) is project and not project.excludes(file.path):
+            yield from _names(file, data, "name", "aliases")
 
 
-def _names(found: SpecFile, data: bytes, *keys: str) -> Iterator[str]:
-    document = load_data(data, found.path, found.shown, Diagnostics())
+def _names(file: SpecFile, data: bytes, *keys: str) -> Iterator[str]:
+    document = load_data(data, file.path, file.display_path, Diagnostics())
     root = document.root if document and document.root.get("toolc") else None
     several = root.get("tools") if root else None
     for tool in several.items if isinstance(several, Sequence) else (root,):

@@ -82,6 +82,6 @@ def _line(span: Span, written: str, number: int, findings: Findings) -> Span:
     if span.end.line == span.start.line:
         return span
     line = min(findings.code_line(span, written) + number - 1, span.end.line)
-    shown = findings.source_of(span).line(line)
-    start = len(shown) - len(shown.lstrip()) + 1
-    return Span(span.path, Position(line, start), Position(line, max(len(shown.rstrip()) + 1, start + 1)))
+    text = findings.source_of(span).line(line)
+    start = len(text) - len(text.lstrip()) + 1
+    return Span(span.path, Position(line, start), Position(line, max(len(text.rstrip()) + 1, start + 1)))

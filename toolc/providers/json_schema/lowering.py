@@ -43,10 +43,10 @@ _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), so
 
 @dataclass(slots=True)
 class LossLog:
-    """Collects the losses of one tool at the end of ``found``, which several tools may share."""
+    """Collects the losses of one tool at the end of ``losses``, which several tools may share."""
 
     tool: str
-    found: list[Loss] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
     _known: set[Loss] = field(default_factory=set)
 
     def add(self, pointer: str, message: str) -> None:
@@ -54,7 +54,7 @@ class LossLog:
         loss = Loss(self.tool, pointer, message)
         if loss not in self._known:
             self._known.add(loss)
-            self.found.append(loss)
+            self.losses.append(loss)
 
     def add_unsupported(self, tool: ToolSpec, *names: str) -> None:
         """Record each of these fields of a tool that is set, as the provider's definition does not have it."""

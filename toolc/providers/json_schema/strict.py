@@ -72,7 +72,7 @@ def lower_strict(schema: JsonObject, mode: StrictMode, losses: LossLog) -> JsonO
     result = lowering.lower(schema, "/parameters")
     if definitions := lowering.lower_definitions():
         result["$defs"] = definitions
-    for loss in log.found:
+    for loss in log.losses:
         losses.add(loss.pointer, loss.message)
     return result
 

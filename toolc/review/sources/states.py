@@ -169,8 +169,8 @@ def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, only: Ch
         return chosen
 
     compilation = compile_specs(paths, NO_SETTINGS, gather_chosen, allow_empty=frozenset(paths))
-    compiled = {each.found.real.removeprefix(real): each for each in chosen}
-    unchanged = {each.found.shown for path, each in compiled.items() if only and path not in only.paths}
+    compiled = {each.file.real.removeprefix(real): each for each in chosen}
+    unchanged = {each.file.display_path for path, each in compiled.items() if only and path not in only.paths}
     located = [each for each in compilation.located if each.path not in unchanged]
     return State(
         label,

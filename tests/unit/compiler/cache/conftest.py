@@ -22,7 +22,7 @@ def compiled_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     compile_document = FileCompiler.compile_document
 
     def record(compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
-        paths.append(found.shown)
+        paths.append(found.display_path)
         return compile_document(compiler, found, document, diagnostics)
 
     monkeypatch.setattr(FileCompiler, "compile_document", record)

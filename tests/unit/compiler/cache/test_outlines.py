@@ -45,7 +45,7 @@ backend: {shell: {argv: [date]}}
 def compiled(folder: Path, text: str) -> Piece:
     path = folder / "spec.yaml"
     path.write_text(text, encoding="utf-8")
-    found = SpecFile(path=path, shown="spec.yaml", folder=None)
+    found = SpecFile(path=path, display_path="spec.yaml", folder=None)
     return FileCompiler(Projects(Diagnostics()), NO_SETTINGS).compile(found)
 
 
@@ -64,8 +64,8 @@ def test_outline_is_equivalent(tmp_path: Path, text: str) -> None:
     stored = FileOutline(*json.loads(json.dumps(outline)))
     for each in (
         without_nodes(piece, outline),
-        piece_of(outline, piece.found, text),
-        piece_of(stored, piece.found, text),
+        piece_of(outline, piece.file, text),
+        piece_of(stored, piece.file, text),
     ):
         assert each is not None
         assert [compared(tool) for tool in each.tools] == [compared(tool) for tool in piece.tools]
@@ -87,5 +87,5 @@ def test_outline_has_only_the_compared_nodes(tmp_path: Path) -> None:
 def test_invalid_outline_is_not_used(tmp_path: Path, damaged: list[object]) -> None:
     piece = compiled(tmp_path, PLAIN)
     outline = FileOutline(*json.loads(json.dumps([True, [], [], {}, damaged])))
-    restored = piece_of(outline, piece.found, PLAIN)
+    restored = piece_of(outline, piece.file, PLAIN)
     assert restored is None or restored.tools == ()

@@ -112,7 +112,7 @@ def test_keywords_supported_by_gemini(tmp_path: Path) -> None:
 def test_the_provider_reports_each_keyword(keyword: str) -> None:
     log = LossLog("tool")
     lower_schema({"type": "object", "properties": {"x": {keyword: 1}}}, log)
-    assert [loss.pointer for loss in log.found] == [f"/parameters/properties/x/{keyword}"]
+    assert [loss.pointer for loss in log.losses] == [f"/parameters/properties/x/{keyword}"]
 
 
 LOSSY_ARGV = '{argv: [a, --, "{{ x }}"]}'
@@ -137,4 +137,4 @@ def test_lossless_schemas(tmp_path: Path, schema: str) -> None:
 def test_the_provider_reports_the_same_losses(schema: JsonObject) -> None:
     log = LossLog("tool")
     lower_schema({"type": "object", "properties": {"x": schema}}, log)
-    assert log.found
+    assert log.losses

@@ -215,7 +215,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, line: int, start: int, end: int, text
 
     def compiled(data: bytes, found: SpecFile, projects: Projects, chosen: Settings) -> FileResult:
         alone = compile_text(data, found, projects, chosen)
-        span = Span(found.shown, Position(line, start), Position(line, end))
+        span = Span(found.display_path, Position(line, start), Position(line, end))
         fix = Fix("write it", (Edit(span, text),), safe)
         return FileResult(
             alone.document,

@@ -17,7 +17,7 @@ def make(folder: Path, *names: str, text: str = "toolc: 1\n") -> None:
 
 
 def shown(*paths: Path) -> list[str]:
-    return [each.shown for each in find(paths)]
+    return [each.display_path for each in find(paths)]
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +38,8 @@ def test_the_current_folder_has_no_name() -> None:
 def test_each_file_remembers_how_it_was_found(tmp_path: Path) -> None:
     make(Path("specs"), "a.yaml", "sub/b.yaml")
     assert find([Path("specs/sub"), Path("specs/a.yaml"), tmp_path / "specs" / "a.yaml"]) == (
-        SpecFile(path=tmp_path / "specs" / "a.yaml", shown=f"{tmp_path.as_posix()}/specs/a.yaml", folder=None),
-        SpecFile(path=Path("specs/sub/b.yaml"), shown="specs/sub/b.yaml", folder=Path("specs/sub")),
+        SpecFile(path=tmp_path / "specs" / "a.yaml", display_path=f"{tmp_path.as_posix()}/specs/a.yaml", folder=None),
+        SpecFile(path=Path("specs/sub/b.yaml"), display_path="specs/sub/b.yaml", folder=Path("specs/sub")),
     )
 
 

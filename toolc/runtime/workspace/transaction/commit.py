@@ -111,7 +111,7 @@ def _check_unchanged(real: DirHandle, change: FileChange, before: os.stat_result
             stat.S_ISDIR(before.st_mode) or before.st_ctime_ns == now.st_ctime_ns
         )
     if not is_same:
-        raise ConflictError(change.shown_path)
+        raise ConflictError(change.display_path)
 
 
 def _stage_all(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
@@ -229,7 +229,7 @@ def _move_out(work: _Commit, move: RenameStep) -> None:
         rename(folder, name, work.staging, aside, RENAME_NOREPLACE)
         status = _check(work, move)
         if stat.S_ISDIR(status.st_mode) and has_entries(work.staging, aside):
-            raise ConflictError(move.shown_path)
+            raise ConflictError(move.display_path)
 
 
 def _move_in(work: _Commit, move: RenameStep) -> None:
@@ -252,7 +252,7 @@ def _check(work: _Commit, move: RenameStep) -> os.stat_result:
     before = work.expected.get(move.path)
     status = os.stat(move.name, dir_fd=work.staging, follow_symlinks=False)
     if before is None or _stamp(before) != _stamp(status):
-        raise ConflictError(move.shown_path)
+        raise ConflictError(move.display_path)
     return status
 
 
@@ -269,5 +269,5 @@ def _parent(real: DirHandle, step: FileChange | RenameStep) -> Iterator[tuple[in
             yield folder, name
     except OSError as error:
         if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.ENOTEMPTY}:
-            raise ConflictError(step.shown_path) from error
+            raise ConflictError(step.display_path) from error
         raise

@@ -101,7 +101,7 @@ class RenameStep:
         return self.path.encode("utf-8", "surrogateescape")
 
     @property
-    def shown_path(self) -> str:
+    def display_path(self) -> str:
         """The path for display."""
         return self.raw_path.decode("utf-8", "backslashreplace")
 

@@ -96,7 +96,7 @@ def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conf
             old_name = _find_old_file(staging, move)
             _undo(workspace, staging, move, old_name)
         except (_ConcurrentChangeError, OSError):
-            conflicts.append(Conflict(move.shown_path, old_name or ""))
+            conflicts.append(Conflict(move.display_path, old_name or ""))
     return sorted(conflicts, key=lambda conflict: conflict.path)
 
 

@@ -311,7 +311,7 @@ class _Discarded(NamedTuple):
 
 
 def _named(refused: list[FileChange]) -> str:
-    named = "".join(f"\n- {change.shown_path}: {change.refused}" for change in refused[:MAX_NAMED])
+    named = "".join(f"\n- {change.display_path}: {change.refused}" for change in refused[:MAX_NAMED])
     more = f"\n- and {len(refused) - MAX_NAMED} more" if len(refused) > MAX_NAMED else ""
     return f"these changes are not allowed:{named}{more}"
 

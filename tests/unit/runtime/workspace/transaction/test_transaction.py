@@ -312,7 +312,7 @@ def test_a_workspace_that_is_too_large_to_copy_is_an_error(workspace: Path, monk
 
 def test_errors_about_files_are_redacted(workspace: Path) -> None:
     def refuse(proposal: Proposal) -> bool:
-        raise InfrastructureError(f"approval is not possible for {proposal.changes[0].shown_path}")
+        raise InfrastructureError(f"approval is not possible for {proposal.changes[0].display_path}")
 
     spec = tool(commit="ask")
     spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(SecretSpec(name="KEY", expose="env"),)))
