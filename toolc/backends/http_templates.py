@@ -55,10 +55,7 @@ def render_text(template: Template, arguments: JsonObject, place: Escaping = "pl
 def render_values(
     template: Template, arguments: JsonObject, place: Escaping = "plain"
 ) -> tuple[tuple[str | Slot, ...], ...]:
-    """Return the values of a field: one, one per item of an array, or none if an argument is absent or null.
-
-    Raise ``TemplateError``.
-    """
+    """Return a field's values: one, one per array item, or none (argument absent or null). Raise ``TemplateError``."""
     if not has_arguments(template, arguments):
         return ()
     sole = template.sole_placeholder

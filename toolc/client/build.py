@@ -20,8 +20,7 @@ __all__ = ["build", "compile_paths", "split_target"]
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     """Compile specs and write the registry and every provider's definitions to the folder ``out``.
 
-    If there is any error, nothing is written and the content of ``out`` stays unchanged. Raise ``SpecError`` and
-    ``UsageError``.
+    If there is any error, nothing is written and ``out`` stays unchanged. Raise ``SpecError`` and ``UsageError``.
     """
     given = (paths,) if isinstance(paths, str | Path) else argument_checks.sequence("paths", paths, "paths")
     if not given:

@@ -145,17 +145,14 @@ class Executor:
     def deny(self, *names: str, tags: Iterable[str] = ()) -> None:
         """Deny further calls of the tools with these names or aliases, and of all tools with one of these tags.
 
-        Denied tools are not in ``definitions``. A call of one, also by another tool, emits ``ToolDenied`` and returns
-        a result of kind ``denied``. Running calls continue. Raises ``UsageError`` if a name is unknown or ``tags`` is
-        not a list of strings.
+        Denied tools are not in ``definitions``. A call of one, also by another tool, emits ``ToolDenied`` and returns a
+        result of kind ``denied``. Running calls continue. Raises ``UsageError`` for an unknown name or invalid
+        ``tags``.
         """
         self._denials.deny((self._called(name).spec.name for name in names), tags)
 
     def allow(self, *names: str, tags: Iterable[str] = ()) -> None:
-        """Remove names and tags from the deny list. A tool with another denied tag stays denied.
-
-        Raises what ``deny`` raises.
-        """
+        """Remove names and tags from the deny list; another denied tag still denies a tool. Raises as ``deny`` does."""
         self._denials.allow((self._called(name).spec.name for name in names), tags)
 
     def definitions(self, provider: str) -> list[JsonValue]:

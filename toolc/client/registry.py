@@ -98,8 +98,8 @@ class Registry:
     """Tools by name: compiled ones, and functions of this program. Any number of threads may use and change it.
 
     Iterates over the specs of its tools, sorted by name; ``name in registry`` and ``len(registry)`` work.
-    ``diagnostics`` has the compiler's warnings if the registry was made from specs. ``parts`` are tools that only
-    these tools call.
+    ``diagnostics`` has the compiler's warnings for a registry made from specs. ``parts`` are tools that only these
+    tools call.
     """
 
     def __init__(
@@ -191,16 +191,14 @@ class Registry:
         return self._tools.find(name)
 
     def called(self, name: str) -> RegisteredTool:
-        """Return the tool that tools of this registry call by this name or alias. It may be one of ``parts``.
-
-        Raises ``UsageError``.
+        """Return the tool, perhaps one of ``parts``, that other tools call by this name or alias. Raises
+        ``UsageError``.
         """
         return self.parts.get(name) or self._tools.find(name)
 
     def only(self, *names: str) -> Self:
-        """Return a registry of the tools with these names or aliases; ``parts`` are the tools that they call.
-
-        Raises ``UsageError``.
+        """Return a registry of these tools (names or aliases) whose ``parts`` are what they call. Raises
+        ``UsageError``.
         """
         tools = self._tools
         chosen = {found.spec.name: found for found in map(tools.find, names)}

@@ -34,7 +34,7 @@ _VALUES: Final = frozenset({"enum", "const", "default", "examples", "pattern"})
 
 # A named tuple is created in a third of the time of a dataclass, and a file has dozens of these.
 class ModelText(NamedTuple):
-    """One string that a model sees, its name in messages (for example "the label"), and the node that holds it."""
+    """One string that a model sees, the node that holds it, and its name in messages (for example "the label")."""
 
     what: str
     text: str
@@ -47,7 +47,7 @@ class ModelText(NamedTuple):
         return self.holder.key_span if isinstance(self.holder, MappingEntry) else self.holder.span
 
     def span_of(self, source: SourceText, part: str) -> Span:
-        """Return the span of ``part`` of the text; the start of the text if its source has escapes."""
+        """Return the span of ``part`` of the text, or of the start of the text if its source has escapes."""
         return first_line(source.locate(self.span, part))
 
 

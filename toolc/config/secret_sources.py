@@ -202,9 +202,7 @@ def _run(name: str, argv: tuple[str, ...]) -> bytes:
 
 
 def _read_output(process: subprocess.Popen[bytes], argv: tuple[str, ...], deadline: float) -> bytes:
-    """Return the output of a command, which is killed if it is larger than a value may be. Raises
-    ``TimeoutExpired``.
-    """
+    """Return a command's output. Kill the command if the output exceeds ``MAX_BYTES``. Raises ``TimeoutExpired``."""
     assert process.stdout is not None
     poll = select.poll()
     poll.register(process.stdout, select.POLLIN)

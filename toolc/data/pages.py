@@ -77,10 +77,7 @@ def rule_pages() -> Mapping[str, RulePage]:
 
 
 def parse_page(text: str) -> RulePage:
-    """Parse a page.
-
-    Raises ``ValueError`` if the text does not have the form that this module describes.
-    """
+    """Parse a page. Raises ``ValueError`` if the text does not have the form that this module describes."""
     front = _FRONT.match(text)
     if front is None:
         raise ValueError("a page starts with front matter between two lines '---'")

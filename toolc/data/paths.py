@@ -10,9 +10,7 @@ __all__ = ["packaged_path"]
 
 
 def packaged_path(name: str) -> Path:
-    """Return the path of the folder ``name`` of a checkout, such as ``specs``. Raises ``UsageError`` if it is
-    missing.
-    """
+    """Return the path of the packaged folder ``name``, such as ``specs``. Raises ``UsageError`` if it is missing."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_assets" / name, package.parent / name):
         if folder.is_dir():

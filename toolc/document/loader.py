@@ -56,7 +56,7 @@ def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> D
 
 
 def load_project(path: Path, name: str, diagnostics: Diagnostics, *, what: str = "a project file") -> Document | None:
-    """Return the project file at ``path``, or None after an error. Findings call this kind of file ``what``."""
+    """Return the project file at ``path``; None, and findings, if it is invalid. ``what`` names it in findings."""
     found = Diagnostics()
     data = read(path, name, diagnostics)
     if data is None:

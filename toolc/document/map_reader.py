@@ -41,8 +41,7 @@ _MARKS_OF_TEXT: Final = ("'", '"', "|", ">")
 class Findings:
     """Collects the findings about one spec. ``errors`` counts those that are errors.
 
-    Values of a spec can come from another file, the project file: the text at a span is read from the span's own
-    file.
+    Values can come from the project file: the text at a span is read from the file that the span names.
     """
 
     source: SourceText

@@ -129,8 +129,7 @@ def to_json(node: Node) -> JsonValue:
 def span_at(place: NodePosition, last: Node | None = None) -> Span:
     """Return the span of a place. The span of a collection includes its ``last`` part.
 
-    libyaml ends a block at the start of the next token. If that is the start of a line, the span ends before the
-    blank lines above it.
+    libyaml ends a block at the start of the next token. Blank lines before that token are not part of the span.
     """
     if isinstance(place, Span):
         return place

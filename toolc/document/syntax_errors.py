@@ -56,7 +56,10 @@ _YAML: Final = re.compile(r"^toolc:(?=[ \t\r\n])", re.MULTILINE)
 
 
 def detect_foreign_content(source: SourceText) -> SyntaxProblem | None:
-    """Return the problem with text of an invalid ``source`` that is not part of a spec; None if there is none."""
+    """Return the problem if ``source`` contains text that is not part of a spec, or None.
+
+    Call it only for a file that is not valid: valid text may contain the same characters.
+    """
     is_toml = source.path.lower().endswith(".toml")
     wanted, other, suffix = ("TOML", "YAML", ".yaml") if is_toml else ("YAML", "TOML", ".toml")
     for pattern, message, hint in (

@@ -56,8 +56,8 @@ def define(
 ) -> Definition:
     """Start the definition of a tool; ``handler``, ``composite`` or ``agent`` completes it.
 
-    ``parameters`` is a JSON Schema of type object, instead of calls of ``param``. Raise ``UsageError`` if it or the
-    description is invalid.
+    ``parameters`` is a JSON Schema of type object, instead of calls of ``param``. Raise ``UsageError`` if it is
+    invalid.
     """
     argument_checks.text("a tool's name", name)
     check_description(name, description)

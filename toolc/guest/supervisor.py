@@ -39,9 +39,7 @@ MAX_OUT = 256 * 1024
 
 READ_SIZE = 256 * 1024
 MAX_READS = 16
-"""The maximum number of consecutive reads from the host. Reading stops if a read returns fewer than ``LARGE_READ``
-bytes.
-"""
+"""The maximum number of consecutive reads from the host. A read of fewer than ``LARGE_READ`` bytes is the last."""
 LARGE_READ = 16 * 1024
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1024 * 1024

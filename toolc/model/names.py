@@ -1,7 +1,6 @@
 """The names of the model providers and of the engines.
 
-They are separate from the packages ``providers`` and ``sandbox`` so that a command can offer them as choices without
-importing those.
+A command can offer them as choices without importing the packages ``providers`` and ``sandbox``.
 """
 
 from typing import Final

@@ -65,10 +65,9 @@ class Grant(Generic[T]):
 class Permissions:
     """All permissions of one call of a tool, each part sorted.
 
-    ``tools`` are the tools that it may call, ``missing`` the names among them that do not exist. ``images`` has
-    None for the base image of the release. A tool without a workspace has no entry in ``workspaces``. ``limits``
-    has the highest value of each limit, except for the timeout: that is the tool's own, because it includes all
-    calls that it makes.
+    ``tools`` are the tools that it may call, ``missing`` the names among them that do not exist. ``images`` has None
+    for the base image of the release. A tool without a workspace has no entry in ``workspaces``. ``limits`` has the
+    highest value of each limit, but the tool's own timeout, which includes all calls that it makes.
     """
 
     tools: tuple[Grant[str], ...] = ()
@@ -96,9 +95,7 @@ class Permissions:
 
 
 def permissions_of(tool: ToolSpec, tools: ToolLookup) -> Permissions:
-    """Return what a call of ``tool`` may do. ``tools`` has the tools that it calls. Recursive calls are followed
-    once.
-    """
+    """Return what a call of ``tool`` may do; ``tools`` has the tools that it calls. Recursive calls count once."""
     return _Collector(tools, {}).of(tool)
 
 

@@ -35,8 +35,7 @@ class PortForward:
 class LoopbackProxy:
     """The listeners of a sandbox. ``hosts`` are addresses and names for ``/etc/hosts``.
 
-    ``proxy`` is the address of the HTTP proxy, at ``PROXY_PORT``. ``direct`` are the hosts that programs connect to
-    without the proxy.
+    ``proxy`` is the address of the HTTP proxy, at ``PROXY_PORT``. Programs connect to ``direct`` hosts without it.
     """
 
     hosts: tuple[tuple[str, str], ...] = ()
@@ -110,11 +109,10 @@ def _addresses(taken: set[str]) -> Iterator[str]:
 class Mount:
     """The workspace: a validated, absolute folder of the host that is mounted at ``/workspace``.
 
-    ``owner`` and ``group`` are the uid and gid of the folder on the host. ``device`` and ``inode`` identify it
-    (both 0 if not checked). In the mode ``overlay`` the folder is the read-only layer below what the call writes.
-    ``scratch`` is the private folder for this view of the call: the engine creates ``upper`` and ``work`` for an
-    overlay, or a copy, in it. ``pinned`` is a path of the same folder that cannot be replaced by another folder
-    while this process runs.
+    ``owner`` and ``group`` are the uid and gid of the folder on the host. ``device`` and ``inode`` identify it (both 0
+    if not checked). In the mode ``overlay`` the folder is the read-only layer below what the call writes. ``scratch``
+    is the private folder for this view of the call: the engine creates ``upper`` and ``work`` for an overlay, or a
+    copy, in it. ``pinned`` is a path to the folder that stays valid if another folder replaces it.
     """
 
     source: str

@@ -72,9 +72,7 @@ class RegistryFile:
 
 
 def toolsets_to_json(toolsets: Mapping[str, Iterable[str]]) -> JsonObject:
-    """Return the value of ``toolsets``, with the members of each toolset sorted, so that their order does not
-    matter.
-    """
+    """Return the JSON form of ``toolsets``, with sorted members so that their order does not matter."""
     return {name: [*sorted(set(members))] for name, members in toolsets.items()}
 
 

@@ -192,9 +192,7 @@ MAX_REGISTRY_BYTES: Final = 256 * MIB
 
 
 def read_registry(path: Path) -> RegistryFile:
-    """Read the registry at ``path``. Raises ``UsageError`` if it is missing or unreadable, ``RegistryError`` if
-    damaged.
-    """
+    """Read the registry at ``path``. Raises ``UsageError`` if it cannot be read, ``RegistryError`` if it is damaged."""
     try:
         # Reading a device or a pipe might never end.
         if path.exists() and not path.is_file():

@@ -22,8 +22,7 @@ class ConnectionAttempt:
     """A host and a port that a call tried to connect to.
 
     ``entry`` is the entry of the allow-list that allows it, ``remedy`` the entry that would allow it; both are as
-    written in a spec, or empty. ``address`` is empty if no address was tried. ``bytes_in`` were received from the
-    server.
+    written in a spec, or empty. ``address`` is empty if no address was tried. ``bytes_in`` is what the server sent.
     """
 
     host: str
@@ -193,9 +192,8 @@ class ToolResult:
     def success(cls, data: JsonValue, *, message: str | None = None, details: JsonObject | None = None) -> ToolResult:
         """Return a result with data. A string becomes text content, any other value is structured data.
 
-        ``message`` is what the model reads instead of the JSON of the data. The model does not see ``details``. If
-        either contains a value that is not JSON, the call fails with an error of kind ``serialization`` that names
-        its place.
+        ``message`` is what the model reads instead of the JSON of the data. The model does not see ``details``. A value
+        that is not JSON makes the call fail with an error of kind ``serialization`` that names its place.
         """
         words = _words(data) if message is None else message
         structured = None if isinstance(data, str) and message is None else (data,)
@@ -203,10 +201,7 @@ class ToolResult:
 
     @classmethod
     def failure(cls, message: str, *, kind: ErrorKind = "execution", details: JsonObject | None = None) -> ToolResult:
-        """Return a failed result with a message that a model can act on.
-
-        Raises ``UsageError`` for an unknown kind.
-        """
+        """Return a failed result with a message that a model can act on. Raises ``UsageError`` for an unknown kind."""
         if kind not in get_args(ErrorKind):
             raise UsageError(f"{kind!r} is not a kind of error; use one of: {', '.join(get_args(ErrorKind))}")
         return cls(content=(Text(message),), error=ToolFailure(kind, message), details=details or {})

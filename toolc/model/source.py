@@ -80,8 +80,7 @@ class SourceText:
     def locate(self, span: Span, text: str, occurrence: int = 0) -> Span:
         """Return the span of ``text`` within ``span``. ``occurrence`` selects one of several matches, counted from 0.
 
-        Return ``span`` if the text is not written there in these characters (because of an escape, or a line end
-        inside).
+        Return ``span`` if the text is not written there literally (because of an escape, or a line end inside).
         """
         if span.path != self.path or not text:
             return span

@@ -159,10 +159,7 @@ JsonTemplate: TypeAlias = Template | JsonConstant | JsonList | JsonMap
 
 
 def render_json(template: JsonTemplate, arguments: Mapping[str, JsonValue]) -> JsonValue:
-    """Return the JSON for these arguments. A key of a map is omitted if its template uses an absent argument.
-
-    Raises ``TemplateError``.
-    """
+    """Return the JSON for ``arguments``, without keys whose template uses an absent one. Raises ``TemplateError``."""
     match template:
         case Template():
             sole = template.sole_placeholder

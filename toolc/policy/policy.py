@@ -50,9 +50,7 @@ class Approval:
     tags: tuple[str, ...] = ()
 
     def applies_to(self, rule: str, grade: str, path: str, tags: tuple[str, ...]) -> bool:
-        """Return whether this applies to a change by ``rule`` and ``grade``, of a tool in the file ``path`` with
-        ``tags``.
-        """
+        """Return whether this applies to a change that ``rule`` reports with ``grade``, in the file ``path``."""
         return (
             (not self.risks or rule in self.risks or grade in self.risks)
             and (not self.paths or any(path_matches(pattern, path) for pattern in self.paths))
@@ -66,9 +64,8 @@ class Policy:
 
     ``limits`` are the maximum values for a call. ``hosts`` are all destinations that a call may reach, ``images``
     patterns of all allowed images (``build: FOLDER`` for images that are built). ``backends``, ``expose``,
-    ``workspace`` and ``lifetime`` are all values that a spec may use. ``min_isolation`` is the weakest isolation
-    that a spec may require. ``places`` are the positions of the keys, with that of the policy under the empty key;
-    they are not compared.
+    ``workspace`` and ``lifetime`` are all values that a spec may use. ``min_isolation`` is the weakest isolation that a
+    spec may require. ``places`` (not compared) are the positions of the keys; that of the policy has the empty key.
     """
 
     path: str = ""
@@ -92,9 +89,7 @@ class Policy:
 
 
 def path_matches(pattern: str, path: str) -> bool:
-    """Return whether a pattern matches a path or an image. ``*`` matches within one name, ``**`` any number of
-    names.
-    """
+    """Return whether ``pattern`` matches a path or an image: ``*`` within one name, ``**`` any number of names."""
     return _match(pattern.split("/"), path.split("/"))
 
 

@@ -85,7 +85,10 @@ def lower_each(
 
 
 def blocks(result: ToolResult) -> tuple[Content, ...]:
-    """Return the content without empty texts, which some providers reject; without content, data as a text."""
+    """Return the content, text files as text, without empty texts, which some providers reject.
+
+    If there is no content, the structured data becomes a text.
+    """
     if not result.content and result.structured is not None:
         return (Text(as_text(result.structured[0])),)
     texts = (_file_as_text(block) for block in result.content)

@@ -22,7 +22,10 @@ _TYPES: Final = {
 
 
 def split_types(source: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-    """Return ``{"type", "enum"?}`` per allowed type, and first the keywords that these do not express completely."""
+    """Return the keywords of ``const`` and ``enum`` that the variants do not express completely, and the variants.
+
+    There is one variant, ``{"type", "enum"?}``, for each type that ``type``, ``enum`` and ``const`` allow.
+    """
     declared = source.get("type")
     types = [each for each in (declared if isinstance(declared, list) else [declared]) if isinstance(each, str)]
     values_keywords: JsonObject = {key: source[key] for key in ("const", "enum") if key in source}

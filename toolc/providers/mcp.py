@@ -55,7 +55,11 @@ class MCP:
 
 
 def call_result(result: ToolResult) -> JsonObject:
-    """Return a ``CallToolResult`` without ``details``. Without content, data also becomes a text block."""
+    """Return a ``CallToolResult`` without ``details``, which are not for the model.
+
+    Data that is an object is ``structuredContent``. Without content, data also becomes a text block, for clients that
+    show only content.
+    """
     content: list[JsonValue] = [_block(block) for block in result.content]
     if result.structured is not None and not content:
         content = [{"type": "text", "text": as_text(result.data)}]

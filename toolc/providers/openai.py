@@ -166,7 +166,10 @@ class OpenAIChat:
         return tuple(_call(each) for each in found if isinstance(each.get("function"), dict))
 
     def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return a ``tool`` message for each call, then one ``user`` message with all images and files."""
+        """Return a ``tool`` message for each call, then one ``user`` message with all images and files.
+
+        A ``tool`` message can contain only text, and all of them must directly follow the calls.
+        """
         messages: list[JsonValue] = [
             {"role": "tool", "tool_call_id": each.call.call_id, "content": _text(each)} for each in results
         ]

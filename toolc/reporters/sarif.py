@@ -111,8 +111,7 @@ def _uri(path: str) -> str:
 def _fingerprints(found: Iterable[Diagnostic], findings: Report) -> list[str]:
     """Return for each finding a digest of its code, file and source line, without its position and message.
 
-    The fingerprint stays the same if lines move or are indented, or if a message changes. Equal findings are
-    numbered.
+    It stays the same if lines move or are indented, or if a message changes. Equal findings are numbered.
     """
     seen: Counter[str] = Counter()
     fingerprints: list[str] = []

@@ -36,10 +36,7 @@ class Timing:
 
 
 def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
-    """Return the call id and the digests of the reviewed tool.
-
-    A function of the host process has no effect digest.
-    """
+    """Return the call id and the digests of the reviewed tool; a host function has no effect digest."""
     return {"call_id": call_id, "digests": {"surface": tool.surface_digest, "effect": tool.effect_digest or None}}
 
 

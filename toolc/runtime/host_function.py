@@ -339,10 +339,7 @@ def _require_content_blocks(result: ToolResult) -> ToolResult:
 
 
 def _to_plain_data(value: object) -> object:
-    """Return ``value`` with its enums and dataclasses as plain data.
-
-    ``answer`` handles all other types.
-    """
+    """Return ``value`` with its enums and dataclasses as plain data. ``answer`` handles all other types."""
     if isinstance(value, Enum):
         return _to_plain_data(value.value)
     if is_dataclass(value) and not isinstance(value, type):

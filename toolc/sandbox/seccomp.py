@@ -20,9 +20,7 @@ ARCHITECTURES: Final = {
     "riscv64": "SCMP_ARCH_RISCV64",
     "ppc64le": "SCMP_ARCH_PPC64LE",
 }
-"""Maps ``uname -m`` to the name in the specification. On these machines the first argument of ``clone`` is its
-flags.
-"""
+"""Maps ``uname -m`` to the specification's name. On these machines the flags are the first argument of ``clone``."""
 
 FILES: Final = """
 access chdir chown close close_range copy_file_range dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate

@@ -32,8 +32,7 @@ def allows_null(root: JsonObject, schema: JsonValue) -> bool:
 def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     """Return a copy of valid ``arguments`` with ``2`` instead of ``2.0`` where ``schema`` requires an integer.
 
-    The value is kept if the schema allows integers and other numbers (``anyOf`` of integer and number). Raises
-    ``UnresolvableError``.
+    The value is kept if the schema also allows other numbers. Raises ``UnresolvableError``.
     """
     found = _IntegerConversion(schema, ValidationBudget.of(arguments)).convert(schema, arguments)
     assert isinstance(found, dict)

@@ -27,7 +27,7 @@ __all__ = ["UnresolvableError", "is_slow_for_keys", "is_valid_schema", "metasche
 MIN_STEPS: Final = 50_000
 STEPS_PER_CHARACTER: Final = 10
 MAX_VALIDATION_STEPS: Final = 1_000_000
-"""A step is the evaluation of one keyword of a schema, about 10 microseconds."""
+"""The maximum number of steps per value. A step is the evaluation of one schema keyword, about 10 microseconds."""
 
 
 class BudgetExceededError(Exception):
@@ -176,7 +176,10 @@ def _counted(keyword: str, check: _Keyword) -> _Keyword:
 
 
 def keyword_steps(size: int, wanted: object, *, repeats: bool) -> int:
-    """Return the cost of one keyword for a value of ``size``. An error, or one per schema, contains the value."""
+    """Return the cost in steps of one keyword for a value of ``size`` characters.
+
+    Creating an error copies the value. A keyword that ``repeats`` can create one error for each of its schemas.
+    """
     count = len(wanted) if isinstance(wanted, list | dict) else 0
     about_value = 1 + size // 256
     return about_value * (1 + count) if repeats else about_value + count // 8

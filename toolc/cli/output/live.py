@@ -18,8 +18,7 @@ BAR: Final = 24
 class LiveDisplay:
     """Write the start of one stream while it arrives. ``written`` is the text written so far.
 
-    A result that is too long is truncated in the middle, so only its first half (``limit`` bytes) is known before
-    the end.
+    A result that is too long is truncated in the middle, so only its first ``limit`` bytes are certain.
     """
 
     def __init__(self, limit: int, to: TextIO) -> None:

@@ -16,7 +16,10 @@ CheckTools: TypeAlias = Callable[[Sequence[LocatedTool]], Iterator[Diagnostic]]
 
 @dataclass(frozen=True, slots=True)
 class ToolCheck:
-    """A check of a single tool. If a key of ``needs`` (top-level keys that it reads) is invalid, it does not run."""
+    """A check of a single tool, which reports findings with the number ``number``.
+
+    ``needs`` are the top-level keys that it reads. A tool in which one of them is invalid is not checked.
+    """
 
     number: str
     needs: frozenset[str]
@@ -25,7 +28,10 @@ class ToolCheck:
 
 @dataclass(frozen=True, slots=True)
 class ToolSetCheck:
-    """A check of all tools, including damaged ones, and built-in ones if ``includes_builtin_tools`` is true."""
+    """A check of all tools, including those with errors, which reports findings with the number ``number``.
+
+    Built-in tools are checked only if ``includes_builtin_tools`` is true.
+    """
 
     number: str
     check: CheckTools

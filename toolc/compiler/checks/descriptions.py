@@ -20,7 +20,11 @@ _HINT: Final = "describe what it does, when to use it and when not to; a model s
 
 @tool_check("TC204", needs={"description"})
 def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report a description that is missing, too short or too long. Long ones work, so that is off by default."""
+    """Report a description that is missing, too short or too long.
+
+    Fewer than 12 characters say little more than the name. OpenAI's API has rejected descriptions of more than 1,024
+    characters; most longer ones work, so that finding is off by default.
+    """
     length = len(tool.spec.description.strip())
     if length == 0:
         where = tool.span("description") if tool.node.get("description") else tool.span("name")
@@ -39,7 +43,7 @@ COMPARED_KEYS: Final = frozenset({"name", "description"})
 
 @tool_set_check("TC209", includes_builtin_tools=False)
 def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Report each tool whose description is nearly that of an earlier tool, see ``text.near_duplicates``."""
+    """Report each tool whose description is nearly the same as that of an earlier tool (see ``near_duplicates``)."""
     valid = sorted((tool for tool in tools if not tool.damaged & COMPARED_KEYS), key=lambda tool: tool.path)
     described = [DescribedTool(tool.spec.name, tool.shingles, tool.spec.description) for tool in valid]
     for number, original in find_near_duplicates(described, DESCRIPTION_SIMILARITY):
@@ -52,7 +56,7 @@ def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnos
 
 @tool_check("TC301", needs={"parameters"})
 def check_parameter_descriptions(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each parameter without a description. Off by default: 45 of 939 of a public catalogue have none."""
+    """Report each parameter without a description. Off by default: 45 of 939 in a public catalogue lack one."""
     for entry, schema in parameters(tool):
         if not text_of(schema, "description").strip() and not has_keyword(schema, "$ref"):
             message = f"the parameter '{entry.key}' has no description"

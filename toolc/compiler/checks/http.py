@@ -44,7 +44,7 @@ def _unencrypted_urls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
 
 @tool_check("TC405", needs={"backend"})
 def check_double_encoding(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each placeholder in the path or query of a URL that is percent-encoded twice."""
+    """Report each placeholder in a URL's path or query that uses ``urlencode``: toolc already encodes these values."""
     backend = tool.spec.backend
     if backend.tag != "http":
         return

@@ -103,7 +103,11 @@ _CODE_FOLLOWS: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 
 @tool_check("TC401", needs={"backend"})
 def check_shell_code(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each argument that a shell runs as code and that contains a placeholder but is not only one (CWE-78)."""
+    """Report each argument that a shell runs as code and that has a placeholder among other text (CWE-78).
+
+    Quotes inside the code do not make it safe. A placeholder that is the whole argument is allowed: such a tool
+    declares that it runs its input, like a ``bash`` tool.
+    """
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
         return

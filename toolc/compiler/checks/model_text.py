@@ -119,7 +119,11 @@ _BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
 
 @tool_check("TC213", needs={"description", "name"})
 def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each part of a string that is not plain text. Data may contain tags and comments."""
+    """Report each part of a string that is not plain text. Names and data may contain tags and comments.
+
+    A model can interpret ``<system>`` as a message of that role. A terminal or a rendered page hides escape sequences
+    and comments from the reviewer.
+    """
     for each in tool.model_texts if _may_contain_markup(tool.surface_text) else ():
         found = _markup_in(each)
         if found:
@@ -215,7 +219,11 @@ def first_instruction(text: str) -> str:
 
 @tool_check("TC211", needs={"description", "name"})
 def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report the first instruction to the model in each string that it reads: phrases that attacks have used."""
+    """Report the first instruction to the model in each string that it reads.
+
+    The phrases have been used in attacks, and descriptions do not need them: 8 of 755 tools in a public catalogue have
+    one.
+    """
     for each in tool.model_texts if _may_contain_phrase(tool.surface_text) else ():
         match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_contain_phrase(each.text) else None
         if match:
@@ -235,7 +243,7 @@ _EXAMPLE_DOMAINS: Final = frozenset(
 
 @tool_check("TC214", needs={"description", "name"})
 def check_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report the first URL of each description, except hosts reserved for examples (RFC 2606). Off by default."""
+    """Report the first URL in each text, except example hosts (RFC 2606). Off by default: many are documentation."""
     for each in tool.model_texts:
         if each.role != "prose" or "://" not in each.text:
             continue

@@ -29,7 +29,11 @@ class _Name:
 
 @tool_set_check("TC203", includes_builtin_tools=False)
 def check_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Report each name or alias that equals or nearly equals an earlier one; letter case does not count."""
+    """Report each name or alias that equals, or nearly equals, an earlier one in the order of files and lines.
+
+    Names come before aliases. Letter case does not count: clients, file systems and models confuse ``Read`` and
+    ``read``.
+    """
     yield from _duplicate_names(tools)
     yield from similar_names(tools)
 

@@ -26,7 +26,11 @@ _METADATA: Final = frozenset(
 
 @tool_check("TC504", needs={"sandbox"})
 def check_broad_destinations(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each destination that is a wildcard, an IP address or a metadata service."""
+    """Report each destination that is a wildcard, an IP address or a metadata service.
+
+    A wildcard allows names that do not exist yet, and an IP address does not identify its owner. The metadata service
+    of a cloud returns the credentials of the machine.
+    """
     node = tool.node_at("sandbox", "network", "allow") if tool.spec.sandbox.network.allow else None
     for item in node.items if isinstance(node, Sequence) else ():
         if not isinstance(item, Scalar) or not isinstance(item.value, str):
@@ -63,8 +67,7 @@ def _finding(entry: Destination) -> tuple[str, str] | None:
 def check_unrestricted_network(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report ``public:443`` in an allow-list, and ``open_world: true`` without any network.
 
-    The second finding is off by default: ``open_world`` is true by default in MCP, so tools imported from there
-    often declare it.
+    The second finding is off by default: MCP's default for ``open_world`` is true, so imported tools often declare it.
     """
     allow = tool.spec.sandbox.network.allow
     if any(each.kind == "public" for each in allow):

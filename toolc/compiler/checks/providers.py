@@ -79,7 +79,10 @@ REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "
 
 @tool_check("TC703", needs={"parameters"})
 def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each keyword at the root of the parameters that a provider rejects; lowering makes it text."""
+    """Report each keyword at the root of the parameters that a provider rejects.
+
+    The lowering moves the keyword to the description, so it is enforced only when the call is validated.
+    """
     schema = tool.spec.parameters.value
     for key in sorted(REJECTED_AT_ROOT & schema.keys()) if not REJECTED_AT_ROOT.isdisjoint(schema) else ():
         yield Diagnostic(
@@ -118,7 +121,10 @@ def check_gemini_keywords(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 @tool_check("TC705", needs={"parameters"})
 def check_lossy_schemas(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each ``oneOf``, and each ``format`` of a value that is not a number. Off by default."""
+    """Report each ``oneOf``, and each ``format`` of a value that is not a number. Off by default.
+
+    The check sees only the schema: ``loss.json`` lists everything that a provider's definition cannot represent.
+    """
     for schema in all_subschemas(tool):
         if schema is not tool.node.get("parameters") and (entry := schema.entry("oneOf")):
             message = "Gemini interprets 'oneOf' as 'anyOf': a value that matches several schemas is valid there"

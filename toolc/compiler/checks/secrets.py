@@ -123,7 +123,10 @@ _EXPANSION: Final = re.compile(
 
 @tool_check("TC604", needs={"backend", "sandbox"})
 def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each constant in ``env`` or a plugin's command that refers to a variable, which is not expanded."""
+    """Report each reference to an environment variable in ``env`` or in the command of a plugin.
+
+    These values are constants: toolc expands nothing in them, and a build never reads its environment.
+    """
     for variable in tool.spec.sandbox.env:
         span = tool.span("sandbox", "env", variable.name)
         if variable.value == "*" or variable.name == "*":

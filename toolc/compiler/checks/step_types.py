@@ -49,7 +49,7 @@ class NoSuchKeyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StepScope:
-    """The names that templates of a step can use: parameters, and steps by id (unknown tools return any type)."""
+    """The parameters of a composite, and its earlier steps by id, that a step's templates can use."""
 
     parameters: Schema
     steps: Mapping[str, ToolSpec | None]

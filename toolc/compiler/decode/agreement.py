@@ -149,7 +149,7 @@ def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Yield findings for sandbox settings, except defaults, of a tool that calls other tools and has no sandbox."""
+    """Yield a finding for each sandbox setting, except defaults, of a composite or an agent, which has no sandbox."""
     backend, sandbox = tool.spec.backend, tool.node.get("sandbox")
     if backend.tag not in {"composite", "agent"} or not isinstance(sandbox, Mapping):
         return

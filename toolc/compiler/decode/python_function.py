@@ -23,9 +23,8 @@ CONTEXT: Final = "ctx"
 class PythonSource:
     """Python code and its position: in a separate file, or inside a spec.
 
-    ``name`` is used in messages. The first line of the code is on line ``first_line`` of ``source``, possibly
-    indented. ``whole`` is used as the span of lines that are written differently in the source (a string with
-    escapes).
+    ``name`` is used in messages. The first line of the code is on line ``first_line`` of ``source``, possibly indented.
+    ``whole`` is the span of lines whose text differs in the source (a string with escapes).
     """
 
     name: str

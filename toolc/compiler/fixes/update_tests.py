@@ -1,7 +1,6 @@
 """Write the results of tests into their specs (``toolc test --update``); all other text stays unchanged.
 
-After the edits of each test, the file is parsed again. If its meaning is not the expected one, these edits are
-undone.
+After the edits of each test, the file is parsed again. If its meaning is not as expected, the edits are undone.
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ class BuiltinTools(NamedTuple):
 
 
 def load_builtin_tools(members: Sequence[Member], local: Sequence[LocatedTool]) -> BuiltinTools:
-    """Compile the built-in tools ``names``; ``local`` are the project's. Raise ``UsageError`` for missing files."""
+    """Compile the built-in tools ``members``; ``local`` are the project's own. Raise ``UsageError`` if a file is
+    missing.
+    """
     taken = {name for tool in local for name in (tool.spec.name, *tool.spec.aliases)}
     pieces = tuple(_pieces(sorted({member.name for member in members})))
     known = {tool.spec.name: tool for piece in pieces for tool in piece.tools}
@@ -74,7 +76,10 @@ _MAX_NAMED: Final = 10
 
 
 def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Yield a finding for each toolset name that is not a tool; nothing if only single files are compiled."""
+    """Yield a finding for each toolset member that is not a tool.
+
+    If only single files are compiled, nothing is checked: that would require reading all other files.
+    """
     if not any(path.is_dir() for path in paths):
         return
     compiled = {name for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}

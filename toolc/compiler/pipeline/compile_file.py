@@ -38,7 +38,10 @@ __all__ = ["CODES", "FileCompiler", "Piece"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """The result of compiling one file: its text (None if it did not parse) and its folder, which logs requests."""
+    """The result of compiling one file. ``source`` is its text, or None if it did not parse.
+
+    ``folder`` logs which files the tools requested from the folder of the spec.
+    """
 
     file: SpecFile
     source: SourceText | None
@@ -49,7 +52,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class FileCompiler:
-    """Compiles files one at a time, independent of other specs. Checks that are turned off do not run."""
+    """Compiles files one at a time, independently of other specs. Checks that are turned off do not run."""
 
     projects: Projects
     settings: Settings

@@ -11,7 +11,7 @@ __all__ = ["gc_paused"]
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Run the block without the garbage collector, which would traverse every living object (a third of the time)."""
+    """Run the block without the garbage collector, whose traversals of all objects would take a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

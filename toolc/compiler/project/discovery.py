@@ -38,9 +38,9 @@ PROJECT_FILES: Final = ("toolc.yaml", "toolc.toml")
 class SpecFile:
     """A file that may contain specs.
 
-    ``path`` is its location. ``display_path`` is its path in findings, with ``/`` as the separator. ``folder`` is the
-    folder named by the user in which it was found, or None if the user named the file itself. ``real`` is the path
-    with symlinks resolved.
+    ``path`` is its location, and ``real`` the same without symlinks. ``display_path`` is its path in findings, with
+    ``/`` as the separator. ``folder`` is the folder, named by the user, that contains it; None if the user named the
+    file.
     """
 
     path: Path

@@ -192,7 +192,7 @@ def relative_path(name: str) -> str:
 
 
 def read_or_report(folder: SpecFolder, name: str, span: Span, findings: Findings) -> File | None:
-    """Return the file ``name``, which the spec names at ``span``; report one that cannot be read."""
+    """Return the file ``name``, which the spec names at ``span``; None, and a finding, if it cannot be read."""
     try:
         return folder.read(name)
     except FileError as problem:
@@ -205,7 +205,7 @@ def _is_pattern(part: str) -> bool:
 
 
 def case_conflicts(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of paths that are one file on macOS (case, Unicode normalisation) or Windows (case)."""
+    """Yield pairs of paths that are one file on macOS or Windows, which ignore case (macOS also Unicode forms)."""
     seen: dict[str, str] = {}
     for path in paths:
         first = seen.setdefault(unicodedata.normalize("NFC", path).casefold(), path)

@@ -96,7 +96,7 @@ class InvalidCode:
 
 
 def invalid_code(text: str, *, turns_off: bool) -> InvalidCode | None:
-    """Return what is wrong with a code or prefix, or None; ``turns_off``: the setting would turn the codes off."""
+    """Return why ``text`` is not a valid code or prefix, or None. ``turns_off``: the setting turns the codes off."""
     matched = [code for code in codes.ALL if code.number.startswith(text)] if _FORM.fullmatch(text) else []
     if not matched:
         wanted = text.upper()

@@ -104,7 +104,7 @@ def _python_files(diagnostics: Diagnostics) -> Iterator[SourceText]:
 
 
 def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
-    """Return a fix that removes the code; the comment if all of its codes are unused (``per_comment`` counts them)."""
+    """Return a fix that removes the code, or its whole comment if all codes in it are unused (``per_comment``)."""
     source, span = unused.comment.source, unused.comment.span
     start, end = source.offset(span.start), source.offset(span.end)
     match = _COMMENT.match(source.text, start)

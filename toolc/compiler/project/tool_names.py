@@ -27,7 +27,7 @@ def builtin_names() -> list[str]:
 
 
 def names_below(project: Project, projects: Projects) -> Iterator[str]:
-    """Yield all names and aliases of a project, compiled or not; ``projects.below`` gets a digest of the files."""
+    """Yield the names and aliases of all tools of a project. ``projects.below`` receives a digest of its files."""
     read_files = {file: read(file.path, file.display_path, Diagnostics()) or b"" for file in find([project.folder])}
     projects.below[project.folder] = digest_of_files(
         {

@@ -1,7 +1,6 @@
 """Replace ``{{ vars.NAME }}`` with the project's constants, and merge ``defaults``, before decoding a tool.
 
-The inserted text is plain text: the value of a variable cannot contain ``{{``, and cannot form it together with the
-text next to it.
+The inserted text is plain text: neither alone nor with the text around it can it contain ``{{``.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) 
 
 
 def read_json_map(node: Node, what: str, findings: Findings, scope: Scope) -> JsonMap | None:
-    """Parse a map of templates; a call omits keys with absent arguments. Invalid entries are reported and skipped."""
+    """Parse a map of templates. Invalid entries are reported and left out. A call omits keys with absent arguments."""
     found = mapping(node, what, findings)
     if found is None:
         return None

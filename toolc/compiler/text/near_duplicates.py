@@ -108,7 +108,7 @@ def _hashes(shingles: str) -> frozenset[int]:
 
 
 def _is_reported(tool: DescribedTool, original: DescribedTool) -> bool:
-    """Return whether to report two similar tools: their names differ, but not in a way that explains it."""
+    """Return whether to report two similar tools: not if they share a name (TC203) or their names explain it."""
     return tool.name != original.name and not _names_explain(tool, original)
 
 

@@ -37,7 +37,7 @@ _EXPECTED: Final = (
 
 
 class _Opened(NamedTuple):
-    """What is not complete at the problem: the offsets of a quote and of brackets, the range of the last key."""
+    """What is not closed at the problem: the offsets of a quote and of brackets, and the range of the last key."""
 
     quote: int | None
     brackets: list[int]
@@ -59,7 +59,7 @@ class _TomlFailure:
 
     @cached_property
     def opened(self) -> _Opened:
-        """What is not complete at the problem."""
+        """The quotes, brackets and key that are not closed at the problem."""
         text, end = self.source.text, self.offset
         brackets: list[int] = []
         items = [(0, -1)]  # of the document and of each bracket: where its last item starts, and the '=' in it
@@ -89,13 +89,13 @@ class _TomlFailure:
         return _Opened(quote, brackets, (start, start + len(key)), bool(brackets) and items[0][1] < 0)
 
     def at(self, start: int, message: str, hint: str, end: int = 0) -> SyntaxProblem:
-        """Return a problem from ``start`` to ``end``, of at least one character, or at the file's last one."""
+        """Return a problem from ``start`` to ``end`` (at least one character), or at the last character of the file."""
         last = max(len(self.source.text.rstrip()) - 1, 0)
         start, end = (start, end) if start <= last else (last, 0)
         return SyntaxProblem(codes.SYNTAX, message, self.source.span(start, max(end, start + 1)), hint)
 
     def expected(self, what: str, hint: str) -> SyntaxProblem:
-        """Return the problem that ``what`` is missing, at the bracket or the key before it, or what was found."""
+        """Return the problem that ``what`` is missing: at an open bracket, an incomplete key, or unexpected text."""
         brackets, text, is_line_end = self.opened.brackets, self.source.text, self.next in {"", "\n", "#"}
         if brackets:
             start = brackets[0 if self.opened.is_header else -1]

@@ -1,7 +1,6 @@
 """Converts PyYAML's nodes to nodes of ``toolc.document``, with values by the core schema of YAML 1.2.
 
-Reports everything that a spec cannot contain: custom tags, merge keys, duplicate keys, values that JSON does not
-have.
+Reports everything that a spec cannot contain: custom tags, merge keys, duplicate keys, values JSON lacks.
 """
 
 from __future__ import annotations
@@ -59,12 +58,15 @@ NUMBERS: Final = "+-.0123456789"
 """The characters that a number can start with."""
 
 WORDS: Final = frozenset((*_WORDS, *_WORDS_1_1, "<<"))
-"""Plain scalars, except numbers, that some reader does not read as text, as values or as keys."""
+"""Plain scalars, other than numbers, that some YAML parser does not read as a string."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A plain scalar's value, its meaning in YAML 1.1 if that differs, and why a spec ``refused`` it, if it does."""
+    """The value of a plain scalar. ``elsewhere`` describes its value in YAML 1.1 if that differs.
+
+    ``refused`` is the reason why a spec cannot contain the value, or None if it can.
+    """
 
     value: Value
     elsewhere: str = ""

@@ -39,7 +39,7 @@ def position(mark: Mark | None) -> Position:
 
 
 class _Unresolved:
-    """Replaces PyYAML's resolver: the tag of a scalar says how it was written instead of its type."""
+    """Replaces PyYAML's resolver: the tag of a scalar is how it was written instead of its type."""
 
     # These are called before and after each node and do nothing. Builtins take a third of the time of methods.
     descend_resolver: Callable[..., Any] = operator.is_
@@ -55,7 +55,10 @@ class PureLoader(_Unresolved, yaml.SafeLoader):
 
 
 def compose(text: str) -> list[yaml.Node]:
-    """Return each root node (tag ``PLAIN`` or empty). Raises ``yaml.YAMLError`` and ``TooDeepError``."""
+    """Return the root node of each document in ``text``. A node without a tag has the tag ``PLAIN`` or an empty one.
+
+    Raises ``yaml.YAMLError`` for text that is not YAML, and ``TooDeepError``.
+    """
     if text.endswith(" "):
         text += "\n"  # libyaml reads blanks at the end of a file as the last line of a block scalar
     loader_class = _loader_class()
@@ -79,7 +82,7 @@ def tokens(text: str) -> Iterator[yaml.Token]:
 
 
 def scalars(text: str) -> Iterator[tuple[Position, Position]]:
-    """Yield the start and end of each scalar, without the line of ``|`` or ``>``. Raises ``yaml.YAMLError``."""
+    """Yield the start and end of each scalar, without the ``|`` or ``>`` line of a block. Raises ``yaml.YAMLError``."""
     for token in tokens(text):
         if isinstance(token, yaml.ScalarToken):
             start = position(token.start_mark)
@@ -87,7 +90,7 @@ def scalars(text: str) -> Iterator[tuple[Position, Position]]:
 
 
 def _depth_bound(text: str) -> int:
-    """Return an upper bound for the depth: a nested block starts further right, or with a dash under its key."""
+    """Return an upper bound for the depth: a nested block is indented further, or starts with a dash under its key."""
     return text.count("[") + text.count("{") + 2 * max(map(len, text.split("\n")))
 
 

@@ -66,7 +66,7 @@ _FROM_CONTEXT: Final = {"directive", "while scanning an alias", "while scanning 
 
 @dataclass(frozen=True)
 class _YamlFailure:
-    """An error of the parser: what the problem was, what it was reading, and the place of each."""
+    """An error of the parser: the problem, what was being parsed, and the position of each."""
 
     source: SourceText
     problem: str
@@ -99,7 +99,7 @@ class _YamlFailure:
         self, place: Position, message: str, hint: str, length: int = 1,
         *, code: Code = codes.SYNTAX, fix: Fix | None = None,
     ) -> SyntaxProblem:  # fmt: skip
-        """Return a problem of ``length`` characters at ``place``, or at the last character if that is before it."""
+        """Return a problem of ``length`` characters at ``place``, or at the last character if ``place`` is after it."""
         line, column = min(place, self.last)
         span = Span(self.source.path, Position(line, column), Position(line, column + length))
         return SyntaxProblem(code, message, span, hint, fix)

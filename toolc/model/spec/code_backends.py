@@ -50,9 +50,7 @@ class WhenGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """``script:`` or ``file:``: text for an interpreter, with parameters as ``ARG_<name>`` variables. Not a
-    template.
-    """
+    """``script:`` or ``file:``: code for an interpreter, not a template. Parameters are ``ARG_<name>`` variables."""
 
     tag: ClassVar[Literal["script"]] = "script"
     text: str

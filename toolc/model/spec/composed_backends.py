@@ -1,7 +1,4 @@
-"""The backends that call other tools: ``backend.composite`` and ``backend.agent``.
-
-See ``toolc.model.spec.tool`` for the rules.
-"""
+"""The backends that call other tools, ``composite`` and ``agent``. See ``toolc.model.spec.tool`` for the rules."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
@@ -20,8 +17,7 @@ class AgentBackend:
 
     ``base_url`` is the URL of the provider's API for its SDK. ``instructions`` may use the tool's parameters.
     ``api_key`` names one secret. ``parallel`` is whether the calls of one response are made concurrently.
-    ``max_tokens`` limits the output of one response, ``token_budget`` the input and output of all responses of a
-    call.
+    ``max_tokens`` limits the output of one response, ``token_budget`` all input and output of a call.
     """
 
     tag: ClassVar[Literal["agent"]] = "agent"

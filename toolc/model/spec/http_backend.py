@@ -141,8 +141,7 @@ class HttpRetry:
 class CursorPages:
     """Pages with a cursor: ``next`` (JMESPath) finds the cursor of the next page in the current one.
 
-    The cursor is sent as the query field ``parameter``, or in the body at ``pointer`` (a JSON Pointer, RFC 6901).
-    One of the two is None.
+    The cursor is sent as the query field ``parameter`` or in the body at ``pointer`` (RFC 6901); the other is None.
     """
 
     tag: ClassVar[Literal["cursor"]] = "cursor"
@@ -163,7 +162,7 @@ class LinkPages:
 class OffsetPages:
     """Pages with an offset: ``parameter`` is the number of items so far. The first page without items ends it.
 
-    The offset starts at the value of ``parameter`` in the query of the request if it is there, otherwise at 0.
+    The offset starts at the value of ``parameter`` in the query of the request, or at 0 if it is absent.
     """
 
     tag: ClassVar[Literal["offset"]] = "offset"
@@ -174,8 +173,7 @@ class OffsetPages:
 class NumberedPages:
     """Pages with numbers: ``parameter`` is increased by one per page. The first page without items ends it.
 
-    The number starts at the value of ``parameter`` in the query of the request if it is there, otherwise at
-    ``first``.
+    The number starts at the value of ``parameter`` in the query of the request, or at ``first`` if it is absent.
     """
 
     tag: ClassVar[Literal["page"]] = "page"

@@ -105,8 +105,7 @@ class SecretSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSpec:
-    """The sandbox of a call. If ``image`` and ``build`` are None, it uses the release's base image or the host's
-    ``/usr``.
+    """The sandbox of a call. Without ``image`` and ``build``, it uses the release's base image or the host's ``/usr``.
 
     ``transaction`` is set if and only if ``workspace`` is ``transaction``.
     """

@@ -160,10 +160,7 @@ class EgressStream(httpcore2.NetworkStream):
         self._failure: str | None = None
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return the next bytes, or ``b""`` at the end.
-
-        Raises ``httpcore2.ReadError`` and ``InterruptedWaitError``.
-        """
+        """Return the next bytes; ``b""`` at the end. Raises ``httpcore2.ReadError`` and ``InterruptedWaitError``."""
         while (data := self._read(max_bytes)) is None:
             self._wait(select.POLLIN)
         self._received += len(data)

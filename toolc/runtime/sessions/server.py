@@ -250,10 +250,7 @@ class SandboxServer:
 def call_once(
     plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
 ) -> tuple[Outcome, JsonObject]:
-    """Run one call of a process that could serve more, and close its sandbox.
-
-    Raises ``InfrastructureError``.
-    """
+    """Run one call of a process that could serve more, and close its sandbox. Raises ``InfrastructureError``."""
     if call.cancellation and call.cancellation.is_cancelled:
         return Outcome(ending="cancelled"), {"user": ""}
     server = SandboxServer(plan, start, egress, timing)

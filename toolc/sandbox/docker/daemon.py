@@ -133,10 +133,7 @@ class Daemon:
 
 
 def connect(socket_path: str) -> Daemon:
-    """Connect to the daemon at ``socket_path`` and return its description.
-
-    Raises ``NoDaemonError`` if it cannot be used.
-    """
+    """Connect to the daemon at ``socket_path`` and return its description. Raises ``NoDaemonError`` on failure."""
     client = Client(socket_path)
     try:
         version = _object(client.call("GET", "/version", timeout=QUERY_SECONDS))

@@ -50,10 +50,7 @@ class BundleDirectory:
 
     @staticmethod
     def create() -> "BundleDirectory":
-        """Create a folder for this process, after removing what dead owners have left.
-
-        Raises ``InfrastructureError``.
-        """
+        """Create a folder for this process and remove those of dead owners. Raises ``InfrastructureError``."""
         for owner, stale in dead_directories():
             if sweep.sweep_until_gone(_prefix(owner), SWEEP_SECONDS):
                 remove_tree(stale)

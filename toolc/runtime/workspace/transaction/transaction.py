@@ -173,10 +173,7 @@ class Transaction:
         self.close()
 
     def start(self, engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[EngineSandbox, Profile]:
-        """Start a sandbox with a view as its workspace. Return it with the profile used.
-
-        Raise ``InfrastructureError``.
-        """
+        """Start a sandbox with a view as its workspace; return it and its profile. Raise ``InfrastructureError``."""
         overlay = replace(
             self._mount, scratch=str(self._scratch), pinned=f"/proc/{os.getpid()}/fd/{self._real.descriptor}"
         )
