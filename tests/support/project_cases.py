@@ -43,7 +43,7 @@ def lines(compilation: Compilation) -> list[str]:
 
 def expected(name: str, found: str, *, golden: bool) -> str:
     """Return the contents of ``golden/NAME.txt``; with ``golden`` it is written first."""
-    path = GOLDEN / "compiler" / f"{name}.txt"
+    path = GOLDEN / f"{name}.txt"
     if golden:
         path.parent.mkdir(exist_ok=True)
         path.write_text(found, encoding="utf-8")

@@ -37,7 +37,7 @@ def rendered(diagnostics: Diagnostics, name: str) -> str:
 def test_messages(golden: bool) -> None:
     found = {name: rendered(found_in(name), "text") for name in FILES}
     text = "\n".join(f"--- {name}\n{each or 'no findings'}" for name, each in found.items())
-    assert text == expected("mistakes", text, golden=golden)
+    assert text == expected("compiler/mistakes", text, golden=golden)
 
 
 @pytest.mark.parametrize("name", FILES)

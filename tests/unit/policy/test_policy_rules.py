@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+import yaml
+from paths import DATA
 
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
@@ -12,9 +14,7 @@ from toolc.policy.rules import enforce_policies, violations
 
 HEAD = "description: A tool that exists for the tests of policies and for nothing else.\n"
 SHELL = "backend: {shell: {argv: [echo, hello]}}\n"
-IMAGE = "images: a call runs in the image '{}', which P does not allow; P allows {}"
-UNSAID = "require: P requires '{0}', which this tool does not declare; add {0}"
-HTTP = "backend: {http: {url: 'https://api.example.com/now'}}\n"
+RULES = yaml.safe_load((DATA / "policy-rules.yaml").read_text(encoding="utf-8"))
 
 
 def violations_of(folder: Path, policy: str, *tools: str) -> list[str]:
@@ -31,91 +31,11 @@ def violations_of(folder: Path, policy: str, *tools: str) -> list[str]:
     return [f"{each.key}: {each.message}; {each.hint}".replace(place, "P") for each in found]
 
 
-@pytest.mark.parametrize(
-    ("policy", "bad", "message", "good"),
-    [
-        (
-            "{limits: {timeout: 1m}}", "sandbox: {limits: {timeout: 2m}}\n",
-            "limits: timeout: 2m is more than P allows; P allows timeout: 1m or less",
-            "sandbox: {limits: {timeout: 60s}}\n",
-        ),
-        (
-            "{limits: {memory: 128MiB}}", "",
-            "limits: memory: 256MiB is more than P allows; P allows memory: 128MiB or less",
-            "sandbox: {limits: {memory: 100MiB}}\n",
-        ),
-        (
-            "{limits: {cpus: 0.5}}", "sandbox: {limits: {cpus: 0.6}}\n",
-            "limits: cpus: 0.6 is more than P allows; P allows cpus: 0.5 or less", "sandbox: {limits: {cpus: 0.5}}\n",
-        ),
-        (
-            "{hosts: ['*.example.com:443']}", "sandbox: {network: {allow: ['api.example.com:22']}}\n",
-            "hosts: a call may reach api.example.com:22, which P does not allow; P allows *.example.com:443",
-            "sandbox: {network: {allow: ['*.api.example.com:443', 'b.example.com:443']}}\n",
-        ),
-        ("{hosts: []}", HTTP, "hosts: a call may reach api.example.com:443, which P does not allow; P allows none", ""),
-        (
-            "{hosts: ['api.example.com:443']}", "sandbox: {network: {allow: ['*.example.com:443']}}\n",
-            "hosts: a call may reach *.example.com:443, which P does not allow; P allows api.example.com:443", HTTP,
-        ),
-        (
-            "{public_egress: false}", "sandbox: {network: {allow: ['public:443']}}\n",
-            "hosts: a call may reach any public address, which P does not allow; P allows hosts that are named",
-            "sandbox: {network: {allow: ['anybody.example.org:443']}}\n",
-        ),
-        (
-            "{images: ['python:*', 'registry.example.com/tools/*@sha256:*']}",
-            "sandbox: {image: 'python:5000/evil'}\n",
-            IMAGE.format("python:5000/evil", "python:*, registry.example.com/tools/*@sha256:*"),
-            "sandbox: {image: 'python:3.12'}\n",
-        ),
-        (
-            "{images: ['registry.example.com/**']}", "sandbox: {image: 'registry.example.com.evil.org/a:1'}\n",
-            IMAGE.format("registry.example.com.evil.org/a:1", "registry.example.com/**"),
-            "sandbox: {image: 'registry.example.com/a/b/c:1'}\n",
-        ),
-        (
-            "{images: []}", "sandbox: {image: 'debian:12'}\n",
-            "images: a call runs in the image 'debian:12', which P does not allow; P allows none", "",
-        ),
-        ("{require: [owner]}", "", UNSAID.format("owner"), "owner: me\n"),
-        (
-            "{require: [annotations.open_world]}", "annotations: {read_only: true}\n",
-            UNSAID.format("annotations.open_world"), "annotations: {open_world: false}\n",
-        ),
-        ("{require: [tests]}", "", UNSAID.format("tests"), "tests: [{expect: {text: 'hello\\n'}}]\n"),
-        (
-            "{backends: [http]}", "",
-            "backends: a call runs a backend of the kind 'shell', which P does not allow; P allows http", HTTP,
-        ),
-        (
-            "{expose: [broker]}", "sandbox: {secrets: {TOKEN: {expose: file}}}\n",
-            "expose: the secret TOKEN has 'expose: file', which P does not allow; P allows broker", "",
-        ),
-        (
-            "{workspace: [ro]}", "sandbox: {workspace: transaction}\n",
-            "workspace: a call has a workspace of the mode 'transaction', which P does not allow; P allows ro",
-            "sandbox: {workspace: ro}\n",
-        ),
-        (
-            "{lifetime: [call]}", "sandbox: {lifetime: session}\n",
-            "lifetime: calls have one sandbox per session, which P does not allow; P allows call", "",
-        ),
-        (
-            "{run_as: nonroot}", "",
-            "isolation: a call may run as root, which P does not allow; P allows only run_as: nonroot",
-            "sandbox: {run_as: nonroot}\n",
-        ),
-        (
-            "{min_isolation: gvisor}", "",
-            "isolation: min_isolation: namespace is weaker than P allows; P allows gvisor or stronger",
-            "sandbox: {min_isolation: vm}\n",
-        ),
-    ],
-)  # fmt: skip
-def test_each_rule_reports_only_violations(policy: str, bad: str, message: str, good: str, tmp_path: Path) -> None:
-    assert violations_of(tmp_path, policy, bad) == [message]
-    assert violations_of(tmp_path, policy, good) == []
+@pytest.mark.parametrize("case", RULES, ids=lambda case: case["policy"])
+def test_each_rule_reports_only_violations(case: dict[str, str], tmp_path: Path) -> None:
+    bad, good = case.get("bad", ""), case.get("good", "")
+    assert violations_of(tmp_path, case["policy"], bad) == [case["message"]]
+    assert violations_of(tmp_path, case["policy"], good) == []
     assert violations_of(tmp_path, "{}", bad) == []
 
 

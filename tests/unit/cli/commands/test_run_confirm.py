@@ -1,17 +1,12 @@
 """``toolc run`` of tools with ``confirm: true`` or ``retry``: prompts and output."""
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from paths import SUPPORT
+from terminal import run_on_terminal
 from transaction_cases import DONE
 
 from toolc.cli.commands.run import command
@@ -74,17 +69,10 @@ def test_yes_skips_the_prompt() -> None:
     assert (result.exit_code, result.stdout) == (0, "done\n")
 
 
-ON_TERMINAL = """
-import sys
-sys.path.insert(0, {helpers!r})
+ENGINE = """
 from transaction_cases import DONE
-from toolc.sandbox import selection as select
 from toolc.testing.fake_engine import FakeEngine
-import toolc.client.executor
 engine = FakeEngine(lambda _: DONE)
-toolc.client.executor.select = lambda *_: select.EngineSelection(engine)
-from toolc.cli.commands.run import command
-command(["wipe.yaml", "--arg", "thing=\\x1b[31ma"])
 """
 
 QUESTION = (
@@ -93,27 +81,13 @@ QUESTION = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 2)])
-def test_prompt_shows_the_arguments(folder: Path, answer: str, status: int) -> None:
-    helpers = str(SUPPORT)
-    ours, theirs = pty.openpty()
-    script = ON_TERMINAL.format(helpers=helpers)
-    with subprocess.Popen(
-        [sys.executable, "-c", script], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs
-    ) as process:
-        os.close(theirs)
-        os.write(ours, answer.encode())
-        printed = b""
-        try:
-            while piece := os.read(ours, 4096):
-                printed += piece
-        except OSError:
-            # How Linux says that a terminal's other end is closed.
-            pass
-        assert process.wait(60) == status, printed
-    os.close(ours)
-    assert QUESTION in printed.decode()
-    assert ("done" in printed.decode()) is (status == 0)
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("answer", "expected"), [("y\n", 0), ("\n", 2)])
+def test_prompt_shows_the_arguments(answer: str, expected: int) -> None:
+    status, printed = run_on_terminal(["wipe.yaml", "--arg", "thing=\x1b[31ma"], ENGINE, [answer])
+    assert status == expected, printed
+    assert QUESTION in printed
+    assert ("done" in printed) is (expected == 0)
 
 
 BOTH = """
@@ -140,69 +114,42 @@ tools:
           - {id: c, tool: report, args: {}}
 """
 
-SEVERAL = """
-import sys, threading
-sys.path.insert(0, {helpers!r})
-from toolc.sandbox import selection as select
-from toolc.testing.fake_engine import FakeEngine
-from toolc.model.result import Capture, Outcome
+REPORTS_DURING_A_PROMPT = """
+import threading
 import click
-import toolc.client.executor
-asked, reported = threading.Event(), threading.Event()
+from toolc.model.result import Capture, Outcome
+from toolc.testing.fake_engine import FakeEngine
+prompted, reported = threading.Event(), threading.Event()
 confirm = click.confirm
 
-def ask(*args, **more):
-    asked.set()
+def prompt(*args, **more):
+    prompted.set()
     reported.wait(60)
     return confirm(*args, **more)
 
 def script(plan):
     if plan.invocation.argv[0] == "report":
-        # In the midst of a question.
-        asked.wait(60)
+        prompted.wait(60)
         threading.Timer(0.2, reported.set).start()
-        said = b"::progress 40 nearly\\n"
-        return Outcome(ending="exited", stderr=Capture(said, total_bytes=len(said)))
+        line = b"::progress 40 nearly\\n"
+        return Outcome(ending="exited", stderr=Capture(line, total_bytes=len(line)))
     return Outcome(ending="exited", stdout=Capture(b"done", total_bytes=4))
 
-click.confirm = ask
+click.confirm = prompt
 engine = FakeEngine(script)
-toolc.client.executor.select = lambda *_: select.EngineSelection(engine)
-from toolc.cli.commands.run import command
-command(["both.yaml#both"])
 """
 
 
 @pytest.mark.slow
-def test_concurrent_prompts_are_shown_one_at_a_time(tmp_path: Path) -> None:
-    (tmp_path / "both.yaml").write_text(BOTH)
-    ours, theirs = pty.openpty()
-    script = SEVERAL.format(helpers=str(SUPPORT))
-    printed = b""
-    with subprocess.Popen(
-        [sys.executable, "-c", script], cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs
-    ) as process:
-        os.close(theirs)
-        late = threading.Timer(60, process.kill)
-        late.start()
-        answers = [b"y\n", b"n\n"]
-        try:
-            while piece := os.read(ours, 4096):
-                printed += piece
-                if answers and printed.endswith(b"[y/N]: "):
-                    os.write(ours, answers.pop(0))
-        except OSError:
-            # How Linux says that a terminal's other end is closed.
-            pass
-        process.wait(60)
-        late.cancel()
-    os.close(ours)
-    asked = re.findall(
+def test_concurrent_prompts_are_shown_one_at_a_time(folder: Path) -> None:
+    (folder / "both.yaml").write_text(BOTH)
+    _, printed = run_on_terminal(["both.yaml#both"], REPORTS_DURING_A_PROMPT, ["y\n", "n\n"])
+    prompts = re.findall(
         r'wipe \{\r\n  "thing": "(.)"\r\n\}\r\n'
         r"toolc: wipe needs confirmation. Run it with these arguments\? \[y/N\]: ([yn])\r\n",
-        printed.decode(),
+        printed,
     )
-    assert ({thing for thing, _ in asked}, [answer for _, answer in asked]) == ({"a", "b"}, ["y", "n"]), printed
+    assert ({thing for thing, _ in prompts}, [answer for _, answer in prompts]) == ({"a", "b"}, ["y", "n"]), printed
 
 
 def test_output_of_a_retried_attempt_is_not_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,10 @@
 """``toolc run`` of a tool with a transaction: prompts and output."""
 
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from paths import SUPPORT
+from terminal import run_on_terminal
 from transaction_cases import DONE, doing
 
 from toolc.cli.commands.run import command
@@ -80,17 +76,9 @@ def test_json_has_the_changes(folder: Path) -> None:
     assert '"committed": true' in out
 
 
-ON_TERMINAL = """
-import sys
-from pathlib import Path
-sys.path.insert(0, {helpers!r})
+ENGINE = """
 from transaction_cases import DONE, doing
-from toolc.sandbox import selection as select
-import toolc.client.executor
 engine = doing(lambda view: (view / "old").unlink(), DONE)
-toolc.client.executor.select = lambda *_: select.EngineSelection(engine)
-from toolc.cli.commands.run import command
-command(["edit.yaml", "--workspace", "work"])
 """
 
 
@@ -98,23 +86,8 @@ command(["edit.yaml", "--workspace", "work"])
 @pytest.mark.parametrize(("answer", "committed"), [("y\n", True), ("n\n", False), ("\n", False)])
 def test_prompt_on_a_terminal(folder: Path, answer: str, committed: bool) -> None:
     (folder / "edit.yaml").write_text(SPEC.replace("COMMIT", "ask"))
-    helpers = str(SUPPORT)
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-c", ON_TERMINAL.format(helpers=helpers)], stdin=theirs, stdout=theirs, stderr=theirs
-    ) as process:
-        os.close(theirs)
-        os.write(ours, answer.encode())
-        printed = b""
-        try:
-            while piece := os.read(ours, 4096):
-                printed += piece
-        except OSError:
-            # How Linux says that a terminal's other end is closed.
-            pass
-        assert process.wait(60) == (0 if committed else 1), printed
-    os.close(ours)
-    question = f"  - old\r\ntoolc: edit would make this change in {folder}/work. Do it? [y/N]: "
-    assert question in printed.decode()
-    assert printed.decode().count("  - old") == 1
+    status, printed = run_on_terminal(["edit.yaml", "--workspace", "work"], ENGINE, [answer])
+    assert status == (0 if committed else 1), printed
+    assert f"  - old\r\ntoolc: edit would make this change in {folder}/work. Do it? [y/N]: " in printed
+    assert printed.count("  - old") == 1
     assert (folder / "work" / "old").exists() is not committed

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from project_cases import expected
 
 from toolc.cli.main import main
 from toolc.client.build import build
@@ -36,50 +37,6 @@ tools:
         steps: [{id: get, tool: fetch, args: {page: index}}, {id: put, tool: store}]
 """
 
-MIRROR = """\
-mirror (composite)
-  Fetch one page and store it, one after the other.
-
-parameters
-  none
-
-a call
-  calls             fetch                                  by get
-                    store                                  by put
-  connects to       api.example.com:443                    by get
-  has the secret    TOKEN for api.example.com (broker)     by get
-  workspace         transaction                            by put
-  transaction       commit: ask, writes: a                 by put
-  runs in           the base image                         by get, put
-  with the package  idna==3.10                             by put
-  as user           any                                    by get
-                    nonroot                                by put
-  isolated by       namespace                              by get, put
-  sandbox for each  call                                   by get, put
-  at most           cpus: 1                                by get, put
-                    file_size: 1GiB                        by get, put
-                    files: 1024                            by get, put
-                    memory: 1GiB                           by get
-                    output: 256KiB                         by get, put
-                    pids: 128                              by get, put
-                    tmp: 64MiB                             by get, put
-                    timeout: 30s
-"""
-
-FETCH = """\
-fetch (http): Fetch
-  Fetch one page.
-  Not for pictures.
-
-parameters
-  any    anything
-  limit  integer or null, by default 5
-  page   string, required
-
-a call
-  connects to       api.example.com:443
-"""
-
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,16 +51,12 @@ def show(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_composite_shows_the_steps_with_each_permission(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = show(capsys, "s.yaml#mirror")
-    expected, _, digests = shown.rpartition("\n\n")
-    rows = [" ".join(line.split()) for line in expected.splitlines()]
-    assert rows == [" ".join(line.split()) for line in MIRROR.splitlines()]
+@pytest.mark.parametrize("name", ["fetch", "mirror"])
+def test_page_shows_parameters_and_permissions(name: str, golden: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    page, _, digests = show(capsys, f"s.yaml#{name}").rpartition("\n\n")
+    page += "\n"
+    assert page == expected(f"cli/show-{name}", page, golden=golden)
     assert [line.split()[0] for line in digests.splitlines()] == ["surface", "effect"]
-
-
-def test_show_prints_parameters(capsys: pytest.CaptureFixture[str]) -> None:
-    assert show(capsys, "s.yaml#fetch").startswith(FETCH)
 
 
 def test_json_output(capsys: pytest.CaptureFixture[str]) -> None:

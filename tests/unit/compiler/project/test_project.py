@@ -113,7 +113,7 @@ lint:
   hosts: [docs.example.io, "https://docs.example.io"]
 """
     found = report(compiled(project))
-    assert found == expected("project-file", found, golden=golden)
+    assert found == expected("compiler/project-file", found, golden=golden)
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ backend: {shell: {argv: [echo, "{{ vars.brace }}{{ vars.port }}"]}}
 sandbox: {env: {"A{{ vars.url }}": b}}
 """
     found = report(compiled(VARS, tool))
-    assert found == expected("variables", found, golden=golden)
+    assert found == expected("compiler/variables", found, golden=golden)
 
 
 def test_hint_without_a_project_file(tmp_path: Path) -> None:
