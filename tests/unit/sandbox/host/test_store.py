@@ -76,7 +76,8 @@ def fill(folder):
     child = subprocess.Popen(["sleep", "1000"], cwd=folder, start_new_session=True)
     named = subprocess.Popen(["sleep", "1001"], env={"TMPDIR": str(folder)}, cwd="/", start_new_session=True)
     print(child.pid, named.pid, flush=True)
-    time.sleep(1000)
+    while True:
+        time.sleep(0.1)  # not one long wait: a signal that arrives just before a wait does not end it
 store.make("kind", "key", fill)
 """
 
