@@ -11,7 +11,7 @@ Public names: ``failure``, ``GeneratorOutput``, ``success``, ``MAX_TRACEBACK`` (
 ``BOOTSTRAP_ARGUMENTS``, ``CANNOT_CONNECT`` (``bundle``); ``audio_type``, ``content_of``, ``Context``, ``dump``,
 ``image_type``, ``Resource``, ``Result``, ``ToolError``, ``Updates`` (``context``); ``FlowWindow``, ``max_reports``,
 ``RateLimiter``, ``window`` (``flow_control``); ``Frame``, ``FrameReader``, ``FrameError``, ``ProtocolError``,
-``encode``, ``encode_control``, the kinds of frames and their limits (``frames``); ``Job`` (``job``); ``boot_id``,
+``encode``, the kinds of frames and their limits (``frames``); ``Job`` (``job``); ``boot_id``,
 ``LOWER``, ``NETWORK_ARGUMENT`` (``launch_args``); ``cpu_ms``, ``peak_memory_bytes``, ``Pipes``, ``write_all``
 (``processes``); ``CallLine`` (``session``); ``truncate_end`` (``truncate``).
 """

@@ -54,7 +54,7 @@ __all__ = [
     "CALL", "CLOSE", "DATA", "END", "EXIT", "FIRST_CONNECTION", "FIRST_WINDOW", "HEADER", "LENGTH", "MAX_CONNECTIONS",
     "MAX_CONTROL", "MAX_DATA", "MAX_PAYLOAD", "OPEN", "OPENED", "PROGRESS", "READY", "REPLY", "REQUEST", "STDERR",
     "STDIN", "STDOUT", "WINDOW", "WINDOW_BYTES", "YIELDED", "Frame", "FrameError", "FrameReader", "ProtocolError",
-    "encode", "encode_control",
+    "encode",
 ]  # fmt: skip
 
 HEADER = struct.Struct(">IBI")
@@ -87,15 +87,13 @@ class FrameError(ValueError):
 
 
 def encode(kind: int, stream: int = 0, payload: bytes = b"") -> bytes:
-    """Return one frame as bytes. ``payload`` has at most ``MAX_PAYLOAD`` bytes, or ``MAX_DATA`` for DATA."""
-    return HEADER.pack(len(payload), kind, stream) + payload
+    """Return a message as bytes: one frame, or PART frames and a last frame for a long control message.
 
-
-def encode_control(kind: int, message: bytes) -> bytes:
-    """Return a control message of any length: PART frames as needed, followed by a frame of ``kind``."""
-    cuts = range(0, max(len(message), 1), MAX_PAYLOAD)
-    pieces = [message[start : start + MAX_PAYLOAD] for start in cuts]
-    return b"".join([encode(PART, 0, piece) for piece in pieces[:-1]] + [encode(kind, 0, pieces[-1])])
+    The ``payload`` of a ``stream`` other than 0 has at most ``MAX_PAYLOAD`` bytes, or ``MAX_DATA`` for DATA.
+    """
+    last = max(0, len(payload) - 1) // MAX_PAYLOAD * MAX_PAYLOAD if stream == 0 else 0
+    parts = [HEADER.pack(MAX_PAYLOAD, PART, 0) + payload[at : at + MAX_PAYLOAD] for at in range(0, last, MAX_PAYLOAD)]
+    return b"".join((*parts, HEADER.pack(len(payload) - last, kind, stream), payload[last:]))
 
 
 def _is_known(kind: int, stream: int) -> bool:

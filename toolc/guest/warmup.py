@@ -10,7 +10,7 @@ import json
 import socket
 
 from toolc.guest import frames
-from toolc.guest.frames import CLOSE, DATA, END, FIRST_CONNECTION, LENGTH, OPENED, FrameReader, encode_control
+from toolc.guest.frames import CLOSE, DATA, END, FIRST_CONNECTION, LENGTH, OPENED, FrameReader, encode
 from toolc.guest.job import Job
 
 REPEATS = 3
@@ -56,7 +56,7 @@ def forward_request() -> bytes:
     out = bytearray()
     for _ in range(REPEATS):
         out.clear()
-        for _, _, message in FrameReader().feed(encode_control(frames.CALL, json.dumps(CALL).encode())):
+        for _, _, message in FrameReader().feed(encode(frames.CALL, 0, json.dumps(CALL).encode())):
             Job(bytes(message))
         network = GuestNetwork()
         ours, theirs = socket.socketpair()

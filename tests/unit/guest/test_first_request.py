@@ -42,7 +42,7 @@ class Host:
         self.until(frames.READY)
 
     def call(self, call: JsonObject) -> None:
-        self._sandbox.socket.sendall(frames.encode_control(frames.CALL, json.dumps(call).encode()))
+        self._sandbox.socket.sendall(frames.encode(frames.CALL, 0, json.dumps(call).encode()))
 
     def send(self, *parts: bytes) -> None:
         self._sandbox.socket.sendall(b"".join(parts))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.guest import frames
-from toolc.guest.frames import Frame, FrameError, FrameReader, encode, encode_control
+from toolc.guest.frames import Frame, FrameError, FrameReader, encode
 
 FRAMES = st.lists(
     st.one_of(
@@ -63,7 +63,7 @@ def test_random_bytes_raise_only_frame_error(junk: list[bytes]) -> None:
 @pytest.mark.parametrize("size", [0, 1, frames.MAX_PAYLOAD, frames.MAX_PAYLOAD + 1, 3 * frames.MAX_PAYLOAD])
 def test_a_control_message_of_any_length_arrives_complete(size: int) -> None:
     message = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
-    assert list(FrameReader().feed(encode_control(frames.CALL, message))) == [(frames.CALL, 0, message)]
+    assert list(FrameReader().feed(encode(frames.CALL, 0, message))) == [(frames.CALL, 0, message)]
 
 
 def test_data_can_come_between_the_parts_of_a_message() -> None:

@@ -222,7 +222,7 @@ def test_closing_the_stream_ends_all_processes(guest: Guest, when: str) -> None:
                 b' "open_files": 64, "file_size_bytes": 1000, "argv":'
                 b' ["/bin/sh", "-c", "echo go; trap \'\' TERM; (setsid sleep 1000 &); while :; do :; done"]}'
             )
-            sandbox.socket.sendall(frames.encode_control(frames.CALL, message))
+            sandbox.socket.sendall(frames.encode(frames.CALL, 0, message))
             assert sandbox.socket.recv(1000).endswith(b"go\n")
     assert sandbox.error_output() == ""
 

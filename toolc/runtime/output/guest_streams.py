@@ -231,9 +231,10 @@ def call_outputs(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text:
     ``on_update`` and ``on_text`` receive progress reports and what a function yields.
     """
     limit = plan.stream_bytes
+    lines = ProgressLines(on_update) if isinstance(plan.invocation, Exec) and plan.invocation.progress else None
     outputs: dict[int, Output] = {
         frames.STDOUT: ByteOutput(limit, redactor),
-        frames.STDERR: ByteOutput(limit, redactor, _progress_lines(plan, on_update)),
+        frames.STDERR: ByteOutput(limit, redactor, lines),
     }
     if not isinstance(plan.invocation, Exec):
         # Redacted after parsing: replacing a number, or part of the Base64 of an image, would make the JSON
@@ -251,20 +252,15 @@ def session_outputs(
     replies = LineOutput(2 * limit + REPLY_SLACK)
     if isinstance(plan.invocation, PluginCall):
         return {frames.STDOUT: replies, frames.STDERR: ByteOutput(limit, redactor)}
+    lines = ProgressLines(on_update) if isinstance(plan.invocation, Exec) and plan.invocation.progress else None
     outputs: dict[int, Output] = {
         frames.STDOUT: DelimitedOutput(delimiter, ByteOutput(limit, redactor)),
-        frames.STDERR: DelimitedOutput(delimiter, ByteOutput(limit, redactor, _progress_lines(plan, on_update))),
+        frames.STDERR: DelimitedOutput(delimiter, ByteOutput(limit, redactor, lines)),
         frames.REPLY: replies,
     }
     if not isinstance(plan.invocation, Exec):
         outputs[frames.YIELDED] = DelimitedOutput(delimiter, _updates(plan, redactor, on_update, on_text))
     return outputs
-
-
-def _progress_lines(plan: Plan, on_update: UpdateSink) -> ProgressLines | None:
-    if not (isinstance(plan.invocation, Exec) and plan.invocation.progress):
-        return None
-    return ProgressLines(on_update)
 
 
 def _updates(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text: TextSink) -> UpdateLines:

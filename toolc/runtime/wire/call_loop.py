@@ -8,13 +8,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, ParamSpec
 
-from toolc.guest import frames
 from toolc.guest.frames import ProtocolError
 from toolc.guest.launch_args import boot_id
 from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Plan
-from toolc.model.result import REPLACEMENT, Capture, Content, Ending, Outcome, Usage
+from toolc.model.result import REPLACEMENT, Content, Outcome
 from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.egress.broker import Broker, Egress
 from toolc.runtime.output.progress import OutputSink, UpdateSink
@@ -104,43 +103,13 @@ def converse(
     conversation = Conversation(plan, timeout_ms, listener_time.measure(on_progress), on_output, egress.redactor)
     loop = WireLoop(sandbox, conversation, cancellation, listener_time)
     if not plan.allow:
-        return _run(loop, sandbox, conversation, plan, timeout_ms)
+        return loop.run(plan.profile.workspace, timeout_ms)
     egress = replace(egress, on_attempt=listener_time.measure(egress.on_attempt))
     with closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
         conversation.connections = loop.broker = broker
-        outcome = _run(loop, sandbox, conversation, plan, timeout_ms)
+        outcome = loop.run(plan.profile.workspace, timeout_ms)
         loop.deliver(monotonic() + DELIVERY_SECONDS)
         return replace(outcome, attempts=broker.attempts(), unlisted_attempts=broker.unlisted)
-
-
-def _run(loop: "WireLoop", sandbox: EngineSandbox, conversation: Conversation, plan: Plan, timeout_ms: int) -> Outcome:
-    started = monotonic()
-    try:
-        start_deadline = monotonic() + START_SECONDS
-        # A call that was cancelled before the guest is ready must not send its request.
-        if not loop.run_until(start_deadline, lambda: conversation.is_ready) or loop.is_over(start_deadline):
-            if loop.cancelled:
-                return outcome_so_far(conversation, "cancelled")
-            raise sandbox_died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
-        verify_workspace_mount(plan.profile.workspace, conversation.ready)
-        started = monotonic()
-        loop.call()
-        deadline = started + timeout_ms / 1000 + GRACE_SECONDS
-        ended = loop.run_until(deadline, lambda: conversation.exit_report is not None)
-        duration_ms = (monotonic() - started) * 1000
-    except CallTooLargeError as error:
-        return replace(outcome_so_far(conversation, "not_started"), reason=str(error))
-    except ProtocolError as error:
-        raise sandbox_died(sandbox, f"the sandbox violated the wire protocol: {error}") from None
-    except StreamEndError:
-        duration_ms = (monotonic() - started) * 1000
-        sandbox.close()
-        if sandbox.out_of_memory():
-            return outcome_so_far(conversation, "out_of_memory", duration_ms)
-        raise sandbox_died(sandbox, "the sandbox ended before its call did") from None
-    if not ended:
-        return outcome_so_far(conversation, "cancelled" if loop.cancelled else "timed_out", duration_ms)
-    return final_outcome(sandbox, conversation, duration_ms)
 
 
 class StreamEndError(Exception):
@@ -185,12 +154,38 @@ class WireLoop:
         self.broker = broker
         self.cancelled = False
 
-    def call(self) -> None:
-        """Send the call, and start its HTTP request if that needs no guest. Raises ``CallTooLargeError``."""
-        self._conversation.call()
-        self.send()
-        if self.broker is not None and self._conversation.sends_request_first:
-            self.broker.send_first_request()
+    def run(self, workspace: Mount | None, timeout_ms: int) -> Outcome:
+        """Run the whole call, from READY to EXIT. See ``converse``."""
+        conversation, sandbox, started = self._conversation, self._sandbox, monotonic()
+        try:
+            start_deadline = started + START_SECONDS
+            # A call that was cancelled before the guest is ready must not send its request.
+            if not self.run_until(start_deadline, lambda: conversation.is_ready) or self.is_over(start_deadline):
+                if self.cancelled:
+                    return conversation.outcome("cancelled")
+                raise sandbox_died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
+            verify_workspace_mount(workspace, conversation.ready)
+            started = monotonic()
+            conversation.call()
+            self.send()
+            if self.broker is not None and conversation.sends_request_first:
+                self.broker.send_first_request()
+            deadline = started + timeout_ms / 1000 + GRACE_SECONDS
+            ended = self.run_until(deadline, lambda: conversation.exit_report is not None)
+            duration_ms = (monotonic() - started) * 1000
+        except CallTooLargeError as error:
+            return replace(conversation.outcome("not_started"), reason=str(error))
+        except ProtocolError as error:
+            raise sandbox_died(sandbox, f"the sandbox violated the wire protocol: {error}") from None
+        except StreamEndError:
+            duration_ms = (monotonic() - started) * 1000
+            sandbox.close()
+            if sandbox.out_of_memory():
+                return conversation.outcome("out_of_memory", duration_ms)
+            raise sandbox_died(sandbox, "the sandbox ended before its call did") from None
+        if not ended:
+            return conversation.outcome("cancelled" if self.cancelled else "timed_out", duration_ms)
+        return self.final_outcome(duration_ms)
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
         """Move bytes until ``done``. Return False if ``deadline`` (of ``monotonic``) or a cancellation came first.
@@ -219,6 +214,21 @@ class WireLoop:
         """Return whether ``deadline`` has passed or the call was cancelled."""
         self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
         return self.cancelled or deadline + self._listener_time.seconds <= monotonic()
+
+    def final_outcome(self, duration_ms: float) -> Outcome:
+        """Return the outcome that the guest reports, or ``out_of_memory`` if the kernel killed a process of the call.
+
+        The exit status does not show this: a shell whose children were killed may exit with 0, and a partial result
+        must not pass as a complete one. Raises ``SandboxDiedError`` if the call never began.
+        """
+        report = self._conversation.exit_report
+        assert report is not None
+        ending = report.ending
+        if ending not in ("timed_out", "not_started") and (report.oom_kills or self._sandbox.out_of_memory()):
+            return self._conversation.outcome("out_of_memory", duration_ms)
+        if ending == "failed":
+            raise sandbox_died(self._sandbox, f"the sandbox could not start the call: {_printable(report.reason)}")
+        return self._conversation.outcome(ending, duration_ms)
 
     def deliver(self, deadline: float) -> None:
         """Deliver what the tool sent before it ended, as the kernel would. Does nothing after a cancellation."""
@@ -254,43 +264,6 @@ class WireLoop:
                 poll.register(self.broker.fileno(), select.POLLIN)
             seconds = min(seconds, EXPIRY_SECONDS)
         poll.poll(poll_ms(seconds))
-
-
-def final_outcome(sandbox: EngineSandbox, conversation: Conversation, duration_ms: float) -> Outcome:
-    """Return the outcome that the guest reports, or ``out_of_memory`` if the kernel killed a process of the call.
-
-    The exit status does not show this: a shell whose children were killed may exit with 0, and a partial result
-    must not pass as a complete one. Raises ``SandboxDiedError`` if the call never began.
-    """
-    report = conversation.exit_report
-    assert report is not None
-    if report.ending in ("timed_out", "not_started"):
-        return outcome_so_far(conversation, report.ending, duration_ms)
-    if report.oom_kills or sandbox.out_of_memory():
-        return outcome_so_far(conversation, "out_of_memory", duration_ms)
-    if report.ending == "failed":
-        raise sandbox_died(sandbox, f"the sandbox could not start the call: {_printable(report.reason)}")
-    return outcome_so_far(conversation, report.ending, duration_ms)
-
-
-def outcome_so_far(conversation: Conversation, ending: Ending, duration_ms: float = 0.0) -> Outcome:
-    """Return the outcome of a call, with the captured output and the usage that the guest has reported."""
-    report = conversation.exit_report
-    usage = Usage(
-        duration_ms=duration_ms,
-        cpu_ms=report.cpu_ms if report else None,
-        peak_memory_bytes=report.peak_memory_bytes if report else None,
-    )
-    return Outcome(
-        ending=ending,
-        status=report.status if report else 0,
-        stdout=conversation.capture(frames.STDOUT) or Capture(),
-        stderr=conversation.capture(frames.STDERR) or Capture(),
-        reply=conversation.capture(frames.REPLY),
-        reason=report.reason if report else "",
-        usage=usage,
-        about=conversation.about(),
-    )
 
 
 def sandbox_died(sandbox: EngineSandbox, message: str) -> SandboxDiedError:

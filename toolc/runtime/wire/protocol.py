@@ -18,7 +18,7 @@ from toolc.model.events import Stream
 from toolc.model.http_plan import HttpCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, Plan, PluginCall, PythonCall
-from toolc.model.result import Capture, Content
+from toolc.model.result import Capture, Content, Ending, Outcome, Usage
 from toolc.model.spec.code_backends import File
 from toolc.runtime.http.message import ADDRESS, http_message, interim_details
 from toolc.runtime.output.guest_streams import DelimitedOutput, LineOutput, Output, call_outputs, session_outputs
@@ -121,7 +121,7 @@ class Conversation:
                 "pass large data through the workspace"
             )
         self._called = True
-        self.outgoing += frames.encode_control(frames.CALL, message)
+        self.outgoing += frames.encode(frames.CALL, 0, message)
         self.refill()
 
     def begin(self, delimiter: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
@@ -140,7 +140,9 @@ class Conversation:
             output = self._outputs[stream]
             output.window, output.ended = old.window, old.ended
             if isinstance(old, DelimitedOutput):
-                self._show(stream, output.add(old.rest))
+                data = output.add(old.rest)
+                if self._live and stream in _LIVE_STREAMS:
+                    self._live.add(_LIVE_STREAMS[stream], data)
 
     def send(self, data: bytes) -> None:
         """Send more of stdin, in a session."""
@@ -182,7 +184,23 @@ class Conversation:
         """Process received bytes up to EXIT; later ones are ignored. Raises ``ProtocolError``."""
         try:
             for kind, stream, payload in self._reader.feed(data):
-                self._receive_frame(kind, stream, payload)
+                if not self.is_ready and (kind, stream) == (frames.READY, 0):
+                    self.is_ready = True
+                    self.ready = _object(payload, "the READY message")
+                elif not (self.is_ready and self._called):
+                    raise ProtocolError(f"it sent data before {'the call' if self.is_ready else 'READY'}")
+                elif stream >= frames.FIRST_CONNECTION and self.connections is not None:
+                    self.connections.handle_frame(kind, stream, payload)
+                elif kind in (frames.DATA, frames.END):
+                    self._receive_output(kind, stream, payload)
+                elif (kind, stream) == (frames.WINDOW, frames.STDIN):
+                    self._widen(payload)
+                elif (kind, stream) == (frames.PROGRESS, 0) and self._max_reports:
+                    self._receive_progress(payload)
+                elif (kind, stream) == (frames.EXIT, 0):
+                    self.exit_report = _exit_report(payload)
+                else:
+                    raise ProtocolError(f"it sent a frame of type {kind} on stream {stream}, which it must not send")
                 if self.exit_report is not None:
                     break
         except frames.FrameError as error:
@@ -205,35 +223,24 @@ class Conversation:
             self._live.flush()
         self._on_progress(percent, self._redactor.head(message, MAX_MESSAGE), content)
 
-    def about(self) -> JsonObject:
-        """Return what is known of an HTTP call, even if its guest could not answer; empty for other calls."""
-        call = self._plan.invocation
-        reported = self.exit_report.about if self.exit_report else {}
-        return interim_details(call, reported) if isinstance(call, HttpCall) else {}
-
-    def _receive_frame(self, kind: int, stream: int, payload: bytes) -> None:
-        if not self.is_ready:
-            if (kind, stream) != (frames.READY, 0):
-                raise ProtocolError("it sent data before READY")
-            self.is_ready = True
-            self.ready = _object(payload, "the READY message")
-            return
-        if not self._called:
-            raise ProtocolError("it sent data before the call")
-        if stream >= frames.FIRST_CONNECTION and self.connections is not None:
-            self.connections.handle_frame(kind, stream, payload)
-            return
-        match kind:
-            case frames.DATA | frames.END:
-                self._receive_output(kind, stream, payload)
-            case frames.WINDOW if stream == frames.STDIN:
-                self._widen(payload)
-            case frames.PROGRESS if stream == 0 and self._max_reports:
-                self._receive_progress(payload)
-            case frames.EXIT if stream == 0:
-                self.exit_report = _exit_report(payload)
-            case _:
-                raise ProtocolError(f"it sent a frame of type {kind} on stream {stream}, which it must not send")
+    def outcome(self, ending: Ending, duration_ms: float = 0.0) -> Outcome:
+        """Return the outcome of the call, with the captured output and what the guest has reported."""
+        report, call = self.exit_report, self._plan.invocation
+        usage = Usage(
+            duration_ms=duration_ms,
+            cpu_ms=report.cpu_ms if report else None,
+            peak_memory_bytes=report.peak_memory_bytes if report else None,
+        )
+        return Outcome(
+            ending=ending,
+            status=report.status if report else 0,
+            stdout=self.capture(frames.STDOUT) or Capture(),
+            stderr=self.capture(frames.STDERR) or Capture(),
+            reply=self.capture(frames.REPLY),
+            reason=report.reason if report else "",
+            usage=usage,
+            about=interim_details(call, report.about if report else {}) if isinstance(call, HttpCall) else {},
+        )
 
     def _receive_output(self, kind: int, stream: int, payload: bytes) -> None:
         output = self._outputs.get(stream)
@@ -241,28 +248,27 @@ class Conversation:
             raise ProtocolError(f"it sent output on stream {stream}, which is not open")
         if kind == frames.END:
             output.ended = True
-            self._show(stream, output.finish(), ended=True)
-            return
-        if not payload:
+            data = output.finish()
+        elif not payload:
             raise ProtocolError(f"it sent an empty frame on stream {stream}")
-        output.window -= len(payload)
-        if output.window < 0:
-            raise ProtocolError(f"it sent more on stream {stream} than its window allows")
-        self._show(stream, output.add(payload))
+        else:
+            output.window -= len(payload)
+            if output.window < 0:
+                raise ProtocolError(f"it sent more on stream {stream} than its window allows")
+            data = output.add(payload)
         # Grant half a window at a time: the sender does not have to wait, and there are few acknowledgements.
-        if output.window <= frames.WINDOW_BYTES // 2:
+        if not output.ended and output.window <= frames.WINDOW_BYTES // 2:
             granted = frames.WINDOW_BYTES - output.window
             self.outgoing += frames.encode(frames.WINDOW, stream, b"%d" % granted)
             output.window += granted
-
-    def _show(self, stream: int, data: bytes, *, ended: bool = False) -> None:
         if self._live and stream in _LIVE_STREAMS:
             self._live.add(_LIVE_STREAMS[stream], data)
-            if ended:
+            if output.ended:
                 self._live.end(_LIVE_STREAMS[stream])
 
     def _show_text(self, data: bytes) -> None:
-        self._show(frames.YIELDED, data)
+        if self._live:
+            self._live.add(_LIVE_STREAMS[frames.YIELDED], data)
 
     def _widen(self, payload: bytes) -> None:
         granted = payload.decode("ascii", "replace")

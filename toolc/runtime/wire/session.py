@@ -24,9 +24,7 @@ from toolc.runtime.wire.call_loop import (
     ListenerTime,
     StreamEndError,
     WireLoop,
-    final_outcome,
     ignore_progress,
-    outcome_so_far,
     sandbox_died,
     verify_workspace_mount,
 )
@@ -158,7 +156,7 @@ class SessionWire:
 
     def outcome(self, ending: Ending) -> Outcome:
         """Return an outcome of the call with the captured output."""
-        outcome = outcome_so_far(self._conversation, ending, (monotonic() - self._started) * 1000)
+        outcome = self._conversation.outcome(ending, (monotonic() - self._started) * 1000)
         if self._broker is None:
             return outcome
         return replace(outcome, attempts=self._broker.attempts(), unlisted_attempts=self._broker.unlisted)
@@ -210,7 +208,7 @@ class SessionWire:
             raise sandbox_died(self._sandbox, "the sandbox ended before its call did") from None
 
     def _final_outcome(self) -> Outcome:
-        final = final_outcome(self._sandbox, self._conversation, 0)
+        final = self._loop.final_outcome(0)
         outcome = self.outcome(final.ending)
         usage = replace(final.usage, duration_ms=outcome.usage.duration_ms)
         return replace(outcome, status=final.status, reason=final.reason, usage=usage)
