@@ -72,7 +72,10 @@ def warm_call(engine: Engine, tool: ToolSpec) -> float:
             idle = WireLoop(sandbox, conversation, never, ListenerTime(), broker)
             idle.run_until(perf_counter() + IDLE_SECONDS, lambda: False)
         started = perf_counter()
-        line.call()
+        conversation.call()
+        line.send()
+        if conversation.sends_request_first:
+            broker.send_first_request()
         assert line.run_until(perf_counter() + 20, lambda: conversation.exit_report is not None)
         taken = (perf_counter() - started) * 1000
     assert conversation.exit_report is not None

@@ -20,6 +20,6 @@ May import: ``toolc.sandbox``, ``toolc.backends``, ``toolc.providers``, ``toolc.
 ``toolc.validation`` and ``toolc.model``; never ``toolc.compiler``. The order of the packages inside is a contract
 in ``pyproject.toml``.
 
-Public names: ``call_details``, ``identity``, ``sandbox_details``, ``Timing`` (``call_durations``); ``no_caller``
+Public names: ``identity``, ``sandbox_details``, ``Timing`` (``call_durations``); ``no_caller``
 (``caller``); ``Cancellation`` (``cancellation``); ``bind``, ``BindError``, ``validate_result`` (``validation``).
 """

@@ -1,10 +1,9 @@
-"""Entries of a result's ``details``: durations, measurements, and the identity of the call."""
+"""Entries of a result's ``details``: durations, the sandbox, and the identity of the call."""
 
 from time import perf_counter
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool
-from toolc.model.result import Outcome
 from toolc.sandbox.base import EngineSandbox
 
 
@@ -45,27 +44,4 @@ def sandbox_details(sandbox: EngineSandbox) -> JsonObject:
     details: JsonObject = {"user": sandbox.user}
     if sandbox.image is not None:
         details["image"] = {"name": sandbox.image.name, "digest": sandbox.image.digest}
-    return details
-
-
-def call_details(outcome: Outcome, *, is_error: bool) -> JsonObject:
-    """Return what was measured of a call in its sandbox.
-
-    ``stderr`` is included on success only, because the content of a failure already has both streams.
-    """
-    streams = [outcome.stdout, outcome.stderr] + ([outcome.reply] if outcome.reply else [])
-    details: JsonObject = {
-        "outcome": outcome.ending,
-        "exit_status": outcome.status if outcome.ending == "exited" else None,
-        "duration_ms": round(outcome.usage.duration_ms, 3),
-        "cpu_ms": None if outcome.usage.cpu_ms is None else round(outcome.usage.cpu_ms, 3),
-        "peak_memory_bytes": outcome.usage.peak_memory_bytes,
-        "truncated": any(stream.truncated for stream in streams),
-    }
-    if outcome.attempts:
-        details["network"] = [each.to_json() for each in outcome.attempts]
-    if outcome.unlisted_attempts:
-        details["network_not_listed"] = outcome.unlisted_attempts
-    if not is_error:
-        details["stderr"] = outcome.stderr.text()
     return details

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Capture, Content, Image, Resource, Text, ToolResult
 from toolc.model.spec.sandbox import MIB
 from toolc.model.template import as_text
@@ -62,7 +61,8 @@ def truncate_result(result: ToolResult, limit: int, *, is_stored: bool = False) 
     """
     if result.is_error:
         return result
-    if result.structured is not None and (size := _size(text := as_text(result.structured[0]))) > limit:
+    text = as_text(result.structured[0]) if result.structured is not None else ""
+    if (size := len(text.encode("utf-8", "replace"))) > limit:
         message = f"the tool returned {size} bytes of data, more than its output limit of {limit}; ask for less"
         error = ToolResult.failure(message, kind="output_limit", details=result.details)
         return replace(error, content=(*error.content, Text(text))) if is_stored else error
@@ -83,31 +83,29 @@ def fit_to_limit(result: ToolResult, limit: int, store: StoreText | None = None)
     truncated is passed to ``store`` unchanged.
     """
     content: list[Content] = []
-    is_truncated, left = False, limit
-    details: JsonObject = {name: _fit_detail(name, value, limit) for name, value in result.details.items()}
+    is_truncated, left, details = False, limit, result.details.copy()
+    for name in ("stdout", "stderr"):
+        if isinstance(text := details.get(name), str) and len(data := text.encode("utf-8", "replace")) > limit:
+            details[name] = _head_and_tail(data, limit)
     for block in result.content:
-        if isinstance(block, Text) and (size := _size(block.text)) > left:
+        data = block.text.encode("utf-8", "replace") if isinstance(block, Text) else b""
+        if isinstance(block, Text) and len(data) > left:
             stored_id = store(block.text) if store else None
             if stored_id and "full_result" not in details:
-                details["full_result"] = {"id": stored_id, "bytes": size}
-            content.append(Text(_head_and_tail(block.text, left, stored_id)))
+                details["full_result"] = {"id": stored_id, "bytes": len(data)}
+            content.append(Text(_head_and_tail(data, left, stored_id)))
             is_truncated, left = True, 0
         else:
-            left -= _size(block.text) if isinstance(block, Text) else 0
+            left -= len(data)
             content.append(block)
     if not is_truncated and details == result.details:
         return result
     return replace(result, content=tuple(content), details=details | ({"truncated": True} if is_truncated else {}))
 
 
-def _fit_detail(name: str, value: JsonValue, limit: int) -> JsonValue:
-    is_output = name in {"stdout", "stderr"} and isinstance(value, str)
-    return _head_and_tail(str(value), limit) if is_output and _size(str(value)) > limit else value
-
-
-def _head_and_tail(text: str, limit: int, stored_id: str | None = None) -> str:
+def _head_and_tail(data: bytes, limit: int, stored_id: str | None = None) -> str:
     buffer = HeadTailBuffer(limit)
-    buffer.add(text.encode("utf-8", "replace"))
+    buffer.add(data)
     capture = buffer.capture()
     if stored_id is None:
         return capture.text()
@@ -122,7 +120,3 @@ def _description(block: Image | Audio | Resource) -> str:
             return "a recording"
         case Resource():
             return f"the file {block.name!r}"
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))

@@ -44,7 +44,7 @@ from toolc.model.spec.code_backends import ErrorKind, File, PluginBackend, Pytho
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import MIB, Destination, Limits, SecretSpec
 from toolc.model.spec.tool import ResultSpec, ToolSpec
-from toolc.runtime.call_durations import Timing, call_details, identity, sandbox_details
+from toolc.runtime.call_durations import Timing, identity, sandbox_details
 from toolc.runtime.caller import CallContext, no_caller
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress, RequestHandler
@@ -281,7 +281,8 @@ class SandboxedCall:
         # Secrets are removed before an answer is truncated or quoted in an error.
         result = load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome)
         result = redact_result(result, self.egress.redactor)
-        if not result.is_error and (plan := self._shaping_plan(result, outcome)):
+        if not result.is_error and self._is_shaped(outcome.status):
+            plan = self._shaping_plan(result)
             remaining_ms = max(1, allowed_ms - round(outcome.usage.duration_ms))
             start, egress = partial(self._start, (), None), Egress(redactor=self.egress.redactor)
             shaping, _ = _converse(plan, start, remaining_ms, cancellation, None, Timing(), egress)
@@ -294,14 +295,17 @@ class SandboxedCall:
         result = truncate_result(result, limits.output_bytes, is_stored=self.plan.keep_bytes > 0)
         return validate_result(result, spec)
 
-    def _shaping_plan(self, result: ToolResult, outcome: Outcome) -> Plan | None:
-        """Return the plan of a call that shapes ``result``, or None if it stays unchanged."""
-        shape, backend, profile = self.tool.spec.result, self.tool.spec.backend, self.plan.profile
+    def _is_shaped(self, status: int) -> bool:
+        """Return whether the guest shapes the result of a program that ended with ``status``."""
+        shape, backend = self.tool.spec.result, self.tool.spec.backend
         if isinstance(backend, HttpBackend) or (shape.select is None and shape.template is None):
-            return None
+            return False
         # With ``success_exit_codes: any`` a failure is not an error, but it has no data to shape.
-        if isinstance(backend, ShellBackend) and backend.success_exit_codes is None and outcome.status != 0:
-            return None
+        return not (isinstance(backend, ShellBackend) and backend.success_exit_codes is None and status != 0)
+
+    def _shaping_plan(self, result: ToolResult) -> Plan:
+        """Return the plan of a call that shapes ``result``."""
+        shape, profile = self.tool.spec.result, self.plan.profile
         invocation = PythonCall(
             entry=ENTRY.entry,
             function=ENTRY.function,
@@ -312,10 +316,27 @@ class SandboxedCall:
         return Plan(profile=profile, invocation=invocation, call_id=self.bound.call_id)
 
     def _details(self, result: ToolResult, outcome: Outcome, sandbox: JsonObject) -> JsonObject:
-        is_truncated = result.details.get("truncated") is True
-        details = result.details | identity(self.tool, self.bound.call_id)
-        details |= call_details(outcome, is_error=result.is_error)
-        details["truncated"] = is_truncated or details["truncated"]
+        """Return the details of ``result`` with the identity and the measurements of the call.
+
+        ``stderr`` is included on success only, because the content of a failure already has both streams.
+        """
+        streams = [outcome.stdout, outcome.stderr] + ([outcome.reply] if outcome.reply else [])
+        is_truncated = result.details.get("truncated") is True or any(stream.truncated for stream in streams)
+        details: JsonObject = result.details | identity(self.tool, self.bound.call_id)
+        details |= {
+            "outcome": outcome.ending,
+            "exit_status": outcome.status if outcome.ending == "exited" else None,
+            "duration_ms": round(outcome.usage.duration_ms, 3),
+            "cpu_ms": None if outcome.usage.cpu_ms is None else round(outcome.usage.cpu_ms, 3),
+            "peak_memory_bytes": outcome.usage.peak_memory_bytes,
+            "truncated": is_truncated,
+        }
+        if outcome.attempts:
+            details["network"] = [each.to_json() for each in outcome.attempts]
+        if outcome.unlisted_attempts:
+            details["network_not_listed"] = outcome.unlisted_attempts
+        if not result.is_error:
+            details["stderr"] = outcome.stderr.text()
         details |= {"engine": self.selection.engine.name} | sandbox
         if self.selection.notes:
             details["engine_notes"] = [*self.selection.notes]
