@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, TypeAlias
 
@@ -44,7 +45,7 @@ class Case:
     cancel_after: float | None = None
     cancel_at: str = ""
     hurry: float | None = None
-    varies: tuple[str, ...] = ()
+    varies: Sequence[str] = ()
     differs: Mapping[str, Difference] = field(default_factory=dict)
 
     @property
@@ -88,37 +89,34 @@ class Case:
 _TYPES: Final[Mapping[type, str]] = {str: "string", int: "integer", bool: "boolean", list: "array", dict: "object"}
 
 
-def shell(script: str, **more: JsonValue) -> JsonObject:
-    """Return a backend that runs ``script``."""
-    return {"shell": {"script": script, **more}}
-
-
-def command(*argv: str, **more: JsonValue) -> JsonObject:
-    """Return a backend that runs a program."""
-    return {"shell": {"argv": [*argv], **more}}
-
-
 def python(code: str) -> JsonObject:
     """Return a backend that calls the function ``run`` of ``code``."""
     return {"python": {"code": code, "function": "run"}}
 
 
-def limits(**values: JsonValue) -> JsonObject:
-    """Return a ``sandbox`` with these limits."""
-    return {"limits": values}
+_PLUGIN: Final = """\
+import base64, json, os, signal, sys, time
+def send(value):
+    print(json.dumps(value), flush=True)
+def text(words, error=False):
+    send({"content": [{"type": "text", "text": words}], "error": error})
+def called(params, call_id):
+BODY
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["type"] == "describe":
+        send(DESCRIPTION)
+    else:
+        called(request["params"], request["call_id"])
+"""
 
 
-OK: Final[Expected] = {"outcome": "exited", "error": None}
-
-
-def says(text: str) -> Expected:
-    """Return the envelope of a success with this text."""
-    return {**OK, "text": text}
-
-
-def fails(kind: str, message: str | re.Pattern[str], **more: JsonValue | re.Pattern[str]) -> Expected:
-    """Return the envelope of a failure of this kind with this message."""
-    return {"error": kind, "message": message, **more}
+def plugin(case: Case, body: str, description: str) -> JsonObject:
+    """Return a backend with a plugin that offers the tool of ``case`` and runs ``body`` when it is called."""
+    parameters: JsonObject = {**case.parameters, "required": [*case.args]}
+    offered: JsonObject = {"name": case.tool, "description": description, "parameters": parameters}
+    code = _PLUGIN.replace("BODY", textwrap.indent(body, "    ")).replace("DESCRIPTION", repr(offered))
+    return {"plugin": {"command": ["python3", "-c", code]}}
 
 
 def mismatches(found: JsonObject, expected: Expected) -> list[str]:

@@ -1,4 +1,7 @@
-"""The outcomes of the cases in each configuration, and the two checks that the tests make of them."""
+"""The outcomes of the cases in each configuration, and the two tests of each case.
+
+A module that imports the tests names its chapters of the suite in ``CHAPTERS`` (see ``conftest.py``).
+"""
 
 import json
 from collections.abc import Mapping
@@ -56,3 +59,14 @@ class Outcomes:
         chosen = CONFIGURATIONS[configuration]
         found = chosen.run(lambda engine: {**run_batch(engine, self._cases.values(), chosen.sandbox)})
         return cast("dict[str, JsonObject]", found)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_result_is_as_expected(outcomes: Outcomes, configuration: str, name: str) -> None:
+    outcomes.check(configuration, name)
+
+
+@pytest.mark.timeout(600)
+def test_engines_agree(outcomes: Outcomes, name: str) -> None:
+    outcomes.check_agreement(name)

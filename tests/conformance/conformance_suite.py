@@ -1,24 +1,44 @@
-"""All cases, in the order of the chapters of ``docs/reference/engine-behaviour.md``."""
+"""All cases, in the order of the chapters of ``docs/reference/engine-behaviour.md``.
+
+Those of most chapters are in ``tests/data/conformance``. An entry has the fields of a ``Case``; instead of ``backend``
+it may have ``script`` or ``argv`` (of a ``shell`` backend), ``python`` (code with a function ``run``) or ``plugin``
+(what the plugin does when it is called).
+"""
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
-import function_cases
-import hostile_cases
-import invocation_cases
-import limit_cases
-import output_cases
-import plugin_cases
 import probe_cases
-import streaming_cases
-import workspace_cases
-from conformance_case import Case
+from conformance_case import Case, Difference, plugin, python
+from data_files import load_yaml
+
+
+def _load(chapter: str) -> tuple[Case, ...]:
+    return tuple(_case(**entry) for entry in load_yaml(f"conformance/{chapter}")["cases"])
+
+
+def _case(**fields: Any) -> Case:
+    if "script" in fields:
+        fields["backend"] = {"shell": {"script": fields.pop("script")}}
+    elif "argv" in fields:
+        fields["backend"] = {"shell": {"argv": fields.pop("argv")}}
+    elif "python" in fields:
+        fields["backend"] = python(fields.pop("python"))
+    elif "plugin" in fields:
+        body, description = fields.pop("plugin"), fields.pop("plugin_description", None)
+        case = _case(backend={}, **fields)
+        return replace(case, backend=plugin(case, body, description or case.description))
+    fields["files"] = {name: text.encode() for name, text in fields.get("files", {}).items()}
+    fields["differs"] = {name: Difference(**each) for name, each in fields.get("differs", {}).items()}
+    return Case(**fields)
+
 
 CHAPTERS: Final[Mapping[str, tuple[Case, ...]]] = {
-    "Programs": invocation_cases.CASES, "Output": output_cases.CASES, "Python tools": function_cases.CASES,
-    "Plugins": plugin_cases.CASES, "Streaming": streaming_cases.CASES, "Users and files": workspace_cases.CASES,
-    "Limits and endings": limit_cases.CASES, "Attempts on the host": probe_cases.CASES,
-    "Hostile tools": hostile_cases.CASES,
+    "Programs": _load("programs"), "Output": _load("output"), "Python tools": _load("python-tools"),
+    "Plugins": _load("plugins"), "Streaming": _load("streaming"), "Users and files": _load("files"),
+    "Limits and endings": _load("limits"), "Attempts on the host": probe_cases.CASES,
+    "Hostile tools": _load("hostile-tools"),
 }  # fmt: skip
 
 

@@ -5,11 +5,17 @@ from pathlib import Path
 
 import pytest
 from conformance_outcomes import Outcomes
-from conformance_suite import BY_NAME
+from conformance_suite import BY_NAME, cases_of
 from egress_calls import Call, look_up
 from local_servers import Servers, servers
 
 from toolc.runtime.egress import polling
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrize the tests of cases with the names of the cases in the chapters of their module."""
+    if "outcomes" in metafunc.fixturenames:
+        metafunc.parametrize("name", cases_of(*metafunc.module.CHAPTERS))
 
 
 @pytest.fixture(scope="module")

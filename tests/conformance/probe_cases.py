@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from attempts_beyond import NAMES, TOOL
-from conformance_case import Case, Difference, limits, python
+from conformance_case import Case, Difference, python
 
 from toolc.model.json_schema import JsonObject
 
@@ -57,6 +57,8 @@ _WIRE: Final = (
     "    return sorted(found)\n"
 )
 
+_LIMITS: Final[JsonObject] = {"timeout": "250s", "output": "1MiB"}
+
 CASES: Final = (
     Case(
         "a tool cannot write on the wire to the host",
@@ -73,7 +75,7 @@ CASES: Final = (
         "every attempt of user nobody on the kernel and the host is refused",
         python(TOOL),
         _refused_but("").expect,
-        sandbox=limits(timeout="250s", output="1MiB"),
+        sandbox={"limits": _LIMITS},
         varies=("stdout",),
         differs={
             "docker+gvisor": _refused_but(_GVISOR, *_GVISORS), "oci user": _refused_but(_ROOTLESS, *_OWN_PROCESS_1),
@@ -83,7 +85,7 @@ CASES: Final = (
         "every attempt of a tool that works on root's files is refused",
         python(TOOL),
         _refused_but("").expect,
-        sandbox={"workspace": "ro", **limits(timeout="250s", output="1MiB")},
+        sandbox={"workspace": "ro", "limits": _LIMITS},
         owner=0,
         varies=("stdout", "user"),
         differs={

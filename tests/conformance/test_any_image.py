@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import function_cases
-import invocation_cases
-import output_cases
 import pytest
 from configurations import CONFIGURATIONS
 from conformance_batch import run_batch
 from conformance_case import Case, mismatches
+from conformance_suite import cases_of
 from image_cases import archive, busybox, in_docker, needs_busybox, one_program
 
 from toolc.sandbox.oci import images
@@ -34,7 +32,7 @@ IMAGES: Final = (
     AnyImage(
         name=f"toolc-test/busybox-conformance:{os.getpid()}",
         layer=busybox,
-        cases=(*invocation_cases.CASES, *output_cases.CASES, *function_cases.CASES),
+        cases=tuple(cases_of("Programs", "Output", "Python tools").values()),
         lacks={
             "a file that is not executable ends a script with 126": "/etc/passwd",
             "a folder is not a program": "/usr",
@@ -47,7 +45,7 @@ IMAGES: Final = (
     AnyImage(
         name=f"toolc-test/one-conformance:{os.getpid()}",
         layer=one_program,
-        cases=function_cases.CASES,
+        cases=tuple(cases_of("Python tools").values()),
         lacks={
             "a file that cannot be written is an error of kind denied or file": "/usr",
             "a function can start programs": "/bin/sh",

@@ -1,21 +1,7 @@
 """Conformance of the engines: files, limits and attempts on the host."""
 
-import pytest
-from configurations import CONFIGURATIONS
-from conformance_outcomes import Outcomes
-from conformance_suite import cases_of
+from conformance_outcomes import test_engines_agree, test_result_is_as_expected
 
-CASES = cases_of("Users and files", "Limits and endings", "Attempts on the host")
+__all__ = ["test_engines_agree", "test_result_is_as_expected"]
 
-pytestmark = pytest.mark.timeout(600)
-
-
-@pytest.mark.parametrize("configuration", CONFIGURATIONS)
-@pytest.mark.parametrize("name", CASES)
-def test_result_is_as_expected(outcomes: Outcomes, configuration: str, name: str) -> None:
-    outcomes.check(configuration, name)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_engines_agree(outcomes: Outcomes, name: str) -> None:
-    outcomes.check_agreement(name)
+CHAPTERS = ("Users and files", "Limits and endings", "Attempts on the host")

@@ -7,10 +7,13 @@ from attempts_beyond import CHAPTERS as ATTEMPTS
 from configurations import CONFIGURATIONS
 from conformance_case import Case, Difference
 from conformance_suite import BY_NAME, CHAPTERS
-from inspect_behaviours import SAME_AS
+from data_files import load_yaml
 from paths import DOCS
 
 PAGE = DOCS / "reference" / "engine-behaviour.md"
+
+SAME_AS: Final[dict[str, str]] = load_yaml("conformance/inspect-ai")
+"""The case that corresponds to each test of inspect_ai."""
 
 HEAD = """\
 # Engine behavior
