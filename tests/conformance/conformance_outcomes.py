@@ -1,6 +1,6 @@
 """The outcomes of the cases in each configuration, and the two tests of each case.
 
-A module that imports the tests names its chapters of the suite in ``CHAPTERS`` (see ``conftest.py``).
+A module that uses the tests names its chapters of the suite in ``CHAPTERS`` (see ``conftest.py``).
 """
 
 import json

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pages import DOCS, ROOT, Example, Page
 from scripted_model import AnthropicSpeech, OpenAISpeech, ScriptedModel
-from scripted_server import Asked, ScriptedServer, json_reply, reply
+from scripted_server import Request, ScriptedServer, json_reply, reply
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.json_schema import JsonValue
@@ -30,10 +30,10 @@ PAGES = [
 def _shop(folder: Path) -> Iterator[dict[str, str]]:
     """Serve the orders of the guide to HTTP tools, in two pages."""
 
-    def orders(asked: Asked, connection: socket.socket) -> None:
-        if asked.headers["authorization"] != "Bearer correct-horse-battery":
+    def orders(request: Request, connection: socket.socket) -> None:
+        if request.headers["authorization"] != "Bearer correct-horse-battery":
             connection.sendall(reply(status=401))
-        elif asked.path.endswith("?page=2"):
+        elif request.path.endswith("?page=2"):
             connection.sendall(json_reply([{"id": "o-3", "total": 8.25}]))
         else:
             first: list[JsonValue] = [{"id": "o-1", "total": 12.5}, {"id": "o-2", "total": 3}]
@@ -41,7 +41,7 @@ def _shop(folder: Path) -> Iterator[dict[str, str]]:
 
     with ScriptedServer({"/customers/C-17/orders": orders}) as server:
         yield {"8765": str(server.port)}
-        assert server.asked[-1].path == "/customers/C%2F99/orders?per_page=2"
+        assert server.received[-1].path == "/customers/C%2F99/orders?per_page=2"
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def _model(folder: Path) -> Iterator[dict[str, str]]:
     with ScriptedModel(script=[*answers, *answers]) as model:
         yield {"8765": str(model.port)}
         assert speech.results(model.requests[1]) == [("id_1", '{"amount":19671.51}')]
-        assert model.asked[0].headers["authorization"] == "Bearer correct-horse-battery"
+        assert model.received[0].headers["authorization"] == "Bearer correct-horse-battery"
 
 
 @contextmanager

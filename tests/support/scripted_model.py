@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from scripted_server import Asked, ScriptedServer, json_reply
+from scripted_server import Request, ScriptedServer, json_reply
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.composed_backends import AgentProvider
 
-Said: TypeAlias = "JsonObject | bytes | Callable[[Asked, socket.socket], None]"
+Said: TypeAlias = "JsonObject | bytes | Callable[[Request, socket.socket], None]"
 """One answer: a body of JSON, a whole response, or a function that answers on the connection."""
 
 
@@ -193,7 +193,7 @@ class ScriptedModel(ScriptedServer):
     def __post_init__(self) -> None:
         self.answers[self.speech.path] = self._answer
 
-    def _answer(self, request: Asked, connection: socket.socket) -> None:
+    def _answer(self, request: Request, connection: socket.socket) -> None:
         self.requests.append(json.loads(request.body))
         response = self.script[len(self.requests) - 1]
         if isinstance(response, dict):

@@ -19,7 +19,7 @@ SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Request:
     """One request, as it came."""
 
     method: str
@@ -28,7 +28,7 @@ class Asked:
     body: bytes
 
 
-Answer = Callable[[Asked, socket.socket], None]
+Answer = Callable[[Request, socket.socket], None]
 """Answers one request on its connection, which is closed afterwards."""
 
 
@@ -38,7 +38,7 @@ class ScriptedServer:
 
     answers: dict[str, Answer | bytes] = field(default_factory=dict)
     tls: ssl.SSLContext | None = None
-    asked: list[Asked] = field(default_factory=list)
+    received: list[Request] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -87,18 +87,18 @@ class ScriptedServer:
             if self.tls:
                 connection = self.tls.wrap_socket(connection, server_side=True)
             with connection:
-                asked = _read(connection)
-                if asked is None:
+                request = _read(connection)
+                if request is None:
                     return
-                self.asked.append(asked)
-                answer = self.answers.get(asked.path.partition("?")[0], reply(b"nothing here", status=404))
+                self.received.append(request)
+                answer = self.answers.get(request.path.partition("?")[0], reply(b"nothing here", status=404))
                 if isinstance(answer, bytes):
                     connection.sendall(answer)
                 else:
-                    answer(asked, connection)
+                    answer(request, connection)
 
 
-def _read(connection: socket.socket) -> Asked | None:
+def _read(connection: socket.socket) -> Request | None:
     data = b""
     while b"\r\n\r\n" not in data:
         piece = connection.recv(65536)
@@ -111,7 +111,7 @@ def _read(connection: socket.socket) -> Asked | None:
     headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in fields)}
     while len(body) < int(headers.get("content-length", "0")):
         body += connection.recv(65536)
-    return Asked(method=method, path=path, headers=headers, body=body)
+    return Request(method=method, path=path, headers=headers, body=body)
 
 
 def reply(body: bytes = b"", *, status: int = 200, kind: str = "text/plain", **headers: str) -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from agent_tools import KEY, SAY, agent_tool, ask_helper, registry_of, told
 from scripted_model import SPEECHES, OpenAISpeech, ScriptedModel, Speech, messages, objects
-from scripted_server import Asked, json_reply
+from scripted_server import Request, json_reply
 from scripted_tools import error_kind
 
 from toolc.client.executor import Executor
@@ -106,15 +106,17 @@ def test_a_planted_key_is_in_nothing_that_leaves_the_call(tmp_path: Path, caplog
     for speech in SPEECHES:
         for status in (200, 401):
 
-            def echo(asked: Asked, connection: socket.socket, speech: Speech = speech, status: int = status) -> None:
-                spilt = f"{asked.headers} {base64.b64encode(KEY.encode()).decode()} {KEY.encode().hex()}"
+            def echo(
+                request: Request, connection: socket.socket, speech: Speech = speech, status: int = status
+            ) -> None:
+                spilt = f"{request.headers} {base64.b64encode(KEY.encode()).decode()} {KEY.encode().hex()}"
                 body: JsonObject = speech.text(spilt) if status == 200 else {"error": {"message": spilt}}
                 connection.sendall(json_reply(body, status=status))
 
             heard: list[Event] = []
             with ScriptedModel(speech=speech, script=[echo]) as model:
                 result = ask_helper(model, tmp_path, on_event=heard.append)
-            assert KEY in str(model.asked[0].headers)
+            assert KEY in str(model.received[0].headers)
             found += [json.dumps(event_to_json(each)) for each in heard]
             found.append(json.dumps(result_to_json(result)))
     everything = "\n".join([*found, caplog.text]).encode()
@@ -140,10 +142,10 @@ def test_the_command_line_shows_the_answer_and_never_the_key(speech: Speech, tmp
 
 
 def test_an_interrupt_ends_a_request_that_is_under_way(tmp_path: Path) -> None:
-    asked = threading.Event()
+    requested = threading.Event()
 
-    def stall(_: Asked, connection: socket.socket) -> None:
-        asked.set()
+    def stall(_: Request, connection: socket.socket) -> None:
+        requested.set()
         with suppress(OSError):
             connection.recv(1)
 
@@ -156,7 +158,7 @@ def test_an_interrupt_ends_a_request_that_is_under_way(tmp_path: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert asked.wait(60)
+        assert requested.wait(60)
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=60)
     assert running.returncode == 130
@@ -164,7 +166,7 @@ def test_an_interrupt_ends_a_request_that_is_under_way(tmp_path: Path) -> None:
 
 
 def test_data_is_selected_and_rendered(tmp_path: Path) -> None:
-    """The schema is about what was selected; the model is asked for data, and not told of it."""
+    """The schema is about what was selected; the model returns data and is not told about it."""
     wanted: JsonObject = {
         "select": "items[0]",
         "template": "first: {{ result.name }}",
@@ -182,8 +184,8 @@ def test_data_is_selected_and_rendered(tmp_path: Path) -> None:
 def test_a_model_can_read_a_truncated_stored_result(speech: Speech, tmp_path: Path) -> None:
     """With toolc's own tool, which no spec names; a result of the session is all that it reads."""
 
-    def read_on(asked: Asked, connection: socket.socket) -> None:
-        ((_, said),) = speech.results(json.loads(asked.body))
+    def read_on(request: Request, connection: socket.socket) -> None:
+        ((_, said),) = speech.results(json.loads(request.body))
         given = said.partition("call read_result with ")[2].partition("]")[0]
         connection.sendall(json_reply(speech.calls(("read_result", json.loads(given)))))
 

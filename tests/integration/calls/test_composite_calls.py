@@ -179,8 +179,8 @@ def test_the_example_searches_and_notes(
         store = SecretStore(load_secrets(secrets))
         with Executor(Registry.load(specs), engine=engine, workspace=work, secrets=store) as executor:
             result = executor.run("research_note", {"query": "holidays"})
-        (asked,) = server.asked
-    assert (asked.path, asked.headers["authorization"]) == ("/api/pages?n=10&q=holidays", f"Bearer {SECRET}")
+        (request,) = server.received
+    assert (request.path, request.headers["authorization"]) == ("/api/pages?n=10&q=holidays", f"Bearer {SECRET}")
     if pages is None:
         assert result.error
         return

@@ -218,12 +218,12 @@ def test_broker_secrets_never_enter_the_sandbox(run: Run, configuration: Configu
         with ScriptedServer({"/": reply(b"fine")}) as server:
             spec = spoken(server, configuration)
             found = call_http(cast("Engine", overhearing), folder, spec, secrets={"BY_BROKER": BY_BROKER})
-            (asked,) = server.asked
+            (request,) = server.received
         assert found.text == "fine"
         pair = base64.b64encode(f"me:{BY_BROKER}".encode()).decode()
-        assert asked.headers["authorization"] == f"Basic {pair}"
-        assert asked.path == f"/?k={quote(BY_BROKER, safe='')}"
-        assert json.loads(asked.body) == {"k": BY_BROKER}
+        assert request.headers["authorization"] == f"Basic {pair}"
+        assert request.path == f"/?k={quote(BY_BROKER, safe='')}"
+        assert json.loads(request.body) == {"k": BY_BROKER}
         assert b"fine" in overhearing.heard
         assert leaks("the frames", bytes(overhearing.heard)) == []
 
@@ -231,9 +231,9 @@ def test_broker_secrets_never_enter_the_sandbox(run: Run, configuration: Configu
 
 
 def test_secrets_sent_back_by_a_server_are_redacted(run: Run, configuration: Configuration) -> None:
-    def echo(asked, connection) -> None:  # type: ignore[no-untyped-def]
-        words = f"{asked.headers} {asked.body!r} {asked.path}".encode()
-        connection.sendall(reply(words + base64.b64encode(words), status=500, X_Echo=asked.headers["x-key"]))
+    def echo(request, connection) -> None:  # type: ignore[no-untyped-def]
+        words = f"{request.headers} {request.body!r} {request.path}".encode()
+        connection.sendall(reply(words + base64.b64encode(words), status=500, X_Echo=request.headers["x-key"]))
 
     def work(engine: Engine, folder: Path) -> None:
         with ScriptedServer({"/": echo}) as server:
@@ -276,7 +276,7 @@ def test_a_secret_goes_only_where_its_spec_says(run: Run, configuration: Configu
             assert found.error == ToolFailure(
                 "denied", "the secret 'BY_BROKER' may go to api.example.com, not to 127.0.0.1"
             )
-            assert server.asked == []
+            assert server.received == []
 
     run(work)
 

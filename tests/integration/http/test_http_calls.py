@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from http_tools import Ask, ask, failed, redirect, server, text
-from scripted_server import Asked, ScriptedServer, json_reply, reply
+from scripted_server import Request, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Resource
@@ -135,14 +135,14 @@ def test_the_request_is_built_from_the_spec(ask: Ask, server: ScriptedServer) ->
     server.answers["/items/a%2Fb"] = reply(b"made")
     parameters: JsonObject = {"id": {"type": "string", "description": "The id"}}
     assert text(ask(http=http, parameters=parameters, arguments={"id": "a/b"})) == "made"
-    (asked,) = server.asked
-    assert (asked.method, asked.path, asked.body) == ("POST", "/items/a%2Fb?x=1&q=a%2Fb", b'{"id":"a/b","n":1}')
-    assert asked.headers == {
+    (request,) = server.received
+    assert (request.method, request.path, request.body) == ("POST", "/items/a%2Fb?x=1&q=a%2Fb", b'{"id":"a/b","n":1}')
+    assert request.headers == {
         "host": f"127.0.0.1:{server.port}",
         "x-id": "a/b",
         "accept": "*/*",
         "accept-encoding": "gzip, deflate",
-        "user-agent": asked.headers["user-agent"],
+        "user-agent": request.headers["user-agent"],
         "content-type": "application/json",
         "content-length": "18",
         "connection": "close",
@@ -158,9 +158,9 @@ def test_only_files_of_the_workspace_are_sent(ask: Ask, server: ScriptedServer, 
     parameters: JsonObject = {"path": {"type": "string", "description": "The file"}}
     more: JsonObject = {"parameters": parameters, "sandbox": {"workspace": "ro"}, "http": http}
     ask(reply(), arguments={"path": "a.txt"}, workspace=work, **more)
-    boundary = server.asked[0].headers["content-type"].removeprefix("multipart/form-data; boundary=").encode()
+    boundary = server.received[0].headers["content-type"].removeprefix("multipart/form-data; boundary=").encode()
     assert re.fullmatch(rb"toolc-[0-9a-f]{40}", boundary)
-    assert server.asked[0].body == (
+    assert server.received[0].body == (
         b"--" + boundary + b'\r\nContent-Disposition: form-data; name="f"; filename="a.txt"\r\n'
         b"Content-Type: application/octet-stream\r\n\r\n--toolc\0bytes\r\n"
         b"--" + boundary + b'\r\nContent-Disposition: form-data; name="note"\r\n\r\nhi\r\n--' + boundary + b"--\r\n"
@@ -169,7 +169,7 @@ def test_only_files_of_the_workspace_are_sent(ask: Ask, server: ScriptedServer, 
         "denied",
         "the file 'link' cannot be sent: Too many levels of symbolic links",
     )
-    assert len(server.asked) == 1
+    assert len(server.received) == 1
 
 
 @pytest.mark.parametrize(
@@ -248,18 +248,18 @@ def test_error_rules_of_the_spec(ask: Ask) -> None:
 def test_a_request_is_retried(ask: Ask, server: ScriptedServer) -> None:
     answers = [reply(status=503), reply(status=429, Retry_After="0"), reply(b"at last")]
 
-    def next_answer(_: Asked, connection: socket.socket) -> None:
+    def next_answer(_: Request, connection: socket.socket) -> None:
         connection.sendall(answers.pop(0))
 
     http: JsonObject = {"retry": {"statuses": [429, 503], "attempts": 3, "backoff": "10ms"}}
     assert text(ask(next_answer, http=http)) == "at last"
     found = failed(ask(reply(status=503), http=http))
     assert found == ("network", "HTTP 503 Status")
-    assert len(server.asked) == 6
+    assert len(server.received) == 6
 
 
 def test_there_is_no_retry_beyond_the_deadline(ask: Ask, server: ScriptedServer) -> None:
     http: JsonObject = {"retry": {"statuses": [429]}}
     found = failed(ask(reply(status=429, Retry_After="3600"), http=http))
     assert found == ("rate_limit", "HTTP 429 Status (try again in 3600 seconds)")
-    assert len(server.asked) == 1
+    assert len(server.received) == 1

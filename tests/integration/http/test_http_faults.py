@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS
 from http_tools import KEY_IN_HEADER, KEY_OF_THIS_HOST, Ask, ask, call_http, failed, http_spec, redirect, server, text
-from scripted_server import Asked, ScriptedServer, certificate, json_reply, reply
+from scripted_server import Request, ScriptedServer, certificate, json_reply, reply
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Resource
@@ -23,24 +23,24 @@ __all__ = ["ask", "server"]
 MIB = 1024 * 1024
 
 
-def slowly(_: Asked, connection: socket.socket) -> None:
+def slowly(_: Request, connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab")
     connection.recv(1)
 
 
-def endless(_: Asked, connection: socket.socket) -> None:
+def endless(_: Request, connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
     while True:
         connection.sendall(b"x" * 65536)
 
 
-def endless_headers(_: Asked, connection: socket.socket) -> None:
+def endless_headers(_: Request, connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\n")
     while True:
         connection.sendall(b"X-A: b\r\n" * 1000)
 
 
-def bomb(_: Asked, connection: socket.socket) -> None:
+def bomb(_: Request, connection: socket.socket) -> None:
     packed = gzip.compress(b"\0" * (64 * MIB))
     connection.sendall(reply(packed, Content_Encoding="gzip"))
 
@@ -118,19 +118,19 @@ def test_a_server_that_does_not_respond(ask: Ask) -> None:
     assert found.error is not None
     about = found.details["http"]
     assert isinstance(about, dict)
-    asked = str(about.pop("url"))
+    url = str(about.pop("url"))
     stopped = "the call did not finish within 2 s and was stopped"
     assert (found.error.kind, found.error.message) == (
-        "timeout", f"{stopped}; its last request was to {asked}; request less work per call"
+        "timeout", f"{stopped}; its last request was to {url}; request less work per call"
     )  # fmt: skip
-    assert asked.startswith("http://127.0.0.1:")
+    assert url.startswith("http://127.0.0.1:")
     assert about == {"redirects": 0, "retries": 0}
 
 
 def test_details_of_a_call_that_timed_out(ask: Ask, server: ScriptedServer) -> None:
     server.answers["/slow"] = slowly
     found = ask(moved := reply(status=302, Location="/slow?key=value"), timeout=2)
-    if not server.asked[-1].path.startswith("/slow"):  # a slow machine
+    if not server.received[-1].path.startswith("/slow"):  # a slow machine
         found = ask(moved, timeout=60)
     assert (found.error and found.error.kind) == "timeout"
     assert found.details["http"] == {
@@ -173,7 +173,7 @@ def test_a_text_without_its_middle_contains_no_part_of_a_secret(ask: Ask) -> Non
 
 
 def test_a_reset_connection_is_reported(ask: Ask) -> None:
-    def reset(_: Asked, connection: socket.socket) -> None:
+    def reset(_: Request, connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
@@ -221,7 +221,7 @@ def test_an_untrusted_certificate(
     with ScriptedServer({"/": reply(b"safe")}, tls[0]) as server:
         found = failed(call_http(engine, tmp_path, http_spec({"url": f"{server.url}/"})))
         assert found == ("network", "the certificate of 127.0.0.1 is not trusted: self-signed certificate")
-        assert server.asked == []
+        assert server.received == []
 
 
 def test_a_certificate_of_another_host(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +234,7 @@ def test_a_certificate_of_another_host(engine: OciEngine, tmp_path: Path, monkey
 
 
 def test_a_server_without_tls(ask: Ask, server: ScriptedServer) -> None:
-    def hello(_: Asked, connection: socket.socket) -> None:
+    def hello(_: Request, connection: socket.socket) -> None:
         connection.sendall(b"no")
 
     server.answers["/"] = hello
@@ -248,7 +248,7 @@ def test_every_engine_sends_a_request_with_a_secret(name: str) -> None:
     if reason := configuration.lacks():
         pytest.skip(reason)
     with ScriptedServer() as server:
-        server.answers["/"] = lambda asked, connection: connection.sendall(json_reply({**asked.headers}))
+        server.answers["/"] = lambda request, connection: connection.sendall(json_reply({**request.headers}))
         spec = http_spec(
             {"url": f"{server.url}/", "auth": {"bearer": "{{ secrets.KEY }}"}},
             result={"format": "json", "select": "authorization"},
@@ -260,4 +260,4 @@ def test_every_engine_sends_a_request_with_a_secret(name: str) -> None:
                 return call_http(engine, Path(folder), spec, secrets={"KEY": "correct horse"}).text  # type: ignore[arg-type]
 
         assert configuration.run(work) == json.dumps("Bearer [secret KEY]")
-        assert server.asked[0].headers["authorization"] == "Bearer correct horse"
+        assert server.received[0].headers["authorization"] == "Bearer correct horse"

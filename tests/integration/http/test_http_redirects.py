@@ -6,7 +6,7 @@ import socket
 
 import pytest
 from http_tools import KEY_IN_HEADER, KEY_OF_THIS_HOST, Ask, ask, failed, redirect, server, text
-from scripted_server import Answer, Asked, ScriptedServer, json_reply, reply
+from scripted_server import Answer, Request, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject, JsonValue
 
@@ -17,14 +17,14 @@ def test_a_redirect_is_followed(ask: Ask, server: ScriptedServer) -> None:
     server.answers["/b/c"] = redirect("../d?x=1#y")
     server.answers["/d"] = reply(b"there")
     assert text(ask(redirect("/b/c"))) == "there"
-    assert [each.path for each in server.asked] == ["/", "/b/c", "/d?x=1"]
+    assert [each.path for each in server.received] == ["/", "/b/c", "/d?x=1"]
 
 
 @pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
 def test_the_method_after_a_redirect(ask: Ask, server: ScriptedServer, status: int, method: str) -> None:
     server.answers["/b"] = reply(b"there")
     assert text(ask(redirect("/b", status), http={"method": "POST", "body": {"text": "x"}})) == "there"
-    last = server.asked[-1]
+    last = server.received[-1]
     assert (last.method, last.body) == (method, b"x" if method == "POST" else b"")
 
 
@@ -81,7 +81,7 @@ def test_the_number_of_redirects_is_limited(ask: Ask, server: ScriptedServer) ->
     kind, message = failed(ask(redirect("/")))
     assert kind == "network"
     assert message.startswith("more than 10 redirects, the last of them http://127.0.0.1:")
-    assert len(server.asked) == 11
+    assert len(server.received) == 11
 
 
 def test_a_secret_is_sent_only_to_the_same_origin(ask: Ask, server: ScriptedServer) -> None:
@@ -94,19 +94,19 @@ def test_a_secret_is_sent_only_to_the_same_origin(ask: Ask, server: ScriptedServ
         secrets = {"KEY": "correct horse"}
         server.answers["/b"] = reply(b"same")
         assert text(ask(redirect("/b"), http=http, sandbox=sandbox, secrets=secrets)) == "same"
-        assert [each.headers.get("x-key") for each in server.asked] == ["correct horse"] * 2
+        assert [each.headers.get("x-key") for each in server.received] == ["correct horse"] * 2
         assert text(ask(redirect(f"{other.url}/"), http=http, sandbox=sandbox, secrets=secrets)) == "other"
-        assert (other.asked[0].headers.get("x-key"), other.asked[0].headers["x-plain"]) == (None, "p")
+        assert (other.received[0].headers.get("x-key"), other.received[0].headers["x-plain"]) == (None, "p")
         body: JsonObject = {"method": "POST", "body": {"form": {"k": "{{ secrets.KEY }}"}}}
         found = failed(ask(redirect(f"{other.url}/", 307), http=body, sandbox=sandbox, secrets=secrets))
         assert found[0] == "denied"
-        assert server.asked[-1].body == b"k=correct+horse"
-        assert len(other.asked) == 1
+        assert server.received[-1].body == b"k=correct+horse"
+        assert len(other.received) == 1
 
 
 def paged(pages: dict[str, JsonValue], name: str) -> Answer:
-    def answer(asked: Asked, connection: socket.socket) -> None:
-        match = re.search(rf"[?&]{name}=([^&]*)", asked.path)
+    def answer(request: Request, connection: socket.socket) -> None:
+        match = re.search(rf"[?&]{name}=([^&]*)", request.path)
         connection.sendall(json_reply(pages.get(match[1] if match else "", [])))
 
     return answer
@@ -123,12 +123,12 @@ def test_pages_by_cursor(ask: Ask, server: ScriptedServer) -> None:
         "pagination": {"cursor": {"parameter": "cursor", "next": "next"}, "items": "items"},
     }
     assert ask(paged(pages, "cursor"), http=http, result={"format": "json"}).structured == ([1, 2, 3, 4],)
-    assert [each.path for each in server.asked] == ["/?x=1", "/?x=1&cursor=a%2Fb", "/?x=1&cursor=c"]
+    assert [each.path for each in server.received] == ["/?x=1", "/?x=1&cursor=a%2Fb", "/?x=1&cursor=c"]
 
 
 def test_pages_by_a_cursor_in_the_body(ask: Ask, server: ScriptedServer) -> None:
-    def graphql(asked: Asked, connection: socket.socket) -> None:
-        after = json.loads(asked.body)["variables"].get("after")
+    def graphql(request: Request, connection: socket.socket) -> None:
+        after = json.loads(request.body)["variables"].get("after")
         ends: dict[str, JsonValue] = {"endCursor": None if after == "b" else "b" if after else "a"}
         connection.sendall(json_reply({"data": {"nodes": [after], "pageInfo": ends}}))
 
@@ -143,15 +143,15 @@ def test_pages_by_a_cursor_in_the_body(ask: Ask, server: ScriptedServer) -> None
     parameters: JsonObject = {"first": {"type": "integer"}}
     found = ask(graphql, http=http, parameters=parameters, arguments={"first": 1})
     assert found.structured == ([None, "a", "b"],)
-    assert [json.loads(each.body) for each in server.asked] == [
+    assert [json.loads(each.body) for each in server.received] == [
         {"query": "query { nodes }", "variables": {"first": 1} | after}
         for after in ({}, {"after": "a"}, {"after": "b"})
     ]
 
 
 def test_pages_by_a_cursor_in_a_body_that_is_redirected(ask: Ask, server: ScriptedServer) -> None:
-    def items(asked: Asked, connection: socket.socket) -> None:
-        cursor = json.loads(asked.body).get("c", 0)
+    def items(request: Request, connection: socket.socket) -> None:
+        cursor = json.loads(request.body).get("c", 0)
         connection.sendall(json_reply({"items": [cursor], "next": cursor + 1 if cursor < 2 else None}))
 
     server.answers["/moved"] = items
@@ -162,7 +162,7 @@ def test_pages_by_a_cursor_in_a_body_that_is_redirected(ask: Ask, server: Script
     }
     found = ask(reply(b"", status=308, Location="/moved"), http=http)
     assert found.structured == ([0, 1, 2],)
-    assert [each.path for each in server.asked] == ["/", "/moved"] * 3
+    assert [each.path for each in server.received] == ["/", "/moved"] * 3
 
 
 def test_pages_by_link_offset_and_number(ask: Ask, server: ScriptedServer) -> None:
@@ -204,7 +204,7 @@ def test_pages_begin_at_the_offset_of_the_query(
         paged(items, "skip"), http={"pagination": pagination, **http}, parameters=parameters, arguments={"first": 2}
     )
     assert found.structured == (["a", "b", "c", "d"][5 - len(paths) :],)
-    assert [each.path for each in server.asked] == paths
+    assert [each.path for each in server.received] == paths
 
 
 def test_the_number_of_pages_is_limited(ask: Ask, server: ScriptedServer) -> None:

@@ -69,11 +69,11 @@ def test_web_search(call: Call, server: ScriptedServer) -> None:
         {"results": [{"title": "One", "url": "https://one.example/", "description": "First"}]},
     )
     assert result.text == "1. One\n   https://one.example/\n   First\n"
-    (asked,) = server.asked
-    assert parse_qs(asked.path.partition("?")[2]) == {
+    (request,) = server.received
+    assert parse_qs(request.path.partition("?")[2]) == {
         "q": ["a&b"], "count": ["5"], "search_lang": ["en"], "text_decorations": ["false"],
     }  # fmt: skip
-    assert asked.headers["x-subscription-token"] == "brave-key-1"
+    assert request.headers["x-subscription-token"] == "brave-key-1"
 
 
 @pytest.mark.parametrize("answer", [{"type": "search"}, {"web": {"results": []}}])
@@ -99,7 +99,7 @@ def test_a_search_over_the_monthly_quota_is_not_retried(call: Call, server: Scri
     search = ("web_search", "api.search.brave.com", "web_search", {"query": "x"})
     found = failed(call(*search, BRAVE_API_KEY="brave-key-1"))
     assert found == ("rate_limit", "HTTP 429 Status: enough (try again in 1419704 seconds)")
-    assert len(server.asked) == 1
+    assert len(server.received) == 1
 
 
 def test_get_weather(call: Call, server: ScriptedServer) -> None:
@@ -116,9 +116,9 @@ def test_get_weather(call: Call, server: ScriptedServer) -> None:
             "weather_code": 3,
         },
     )  # fmt: skip
-    (asked,) = server.asked
-    assert asked.path.startswith("/v1/forecast?current=temperature_2m%2C")
-    assert asked.path.endswith("&latitude=52.52&longitude=13&temperature_unit=celsius")
+    (request,) = server.received
+    assert request.path.startswith("/v1/forecast?current=temperature_2m%2C")
+    assert request.path.endswith("&latitude=52.52&longitude=13&temperature_unit=celsius")
     server.answers["/v1/forecast"] = json_reply({"error": True, "reason": "no such place"}, status=400)
     kind, message = failed(call("get_weather", "api.open-meteo.com", "get_weather", {"latitude": 1, "longitude": 1}))
     assert (kind, "no such place" in message) == ("invalid_args", True)
@@ -143,9 +143,9 @@ def test_github_issue(call: Call, server: ScriptedServer) -> None:
     assert result.structured == (
         {"number": 7, "url": "https://github.com/o/r/issues/7", "state": "open", "title": "T"},
     )
-    (asked,) = server.asked
-    assert json.loads(asked.body) == {"title": "T", "labels": ["bug"]}
-    assert asked.headers["authorization"] == "Bearer ghp-token-1"
+    (request,) = server.received
+    assert json.loads(request.body) == {"title": "T", "labels": ["bug"]}
+    assert request.headers["authorization"] == "Bearer ghp-token-1"
     for status, kind in ((401, "authentication"), (404, "not_found"), (410, "denied"), (422, "invalid_args")):
         server.answers["/repos/o/r/issues"] = json_reply({"message": "Validation Failed"}, status=status)
         found = failed(call("github_issue", "api.github.com", "github_issue", arguments, GITHUB_TOKEN="ghp-token-1"))
@@ -168,7 +168,7 @@ def test_an_issue_in_a_renamed_repository(call: Call, server: ScriptedServer) ->
     arguments: JsonObject = {"owner": "o", "repo": "r", "title": "T"}
     result = call("github_issue", "api.github.com", "github_issue", arguments, GITHUB_TOKEN="ghp-token-1")
     assert result.structured == ({"number": 8, "url": "u", "state": None, "title": None},)
-    assert [each.headers["authorization"] for each in server.asked] == ["Bearer ghp-token-1"] * 2
+    assert [each.headers["authorization"] for each in server.received] == ["Bearer ghp-token-1"] * 2
 
 
 PAGE = b"""<!doctype html><html><head><title>A &amp; B</title><style>p {}</style></head><body>
@@ -332,9 +332,9 @@ def test_a_request_returns_status_headers_and_body(call: Call, server: ScriptedS
             "truncated": False,
         },
     )
-    (asked,) = server.asked
-    assert (asked.method, asked.path, asked.body) == ("PATCH", "/x?a=1", b'{"k": "v"}')
-    assert (asked.headers["x-a"], asked.headers["content-type"]) == ("b", "application/json")
+    (request,) = server.received
+    assert (request.method, request.path, request.body) == ("PATCH", "/x?a=1", b'{"k": "v"}')
+    assert (request.headers["x-a"], request.headers["content-type"]) == ("b", "application/json")
 
 
 def test_a_url_is_escaped_as_in_browsers(call: Call, server: ScriptedServer) -> None:
@@ -343,8 +343,8 @@ def test_a_url_is_escaped_as_in_browsers(call: Call, server: ScriptedServer) -> 
     result = call("http", "public:443", "http_request", arguments)
     assert result.structured is not None
     assert result.structured[0]["headers"]["set-cookie"] == "a=1, b=2"  # type: ignore[index, call-overload]
-    (asked,) = server.asked
-    assert (asked.path, asked.headers["x-a"]) == ("/caf%C3%A9?q=a%20b%20c", "日本")
+    (request,) = server.received
+    assert (request.path, request.headers["x-a"]) == ("/caf%C3%A9?q=a%20b%20c", "日本")
 
 
 @pytest.mark.parametrize(
@@ -358,17 +358,17 @@ def test_a_redirect_keeps_or_changes_the_method(
     call: Call, server: ScriptedServer, status: int, method: str, followed: str
 ) -> None:
     server.answers["/x"] = reply(status=status, Location="/y")
-    server.answers["/y"] = lambda asked, connection: connection.sendall(
-        reply(b"" if asked.method == "HEAD" else b"there")
+    server.answers["/y"] = lambda request, connection: connection.sendall(
+        reply(b"" if request.method == "HEAD" else b"there")
     )
     arguments: JsonObject = {"url": f"{server.url}/x", "method": method, "headers": {"Authorization": "Bearer x"}}
     if method not in {"HEAD", "DELETE"}:
         arguments["body"] = "words"
     assert call("http", "public:443", "http_request", arguments).error is None
-    asked = server.asked[-1]
+    request = server.received[-1]
     sent = b"words" if followed == method and "body" in arguments else b""
-    assert (asked.method, asked.path, asked.body) == (followed, "/y", sent)
-    assert asked.headers["authorization"] == "Bearer x"
+    assert (request.method, request.path, request.body) == (followed, "/y", sent)
+    assert request.headers["authorization"] == "Bearer x"
 
 
 def test_a_redirect_is_not_followed_to_other_schemes_or_forever(call: Call, server: ScriptedServer) -> None:
@@ -390,8 +390,8 @@ def test_credentials_are_not_sent_to_another_host(engine: OciEngine, server: Scr
         with Executor(Registry.load(tmp_path / "http.yaml"), engine=engine) as executor:
             result = executor.run("http_request", {"url": f"{server.url}/x", "headers": headers})
         assert result.error is None, result
-        (asked,) = other.asked
-        assert (asked.headers["x-a"], set(headers) & {name.title() for name in asked.headers}) == ("c", {"X-A"})
+        (request,) = other.received
+        assert (request.headers["x-a"], set(headers) & {name.title() for name in request.headers}) == ("c", {"X-A"})
 
 
 def test_a_binary_body_is_described(call: Call, server: ScriptedServer) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from http_tools import call_http, failed, http_spec
-from scripted_server import Answer, Asked, ScriptedServer, json_reply, reply
+from scripted_server import Answer, Request, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
@@ -26,11 +26,11 @@ class Login(ScriptedServer):
         self.expires_in = expires_in
         self.in_form = in_form
 
-    def token(self, asked: Asked, connection: socket.socket) -> None:
-        form = parse_qs(asked.body.decode())
+    def token(self, request: Request, connection: socket.socket) -> None:
+        form = parse_qs(request.body.decode())
         pair = base64.b64encode(f"me:{SECRET.replace('/', '%2F').replace('+', '%2B')}".encode()).decode()
         by_form = (form.get("client_id"), form.get("client_secret")) == (["me"], [SECRET])
-        by_header = asked.headers.get("authorization") == f"Basic {pair}"
+        by_header = request.headers.get("authorization") == f"Basic {pair}"
         if not (by_form if self.in_form else by_header) or form["grant_type"] != ["client_credentials"]:
             connection.sendall(json_reply({"error": "invalid_client", "hint": SECRET}, status=401))
             return
@@ -41,8 +41,8 @@ class Login(ScriptedServer):
 def api(*good: str) -> ScriptedServer:
     """Return a server that accepts these tokens and returns the one that it received."""
 
-    def answer(asked: Asked, connection: socket.socket) -> None:
-        token = asked.headers.get("authorization", "").removeprefix("Bearer ")
+    def answer(request: Request, connection: socket.socket) -> None:
+        token = request.headers.get("authorization", "").removeprefix("Bearer ")
         connection.sendall(reply(token.encode(), status=200 if token in good else 401))
 
     return ScriptedServer({"/": answer})
@@ -66,9 +66,9 @@ def test_a_token_is_requested_once_and_redacted(engine: OciEngine, tmp_path: Pat
         for _ in range(2):
             found = call(engine, tmp_path, login, server)
             assert (found.is_error, found.text) == (False, "[secret access_token]")
-        assert len(login.asked) == 1
-        assert parse_qs(login.asked[0].body.decode()) == {"grant_type": ["client_credentials"], "scope": ["a b"]}
-        assert [each.headers["authorization"] for each in server.asked] == ["Bearer first-token"] * 2
+        assert len(login.received) == 1
+        assert parse_qs(login.received[0].body.decode()) == {"grant_type": ["client_credentials"], "scope": ["a b"]}
+        assert [each.headers["authorization"] for each in server.received] == ["Bearer first-token"] * 2
 
 
 def test_a_refused_token_is_renewed_once(engine: OciEngine, tmp_path: Path) -> None:
@@ -79,23 +79,26 @@ def test_a_refused_token_is_renewed_once(engine: OciEngine, tmp_path: Path) -> N
         server.answers["/"] = api("no-such-token").answers["/"]
         kind, message = failed(call(engine, tmp_path, login, server))
         assert (kind, message) == ("authentication", "HTTP 401 Status: [secret access_token]")
-        assert len(login.asked) == 3
+        assert len(login.received) == 3
 
 
 def test_an_expired_token_is_not_used(engine: OciEngine, tmp_path: Path) -> None:
     with Login("first-token", "second-token", expires_in=0.001) as login, api("first-token", "second-token") as server:
         for _ in range(2):
             assert not call(engine, tmp_path, login, server).is_error
-        assert [each.headers["authorization"] for each in server.asked] == ["Bearer first-token", "Bearer second-token"]
+        assert [each.headers["authorization"] for each in server.received] == [
+            "Bearer first-token",
+            "Bearer second-token",
+        ]
 
 
 def test_the_client_is_sent_in_the_form_if_the_header_is_refused(engine: OciEngine, tmp_path: Path) -> None:
     with Login("first-token", in_form=True) as login, api("first-token") as server:
         assert not call(engine, tmp_path, login, server).is_error
-        assert len(login.asked) == 2
+        assert len(login.received) == 2
 
 
-def dropping(_: Asked, connection: socket.socket) -> None:
+def dropping(_: Request, connection: socket.socket) -> None:
     """Begin a response and reset the connection."""
     connection.sendall(b"HTTP/1.1 200 OK\r\n")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -121,4 +124,4 @@ def test_a_missing_token_is_an_error(
 ) -> None:
     with ScriptedServer({"/token": answer}) as login, api() as server:
         assert failed(call(engine, tmp_path, login, server)) == expected
-        assert server.asked == []
+        assert server.received == []

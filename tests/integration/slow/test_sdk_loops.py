@@ -12,7 +12,7 @@ from anthropic import Anthropic
 from google.genai import Client, types
 from openai import OpenAI
 from scripted_model import AnthropicSpeech, OpenAISpeech, ResponsesSpeech, ScriptedModel, Speech
-from scripted_server import Asked, ScriptedServer, json_reply
+from scripted_server import Request, ScriptedServer, json_reply
 
 from toolc import Executor, tool_calls, tool_messages
 from toolc.model.json_schema import JsonObject
@@ -69,10 +69,10 @@ def test_anthropic_messages(executor: Executor) -> None:
     messages: list[Any] = [{"role": "user", "content": ASKED}]
     tools: Any = executor.definitions("anthropic")
     with scripted(AnthropicSpeech()) as model, Anthropic(api_key="none", base_url=model.base_url) as client:
-        asked: Any = {"model": "scripted", "max_tokens": 100, "messages": messages, "tools": tools}
-        response = client.messages.create(**asked)
+        arguments: Any = {"model": "scripted", "max_tokens": 100, "messages": messages, "tools": tools}
+        response = client.messages.create(**arguments)
         messages += [{"role": "assistant", "content": response.content}, *answers(executor, "anthropic", response)]
-        response = client.messages.create(**asked)
+        response = client.messages.create(**arguments)
     assert [block.text for block in response.content if block.type == "text"] == [DONE]
     assert model.speech.results(model.requests[1]) == [("id_1", "hello")]
 
@@ -81,9 +81,9 @@ def test_gemini_contents(executor: Executor) -> None:
     parts: list[JsonObject] = [{"functionCall": {"name": NAME, "args": ARGUMENTS}}, {"text": DONE}]
     bodies: list[Any] = []
 
-    def answer(asked: Asked, connection: Any) -> None:
+    def answer(request: Request, connection: Any) -> None:
         content: JsonObject = {"role": "model", "parts": [parts[len(bodies)]]}
-        bodies.append(json.loads(asked.body))
+        bodies.append(json.loads(request.body))
         connection.sendall(json_reply({"candidates": [{"content": content, "finishReason": "STOP"}]}))
 
     contents: list[Any] = [types.Content(role="user", parts=[types.Part(text=ASKED)])]

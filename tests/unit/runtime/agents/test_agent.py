@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from agent_tools import KEY, SAY, agent_tool, ask_helper, echoing, executor_of, registry_of, told
 from scripted_model import SPEECHES, OpenAISpeech, ResponsesSpeech, ScriptedModel, Speech, inner, messages, objects
-from scripted_server import Asked, json_reply
+from scripted_server import Request, json_reply
 from scripted_tools import error_kind
 
 from toolc.model.call import Allow, BoundCall, Deny, ToolCall
@@ -450,7 +450,7 @@ def test_the_key_is_nowhere_but_in_the_request(tmp_path: Path) -> None:
     said: list[JsonObject] = [speech.calls(("say", {"words": f"a {KEY}"}), text=KEY), speech.text(f"It is {KEY}.")]
     with ScriptedModel(script=[*said]) as model:
         result = ask_helper(model, tmp_path, on_event=heard.append)
-    assert {asked.headers["authorization"] for asked in model.asked} == {f"Bearer {KEY}"}
+    assert {asked.headers["authorization"] for asked in model.received} == {f"Bearer {KEY}"}
     assert result.text == "It is [secret KEY]."
     assert KEY not in repr((result, heard, model.requests))
     assert speech.results(model.requests[1]) == [("id_1", "a [secret KEY]")]
@@ -530,7 +530,7 @@ def test_confirmations_are_sequential_and_on_the_thread_of_the_call(tmp_path: Pa
 def test_many_sub_agents_run_concurrently(tmp_path: Path) -> None:
     speech = OpenAISpeech()
 
-    def answer(asked: Asked, connection: socket.socket) -> None:
+    def answer(asked: Request, connection: socket.socket) -> None:
         request = json.loads(asked.body)
         said = speech.text("ok") if speech.results(request) else speech.calls(saying(str(request["messages"][-1])))
         connection.sendall(json_reply(said))

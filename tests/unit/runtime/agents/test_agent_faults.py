@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from agent_tools import KEY, SAY, agent_tool, ask_helper, executor_of, registry_of, told
 from scripted_model import SPEECHES, OpenAISpeech, Said, ScriptedModel, Speech
-from scripted_server import Asked, certificate, json_reply, reply
+from scripted_server import Request, certificate, json_reply, reply
 from scripted_tools import error_kind
 
 from toolc.config.secret_sources import LiteralSource, SecretStore
@@ -126,15 +126,15 @@ def test_invalid_usage_counts_as_zero(tmp_path: Path) -> None:
     assert (told(result)["tokens_in"], told(result)["tokens_out"]) == (0, 0)
 
 
-def drop(asked: Asked, connection: socket.socket) -> None:
+def drop(asked: Request, connection: socket.socket) -> None:
     """Nothing is said; the connection is closed."""
 
 
-def cut(asked: Asked, connection: socket.socket) -> None:
+def cut(asked: Request, connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
 
 
-def junk(asked: Asked, connection: socket.socket) -> None:
+def junk(asked: Request, connection: socket.socket) -> None:
     connection.sendall(b"220 mail.example.com ESMTP\r\n\r\n")
 
 
@@ -169,7 +169,7 @@ def test_a_call_without_a_listener_runs(tmp_path: Path) -> None:
 
 
 def test_an_endless_answer_ends_at_the_limit(tmp_path: Path) -> None:
-    def endless(asked: Asked, connection: socket.socket) -> None:
+    def endless(asked: Request, connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
         with suppress(OSError):
@@ -192,10 +192,10 @@ def test_a_compressed_response_is_refused(tmp_path: Path) -> None:
         )
 
 
-def stalling(seen: threading.Event, said: bytes) -> Callable[[Asked, socket.socket], None]:
+def stalling(seen: threading.Event, said: bytes) -> Callable[[Request, socket.socket], None]:
     """Says the beginning of an answer, and then nothing until the client has gone."""
 
-    def answer(asked: Asked, connection: socket.socket) -> None:
+    def answer(asked: Request, connection: socket.socket) -> None:
         connection.sendall(said)
         seen.set()
         with suppress(OSError):
@@ -232,7 +232,7 @@ def test_a_server_that_stalls_meets_the_calls_deadline(speech: Speech, tmp_path:
 def test_waiting_for_the_next_attempt_ends_with_the_call(tmp_path: Path) -> None:
     with Cancellation() as cancellation:
 
-        def busy(asked: Asked, connection: socket.socket) -> None:
+        def busy(asked: Request, connection: socket.socket) -> None:
             connection.sendall(refusal(429, Retry_After="20"))
             cancellation.cancel()
 
@@ -269,14 +269,14 @@ def test_tls_verifies_the_name_and_the_authority(
         assert "the certificate of 127.0.0.1 is not trusted: self-signed certificate" in message
         monkeypatch.setenv("SSL_CERT_FILE", str(authority))
         assert ask_helper(model, tmp_path).text == "Because."
-        assert KEY in str(model.asked[0].headers)
+        assert KEY in str(model.received[0].headers)
 
 
 def test_the_key_is_not_sent_with_an_untrusted_certificate(tmp_path: Path) -> None:
     tls, _ = certificate(tmp_path, "DNS:elsewhere.example.com")
     with ScriptedModel(tls=tls) as model:
         assert failed(model, tmp_path)[0] == "network"
-        assert model.asked == []
+        assert model.received == []
 
 
 def test_refused_connections_emit_events(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_refused_connections_emit_events(tmp_path: Path) -> None:
         result = ask_helper(
             model, tmp_path, agent={"base_url": url, "api_key": None}, on_event=heard.append, sandbox={}
         )
-        assert model.asked == []
+        assert model.received == []
     (attempt,) = [each.attempt for each in heard if isinstance(each, ToolConnect)]
     assert result.error is not None
     if result.error.kind == "denied":
@@ -317,7 +317,7 @@ def test_nothing_of_the_environment_is_sent(speech: Speech, tmp_path: Path, monk
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     with ScriptedModel(speech=speech, script=[speech.text("ok")]) as model:
         assert ask_helper(model, tmp_path, agent={"api_key": None}, sandbox={}).text == "ok"
-    (asked,) = model.asked
+    (asked,) = model.received
     assert "of-the-environment" not in str(asked)
     assert asked.headers.keys() - {"anthropic-version"} == {
         "host", "accept", "content-type", "content-length", "user-agent", "accept-encoding", "connection",
