@@ -121,7 +121,7 @@ def _short(value: JsonValue) -> str:
 def _read_reply(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolResult:
     if reply.truncated:
         size = len(reply.head)
-        message = f"the plugin's response is longer than {size} bytes, its output limit; ask for less"
+        message = f"the plugin's response is longer than {size} bytes, its output limit; request less data"
         return with_stderr(failure("output_limit", message), outcome)
     try:
         response = read_response(reply.data())

@@ -53,7 +53,7 @@ class Python:
         if outcome.reply.truncated:
             size = outcome.reply.total_bytes
             return failure(
-                "output_limit", f"the function's result has {size} bytes, more than its output limit; ask for less"
+                "output_limit", f"the function's result has {size} bytes, more than its output limit; request less data"
             )
         try:
             read = _read_reply(outcome.reply)

@@ -79,7 +79,7 @@ class Shell:
             case "json" | "image" if stdout.truncated:
                 message = (
                     f"the command wrote {stdout.total_bytes} bytes, more than its output limit, and {result.format} "
-                    "output cannot be truncated; ask for less"
+                    "output cannot be truncated; request less data"
                 )
                 return failure("output_limit", message)
             case "json":

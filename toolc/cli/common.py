@@ -119,7 +119,7 @@ def _pages() -> dict[str, FindingPage]:
 
 
 def wants_color(to: TextIO) -> bool:
-    """Return whether to colour the output: on a terminal, unless the user's environment says otherwise.
+    """Return whether to color the output: on a terminal, unless the user's environment says otherwise.
 
     ``NO_COLOR`` (no-color.org) has priority over ``FORCE_COLOR`` (force-color.org); empty values are ignored.
     """

@@ -52,7 +52,7 @@ class EngineReport:
 
 
 def report_host() -> HostReport:
-    """Return a description of this machine, for sandboxes. Never raises."""
+    """Return a description of this machine, for sandboxes. Does not raise."""
     return HostReport(
         system=_system(),
         kernel=f"{platform.system()} {platform.release()}",
@@ -62,7 +62,7 @@ def report_host() -> HostReport:
 
 
 def report_engines(names: Sequence[str] = ENGINES) -> tuple[EngineReport, ...]:
-    """Return a report about each of these engines. Never raise, and start no sandbox."""
+    """Return a report about each of these engines. Does not raise, and starts no sandbox."""
     table = load()
     reports = []
     for name in names:
@@ -156,7 +156,7 @@ def describe_cgroup(mountinfo: str) -> str:
 
 
 def restrictions(read: Read) -> list[str]:
-    """Return the restrictions by the kernel's settings and modules, one sentence each."""
+    """Return what the kernel's settings and modules restrict, one sentence each."""
     found = [
         f"Ordinary users may not create user namespaces ({name} is {value}); to allow it: {remedy}"
         for name, value, remedy in oci_probe.NEEDED_SETTINGS

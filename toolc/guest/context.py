@@ -156,7 +156,7 @@ class Context:
             raise self.error("serialization", message) from None
 
     def error(self, kind: str, message: str) -> ToolError:
-        """Return an error to raise: ``raise ctx.error("not_found", "...")``. An unknown kind is a ``ValueError``."""
+        """Return an error to raise: ``raise ctx.error("not_found", "...")``. Raise ``ValueError`` for other kinds."""
         if kind not in KINDS:
             raise ValueError("%r is not a kind of error; use one of: %s" % (kind, ", ".join(KINDS)))
         return ToolError(kind, str(message))
@@ -273,7 +273,7 @@ def text_block(text: str) -> Json:
 
 
 def dump(value: object, name: str = "the result") -> str:
-    """Return ``value`` as compact JSON. Raise ``SerializationError`` that names the value JSON cannot represent."""
+    """Return ``value`` as compact JSON. Raise ``SerializationError``, naming the value that JSON cannot represent."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except RecursionError:

@@ -18,7 +18,7 @@ OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oo
 
 
 def forbid_inspection() -> None:
-    """Deny the tool, which has our uid, access to ``/proc/1/fd``, ``/proc/1/mem`` and ptrace (see prctl(2))."""
+    """Deny the tool, which has the same uid, access to ``/proc/1/fd``, ``/proc/1/mem`` and ptrace (see prctl(2))."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_DUMPABLE")
 

@@ -94,7 +94,7 @@ class GuestFunction:
 
 
 def _set_up_interpreter(job: Job, python: PythonFunction) -> None:
-    """Make this interpreter look to the tool as if it had been started for it alone."""
+    """Make this interpreter look like one that was started only for the tool."""
     os.environ.clear()
     os.environ.update(job.environment)
     # Python's default: writing to a closed pipe raises an exception instead of killing the process.

@@ -371,7 +371,7 @@ def _claim_wire() -> tuple[int, int]:
 
 
 def _enlarge_pipe(fd: int) -> None:
-    """Increase the size of a pipe, so that its writer does not wake us for every 64 KiB; see fcntl(2)."""
+    """Increase the size of a pipe, so that its writer does not wake this process for every 64 KiB; see fcntl(2)."""
     with suppress(OSError):  # not a pipe, or the user's limit for pipe sizes is reached
         fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES)
 

@@ -15,7 +15,7 @@ from toolc.guest.launch_args import may_connect
 from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, Pipes, execute
 
 IDLE_MS = 30
-"""A process that waits longer, in milliseconds, was created in advance and can import what a call may need."""
+"""A worker that waits longer than this (in milliseconds) has time to import what a call may need."""
 
 NICENESS = 10
 """The niceness of a call relative to the supervisor, see nice(2). It has no effect outside the sandbox."""

@@ -1,4 +1,4 @@
-"""Policies: the rules of a project or an organisation for all tools.
+"""Policies: the rules of a project or an organization for all tools.
 
 Start reading in ``policy``; ``rules`` reports violations, one function per key of a policy, and ``comparison``
 finds what a policy newly allows. The functions are pure and compare a policy with a tool's permissions

@@ -37,7 +37,7 @@ _STATUSES: Final[dict[Status, str]] = {
     "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",
 }  # fmt: skip
 _LONGEST: Final = 8
-"""The most names in one line."""
+"""The maximum number of names in one line."""
 
 
 def summary(difference: Difference) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ def _lines(difference: Difference) -> Iterator[str]:
     grades = Counter(change.grade for _, change in difference.changes)
     yield "changes: " + ", ".join(f"{grades[grade]} {grade}" for grade in GRADES if grades[grade])
     was, now = _changed(difference)
-    had, has = _authorities(was, difference.old), _authorities(now, difference.new)
+    had, has = _permissions(was, difference.old), _permissions(now, difference.new)
     for words, part in _PARTS:
         new = sorted({name for each in has for name in part(each)} - {name for each in had for name in part(each)})
         if new:
@@ -80,5 +80,5 @@ _PARTS: Final[tuple[tuple[str, Callable[[Permissions], Iterator[str]]], ...]] = 
 )
 
 
-def _authorities(tools: Iterable[Reviewed], state: State) -> list[Permissions]:
+def _permissions(tools: Iterable[Reviewed], state: State) -> list[Permissions]:
     return [permissions_of(tool.spec, state.by_name) for tool in tools]

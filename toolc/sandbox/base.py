@@ -95,8 +95,8 @@ def unenforced_reason(capabilities: Capabilities, accepted: Sequence[str]) -> st
     reasons = " ".join(dict.fromkeys(each.reason for each in found))
     remedies = " ".join(dict.fromkeys(each.remedy for each in found))
     return (
-        f"it cannot enforce {format_limits(missing)} here. {reasons} {remedies} Or accept in your own configuration "
-        f"(~/.config/toolc/config.yaml) what is then limited instead ({format_fallbacks(capabilities, missing)}): "
+        f"it cannot enforce {format_limits(missing)} here. {reasons} {remedies} To run without full enforcement "
+        f"(limited instead: {format_fallbacks(capabilities, missing)}), set in ~/.config/toolc/config.yaml: "
         f"accept_unenforced: [{', '.join(missing)}]"
     )
 

@@ -96,7 +96,7 @@ F_SETSIG: Final = 10
 """fcntl(2): the signal to send when a descriptor is ready, to any process that the caller names."""
 
 PERSONALITIES: Final = (0x0, 0x4_0000, 0xFFFF_FFFF)
-"""PER_LINUX, the same without address randomisation (it changes the caller only), and the value that only queries."""
+"""PER_LINUX, the same without address randomization (it changes the caller only), and the value that only queries."""
 
 
 def profile(machine: str | None = None) -> JsonObject:

@@ -65,9 +65,9 @@ FAULTS = {
         reply(b"x", Content_Encoding="br"), "serialization",
         "the response has the unsupported encoding 'br'; use gzip or deflate",
     ),
-    "an endless body": (endless, "output_limit", "the response is longer than 16 MiB; ask for less"),
+    "an endless body": (endless, "output_limit", "the response is longer than 16 MiB; request less data"),
     "endless headers": (endless_headers, "network", "the server's response is not HTTP: it has more than 200 fields"),
-    "a compression bomb": (bomb, "output_limit", "the response is longer than 16 MiB; ask for less"),
+    "a compression bomb": (bomb, "output_limit", "the response is longer than 16 MiB; request less data"),
 }  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def test_an_invalid_image_is_an_error(ask: Ask) -> None:
 
 def test_data_over_the_limit_is_an_error(ask: Ask) -> None:
     found = failed(ask(json_reply("x" * 5000), sandbox={"limits": {"output": "1KiB"}}))
-    assert found == ("output_limit", "the result has 5002 bytes; the maximum is 1024; ask for less")
+    assert found == ("output_limit", "the result has 5002 bytes; the maximum is 1024; request less data")
 
 
 def test_the_output_of_a_template_is_limited(ask: Ask) -> None:

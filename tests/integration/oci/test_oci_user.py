@@ -75,8 +75,8 @@ def test_without_groups_the_reason_and_the_remedy_are_reported() -> None:
         "it cannot enforce limits.memory, limits.cpus and limits.pids here. "
         "No control group with memory, pids, cpu is delegated to this user. "
         "Run it as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes toolc run TOOL. "
-        "Or accept in your own configuration (~/.config/toolc/config.yaml) what is then "
-        "limited instead (memory: each process separately; cpus: nothing; pids: the processes of the tool's user): "
+        "To run without full enforcement (limited instead: memory: each process separately; cpus: nothing; "
+        "pids: the processes of the tool's user), set in ~/.config/toolc/config.yaml: "
         "accept_unenforced: [memory, cpus, pids]"
     )
 

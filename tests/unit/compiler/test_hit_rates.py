@@ -27,14 +27,12 @@ HEAD = """\
 # Check rates
 
 The number of tools for which each warning is reported, out of the {count} good tools of `tests/corpus`. A warning
-that is
-reported for more than 2 % of them is off by default; `--select` and the project file turn it on. `make golden`
-writes
-this page.
+that is reported for more than 2 % of them is off by default; `--select` and the project file turn it on.
+`make golden` writes this page.
 
 The last column is the rate over {outside} tools of public MCP servers, counted once (see
-`tests/corpus/outside.json`). It
-is empty for warnings about backends, sandboxes and tests, which public definitions do not have.
+`tests/corpus/outside.json`). It is empty for warnings about backends, sandboxes and tests, which public definitions
+do not have.
 
 | Code | Summary | Default | Tools | Rate | Public servers |
 |---|---|---|---:|---:|---:|

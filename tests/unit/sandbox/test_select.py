@@ -146,7 +146,7 @@ def test_unenforced_limits_are_part_of_the_selection(engines: dict[str, Stub]) -
 )
 def test_limits_that_are_not_accepted(accepted: tuple[str, ...], missing: str) -> None:
     reason = unenforced_reason(Capabilities(weak={"cpus": WEAK["cpus"], "memory": WEAK["memory"]}), accepted)
-    assert str(reason).startswith(f"it cannot enforce {missing} here. No groups. Be root. Or accept in your own ")
+    assert str(reason).startswith(f"it cannot enforce {missing} here. No groups. Be root. To run without full ")
 
 
 def test_accepted_limits() -> None:

@@ -1,4 +1,4 @@
-"""Ask the user about a call and its workspace changes, and summarise the changes."""
+"""Ask the user about a call and its workspace changes, and summarize the changes."""
 
 from __future__ import annotations
 

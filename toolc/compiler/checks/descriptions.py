@@ -56,7 +56,7 @@ def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnos
 
 @tool_check("TC301", needs={"parameters"})
 def check_parameter_descriptions(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each parameter without a description. Off by default: 45 of 939 in a public catalogue lack one."""
+    """Report each parameter without a description. Off by default: 45 of 939 in a public catalog lack one."""
     for entry, schema in parameters(tool):
         if not text_of(schema, "description").strip() and not has_keyword(schema, "$ref"):
             message = f"the parameter '{entry.key}' has no description"

@@ -11,9 +11,9 @@ from toolc.guest.http.request import Response
 from toolc.guest.http.response import is_text, text_of
 
 FIRST_TIME = 1_000_000_000
-"""A reset value from here on is a time in seconds since 1970; a lower value is the number of seconds from now.
+"""From this value on, a reset time is in seconds since 1970, or in milliseconds if it is a thousand times as large.
 
-A value at least a thousand times as large is in milliseconds.
+A smaller value is the number of seconds from now.
 """
 
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")

@@ -177,7 +177,7 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
         exchange.pages += 1
         size += len(response.body)
         if size > MAX_BODY:
-            raise ToolError("output_limit", "the pages are longer than %d MiB; ask for less" % (MAX_BODY >> 20))
+            raise ToolError("output_limit", "the pages are longer than %d MiB; request less data" % (MAX_BODY >> 20))
         page = None if response.status == 204 else needed_json(response)
         items = _items(page, pagination["items"])
         found += items

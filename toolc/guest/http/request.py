@@ -168,7 +168,7 @@ def _counted(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         read += len(piece)
         if read > MAX_WIRE:
-            raise ToolError("output_limit", "the response is longer than %d MiB; ask for less" % (MAX_WIRE >> 20))
+            raise ToolError("output_limit", "the response is longer than %d MiB; request less data" % (MAX_WIRE >> 20))
         yield piece
 
 

@@ -160,7 +160,7 @@ def _charset(response: Response) -> str:
 def check_length(response: Response) -> None:
     """Raise ``ToolError`` if the body was too long to be read completely."""
     if response.cut:
-        raise ToolError("output_limit", "the response is longer than %d MiB; ask for less" % (MAX_BODY >> 20))
+        raise ToolError("output_limit", "the response is longer than %d MiB; request less data" % (MAX_BODY >> 20))
 
 
 def image_block(response: Response) -> bytes | None:

@@ -83,7 +83,7 @@ def shape(
 def check_size(size: int, limit: int) -> None:
     """Raise ``ToolError`` if a result of ``size`` bytes is longer than ``limit``."""
     if size > limit:
-        raise ToolError("output_limit", "the result has %d bytes; the maximum is %d; ask for less" % (size, limit))
+        raise ToolError("output_limit", "the result has %d bytes; the maximum is %d; request less data" % (size, limit))
 
 
 def to_json(value: object) -> str:

@@ -58,7 +58,7 @@ def run_call(http: HttpJob, exchange: Exchange) -> bytes:
     except ToolError as error:
         return _failed(error.kind, str(error), exchange.about())
     except MemoryError:
-        return _failed("out_of_memory", "the response exceeds the tool's memory; ask for less", {})
+        return _failed("out_of_memory", "the response exceeds the tool's memory; request less data", {})
     except RecursionError:
         return _failed("serialization", "the response is nested too deeply", exchange.about())
 

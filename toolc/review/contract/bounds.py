@@ -104,7 +104,7 @@ def _bound(
             direction = Direction.WIDER if _allows_more(keyword, after) else Direction.NARROWER
             yield SchemaChange(aspect, direction, where, message, was, now, is_sure=False)
     elif before is not None and after is None:
-        message = f"{label(route)} has no {keyword} any more"
+        message = f"{label(route)}: the {keyword} was removed"
         direction = Direction.NARROWER if _allows_more(keyword, before) else Direction.WIDER
         yield SchemaChange(aspect, direction, where, message, was, now)
     elif before and after and before[1:] != after[1:]:
@@ -170,7 +170,7 @@ def _text(
         message = f"{label(route)} must now match the {keyword} {shorten(now)}"
         yield SchemaChange(aspect, Direction.NARROWER, where, message, was, now, is_sure=is_sure)
     elif now is None:
-        message = f"{label(route)} has no {keyword} any more"
+        message = f"{label(route)}: the {keyword} was removed"
         yield SchemaChange(aspect, Direction.WIDER, where, message, was, now, is_sure=is_sure)
     else:
         message = f"{label(route)}: the {keyword} changed from {shorten(was)} to {shorten(now)}"
@@ -184,9 +184,9 @@ def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaC
     if ("default" in old) == ("default" in new) and is_same(was, now):
         return
     if "default" not in old:
-        message = f"{label(route)} has a default, {shorten(now)}"
+        message = f"{label(route)} now has the default {shorten(now)}"
     elif "default" not in new:
-        message = f"{label(route)} has no default any more; it was {shorten(was)}"
+        message = f"{label(route)}: the default {shorten(was)} was removed"
     else:
         message = f"{label(route)}: the default changed from {shorten(was)} to {shorten(now)}"
     yield SchemaChange(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), message, was, now)

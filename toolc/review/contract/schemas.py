@@ -100,10 +100,10 @@ def _keyed_conditions(old: Node, new: Node, route: Route, compare: Compare) -> I
                 yield from _name_pattern(name, old.schema, new.schema, where)
                 continue
             if name not in before or (name in after and _exceeds(now, was)):
-                message = f"{label(route)} has a new condition, in {keyword}"
+                message = f"{label(route)}: a condition was added ({keyword})"
                 yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, was, now)
             if name not in after or (name in before and keyword == "dependentRequired" and _exceeds(was, now)):
-                message = f"{label(route)} has lost a condition, in {keyword}"
+                message = f"{label(route)}: a condition was removed ({keyword})"
                 yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, was, now)
 
 
@@ -157,10 +157,10 @@ def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compar
     where = (*route, keyword)
     has_effect = keyword == "contains"  # also if it allows any value, because one item is required
     if keyword not in old.schema and keyword in new.schema and (has_effect or now is not True):
-        message = f"{label(route)} has a new condition, {keyword}"
+        message = f"{label(route)}: a condition was added ({keyword})"
         yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, was, now)
     elif keyword in old.schema and keyword not in new.schema and (has_effect or was is not True):
-        message = f"{label(route)} has lost a condition, {keyword}"
+        message = f"{label(route)}: a condition was removed ({keyword})"
         yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, was, now)
     elif keyword in old.schema and not is_same(was, now):
         inner_changes = [*compare(old.inner(was), new.inner(now), where)]
@@ -196,7 +196,7 @@ def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Com
     yield from inner_changes
     nodes = [*map(old.inner, before)], [*map(new.inner, after)]
     if keyword == "oneOf" and not all(map(_are_apart, nodes)):
-        message = f"{label(route)} may match more than one alternative (oneOf), or no longer does"
+        message = f"{label(route)}: another number of alternatives may match (oneOf)"
         yield from doubts(inner_changes, Aspect.ALTERNATIVE, where, message)
 
 
@@ -208,10 +208,10 @@ def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare)
     for was, now in zip(removed, added, strict=False):
         yield from compare(old.inner(before[was]), new.inner(after[now]), (*where, now))
     for index in removed[len(added) :]:
-        message = f"{label(route)} has lost an alternative ({keyword})"
+        message = f"{label(route)}: an alternative was removed ({keyword})"
         yield SchemaChange(Aspect.ALTERNATIVE, Direction.NARROWER, (*where, index), message, before[index], None)
     for index in added[len(removed) :]:
-        message = f"{label(route)} has a new alternative ({keyword})"
+        message = f"{label(route)}: an alternative was added ({keyword})"
         yield SchemaChange(Aspect.ALTERNATIVE, Direction.WIDER, (*where, index), message, None, after[index])
 
 
@@ -247,10 +247,10 @@ def _all_of(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sc
     for was, now in zip(removed, added, strict=False):
         yield from compare(old.inner(before[was]), new.inner(after[now]), (*route, "allOf", now))
     for index in added[len(removed) :]:
-        message = f"{label(route)} must match another schema (allOf)"
+        message = f"{label(route)}: a schema was added (allOf)"
         yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, (*route, "allOf", index), message, None, after[index])
     for index in removed[len(added) :]:
-        message = f"{label(route)} must match one schema fewer (allOf)"
+        message = f"{label(route)}: a schema was removed (allOf)"
         # The alternative may have moved into the schema itself.
         yield SchemaChange(
             Aspect.ALL_OF, Direction.WIDER, (*route, "allOf", index), message, before[index], None, is_sure=False
@@ -293,10 +293,10 @@ def _conditional(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Sch
         return
     where = (*route, "if")
     if has and not had:
-        message = f"{label(route)} has a new condition (if)"
+        message = f"{label(route)}: a condition was added (if)"
         yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, None, after)
     elif had and not has:
-        message = f"{label(route)} has lost a condition (if)"
+        message = f"{label(route)}: a condition was removed (if)"
         yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, before, None)
     else:
         message = f"{label(route)}: a condition (if) changed"
@@ -330,7 +330,7 @@ class _Comparison:
         if pair in self.seen:
             return
         if len(route) > MAX_DEPTH:
-            message = f"{label(route)}: something changed deeper than {MAX_DEPTH} levels"
+            message = f"{label(route)}: a schema nested deeper than {MAX_DEPTH} levels changed"
             yield SchemaChange(Aspect.REFERENCE, Direction.NARROWER, route, message, is_sure=False)
             return
         self.seen.add(pair)

@@ -32,7 +32,7 @@ BY_FORMAT: Final[dict[str, str]] = {
 """Example strings for formats. Formats are not validated: the examples are for the reader of the witness."""
 
 MAX_CANDIDATES: Final = 40
-"""How many values are tried per schema."""
+"""The maximum number of values that are tried per schema."""
 
 _MAX_DEPTH: Final = 6
 _RESTRICTIVE: Final = frozenset(
@@ -42,7 +42,7 @@ _RESTRICTIVE: Final = frozenset(
 """Keywords that often reject the first candidate."""
 
 _MAX_VALIDATED: Final = 100
-"""How many values are validated to build one object or array."""
+"""The maximum number of values that are validated to build one object or array."""
 
 
 def candidates(node: Node, other: Node | None = None, depth: int = 0) -> Iterator[JsonValue]:
@@ -172,14 +172,14 @@ def _sizes(schema: JsonObject) -> Iterator[int]:
 
 
 MAX_TRIES: Final = 300
-"""How many values are validated before the search stops."""
+"""The maximum number of values that are validated before the search stops."""
 
 MAX_PARTS: Final = 60_000
-"""How many parts of values are validated per schema; a thousand required properties would need a million."""
+"""The maximum number of parts of values validated per schema; a thousand required properties need a million."""
 
-NOT_FOUND: Final = f"none was found among the {MAX_TRIES} values tried; read the schemas"
-TOO_MANY: Final = "too many changes of this schema have one to be searched for; read the schemas"
-UNRESOLVED: Final = "a schema refers to one that is not there"
+NOT_FOUND: Final = f"none of the {MAX_TRIES} values tried shows the change; compare the schemas"
+TOO_MANY: Final = "this schema has too many changes to search for more examples; compare the schemas"
+UNRESOLVED: Final = "a schema refers to a schema that does not exist; fix its $ref"
 
 
 @dataclass(slots=True)

@@ -17,17 +17,17 @@ from toolc.review.model.text_diff import MAX_EQUAL_PAIRS, equal_pairs
 Status: TypeAlias = Literal["added", "removed", "renamed", "kept"]
 
 MIN_SIMILARITY: Final = 0.8
-"""The least ratio of ``difflib`` over words at which two descriptions are treated as the same tool's."""
+"""The minimum ratio (``difflib``, by words) at which two descriptions are treated as the same tool's."""
 
 _CANDIDATES: Final = 5
-"""With how many descriptions one is compared: those that share most of its rare words."""
+"""How many descriptions are compared with a new one: those that share most of its rare words."""
 
 _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPair:
-    """One tool in both states; None where it is missing. ``rename_fix`` is only probable; ``why`` is the evidence."""
+    """One tool in both states; None where it is missing. ``reason`` is the evidence for a probable rename."""
 
     status: Status
     old: Reviewed | None
@@ -115,7 +115,7 @@ def _by_description(
 
 
 def _candidates(words: Iterable[str], tools_by_word: Mapping[str, list[str]]) -> list[str]:
-    """Return those that share most words with ``words``. Frequent words are skipped: they would make it quadratic."""
+    """Return the tools that share most words with ``words``. Frequent words are skipped, to avoid quadratic time."""
     shared = Counter(name for word in dict.fromkeys(words) for name in tools_by_word.get(word, ())[: 10 * _CANDIDATES])
     return [name for name, _ in sorted(shared.items(), key=lambda each: (-each[1], each[0]))[:_CANDIDATES]]
 

@@ -72,8 +72,8 @@ def _placeholder(value: JsonObject) -> str:
     """Return a stored placeholder as a spec writes it; empty for any other mapping."""
     match value:
         case {"name": str() as name, "keys": list() as keys, "filters": list() as filters} if len(value) == 3:
-            word_diff = [".".join(map(str, (name, *keys))), *map(_filter, filters)]
-            return f"{{{{ {' | '.join(word_diff)} }}}}"
+            words = [".".join(map(str, (name, *keys))), *map(_filter, filters)]
+            return f"{{{{ {' | '.join(words)} }}}}"
         case _:
             return ""
 
@@ -88,10 +88,9 @@ RULE: Final = "SUR01"
 
 _TOKEN: Final = re.compile(r"\s+|\w+|[^\w\s]")
 MAX_EQUAL_PAIRS: Final = 100_000
-"""How many pairs of equal tokens two texts may have to be compared.
+"""The maximum number of pairs of equal tokens in two texts that are compared word by word.
 
-``difflib`` takes about that number squared in the worst case: a text that repeats one word a thousand times would
-take minutes.
+In the worst case ``difflib`` takes quadratic time: a text that repeats one word a thousand times would take minutes.
 """
 
 

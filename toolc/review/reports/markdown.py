@@ -24,7 +24,7 @@ _REST: Final = 200
 """Characters reserved for the last line."""
 
 _SOME: Final = 20
-"""How many changes are listed for a tool that has too many for a comment."""
+"""How many changes are listed for a tool with too many for one comment."""
 
 _LONGEST_TEXT: Final = 500
 

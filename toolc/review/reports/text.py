@@ -27,16 +27,16 @@ _MAX_LINE_LENGTH: Final = 300
 _MAX_EXCERPT: Final = 300
 _CONTEXT: Final = 40
 _MAX_COMPARISONS: Final = 4_000_000
-"""Lines of one text times those of the other, beyond which a comparison would take too long."""
+"""The maximum product of the line counts of two texts that are compared: more would take too long."""
 
 
 def status(pair: ToolPair) -> str:
     """Return how a tool changed as text, with its cost in tokens if that changed."""
-    word_diff = _STATUS.get(pair.status, "")
+    words = _STATUS.get(pair.status, "")
     if pair.status == "renamed" and pair.old is not None:
-        word_diff = f"probably renamed from {pair.old.spec.name} ({pair.reason})"
+        words = f"probably renamed from {pair.old.spec.name} ({pair.reason})"
     before, after = cost(pair)
-    return word_diff if before == after else f"{word_diff}, about {before} tokens before, {after} after"
+    return words if before == after else f"{words}, about {before} tokens before, {after} after"
 
 
 def unified(change: ToolChange) -> Iterator[str]:

@@ -197,7 +197,7 @@ def _advice(error_text: str) -> str:
 
 
 _MAX_LINKS: Final = 40
-"""How many links are followed for one path; the same as on Linux."""
+"""The maximum number of links that are followed for one path, as on Linux (path_resolution(7))."""
 
 
 def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:

@@ -40,7 +40,7 @@ _UNUSUAL: Final = (
     # A key that is an alias, has an anchor or a tag.
     ((b"*", b"&", b"!"), re.compile(rb"[*&!][^\s,\]}]*[ \t]+:(?=\s)")),
     ((b"*", b"&", b"!"), re.compile(rb"\n[ \t]*[*&!]")),
-    # A name on other lines, or in another place.
+    # A name on another line than its key, or in another form.
     ((b"name",), re.compile(_NAMED + rb"[\"']?[ \t]*[:=][ \t]*(?:[|>&*!]|[\"'][^\"'\n]*\n)")),
     (
         (b"name",),
@@ -56,7 +56,7 @@ _UNUSUAL: Final = (
 
 _COLON: Final = re.compile(rb"\n[ \t]*:")
 _APART: Final = re.compile(rb"\n[ \t]*:(?=\s)|\b(?:files?|build|name)\b[\"']?(?:[ \t]*(?:#[^\n]*)?\r?\n)+[ \t]*:")
-"""A value whose line begins with the colon, or with more."""
+"""A key whose colon is on a later line than the key."""
 
 _ENCODED: Final = re.compile(rb"\xff|\xfe|\xc2\x85|\xe2\x80[\xa8\xa9]")
 """Other encodings, and line endings outside ASCII."""

@@ -74,10 +74,10 @@ def final_result(text: str, tool: ToolSpec) -> ToolResult:
 
 
 MAX_CALLS: Final = 64
-"""How many calls of one answer are made."""
+"""The maximum number of calls that are made for one answer."""
 
 MAX_PARALLEL: Final = 8
-"""How many of these calls run at the same time."""
+"""The maximum number of these calls that run at the same time."""
 
 
 def make_calls(

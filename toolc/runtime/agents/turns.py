@@ -95,10 +95,10 @@ def _key_header(
 
 
 ATTEMPTS: Final = 3
-"""How often one answer is requested if the API is busy or not reachable."""
+"""How many times an answer is requested if the API is busy or cannot be reached."""
 
 BACKOFF_SECONDS: Final = 0.5
-"""The delay before the second attempt if the API specifies none; doubled before the third."""
+"""The delay before the second attempt if the API specifies none, in seconds; doubled before the third."""
 
 MAX_WAIT_SECONDS: Final = 60.0
 """The longest delay that the API may request, in seconds. If it requests more, the call fails."""

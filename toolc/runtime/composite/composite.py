@@ -32,7 +32,7 @@ from toolc.runtime.composite.steps import (
 )
 
 MAX_PARALLEL: Final = 16
-"""How many steps of one ``parallel`` composite run at the same time; the others are queued."""
+"""The maximum number of steps of a ``parallel`` composite that run at the same time; the others are queued."""
 
 
 class Composite:

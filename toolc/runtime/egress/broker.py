@@ -275,7 +275,7 @@ class Broker:
             request, refusal = ConnectionRequest(host="", port=0), error
         decision = decide(self._allow, request.host, request.port)
         if decision.entry is None:
-            # Redact before truncation: a fragment of a secret would not be recognised.
+            # Redact before truncation: a fragment of a secret would not be recognized.
             decision = decide(self._allow, self._redactor.text(request.host), request.port)
         connection = EgressConnection(stream, request, decision, monotonic())
         self._connections[stream] = connection

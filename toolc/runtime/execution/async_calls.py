@@ -34,7 +34,7 @@ CallRunner: TypeAlias = Callable[[Listener, Cancellation], T]
 """Runs a call. Its exceptions are raised where the call is awaited or iterated."""
 
 MAX_AHEAD: Final = 64
-"""How many events may be queued before the tool has to wait for the reader."""
+"""The maximum number of queued events; a tool that emits more waits for the reader."""
 
 
 async def async_events(call: CallRunner[object]) -> AsyncGenerator[Event, None]:
@@ -59,7 +59,7 @@ class AsyncCall(Generic[T]):
     """A running call: an asynchronous iterator of its events, followed by its result.
 
     Without ``listens`` it yields no events. Leaving the block cancels the call and waits until it has ended, even
-    if the queue task is cancelled repeatedly.
+    if the waiting task is cancelled repeatedly.
     """
 
     def __init__(self, call: CallRunner[T], *, listens: bool) -> None:

@@ -125,7 +125,7 @@ def _parse_head(data: bytes) -> http.client.HTTPResponse:
 
 
 MAX_SECONDS: Final = 366 * 24 * 3600
-"""The longest lifetime of a token, whatever the server states: the number may exceed the range of a clock."""
+"""The longest lifetime of a token, in seconds. A server may state a number beyond the range of a clock."""
 
 MAX_RESPONSE: Final = 64 * 1024
 """The longest response of a token server, in bytes."""

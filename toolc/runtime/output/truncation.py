@@ -63,14 +63,14 @@ def truncate_result(result: ToolResult, limit: int, *, is_stored: bool = False) 
         return result
     text = as_text(result.structured[0]) if result.structured is not None else ""
     if (size := len(text.encode("utf-8", "replace"))) > limit:
-        message = f"the tool returned {size} bytes of data, more than its output limit of {limit}; ask for less"
+        message = f"the tool returned {size} bytes of data, more than its output limit of {limit}; request less data"
         error = ToolResult.failure(message, kind="output_limit", details=result.details)
         return replace(error, content=(*error.content, Text(text))) if is_stored else error
     for block in result.content:
         if not isinstance(block, Text) and len(block.data) > limit:
             message = (
                 f"the tool returned {_description(block)} of {len(block.data)} bytes, more than its output limit "
-                f"of {limit}; ask for a smaller one"
+                f"of {limit}; request a smaller one"
             )
             return ToolResult.failure(message, kind="output_limit", details=result.details)
     return result

@@ -106,8 +106,8 @@ def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) 
     kind = f"{approved.partition(':')[0]}:" if approved else ""
     hint = _INCOMPARABLE.get(kind, "") if not any(name.startswith(kind) for name in names) else ""
     raise LockError(
-        f"the image {profile.image} of {tool.name} is not the one that {lock.path} approves: it is {is_now}, "
-        f"approved was {approved or 'none'}; {hint or 'review what changed, then run: toolc lock'}"
+        f"the image {profile.image} of {tool.name} is not the one that {lock.path} approves: found {is_now}, "
+        f"approved {approved or 'none'}; {hint or 'review what changed, then run: toolc lock'}"
     )
 
 

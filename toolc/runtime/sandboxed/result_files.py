@@ -17,7 +17,7 @@ from toolc.runtime.workspace.result_folder import FinalFolder, FolderError, Real
 from toolc.runtime.workspace.transaction.transaction import Transaction
 
 MAX_FILES: Final = 100
-"""How many files one call may return."""
+"""The maximum number of files that one call may return."""
 
 _TYPES: Final = {
     ".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".md": "text/markdown",
@@ -96,7 +96,7 @@ def _blocks(folder: FinalFolder, patterns: tuple[str, ...], limit: int) -> list[
             raise FolderError(
                 "output_limit",
                 f"the files to return exceed the output limit of {limit} bytes "
-                f"({format_path(path)!r} is the first that does not fit); ask for less",
+                f"({format_path(path)!r} is the first that does not fit); request less",
             )
         left -= len(data)
         blocks.append(_block(path, data))

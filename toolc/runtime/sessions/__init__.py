@@ -5,6 +5,6 @@ Start reading in ``pool``; ``server`` runs one call in such a sandbox and speaks
 May import: ``toolc.runtime.wire`` and the packages below it; ``toolc.sandbox``, ``toolc.backends`` and
 ``toolc.model``.
 
-Public names: ``Sessions``, ``IDLE_SECONDS`` (``pool``); ``call_once``, ``PluginTurns``, ``start_request``
+Public names: ``Sessions``, ``IDLE_SECONDS`` (``pool``); ``call_once``, ``PluginCalls``, ``start_request``
 (``server``).
 """

@@ -27,7 +27,7 @@ __all__ = ["IDLE_SECONDS", "Sessions"]
 
 
 IDLE_SECONDS: Final = 1800.0
-"""The default idle time after which a session is closed."""
+"""The default idle time after which a session is closed, in seconds."""
 
 
 class _Session:

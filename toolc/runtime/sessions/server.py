@@ -84,7 +84,7 @@ def _request(wire: SessionWire, message: JsonObject) -> bytes:
 T = TypeVar("T")
 
 QUIET_SECONDS: Final = 0.005
-"""How long to wait for unexpected output after an answer. Two flushes without work in between are closer."""
+"""How long to wait for unexpected output after an answer, in seconds: two consecutive flushes take less time."""
 
 _LOST: Final = "this call was not sent, and the state of the process is lost; call again to start a new process"
 
@@ -98,7 +98,7 @@ class PluginCalls:
         self._last_id: str | None = None  # the call id in the last answer, if it had one
 
     def call(self, wire: SessionWire, call: PluginCall, call_id: str) -> Outcome:
-        """Send one call, which has begun on ``wire``, and return its outcome.
+        """Send a call that was started with ``wire.begin``, and return its outcome.
 
         Raises ``EndedError`` if the process must not be used again.
         """

@@ -24,7 +24,7 @@ ATTACH_SECONDS: Final = 30.0
 START_SECONDS: Final = 30.0
 REMOVE_SECONDS: Final = 30.0
 INSPECT_SECONDS: Final = 30.0
-"""The timeouts of each operation; disks are slow under load. For removal: of all attempts together."""
+"""The timeout of each operation, in seconds; disks are slow under load. For removal: of all attempts together."""
 
 _PAUSE_SECONDS: Final = 0.01
 
@@ -39,7 +39,7 @@ def create_container(client: Client, name: str, body: JsonObject) -> str:
 
 
 def attach_container(client: Client, container: str) -> tuple[socket.socket, bytes]:
-    """Attach to its stdin, stdout and stderr, preferably before it starts. Raises ``ApiError``."""
+    """Attach to a container's stdin, stdout and stderr, preferably before it starts. Raises ``ApiError``."""
     path = f"/containers/{container}/attach?stream=1&stdin=1&stdout=1&stderr=1"
     return client.upgrade(path, timeout=ATTACH_SECONDS)
 
@@ -50,7 +50,7 @@ def start_container(client: Client, container: str) -> None:
 
 
 def remove_container(client: Client, container: str) -> bool:
-    """Kill and remove the container, and wait for it. Return False if it did not exist (any more).
+    """Kill the container, and wait until it is removed. Return False if it does not exist.
 
     Raises ``ApiError`` if the daemon does not confirm either.
     """
@@ -100,10 +100,10 @@ def _is_tagged(tags: JsonValue, name: JsonValue) -> bool:
 
 
 OPEN_SECONDS: Final = 30.0
-"""How long the stream may take to begin; once open it has no timeout."""
+"""How long the stream may take to open, in seconds; an open stream has no timeout."""
 
 STOP_SECONDS: Final = 5.0
-"""How long the thread may take to end after ``stop``."""
+"""How long the thread may take to end after ``stop``, in seconds."""
 
 _SIGKILL: Final = ("9", "SIGKILL")
 """The signal as daemons of different versions write it."""

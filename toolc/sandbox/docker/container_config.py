@@ -60,9 +60,9 @@ TOOL_BYTES: Final = 16 * MIB
 
 GVISOR_THREADS: Final = 16
 GVISOR_OWN: Final = 1024
-"""What the host counts under gVisor: several threads for each process of the tool, and some of gVisor itself.
+"""How many threads the host counts under gVisor: for each process of the tool, and for gVisor itself.
 
-gVisor's own kernel enforces the tool's limit inside.
+The kernel of gVisor enforces the tool's own limit inside the sandbox.
 """
 
 GVISOR_MEMORY: Final = 32 * MIB
@@ -241,7 +241,7 @@ def _pids(limits: Limits, runtime: Runtime) -> int:
 
 
 def guest_arguments(profile: Profile, daemon: Daemon) -> tuple[str, ...]:
-    """Return further arguments of process 1: limits to set itself, and the kernel version that it must not find."""
+    """Return further arguments of process 1: limits that it sets itself, and the kernel that it must not run on."""
     runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
     names = {*unenforced(capabilities_for(profile, daemon))}
     if runtime.isolation == "gvisor":

@@ -102,7 +102,7 @@ _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 """Podman's names of architectures."""
 
 QUERY_SECONDS: Final = 30.0
-"""The timeout of each request about the daemon itself: a slow daemon must not fail a call."""
+"""The timeout of each request about the daemon itself, in seconds: a slow daemon must not fail a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,7 +60,7 @@ class DockerEngine:
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
 
     def probe(self) -> EngineStatus:
-        """Return whether a daemon responds that toolc can use."""
+        """Return whether a usable daemon responds."""
         try:
             daemon = self._connect()
         except NoDaemonError as error:
@@ -158,7 +158,7 @@ class DockerEngine:
             self._daemon = None
 
     def _start_plain(self, image: ResolvedImage, arguments: Sequence[str]) -> DockerSandbox:
-        """Start a sandbox of an image that inspects the image and runs no call."""
+        """Start a sandbox of an image in order to inspect the image; it runs no call."""
         try:
             return self._start(self._connect(), Profile(), arguments, image)
         except ApiError as error:

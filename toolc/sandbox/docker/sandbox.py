@@ -17,7 +17,7 @@ _GRACE: Final = 0.5
 
 _KILLED: Final = 128 + 9
 
-KILLED_BY_DAEMON: Final = "the Docker daemon killed it: another client requested that, or the daemon was stopped"
+KILLED_BY_DAEMON: Final = "the Docker daemon killed the sandbox: another client requested it, or the daemon was stopped"
 KILLED_FROM_INSIDE_OR_OOM: Final = (
     "process 1 was killed: by the tool itself, or by an out-of-memory kill that the Docker daemon did not report; to "
     'distinguish the two, add "--oci-seccomp" to the runtimeArgs of gVisor in /etc/docker/daemon.json and restart '
@@ -64,7 +64,7 @@ class DockerSandbox:
         return self.stream.write(data)
 
     def out_of_memory(self) -> bool:
-        """Return whether the kernel killed a process in it because memory ran out, by the daemon's events.
+        """Return whether the kernel killed a process in the sandbox because memory ran out (from the daemon's events).
 
         The daemon does not always report it. If nothing inside can kill process 1, then a SIGKILL that was not
         requested also indicates it.
@@ -74,7 +74,7 @@ class DockerSandbox:
         )
 
     def error_output(self) -> str:
-        """Return the beginning of the guest's stderr, and that it was killed."""
+        """Return the beginning of the guest's stderr, with a note if the sandbox was killed."""
         output = self.attached.error_output()
         if self._watch.killed and not self._killed:
             output = f"{output}\n{KILLED_BY_DAEMON}"

@@ -38,7 +38,7 @@ _RECEIVES: Final = 16
 
 
 class Demultiplexer:
-    """Split the daemon's stream into stdout, which is returned, and the beginning of stderr, which is kept."""
+    """Splits the daemon's stream into stdout, which is returned, and the beginning of stderr, which is kept."""
 
     def __init__(self) -> None:
         self.error_output = bytearray()

@@ -18,13 +18,13 @@ from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.host.owner import Owner
 
 SECONDS: Final = 10.0
-"""The timeout of each request."""
+"""The timeout of each request, in seconds."""
 
 ID_LENGTH: Final = 12
 """The length of an id as ``docker ps`` shows it."""
 
 QUIET_SECONDS: Final = 0.5
-"""The time after which a create request has finished that was running when its client died."""
+"""How long a create request may still run after its client died, in seconds."""
 
 _BOOT = "import sys; sys.path.append(sys.argv[1]); from toolc.sandbox.docker.sweep import main; main()"
 

@@ -1,4 +1,4 @@
-"""Kernel behaviour that engines depend on: OOM kills, transient errors when starting, and overlay mounts."""
+"""Kernel behavior that engines depend on: OOM kills, transient errors when starting, and overlay mounts."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ def oom_kill_possible(before: int | None) -> bool:
 
 
 TRIES: Final = 5
-"""How often a start is tried if it fails with a transient error."""
+"""How many times a start is tried if it fails with a transient error."""
 
 Started = TypeVar("Started")
 

@@ -31,7 +31,7 @@ VARIABLE: Final = "TOOLC_STORE"
 """The environment variable for another store folder."""
 
 LOCK_SECONDS: Final = 900.0
-"""How long to wait while another process creates an artifact: longer than a silent build step may take."""
+"""How long to wait for another process, in seconds: longer than a silent build step may take."""
 
 _POLL_SECONDS: Final = 0.05
 

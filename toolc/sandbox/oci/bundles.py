@@ -29,7 +29,7 @@ from toolc.sandbox.oci.sandbox import SandboxPaths
 from toolc.sandbox.oci.user_namespace import UNUSED, SandboxUser, outside
 
 SWEEP_SECONDS: Final = 5.0
-"""How long removing the leftovers of one dead owner may take."""
+"""How long removing the leftovers of one dead owner may take, in seconds."""
 
 _NUMBERS: Final = itertools.count(1)
 

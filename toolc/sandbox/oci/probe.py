@@ -20,7 +20,7 @@ __all__ = ["NEEDED_SETTINGS", "VERSION_SECONDS", "runtime"]
 RUNTIME: Final = "runc"
 SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 VERSION_SECONDS: Final = 30.0
-"""How long the runtime may take to print its version."""
+"""How long the runtime may take to print its version, in seconds."""
 
 CAP_SYS_ADMIN: Final = 21
 

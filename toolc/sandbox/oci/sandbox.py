@@ -78,7 +78,7 @@ class RuntimeProcess:
 
 
 def _inheritable() -> Iterator[int]:
-    """Yield the descriptors that a child would inherit in addition; Python's own are not inheritable (PEP 446)."""
+    """Yield the open descriptors that a child would inherit; those that Python opens are not inheritable (PEP 446)."""
     for name in (each.name for each in Path("/proc/self/fd").iterdir()):
         # The one that lists them is closed by now.
         with suppress(OSError):
@@ -87,16 +87,16 @@ def _inheritable() -> Iterator[int]:
 
 
 START_SECONDS: Final = 30.0
-"""How long the runtime may take until process 1 runs."""
+"""How long the runtime may take to start process 1, in seconds."""
 
 CLOSE_SECONDS: Final = 0.5
-"""How long process 1 and the runtime may take to end after their stream has ended, before they are killed."""
+"""How long process 1 and the runtime may run after their stream has ended, in seconds. Then they are killed."""
 
 KILL_SECONDS: Final = 2.0
-"""How long each further step may take: killing process 1, then all its control groups, then the runtime."""
+"""How long each further step may take, in seconds: killing process 1, its control groups, then the runtime."""
 
 GIVE_UP_SECONDS: Final = 10.0
-"""How long killed processes may take to end, and their control groups to become removable."""
+"""How long killed processes may take to end and release their control groups, in seconds."""
 
 POLL_MS: Final = 2
 
@@ -133,7 +133,7 @@ class OciSandbox(SocketStream):
     """An ``EngineSandbox`` (see ``toolc.sandbox.base``) that is run by runc."""
 
     def __init__(self, paths: SandboxPaths, user: str, launch: Launch) -> None:
-        """Start it and wait until process 1 runs. Raises ``InfrastructureError``; then nothing is left."""
+        """Start the sandbox and wait until process 1 runs. Raises ``InfrastructureError``; then nothing is left."""
         self.user = user
         self.image = paths.image
         self._paths = paths
@@ -162,7 +162,7 @@ class OciSandbox(SocketStream):
         self._await_start()
 
     def out_of_memory(self) -> bool:
-        """Return whether the kernel killed a process in it because memory ran out."""
+        """Return whether the kernel killed a process in the sandbox because memory ran out."""
         with self._lock:
             return self._out_of_memory if self._closed else self._ran_out_of_memory()
 

@@ -67,7 +67,7 @@ def _remove(group: Path) -> None:
             for pid in Path(folder, "cgroup.procs").read_text(encoding="utf-8").split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
-        # The kernel refuses it while a process in it is ending: the next pass removes it.
+        # The kernel keeps a group while a process in it is ending: the next pass removes it.
         with contextlib.suppress(OSError):
             Path(folder).rmdir()
 

@@ -85,7 +85,7 @@ def test_an_error_is_kept_and_stderr_in_its_details_is_cut() -> None:
 @pytest.mark.parametrize("is_stored", [False, True])
 def test_data_over_the_limit_is_an_error_and_readable_if_results_are_stored(is_stored: bool) -> None:
     result = truncate_result(ToolResult.success([LETTERS], details={"stdout": "x"}), 10, is_stored=is_stored)
-    message = "the tool returned 30 bytes of data, more than its output limit of 10; ask for less"
+    message = "the tool returned 30 bytes of data, more than its output limit of 10; request less data"
     assert result.error == ToolFailure("output_limit", message)
     assert result.details == {"stdout": "x"}
     assert result.content[1:] == ((Text(f'["{LETTERS}"]'),) if is_stored else ())
@@ -101,6 +101,6 @@ def test_data_over_the_limit_is_an_error_and_readable_if_results_are_stored(is_s
 )
 def test_an_image_a_recording_or_a_file_over_the_limit_is_an_error(block: Content, name: str) -> None:
     result = truncate_result(ToolResult(content=(block,)), 10)
-    message = f"the tool returned {name} of 11 bytes, more than its output limit of 10; ask for a smaller one"
+    message = f"the tool returned {name} of 11 bytes, more than its output limit of 10; request a smaller one"
     assert result.error == ToolFailure("output_limit", message)
     assert truncate_result(ToolResult(content=(block,)), 11).error is None

@@ -192,7 +192,7 @@ def test_the_output_limit_holds_for_all_files_together(tmp_path: Path) -> None:
 
     assert names(left(tmp_path, act, "a", "b")) == ["a", "b"]
     message = (
-        "the files to return exceed the output limit of 1000 bytes ('c' is the first that does not fit); ask for less"
+        "the files to return exceed the output limit of 1000 bytes ('c' is the first that does not fit); request less"
     )
     assert problem(left(tmp_path, act, "*")) == ("output_limit", message)
 

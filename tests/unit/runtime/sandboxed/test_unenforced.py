@@ -48,7 +48,7 @@ def test_it_is_refused_unless_the_user_accepts_it(registry: Registry) -> None:
     for accepted in ([], ["memory"]):
         with executor(registry, *accepted) as refusing, pytest.raises(NoEngineError) as caught:
             refusing.run("nothing", {})
-        assert str(caught.value).startswith("it cannot enforce limits.cpus here. No. Do something. Or accept")
+        assert str(caught.value).startswith("it cannot enforce limits.cpus here. No. Do something. To run")
 
 
 def test_unenforced_limits_are_in_the_details_and_logged(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:

@@ -76,6 +76,6 @@ def test_the_message_about_unenforced_limits() -> None:
     assert unenforced_reason(found, ()) == (
         "it cannot enforce limits.cpus and limits.pids here. This Docker daemon cannot limit cpus. "
         f"This Docker daemon cannot limit pids. {REMEDY} "
-        "Or accept in your own configuration (~/.config/toolc/config.yaml) what is then "
-        "limited instead (cpus: nothing; pids: the processes of the tool's user): accept_unenforced: [cpus, pids]"
+        "To run without full enforcement (limited instead: cpus: nothing; pids: the processes of the tool's user), "
+        "set in ~/.config/toolc/config.yaml: accept_unenforced: [cpus, pids]"
     )

@@ -101,13 +101,13 @@ def pin_error(approved: str, store: str) -> str:
 @pytest.mark.parametrize("store", ["the classic store, pulled", "the containerd store, pulled", "Podman, pulled"])
 def test_a_lock_is_valid_in_both_stores(store: str) -> None:
     assert pin_error(f"manifest:{INDEX}", store) == ""
-    assert f"approved was manifest:{OTHER}; review what changed" in pin_error(f"manifest:{OTHER}", store)
+    assert f"approved manifest:{OTHER}; review what changed" in pin_error(f"manifest:{OTHER}", store)
 
 
 def test_names_that_cannot_be_compared() -> None:
     assert pin_error(f"config:{CONFIG}", "the classic store, pulled") == ""
     assert pin_error(f"config:{CONFIG}", "the containerd store, pulled") == (
-        f"the image redis:7 of look is not the one that toolc.lock approves: it is manifest:{INDEX}, approved was "
+        f"the image redis:7 of look is not the one that toolc.lock approves: found manifest:{INDEX}, approved "
         f"config:{CONFIG}; this engine identifies images by their manifests only, so the digests cannot be compared; "
         "push the image to a registry, pull it from there, and run: toolc lock"
     )

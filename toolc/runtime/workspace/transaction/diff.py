@@ -20,7 +20,7 @@ _PARTS: Final = ({"objects", "refs"}, {"commondir"})
 
 
 def repositories(real: DirHandle, changes: Iterable[FileChange]) -> frozenset[str]:
-    """Return the folders above ``changes`` that git would recognise as a repository after the commit."""
+    """Return the folders above ``changes`` that git would recognize as a repository after the commit."""
     added: dict[str, set[str]] = {}
     folders: set[str] = set()
     for change in changes:

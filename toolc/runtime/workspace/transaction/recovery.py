@@ -4,7 +4,7 @@ The progress of a commit is not recorded. It need not be: every step is one rena
 whether its step was done. For the same reason a rollback may itself be killed. Files that another process has
 changed since are left as they are; the old files then stay in the staging folder, with the journal that names it.
 
-The janitor uses this module too, so it imports only the standard library and its neighbours.
+The janitor uses this module too, so it imports only the standard library and the modules next to it.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ ASIDE: Final = ".aside"
 _STAGED_NAME: Final = re.compile(r"(new|old)\.[0-9]+(\.aside)*")
 
 _MAX_NAMED: Final = 5
-"""How many conflicts are named in a message."""
+"""The maximum number of conflicts that a message names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 How it works: ``Transaction.start`` gives the sandbox a view, which is an overlay over the real folder, or a full
 copy if the engine or the file system does not support overlays. When the sandbox has exited, ``finish`` compares
 the view with the real files (see ``diff``), and the spec's ``commit`` decides. It is all or nothing: one refused
-change, or one file that another process changed concurrently, keeps all changes from the real files, because half
-of the changes of a tool is a state that has never been seen. The view is removed with the transaction.
+change, or one file that another process changed concurrently, keeps all changes from the real files, because
+half of the changes of a tool may not work without the other half. The view is removed with the transaction.
 """
 
 import contextlib
@@ -128,7 +128,7 @@ LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs
 """File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""
 
 MAX_NAMED: Final = 5
-"""How many refused changes are listed for the model."""
+"""The maximum number of refused changes that are listed for the model."""
 
 
 class Transaction:
