@@ -8,6 +8,31 @@
     registry.definitions("anthropic")               # for the model
     with Executor(registry, workspace="project") as executor:
         result = executor.run("word_count", {"path": "README.md"})
+
+The packages, from the top. Each imports only from those below it. Its docstring describes every module, with the names
+that other packages use most; ``__all__`` of a module lists all that they may use.
+
+- ``cli``: the command ``toolc``: commands, options, prompts, output, exit codes.
+- ``doctor``: ``toolc doctor``: what this host can enforce, known vulnerabilities, attempts to escape.
+- ``serve``: MCP servers and plugins over stdio.
+- ``testing``: ``toolc test``, and ``FakeEngine`` for programs that embed toolc.
+- ``client``: the library API: ``Registry``, ``Executor``, ``build``, messages of providers.
+- ``review``: ``toolc diff``: changes between two states of the specs, contracts and risks, accepted changes.
+- ``functions``: tools that the embedding program defines in Python, and their type hints.
+- ``importers``: ``toolc import``: specs for the tools of plugins.
+- ``runtime``: runs calls: admission, sandboxes, HTTP, composites, agents, network, secrets, workspaces, output.
+- ``compiler``: spec files to tools and findings: project files, decoding, checks, fixes, caches, the build.
+- ``sandbox``: the engines, their images and Python, seccomp, and what they leave on this host.
+- ``providers``: tool definitions, messages and the JSON Schema subset of each model provider.
+- ``backends``: pure functions for each kind of backend: a call to a plan, an outcome to a result.
+- ``policy``: the rules of an organization for all tools, and their violations.
+- ``config``: the user's own configuration, and where the values of secrets come from.
+- ``reporters``: findings as text, JSON, SARIF, JUnit XML or GitHub commands.
+- ``document``: YAML and TOML with positions; reading keys; syntax errors and suggestions.
+- ``validation``: JSON Schema and regular expressions in bounded time.
+- ``guest``: the code inside a sandbox; requests and responses of HTTP tools there.
+- ``data``: pages of codes, the JSON Schema of specs, advisories, probes.
+- ``model``: dataclasses for all packages: specs, calls, results, errors, codes, permissions, registry, lock file.
 """
 
 from __future__ import annotations

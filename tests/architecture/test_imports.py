@@ -58,12 +58,8 @@ def test_imports_inside_functions_are_few_and_have_a_reason() -> None:
 def exported(module: str) -> set[str]:
     """Return ``__all__`` of a module; empty if it has none."""
     for node in tree(module).body:
-        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        if value is not None and any(isinstance(each, ast.Name) and each.id == "__all__" for each in targets):
-            return set(ast.literal_eval(value))
+        if isinstance(node, ast.Assign) and any(isinstance(x, ast.Name) and x.id == "__all__" for x in node.targets):
+            return set(ast.literal_eval(node.value))
     return set()
 
 

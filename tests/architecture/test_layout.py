@@ -1,7 +1,9 @@
 """The size of modules and folders, and what the ``__init__`` of a package holds."""
 
 import ast
+import re
 from collections import Counter
+from functools import cache
 
 import pytest
 from architecture_imports import PACKAGE, imports, package_of, sources, tree
@@ -76,3 +78,22 @@ def test_the_init_of_a_package_has_only_a_docstring(package: str) -> None:
     assert isinstance(next(iter(body), None), ast.Expr), f"{package} has no docstring"
     if package not in WITH_CODE:
         assert len(body) == 1, f"{package} has code"
+
+
+@pytest.mark.parametrize("package", packages())
+def test_the_docstring_of_a_package_describes_its_modules_and_names_what_exists(package: str) -> None:
+    text = ast.get_docstring(tree(package)) or ""
+    inside = {each.rpartition(".")[2] for each in sources() if each.rpartition(".")[0] == package} - {"__main__"}
+    assert {each for each in inside if f"``{each}``" not in text} == set()
+    named = set(re.findall(r"``([A-Za-z_][\w.]*)``", text)) | set(re.findall(r"toolc\.\w+\.[\w.]*\w", text))
+    assert {each for each in named if not set(each.split(".")) <= words()} == set()
+    paths = {each for each in named if each.startswith("toolc.") and each.count(".") > 1}
+    assert {each for each in paths if not {each, each.rpartition(".")[0]} & sources().keys()} == set()
+
+
+@cache
+def words() -> set[str]:
+    """Return the words of all modules and of the schema of specs, without the docstrings of packages."""
+    texts = [ast.unparse(node) for each in packages() for node in tree(each).body[1:]]
+    texts += [sources()[each].read_text(encoding="utf-8") for each in modules()]
+    return set(re.findall(r"\w+", " ".join([*sources(), *texts, (PACKAGE / "data/schemas.yaml").read_text("utf-8")])))

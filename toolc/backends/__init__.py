@@ -1,19 +1,23 @@
 """Backends: how a call of each kind of backend becomes a plan, and its outcome a result. All functions are pure.
 
-One module per kind: ``http``, ``plugin``, ``python`` and ``shell``. Start reading in ``base``, which has the
-protocol ``Backend`` and the environment that every call starts with. ``http_templates`` escapes the values in an
-HTTP request, ``content`` reads a tool's output, and ``plugin_protocol`` defines the lines of the plugin protocol.
-Composites and agents have no module here: see ``toolc.runtime.composite`` and ``toolc.runtime.agents``.
+Start reading in ``base``, then the module of a kind. Each kind reads its own output and words its own errors ("not
+JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. A new kind is a module
+here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
 
-A new kind is a module here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
+- ``base``: the protocol ``Backend``, and the environment variables that every call starts with. Public: ``PlanError``.
+- ``content``: parses JSON (``parse_json``) and content blocks (``read_content``); the text of a program that failed.
+  Public: ``MalformedError``, ``with_note``.
+- ``http``: ``backend.http``: the request of a call, from its URL, query, headers, ``auth`` and body; the result of its
+  response.
+- ``http_templates``: renders the templates of a request and escapes each value for its place: path, query, header.
+  Public: ``escape``.
+- ``plugin``: ``backend.plugin``: calls of a plugin; ``difference`` from its reviewed description. Public: ``Plugin``,
+  ``with_stderr``.
+- ``plugin_protocol``: the lines of the plugin protocol, read strictly, for the host and for servers.
+- ``python``: ``backend.python``: the arguments of a function, and its JSON response. Public: ``Python``.
+- ``shell``: ``backend.shell``: ``argv`` and scripts, argument sizes, exit codes, ``result.format: json``.
 
-May import: ``toolc.guest.context`` and ``toolc.model``.
-
-Public names: ``PlanError`` (``base``); ``MalformedError``, ``parse_json``, ``read_content``, ``with_note``
-(``content``); ``escape`` (``http_templates``); ``difference``, ``Plugin``, ``with_stderr`` (``plugin``);
-``call_line``, ``Description``, ``encode_line``, ``LineError``, ``Offer``, ``PluginResponse``, ``ProgressUpdate``,
-``quote_line``, ``read_line``, ``read_message``, ``read_offer``, ``DESCRIBE`` (``plugin_protocol``); ``Python``
-(``python``).
+May import: ``guest.context`` and ``model``.
 """
 
 from functools import cache

@@ -1,12 +1,13 @@
 """The command ``toolc``: its options, arguments and exit codes.
 
-Start reading in ``main``, which loads the commands of ``toolc.cli.commands`` by name when they are used. ``common``
-has the options and functions that several commands share, ``inputs`` reads arguments, registries, configuration,
-secrets and locks, and ``toolc.cli.output`` prints.
+Start reading in ``main``. ``commands`` has one module per command, ``output`` prints for users.
+
+- ``common``: options that several commands have (``--engine``, ``--policy``, ``--format``), and printing of findings.
+- ``inputs``: arguments of a call, registries, the user's configuration and secrets, approval by the lock file and
+  policies.
+- ``main``: finds and runs a command by name; signals, standard streams, and errors that reach the top
+  (``output.failure``).
 
 May import: everything; no other package imports this one. Inside, the order is ``common``, ``inputs``, ``output``,
 ``commands``.
-
-Public names: ``note``, ``FINDINGS`` (``common``); ``compile_or_exit``, ``find_registry``,
-``read_arguments`` (``inputs``); ``main`` (``main``).
 """

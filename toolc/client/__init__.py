@@ -1,13 +1,14 @@
 """The library API: load a registry, lower it for a provider, run its tools, and build specs.
 
-Start reading in ``registry``, then ``executor``. ``build`` compiles specs, ``messages`` translates between a
-provider's messages and calls, and ``serialization`` writes results and events as JSON. Most of these names are
-exported by ``toolc`` too.
+Start reading in ``registry``, then ``executor``. Most of these names are exported by ``toolc`` too.
 
-May import: every package below it: ``toolc.compiler``, ``toolc.runtime``, ``toolc.functions`` and the layers below
-them.
+- ``build``: ``build``: compile specs and write the output folder; ``split_target`` (``provider=folder``). Public:
+  ``compile_paths``.
+- ``executor``: ``Executor``: run calls and batches, blocking or with ``asyncio``; its options, ``deny`` and ``allow``,
+  close.
+- ``messages``: ``tool_calls`` and ``tool_messages``: hands a provider's messages to its module in ``toolc.providers``.
+- ``registry``: ``Registry``: load, combine, filter and describe tools; definitions for a provider.
+- ``serialization``: ``result_to_json``, ``event_to_json``.
 
-Public names: ``build``, ``compile_paths``, ``split_target`` (``build``); ``Executor`` (``executor``); ``tool_calls``,
-``tool_messages`` (``messages``); ``Registry`` (``registry``); ``event_to_json``, ``result_to_json``
-(``serialization``).
+May import: every package below it: ``compiler``, ``runtime``, ``functions`` and the layers below them.
 """

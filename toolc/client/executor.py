@@ -156,10 +156,7 @@ class Executor:
         self._denials.allow((self._called(name).spec.name for name in names), tags)
 
     def definitions(self, provider: str) -> list[JsonValue]:
-        """Return the value of the ``tools`` argument of this provider's SDK, without denied tools.
-
-        Raises ``UsageError`` for an unknown provider.
-        """
+        """Return ``tools`` for this provider's SDK, without denied tools. Raises ``UsageError`` if it is unknown."""
         return deepcopy(find_provider(provider).lower(self.tools).tools)  # they share schemas with the tools
 
     @property

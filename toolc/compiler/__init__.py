@@ -1,17 +1,19 @@
 """The compiler: from spec files to a registry and the definitions for each provider.
 
-It reads files, but never runs a tool and never reads environment variables. The phases, in order:
+It reads files, but never runs a tool and never reads environment variables. Start reading in ``pipeline.compile``.
+The packages, in the order of the phases:
 
-- ``project``: find the project file, its settings and its policy.
-- ``decode``: read each tool of a document into a ``ToolSpec``, with the helpers ``schema`` and ``templates``.
-- ``checks``: report findings about decoded tools, with the helper ``text``.
-- ``pipeline``: run the phases over all files. Start reading in ``pipeline.compile``.
+- ``project``: the project file, settings, policies, variables; finds spec files.
+- ``decode``: reads each tool of a document into a ``ToolSpec``; helpers: ``schema`` (JSON Schemas in specs) and
+  ``templates`` (placeholders and JMESPath).
+- ``checks``: reports findings about decoded tools; helper: ``text`` (similar texts, secrets in texts).
+- ``pipeline``: runs the phases over all files.
+- ``cache``: results reused between runs. ``fixes``: edits of specs. ``spec_schema``: JSON Schemas for editors.
 
-``cache`` keeps results between runs, ``fixes`` edits specs, ``spec_schema`` has the JSON Schemas of spec files.
-``located_tool`` is a decoded tool with its positions, ``build_output`` writes the files of a build.
+- ``build_output``: writes the files of a build (``registry.json``, provider files) and replaces the folder atomically.
+  Public: ``Built``, ``render``, ``write_output``.
+- ``located_tool``: ``LocatedTool``: a decoded tool, the positions of its keys, and the texts of it that a model reads.
 
-May import: ``toolc.document``, ``toolc.validation``, ``toolc.data``, ``toolc.policy``, ``toolc.providers`` and
-``toolc.model``; never ``toolc.runtime``. The order of the packages inside is a contract in ``pyproject.toml``.
-
-Public names: ``Built``, ``render``, ``write_output`` (``build_output``); ``LocatedTool`` (``located_tool``).
+May import: ``document``, ``validation``, ``data``, ``policy``, ``providers`` and ``model``; never ``runtime``. The
+order of the packages inside is a contract in pyproject.toml.
 """

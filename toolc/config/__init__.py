@@ -1,10 +1,9 @@
 """The user's configuration and the sources of secrets. No spec or repository can change it.
 
-Start reading in ``user_config``; ``secret_sources`` reads the values of secrets from the configuration, a file or
-the environment.
+- ``secret_sources``: where the values of secrets come from: configuration, the file of ``--secrets``, commands,
+  environment. Public: ``load_secrets``, ``SecretStore``.
+- ``user_config``: the configuration file: its folder, its keys, permissions that are checked. Start reading here.
+  Public: ``Configuration``, ``load_configuration``.
 
-May import: ``toolc.document`` and ``toolc.model``.
-
-Public names: ``load_secrets``, ``SecretStore`` (``secret_sources``); ``Configuration``, ``load_configuration``
-(``user_config``).
+May import: ``document`` and ``model``.
 """

@@ -1,9 +1,12 @@
-"""Files that ship with toolc: rule pages, advisories, probes and schemas.
+"""Files that ship with toolc, and the modules that find and read them.
 
-``rules`` has one Markdown page for each code that toolc can print, read by ``rule_pages``. ``paths`` finds the folders
-in a wheel and in a checkout.
+``rules`` has one Markdown page for each code, ``init`` the templates of ``toolc init``, ``probes`` the tools of
+``toolc doctor --probe``. ``advisories.toml`` lists known vulnerabilities (read by ``toolc.doctor.advisories``);
+``schemas.yaml`` is the JSON Schema of specs (read by ``toolc.compiler.spec_schema``).
 
-May import: ``toolc.model``.
+- ``pages``: reads the pages of ``rules``: front matter, sections, examples. Public: ``PageCode``, ``rule_pages``,
+  ``RulePage``, ``EXAMPLE``.
+- ``paths``: finds data folders in a wheel and in a checkout. Public: ``packaged_path``.
 
-Public names: ``PageCode``, ``rule_pages``, ``RulePage``, ``EXAMPLE`` (``rule_pages``); ``packaged_path`` (``paths``).
+May import: ``model``.
 """

@@ -1,12 +1,16 @@
 """``toolc doctor``: what this host's engines can enforce, known advisories, and probes in real sandboxes.
 
-Start reading in ``host_report``. ``components`` and ``advisories`` compare the versions of Docker's components with
-known vulnerabilities, ``probes`` runs attempts to escape, ``diagnosis`` holds the results and writes JSON, and
-``text`` prints them for users.
+Start reading in ``host_report``.
 
-May import: ``toolc.testing``, ``toolc.client`` and every package below them.
+- ``advisories``: compares versions with the known vulnerabilities of ``toolc/data/advisories.toml``; add new ones
+  there.
+- ``components``: the programs that sandboxes of an engine use, and their versions.
+- ``diagnosis``: the results as data and as JSON. Public: ``Diagnosis``, ``Probed``, ``to_json``, ``Trial``.
+- ``host_report``: the engines of this host: limits, isolation, updates and remedies. Public: ``EngineReport``,
+  ``report_engines``, ``report_host``.
+- ``probes``: ``--probe``: runs attempts to escape and looks for traces on the host. Public: ``load_probes``,
+  ``load_tools``, ``run_probes``.
+- ``text``: the report as text. Public: ``to_text``.
 
-Public names: ``Diagnosis``, ``Probed``, ``to_json``, ``Trial`` (``diagnosis``); ``EngineReport``,
-``report_engines``, ``report_host`` (``host_report``); ``load_probes``, ``load_tools``, ``run_probes`` (``probes``);
-``to_text`` (``text``).
+May import: ``testing``, ``client`` and every package below them.
 """

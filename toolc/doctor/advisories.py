@@ -134,10 +134,7 @@ def load(path: Path = PATH) -> tuple[Advisory, ...]:
 def match_advisories(
     components: Iterable[Component], advisories: Iterable[Advisory], changelog: Callable[[str], str] | None = None
 ) -> Iterator[AdvisoryMatch]:
-    """Yield the advisories that affect these components, in the table's order.
-
-    ``changelog`` returns the text of a package's changelog, empty if there is none.
-    """
+    """Yield the advisories that affect these components. ``changelog`` returns the text of a package's changelog."""
     read = changelog or installed_changelog
     by_name: dict[str, list[Component]] = {}
     for component in components:

@@ -1,16 +1,20 @@
-"""Documents whose nodes have positions, and reading them key by key.
+"""Documents (YAML and TOML) whose nodes have positions, and reading them key by key.
 
-Start reading in ``nodes``, then ``map_reader``. ``loader`` reads files, ``toolc.document.yaml`` and
-``toolc.document.toml`` parse them, ``edits`` creates fixes, ``suggestions`` and ``syntax_errors`` explain common
-mistakes, and ``units`` reads durations and sizes.
+Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``toml`` parse text.
 
-May import: ``toolc.model``.
+- ``edits``: creates the fixes of findings: ``replace``, ``rename``, ``remove_entry``, ``insert_item``; quotes for
+  values. Public: ``fix``, ``is_toml``, ``quote_plain``, ``text_at``.
+- ``loader``: reads a file: size limit, UTF-8, YAML or TOML by its suffix. Public: ``load_data``, ``load_project``,
+  ``read``, ``MAX_BYTES``.
+- ``map_reader``: ``Reader``: keys of a map, unknown and missing keys, parsers of values such as ``string`` and
+  ``list_of``.
+- ``nodes``: the tree: ``Document``, ``Mapping``, ``Sequence``, ``Scalar``, and their spans. Public: ``MappingEntry``,
+  ``Node``, ``NodePosition``, ``strings``, ``to_json``.
+- ``suggestions``: "did you mean": keys of other formats, misspelled or misplaced keys, values in the wrong form.
+  Public: ``close_matches``, ``has_misspelled_key``, ``REQUIRED``.
+- ``syntax_errors``: text of another format in a spec: Git conflicts, Markdown fences, templates; nesting that is too
+  deep.
+- ``units``: durations (``500ms``) and sizes (``64KiB``). Public: ``duration``, ``render_size``, ``size``.
 
-Public names, by module (``__all__`` of a module has all of them):
-
-- ``nodes``: ``Document``, ``Mapping``, ``Sequence``, ``Scalar``, ``to_json``.
-- ``loader``: ``load_data``, ``load_project``.
-- ``map_reader``: ``Reader``, ``Findings``, and parsers of values such as ``string`` and ``list_of``.
-- ``edits``: ``fix``, ``replace``, ``quote_plain``, ``remove_entry``. ``units``: ``duration``, ``size``.
-- ``suggestions``: ``has_misspelled_key``. ``syntax_errors``: ``SyntaxProblem``, ``detect_foreign_content``.
+May import: ``model``.
 """

@@ -1,10 +1,11 @@
 """Functions of the embedding program as tools. They run in its process, without a sandbox.
 
-Start reading in ``define``. ``tool`` is the defined tool, ``composed`` defines composites and agents in Python, and
-``type_hints`` converts type hints to JSON Schema. ``toolc.runtime.host_function`` runs the functions.
+``toolc.runtime.host_function`` runs them.
 
-May import: ``toolc.compiler``, ``toolc.document``, ``toolc.validation`` and ``toolc.model``.
+- ``composed``: composites and agents defined in Python (``step``), with the checks of specs. Public: ``check_calls``.
+- ``define``: the decorator ``tool`` and the builder ``define``. Start reading here. Public: ``Definition``.
+- ``tool``: ``FunctionTool`` and ``ComposedTool``: the defined tool, checked when it is created.
+- ``type_hints``: type hints to JSON Schema, JSON values to types, docstrings to descriptions.
 
-Public names: ``check_calls``, ``step`` (``composed``); ``define``, ``Definition``, ``tool`` (``define``);
-``ComposedTool``, ``FunctionTool`` (``tool``).
+May import: ``compiler``, ``document``, ``validation`` and ``model``.
 """

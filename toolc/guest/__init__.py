@@ -1,17 +1,29 @@
 """The code that runs inside a sandbox: a supervisor and its worker, sent as source code at start.
 
-Standard library only, Python 3.9 and later. ``bundle`` runs on the host and collects the source to send. Start
-reading in ``supervisor``, process 1 of a sandbox: it starts the worker, forwards the output, and kills the call at
-its deadline. ``worker`` becomes the call; ``session``, ``python_function`` and ``toolc.guest.http`` run the kinds
-of calls. ``frames`` is the protocol between host and guest; ``toolc.runtime.wire`` is its other side.
+Standard library only, Python 3.9 and later. Start reading in ``supervisor``. ``http`` runs HTTP tools in the worker,
+``network`` is the network of the sandbox. ``toolc.runtime.wire`` is the other side of ``frames``.
 
-May import: only modules of ``toolc.guest``. Other packages import ``bundle``, ``frames``, ``context`` and a few more.
+- ``answer``: what a Python function returned or raised, as JSON: generators, tracebacks, kinds of errors. Public:
+  ``failure``, ``GeneratorOutput``, ``success``, ``MAX_TRACEBACK``.
+- ``bundle``: runs on the host: which modules are sent to a sandbox (``MODULES``), and the first line that it runs.
+  Public: ``BOOTSTRAP_ARGUMENTS``, ``CANNOT_CONNECT``.
+- ``context``: ``Context`` for functions (progress, log, files), and content blocks: ``Result``, ``Resource``,
+  ``ToolError``. Public: ``audio_type``, ``content_of``, ``dump``, ``image_type``, ``Updates``.
+- ``flow_control``: how much may be sent on a connection (``FlowWindow``), and how often progress is reported. Public:
+  ``max_reports``, ``RateLimiter``, ``window``.
+- ``frames``: the protocol between host and guest: kinds of frames and their limits.
+- ``job``: ``Job``, the CALL frame: writes files and secrets, sets resource limits.
+- ``launch_args``: the arguments of process 1: ``pids``, ``memory``, separate kernel, identity of the workspace. Public:
+  ``boot_id``, ``LOWER``, ``NETWORK_ARGUMENT``.
+- ``loader``: second stage of the start: makes the sent modules importable.
+- ``processes``: starts, kills and reaps processes; memory and CPU usage, OOM kills.
+- ``python_function``: ``backend.python``: imports the file, calls the function, awaits coroutines.
+- ``session``: several calls in one worker (``sandbox.lifetime: session``). Public: ``CallLine``.
+- ``streams``: the supervisor's ends of stdin, stdout and stderr: bounded buffers, lines of progress.
+- ``supervisor``: process 1: starts the worker, forwards output, kills the call at its deadline.
+- ``truncate``: cuts texts at the end or in the middle, and marks the place.
+- ``warmup``: runs code before the first call, so that the call is fast.
+- ``worker``: the process that becomes the call: user, priority, program or function.
 
-Public names: ``failure``, ``GeneratorOutput``, ``success``, ``MAX_TRACEBACK`` (``answer``); ``bundle``,
-``BOOTSTRAP_ARGUMENTS``, ``CANNOT_CONNECT`` (``bundle``); ``audio_type``, ``content_of``, ``Context``, ``dump``,
-``image_type``, ``Resource``, ``Result``, ``ToolError``, ``Updates`` (``context``); ``FlowWindow``, ``max_reports``,
-``RateLimiter``, ``window`` (``flow_control``); ``Frame``, ``FrameReader``, ``FrameError``, ``ProtocolError``,
-``encode``, the kinds of frames and their limits (``frames``); ``Job`` (``job``); ``boot_id``,
-``LOWER``, ``NETWORK_ARGUMENT`` (``launch_args``); ``cpu_ms``, ``peak_memory_bytes``, ``Pipes``, ``write_all``
-(``processes``); ``CallLine`` (``session``); ``truncate_end`` (``truncate``).
+May import: only modules of ``guest``. Other packages import ``bundle``, ``frames``, ``context`` and a few more.
 """

@@ -147,10 +147,7 @@ class GeneratorOutput:
         self._texts: list[str] = []
 
     def add(self, item: object) -> None:
-        """Add a yielded value: a pair ``percent, message`` is progress; text and images are content.
-
-        Raise ``ToolError`` for any other value.
-        """
+        """Add a yielded value: ``percent, message`` is progress; text and images are content. Raise ``ToolError``."""
         if isinstance(item, str):
             self._texts.append(item)
             self._updates.text(item)

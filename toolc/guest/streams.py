@@ -20,10 +20,7 @@ MAX_MESSAGE = 1000
 
 
 class OutputPipe:
-    """The tool's end of an output stream: sends bytes from a pipe as DATA, within the host's window.
-
-    ``sent`` is the number of bytes sent so far.
-    """
+    """Sends the bytes of an output pipe as DATA, within the host's window. ``sent`` counts the bytes sent so far."""
 
     def __init__(self, stream: int, fd: int) -> None:
         self.stream = stream

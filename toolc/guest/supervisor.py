@@ -148,10 +148,7 @@ class Supervisor:
         return KILL_INTERVAL * 1000 if self._drained_by or not self._children.all_exited else None
 
     def _receive(self) -> bool:
-        """Process the frames that have arrived. Return False at the end of the stream.
-
-        While much data arrives, read again without another poll.
-        """
+        """Process the frames that have arrived. Return False at the end. Read again while much data arrives."""
         size = LARGE_READ
         for _ in range(MAX_READS):
             if size < LARGE_READ:

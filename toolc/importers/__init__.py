@@ -1,6 +1,7 @@
 """Generate specs from the descriptions of other systems, for ``toolc import``: one module per source.
 
-May import: ``toolc.compiler``, ``toolc.backends``, ``toolc.document`` and ``toolc.model``.
+- ``plugin``: the YAML text of a plugin's spec, valid names for its tools. Public: ``plugin_spec``,
+  ``provisional_spec``, ``valid_names``.
 
-Public names: ``plugin_spec``, ``provisional_spec``, ``valid_names`` (``plugin``).
+May import: ``compiler``, ``backends``, ``document`` and ``model``.
 """

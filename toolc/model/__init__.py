@@ -1,23 +1,35 @@
 """Frozen dataclasses that all packages share, and pure functions of them. No I/O except reading a registry file.
 
-Start reading in ``toolc.model.spec.tool`` (the tool as declared), then ``registry`` (what the compiler writes and
-the runtime reads), ``call``, ``plan`` and ``result``.
+Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, ``plan``, ``result``.
+
+- ``argument_checks``: checks of arguments of the public functions: ``seconds``, ``path``, ``one_of``; wording of type
+  errors.
+- ``call``: ``ToolCall``, decisions of hooks (``Confirm``, ``Deny``), proposed changes of files (``Proposal``,
+  ``FileChange``).
+- ``call_graph``: which tools a tool calls; cycles and depth.
+- ``codes``: every code of a finding with its severity. A new code is declared here.
+- ``destinations``: hosts and destinations: parsed, canonical; ``covers`` compares declared ones. See
+  ``toolc.runtime.egress.policy``.
+- ``diagnostics``: ``Diagnostic``: a finding; ``Fix``, ``Severity``, sorting, limit per code. Public: ``Code``,
+  ``Diagnostics``, ``Edit``.
+- ``errors``: the exceptions, and the exit code of each.
+- ``events``: events of calls and batches (``ToolStart``, ``ToolUpdate``, ``ToolEnd``).
+- ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret.
+- ``json_schema``: ``JsonValue``, ``Schema``; subschemas and JSON Pointers.
+- ``lock_file``: ``toolc.lock``: ``Lock.check``, reading, writing, which tools changed, how to approve.
+- ``names``: names of providers and engines. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``PROVIDER_NAMES``.
+- ``permissions``: what a tool may do, with its steps: hosts, secrets, limits (``Permissions``), and as text. Public:
+  ``format_permissions``, ``Grant``, ``Limit``, ``permissions_of``, ``OWN``.
+- ``plan``: ``Plan`` and ``Profile``: all that an engine needs; ``Mount``, proxy variables, names of limits.
+- ``registry``: the contents of ``registry.json`` (``RegistryFile``, ``RegisteredTool``), to and from JSON. Public:
+  ``registry_from_json``, ``tool_to_json``.
+- ``registry_file``: reads and writes registry files, canonical JSON; both digests of a tool (surface and effect).
+- ``result``: ``Outcome`` of an engine and ``ToolResult`` of a caller; content blocks (``Image``, ``Audio``),
+  ``BatchError``.
+- ``source``: text with positions: ``Span``, the lines printed for a finding. Public: ``byte_order_mark``, ``Position``,
+  ``SourceText``, ``BOM``.
+- ``template``: ``Template``: placeholders and filters, rendered at a call.
+- ``version``: the version of toolc. Public: ``__version__``.
 
 May import: nothing of toolc, and no third-party package except ``rfc8785``.
-
-Public names, by module (``__all__`` of a module has all of them):
-
-- ``argument_checks``: one function per type of argument, such as ``seconds`` and ``path``.
-- ``call``: ``ToolCall``, ``BoundCall``, ``Confirm``, ``ApproveChanges``, ``Proposal``, ``FileChange``.
-- ``call_graph``: ``ToolLookup``, ``called_tools``, ``reachable_tools``, ``find_cycle``, ``call_depth``.
-- ``codes``: one constant per finding code. ``diagnostics``: ``Diagnostic``, ``Diagnostics``, ``Fix``.
-- ``destinations``: ``parse_destination``, ``canonical_host``, ``covers``.
-- ``errors``: the exceptions. ``events``: the events of a call.
-- ``json_schema``: ``JsonValue``, ``Schema``, ``map_subschemas``, ``pointer_tokens``.
-- ``lock_file``: ``Lock``, ``LockError``. ``permissions``: ``Permissions``, ``permissions_of``.
-- ``plan``: ``Plan``, ``Profile``, ``Mount``, ``LoopbackProxy``. ``http_plan``: ``HttpCall``, ``Slot``.
-- ``names``: ``PROVIDER_NAMES``, ``ENGINES``, ``AUTO``, ``engine_names``. ``version``: ``__version__``.
-- ``registry``: ``RegistryFile``, ``RegisteredTool``. ``registry_file``: ``read_registry``, ``canonical``.
-- ``result``: ``Outcome``, ``ToolResult``, ``Content``. ``source``: ``SourceText``, ``Span``, ``Position``.
-- ``template``: ``Template``, ``Placeholder``, ``JsonTemplate``, ``render_json``.
 """

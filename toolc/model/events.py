@@ -103,7 +103,4 @@ BatchEvent: TypeAlias = Event | BatchEnd
 """An item of ``Executor.stream_batch``: an event of one of the calls, or, last, the end of the batch."""
 
 Listener: TypeAlias = Callable[[Event], None]
-"""Receives the events in order, on the thread of the call or of a concurrent part of it.
-
-An exception from it ends the call and reaches the caller.
-"""
+"""Receives events in order, on a thread of the call. An exception from it ends the call and reaches the caller."""

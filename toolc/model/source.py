@@ -24,10 +24,7 @@ class Position(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A range of one file's text, from ``start`` up to but not including ``end``.
-
-    ``path`` is the file as the user named it, with ``/`` as separator.
-    """
+    """The text from ``start`` up to ``end``, exclusive. ``path`` is as the user named it, with ``/`` as separator."""
 
     path: str
     start: Position

@@ -1,14 +1,19 @@
 """Model providers: their tool declarations, calls and results.
 
-Start reading in ``base``. One module per provider; ``toolc.providers.json_schema`` lowers JSON Schema to what
-providers accept.
+Start reading in ``base``. One module per provider: which keywords it keeps, its limits, and its messages.
+``json_schema`` lowers JSON Schema. A new provider is a module here, a line in ``_PROVIDERS``, and its name in
+``toolc.model.names``.
 
-A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``toolc.model.names``.
+- ``anthropic``: Anthropic Messages; strict tools and their limits. Public: ``Anthropic``.
+- ``base``: ``Provider``, and helpers for messages: files as text, base64, unreadable arguments. Public:
+  ``CallMessage``, ``Lowering``, ``members``.
+- ``gemini``: Google Gemini: declarations, calls, results.
+- ``gemini_schema``: the subset of JSON Schema that Gemini documents.
+- ``mcp``: the Model Context Protocol: ``Tool``, ``CallToolResult``. Public: ``call_result``.
+- ``openai``: Chat Completions and Responses; the keywords of strict mode (``_KEPT``), its limits, calls and results.
+  Public: ``strict_losses``, ``CLOSES``.
 
-May import: ``toolc.model`` and ``toolc.validation``.
-
-Public names: ``Anthropic`` (``anthropic``); ``CallMessage``, ``Lowering``, ``members``, ``Provider`` (``base``);
-``call_result`` (``mcp``); ``CLOSES``, ``strict_losses`` (``openai``).
+May import: ``model`` and ``validation``.
 """
 
 from __future__ import annotations

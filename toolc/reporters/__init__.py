@@ -1,11 +1,16 @@
-"""The formats of findings: one module per format.
+"""The formats of findings: one module per format. A new format is a module here that has ``report(Report) -> str``,
+and its name in ``FORMATS``.
 
-Start reading in ``base``, the input of every format. A new format is a module here that has ``report(Report) ->
-str``, and its name in ``FORMATS``.
+- ``base``: ``Report``, the input of every format: selection, counts, limit per file. Start reading here. Public:
+  ``FindingPage``.
+- ``github``: workflow commands of GitHub Actions.
+- ``json``: one JSON object.
+- ``junit``: JUnit XML.
+- ``sarif``: SARIF 2.1.0 with fingerprints, for code scanning.
+- ``text``: for terminals: source lines with carets, colors, width, escaping of control characters. Public:
+  ``escape_for_terminal``, ``printable``, ``render``.
 
-May import: ``toolc.model``.
-
-Public names: ``FindingPage``, ``Report`` (``base``); ``escape_for_terminal``, ``printable``, ``render`` (``text``).
+May import: ``model``.
 """
 
 from __future__ import annotations

@@ -1,19 +1,23 @@
 """Review of spec changes in Git: what changed for a model, and what a tool may newly do.
 
-Start reading in ``compare``. Data flows in one direction::
+Nothing here runs a tool, checks out a commit or writes into a repository. Start reading in ``compare``::
 
     name of a state -> State        read and compiled                toolc.review.sources.states
     State, State    -> Pairing      match the tools of both states   toolc.review.model.pairing
     Pairing         -> Difference   every change, with its grade     toolc.review.compare
     Difference      -> text         for users and for programs       toolc.review.reports
 
-Nothing here runs a tool, checks out a commit or writes into a repository. ``rules`` declares every rule.
+``contract`` has the rules CON (what callers send and receive), ``risk`` the rules RSK.
 
-May import: the packages of ``toolc.compiler`` and the layers below them; never ``toolc.runtime``. Inside, the order
-is ``model``; ``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``
-and ``summary``; ``reports``.
+- ``accepted``: the file of accepted changes; ``--fail-on`` thresholds (``FailOn``, ``fails``). Public:
+  ``parse_fail_on``, ``read``, ``read_at_base``, ``remaining``, ``with_new_acceptances``.
+- ``compare``: ``compare``: runs all rules on each pair of tools; ``Difference``.
+- ``project_changes``: changes of policies, lint settings, suppressions (RSK12) and providers; who must approve. Public:
+  ``policy_violations``.
+- ``rules``: declares every rule: number, title, worst grade.
+- ``summary``: about ten lines: changes per grade, new access, cost in tokens.
 
-Public names: ``fails``, ``parse_fail_on``, ``read``, ``read_at_base``, ``remaining``, ``with_new_acceptances``
-(``accepted``); ``compare``, ``Difference`` (``compare``); ``policy_violations`` (``project_changes``); ``summary``
-(``summary``).
+May import: the packages of ``compiler`` and the layers below them; never ``runtime``. Inside, the order is ``model``;
+``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted`` and ``summary``;
+``reports``.
 """

@@ -83,10 +83,7 @@ def _change(each: Relaxation) -> ToolChange:
 
 
 def approvers(change: ToolChange, path: str, tool: ToolSpec | None, policies: SequenceABC[Policy]) -> tuple[str, ...]:
-    """Return who must approve a change of a tool in the file ``path``, without duplicates.
-
-    A ``tool`` of None means a change that concerns all specs.
-    """
+    """Return who must approve a change of a tool in ``path``, or of all specs if ``tool`` is None."""
     found = [
         name
         for policy in policies

@@ -1,25 +1,23 @@
 """The runtime: from a validated call to its result. It never reads a spec file.
 
-Start reading in ``execution.single_call``. Where to find what:
+Start reading in ``execution.single_call``. The packages:
 
-- ``execution``: whether a call may run, retries, batches and asynchronous calls.
-- ``sandboxed``, ``sessions``, ``wire``: one call in a sandbox; sandboxes that serve several calls; the protocol
-  with the guest.
+- ``execution``: whether a call may run; its deadline and retries; batches, asynchronous calls.
+- ``sandboxed``, ``sessions``, ``wire``: one call in a sandbox; sandboxes for several calls; the host's side of the
+  protocol with the guest, and the deadline if the guest does not end the call (``wire.call_loop``).
 - ``composite``, ``agents``: calls that call tools.
-- ``http``, ``egress``: requests of HTTP tools; connections that a call may open. ``egress.policy`` decides whether
-  a host is allowed.
+- ``http``, ``egress``: requests of HTTP tools; connections of a call and allowed hosts (``egress.policy``).
 - ``secrets``, ``workspace``, ``output``: redaction; files; captured output, its limits and events.
 
-The modules of this package are used by all of them: ``cancellation`` (``Cancellation`` and ``Deadline``, which end
-waits), ``validation`` of arguments and results, ``caller`` (calls that make calls), ``call_durations`` and
-``host_function`` (functions in this process). The deadline of a call is computed in ``execution.single_call``.
-Inside a sandbox ``toolc.guest.supervisor`` ends the call at its deadline; on the host ``wire.call_loop`` ends it if
-the guest does not.
+Repetitions: ``retry`` of a spec in ``execution.retry``, HTTP requests in ``toolc.guest.http.exchange``, requests to
+a model in ``agents.turns``, the start of a sandbox in ``toolc.sandbox.host.kernel``.
 
-May import: ``toolc.sandbox``, ``toolc.backends``, ``toolc.providers``, ``toolc.policy``, ``toolc.guest``,
-``toolc.validation`` and ``toolc.model``; never ``toolc.compiler``. The order of the packages inside is a contract
-in ``pyproject.toml``.
+- ``call_durations``: ``details`` of a result: durations (``Timing``), identity of the call, sandbox.
+- ``caller``: interfaces of backends that make further calls. Public: ``no_caller``.
+- ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits; a fair lock.
+- ``host_function``: runs a function of the embedding program on a thread: context, progress, generators.
+- ``validation``: ``bind``: arguments checked and defaults filled in, with messages for models; ``validate_result``.
 
-Public names: ``identity``, ``sandbox_details``, ``Timing`` (``call_durations``); ``no_caller``
-(``caller``); ``Cancellation`` (``cancellation``); ``bind``, ``BindError``, ``validate_result`` (``validation``).
+May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``guest``, ``validation`` and ``model``; never
+``compiler``. The order of the packages inside is a contract in pyproject.toml.
 """

@@ -55,10 +55,7 @@ class Cancellation:
             child.cancel()
 
     def child(self) -> "Cancellation":
-        """Return a child that is cancelled together with this one, but not the reverse.
-
-        Close the child before its parent.
-        """
+        """Return a child that is cancelled with this one, but not the reverse. Close the child before its parent."""
         child = Cancellation()
         self._children[child] = None
         child._remove_from_parent = lambda: self._children.pop(child, None)
@@ -110,10 +107,7 @@ class Deadline:
     deadline: float
 
     def wait(self, descriptor: int, events: int, seconds: float | None = None) -> bool:
-        """Wait for ``events`` of a descriptor, for at most ``seconds``. Return whether they occurred.
-
-        Raises ``InterruptedWaitError``.
-        """
+        """Wait at most ``seconds`` for ``events``. Return whether they occurred. Raises ``InterruptedWaitError``."""
         until = self.deadline if seconds is None else min(self.deadline, monotonic() + seconds)
         poll = select.poll()
         poll.register(self.cancellation.fileno(), select.POLLIN)
@@ -149,10 +143,7 @@ class FairLock:
 
     @contextmanager
     def acquire(self, seconds: float, cancellation: Cancellation | None) -> Iterator[bool]:
-        """Wait for the lock and hold it during the ``with`` block.
-
-        Yields False, without the lock, if ``seconds`` passed or the cancellation came first.
-        """
+        """Hold the lock in the ``with`` block. Yields False, without it, after ``seconds`` or a cancellation."""
         ticket = _Ticket()
         try:
             with self._lock:

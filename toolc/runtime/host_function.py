@@ -42,10 +42,7 @@ from toolc.runtime.secrets.redaction import Redactor
 
 
 def to_guest_value(value: object) -> object:
-    """Return ``value`` with toolc's content blocks in the form a guest writes.
-
-    Converts single blocks, lists of blocks, and the content of ``ctx.result``.
-    """
+    """Return ``value`` with toolc's content blocks, single or in lists and results, in the form a guest writes."""
     match value:
         case Result():
             return Result(to_guest_value(value.content), value.structured, value.details)
@@ -85,10 +82,7 @@ class HostUpdates(Updates):
         self._text(words)
 
     def blocks(self, blocks: list[dict[str, object]], percent: float | None = None, message: str = "") -> None:
-        """Pass on content blocks and the progress in percent.
-
-        Blocks are checked like those of a result. Raises ``ToolError``.
-        """
+        """Pass on content blocks, checked like those of a result, and the progress in percent. Raises ``ToolError``."""
         try:
             content = read_content(cast("JsonValue", blocks))
         except MalformedError as error:
@@ -180,10 +174,7 @@ class RunningFunction:
         return self._thread.is_alive()
 
     def wait(self, context: CallContext) -> bool:
-        """Pass reports on while the function runs.
-
-        Return True if it finished, False if the call was cancelled or timed out.
-        """
+        """Pass reports on while the function runs. Return whether it finished: not if it was cancelled or timed out."""
         poll = select.poll()
         for each in (context.cancellation, self._receiver):
             poll.register(each, select.POLLIN)

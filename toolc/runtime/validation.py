@@ -262,10 +262,7 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
 
 
 def _describe_non_object(arguments: JsonValue) -> str:
-    """Describe arguments that are not an object.
-
-    For a string, which models sometimes send, say whether it is JSON and why not.
-    """
+    """Describe arguments that are not an object. For a string, which models may send, say whether it is JSON."""
     if isinstance(arguments, str):
         try:
             meant = parse_json(arguments.encode())

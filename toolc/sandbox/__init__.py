@@ -1,14 +1,13 @@
 """Sandboxes: the interface of an engine, the selection of an engine, and what every sandbox has.
 
-Start reading in ``base``. ``selection`` chooses the engine and imports it by name, ``isolation`` and ``seccomp``
-are the defaults of every engine. The engines are ``toolc.sandbox.docker`` and ``toolc.sandbox.oci``; ``host``,
-``images`` and ``python`` serve both.
+The engines are ``docker`` and ``oci``. Both use ``host`` (this machine: owners, cleanup, cgroups, store), ``images``
+(image archives and layers) and ``python`` (interpreter and packages). A new engine is a package here.
 
-May import: ``toolc.guest``, ``toolc.data`` and ``toolc.model``. The order of the packages inside is a contract in
-``pyproject.toml``.
+- ``base``: ``Engine``, ``EngineSandbox``, ``Capabilities``; levels of isolation; limits that are not enforced. Start
+  reading here.
+- ``isolation``: files in ``/etc`` (hosts), masked paths, options of tmpfs.
+- ``seccomp``: the system calls that a tool may make.
+- ``selection``: chooses the engine of a call and imports it; messages if none works.
 
-Public names: ``Capabilities``, ``ContentDigests``, ``Engine``, ``EngineSandbox``, ``EngineStatus``, ``ImageUsed``,
-``Leftover``, ``format_limits``, ``unenforced``, ``ISOLATION`` (``base``); ``guest_limits``, ``tmpfs_bounds``,
-``FILES``, ``HOSTNAME``, ``LOOPBACK``, ``MASKED_PATHS``, ``READONLY_PATHS`` (``isolation``); ``close_unused``,
-``EngineSelection``, ``in_use``, ``load``, ``probe``, ``select``, ``selection_of`` (``selection``).
+May import: ``guest``, ``data`` and ``model``. The order of the packages inside is a contract in pyproject.toml.
 """

@@ -26,10 +26,7 @@ ISOLATION: Final[tuple[MinIsolation, ...]] = ("namespace", "gvisor", "vm")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatus:
-    """Whether an engine is available on this host.
-
-    ``reason`` and ``remedy`` are sentences for the user if it is not available, else empty.
-    """
+    """Whether an engine is available on this host; if not, ``reason`` and ``remedy`` are sentences for the user."""
 
     available: bool
     version: str = ""
@@ -222,10 +219,7 @@ class Engine(Protocol):
         """Return why it cannot mount the workspace of ``profile`` as an overlay; None if it may be tried."""
 
     def content_digests(self, profile: Profile) -> ContentDigests:
-        """Return the content digests for sandboxes of ``profile``; create what does not exist yet.
-
-        Raises ``InfrastructureError``.
-        """
+        """Return the content digests for ``profile``; create what does not exist. Raises ``InfrastructureError``."""
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
         """Start a new sandbox in which ``python3 ARGUMENTS...`` runs as process 1.
@@ -247,10 +241,7 @@ READ_BYTES: Final = 256 * 1024
 
 
 class SocketStream:
-    """A non-blocking bidirectional stream whose peer may die at any time without an exception.
-
-    It owns the socket once constructed.
-    """
+    """A non-blocking bidirectional stream that owns its socket. Its peer may die at any time without an exception."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.settimeout(0)

@@ -1,10 +1,9 @@
 """Servers: a registry offered to MCP clients or to hosts of plugins. One module per protocol.
 
-Start reading in ``mcp``; ``mcp_stdio`` runs it over stdin and stdout, ``mcp_interaction`` asks the user for
-confirmation, ``plugin`` is the plugin protocol.
+- ``mcp``: ``make_server``: lists tools, runs calls, errors, cancellation. Start reading here.
+- ``mcp_interaction``: asks the user for confirmation (elicitation), sends progress.
+- ``mcp_stdio``: MCP over stdin and stdout; signals and the end of the input. Public: ``serve_stdio``.
+- ``plugin``: the plugin protocol as a server. Public: ``PluginServer``, ``serve_plugin``.
 
-May import: ``toolc.client`` and every package below it.
-
-Public names: ``make_server`` (``mcp``); ``serve_stdio`` (``mcp_stdio``); ``PluginServer``, ``serve_plugin``
-(``plugin``).
+May import: ``client`` and every package below it.
 """

@@ -1,12 +1,14 @@
 """``toolc test``, which runs the tests in specs, and an engine for the tests of programs that embed toolc.
 
-Start reading in ``cases``, then ``runner``. ``expectations`` compares results, ``workspace`` prepares and compares
-files, ``reports`` formats the results, ``updates`` writes new expectations into specs, and in ``fake_engine`` a Python
-function returns the outcomes of calls.
+- ``cases``: finds and selects tests. Start reading here, then in ``runner``. Public: ``Case``, ``CaseFilter``,
+  ``CaseSet``, ``find_cases``, ``Tested``.
+- ``expectations``: compares a result with ``expect``: data, files, changes, connections. Public: ``compare``.
+- ``fake_engine``: ``FakeEngine``: a Python function returns the outcomes of calls.
+- ``reports``: text, JSON and JUnit XML. Public: ``as_json``, ``as_junit``, ``as_line``, ``as_summary``.
+- ``runner``: runs tests concurrently. Public: ``ExecutorFactory``, ``run_cases``.
+- ``updates``: ``--update``: results as new expectations (``toolc.compiler.fixes.update_tests`` writes them). Public:
+  ``update``.
+- ``workspace``: the files of a test before and after its call.
 
-May import: ``toolc.client`` and every package below it.
-
-Public names: ``Case``, ``CaseFilter``, ``CaseSet``, ``find_cases``, ``Tested`` (``cases``); ``compare``
-(``expectations``); ``as_json``, ``as_junit``, ``as_line``, ``as_summary`` (``reports``); ``ExecutorFactory``,
-``run_cases`` (``runner``); ``update`` (``updates``).
+May import: ``client`` and every package below it.
 """

@@ -1,11 +1,14 @@
 """JSON Schema validation in bounded time, for the compiler and for every call.
 
-Start reading in ``validate``. ``plain_schema`` answers simple cases quickly, ``coercion`` corrects what models
-write, ``pattern_speed`` and ``regex_automaton`` measure the cost of regular expressions.
+Messages about arguments of calls are in ``toolc.runtime.validation``.
 
-May import: ``toolc.model``.
+- ``coercion``: corrects what models write: nulls for absent values, 2.0 for 2. Public: ``allows_null``,
+  ``with_integers``, ``without_nulls``.
+- ``pattern_speed``: how long a regular expression can take; matching in bounded time. Public: ``is_slow``.
+- ``plain_schema``: fast answers for simple schemas and values. Public: ``is_plain_schema``, ``plainly_satisfies``.
+- ``regex_automaton``: regular expressions as automata.
+- ``validate``: ``validation_errors`` with ``jsonschema``, counting steps (``ValidationBudget``). Start reading here.
+  Public: ``is_slow_for_keys``, ``is_valid_schema``, ``metaschema_errors``, ``UnresolvableError``.
 
-Public names: ``validation_errors``, ``metaschema_errors``, ``is_valid_schema``, ``is_slow_for_keys``,
-``UnresolvableError`` (``validate``); ``allows_null``, ``with_integers``, ``without_nulls`` (``coercion``);
-``is_plain_schema``, ``plainly_satisfies`` (``plain_schema``); ``is_slow`` (``pattern_speed``).
+May import: ``model``.
 """

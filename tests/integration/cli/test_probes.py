@@ -183,16 +183,7 @@ def test_unprotected_sandbox_fails_the_probes(monkeypatch: pytest.MonkeyPatch) -
     assert isinstance(output, dict)
     broken_out = {name for name, each in output.items() if each != "refused"}
     assert broken_out >= {
-        "no-new-privileges",
-        "system-call-filter",
-        "set-user-id-file",
-        "user-namespace",
-        "clone3-user-namespace",
-        "io-uring",
-        "keys",
-        "firewall-socket",
-        "password-hashes",
-        "write-system-files",
-        "new-system-file",
-    }
+        "no-new-privileges", "system-call-filter", "set-user-id-file", "user-namespace", "clone3-user-namespace",
+        "io-uring", "keys", "firewall-socket", "password-hashes", "write-system-files", "new-system-file",
+    }  # fmt: skip
     assert "capabilities" not in broken_out

@@ -1,9 +1,25 @@
-"""The commands: one module per command, named after it (``import_`` is ``toolc import``).
+"""The commands: one module per command, named after it. Each defines one click command or group.
 
-Each module defines one click command or group. ``toolc.cli.main`` imports it by name when the command runs, so that
-``toolc --version`` starts quickly; for the same reason the commands import most packages inside their functions. To
-add a command, add its module here and its name in ``toolc.cli.main``. Options that several commands have are in
-``toolc.cli.common``.
+``toolc.cli.main`` imports a module when its command runs, so that ``toolc --version`` starts quickly; for the same
+reason the commands import most packages inside their functions. A new command is a module here, and its name in
+``toolc.cli.main``. Options that several commands have are in ``toolc.cli.common``.
+
+- ``build``: ``toolc build``: write the registry and provider files; ``--target``.
+- ``check``: ``toolc check``: report findings; ``--fix``, ``--select``, ``--ignore``.
+- ``diff``: ``toolc diff``: review the changes between two states; ``--fail-on``, accepted changes.
+- ``doctor``: ``toolc doctor``: engines, advisories and ``--probe``.
+- ``explain``: ``toolc explain``: print the page of a code, and compile its examples.
+- ``gc``: ``toolc gc``: remove what dead processes left on this host.
+- ``image``: ``toolc image``: build, list, export and prune images.
+- ``import_``: ``toolc import``: write specs for the tools of a plugin.
+- ``init``: ``toolc init``: write a first folder of specs, and files for CI.
+- ``list``: ``toolc list``: list tools.
+- ``lock``: ``toolc lock``: write or check the lock file.
+- ``run``: ``toolc run``: one call with prompts, live output, ``--json`` and ``--events``.
+- ``schema``: ``toolc schema``: print the JSON Schema for editors.
+- ``serve``: ``toolc serve``: an MCP server or a plugin over stdio.
+- ``show``: ``toolc show``: one tool, its permissions, ``--effective`` values.
+- ``test``: ``toolc test``: run the tests in specs; ``--update``, progress, exit codes.
 
 May import: every package.
 """

@@ -1,13 +1,13 @@
 """What commands print for users: results, progress, prompts and errors.
 
-``failure`` maps exceptions to messages and exit codes, ``live`` shows a call while it runs, ``prompts`` asks for
-confirmation and lists the files that a call changed, ``result`` prints a result and the connections of a call, and
-``tool`` prints one tool. Reports of findings are in ``toolc.reporters``, those of a review in
-``toolc.review.reports``.
+Reports of findings are in ``toolc.reporters``, those of a review in ``toolc.review.reports``.
 
-May import: every package below ``toolc.cli``. The modules of ``toolc.cli`` import this package.
+- ``failure``: the message of an exception and its exit code (the numbers of toolc's errors are in
+  ``toolc.model.errors``).
+- ``live``: the output and progress of a running call.
+- ``prompts``: asks to confirm a call and to commit its changes; lists the changed files.
+- ``result``: the content, errors, timing and connections (``--explain-network``) of a result.
+- ``tool``: one tool for ``toolc show``: parameters, permissions, effective values.
 
-Public names: ``exit_code`` (``failure``); ``Live``, ``LiveDisplay``, ``Progress`` (``live``); ``confirmation``,
-``print_changes``, ``CommitPrompt``, ``Prompts`` (``prompts``); ``explain``, ``print_content``, ``print_details``,
-``print_timing`` (``result``); ``tool_text`` (``tool``).
+May import: every package below ``cli``. The modules of ``cli`` import this package.
 """

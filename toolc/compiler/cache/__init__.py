@@ -1,11 +1,15 @@
 """Results of ``toolc check`` and ``toolc build`` that are reused while their inputs are unchanged.
 
-Start reading in ``check_cache``. ``answers`` decides whether a cached result is valid, ``pieces`` has the results
-of single files, ``parallel`` compiles many files in several processes, ``file`` is the file format, and
-``build_cache`` skips a build whose inputs and output are unchanged.
+Start reading in ``check_cache``.
 
-May import: every package of ``toolc.compiler`` except ``fixes``, and what they may import.
+- ``answers``: whether a cached result is still valid: digests of everything that was read (``CacheKey``, ``versions``).
+- ``build``: compiles and renders only the tools that changed since the last build. Public: ``build_changed``.
+- ``build_cache``: ``BuildCache``: skips a build whose inputs and output folder are unchanged.
+- ``check_cache``: ``check_specs``: the findings of the last ``toolc check``, if they are valid.
+- ``file``: the file format, the cache folder and its limits; findings as JSON. Public: ``cache_folder``, ``digest``,
+  ``load``, ``save``.
+- ``parallel``: ``compile_many``: compiles files in several processes; outlines of tools for the checks of all tools.
+- ``pieces``: results of single files: after an edit only changed files are compiled.
 
-Public names: ``versions`` (``answers``); ``BuildCache`` (``build_cache``); ``check_specs`` (``check_cache``);
-``cache_folder``, ``digest``, ``load``, ``save`` (``file``); ``compile_many`` (``parallel``).
+May import: every package of ``compiler`` except ``fixes``, and what they may import.
 """

@@ -1,15 +1,30 @@
-"""Checks of decoded tools. Each module registers the checks of one subject; ``base`` explains the registration.
+"""Checks of decoded tools, registered by the modules; the first line of each module names its codes.
 
 To add a check, write a function with the decorator ``tool_check`` or ``tool_set_check`` in the module of its
-subject, declare its code in ``toolc.model.codes``, and write its page in ``toolc/data/rules``. The first line of
-each module names its codes. Findings that prevent decoding are reported in ``toolc.compiler.decode``, not here.
+subject, declare its code in ``toolc.model.codes``, and write its page in ``toolc/data/rules``. Findings that prevent
+decoding are reported in ``toolc.compiler.decode``, not here.
 
-May import: ``toolc.compiler.located_tool``, ``project``, ``schema``, ``templates`` and ``text``;
-``toolc.providers``, ``toolc.document``, ``toolc.validation`` and ``toolc.model``.
+- ``base``: the decorators and the tables of registered checks. Start reading here.
+- ``call_graph``: unknown tools in steps and agents, recursion, depth of calls. Public: ``tool_references``.
+- ``composite_steps``: arguments and conditions of the steps of a composite.
+- ``descriptions``: length and similarity of descriptions; parameters without a description.
+- ``helpers``: the parameters and subschemas of a tool; a quick text search in its file.
+- ``http``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.
+- ``injection``: arguments that become shell code, SQL or JSON text.
+- ``metadata``: ``label``, ``tests``, ``deprecated``, contradictory ``annotations``.
+- ``model_text``: hidden characters, instructions, markup and URLs in text that a model reads. Public:
+  ``first_instruction``, ``first_invisible``.
+- ``names``: duplicate and similar names of tools.
+- ``network``: destinations that are too broad, or any address.
+- ``parameters``: enums in prose, missing bounds, free-form objects, unused parameters.
+- ``providers``: what Gemini, strict modes and others reject or lose.
+- ``sandbox``: image tags, root, missing or unneeded workspaces.
+- ``secrets``: literal secrets, exposed and undeclared secrets, variables that are not expanded.
+- ``shell``: scripts with one command, arguments that a program reads as options.
+- ``step_types``: no checks: the types of the values that steps receive and return. Public: ``StepArguments``.
 
-Public names: ``ToolCheck``, ``TOOL_CHECKS``, ``TOOL_SET_CHECKS`` (``base``); ``tool_references`` (``call_graph``);
-``COMPARED_KEYS`` (``descriptions``); ``first_instruction``, ``first_invisible`` (``model_text``);
-``check_text_for_secrets`` (``secrets``); ``StepArguments`` (``step_types``).
+May import: ``compiler.located_tool``, ``project``, ``schema``, ``templates`` and ``text``; ``providers``, ``document``,
+``validation`` and ``model``.
 """
 
 from __future__ import annotations

@@ -1,13 +1,26 @@
-"""From a document to ``ToolSpec``: one module per section of a tool.
+"""From a document to ``ToolSpec``: one module per section of a tool. Start reading in ``tool``.
 
-Start reading in ``tool``. ``backend`` selects the kind: ``shell``, ``python`` (with ``python_function``), ``http``
-(with ``http_url``, ``http_pages``) or ``composed``. The other sections are ``sandbox``, ``retry``, ``result``,
-``examples`` and ``providers``; ``agreement`` checks that the sections agree. A new key of a spec is read here,
-stored in ``toolc.model.spec``, and described in ``toolc.compiler.spec_schema``: for example a key of HTTP tools in
-``http`` and ``toolc.model.spec.http_backend``.
+A new key of a spec is read here, stored in ``toolc.model.spec``, and described in ``toolc/data/schemas.yaml``: for
+example a key of HTTP tools in ``http`` and ``toolc.model.spec.http_backend``. Other packages decode some keys:
+``sandbox.network`` and ``sandbox.secrets`` are in ``toolc.compiler.project.network``, ``sandbox.limits`` in
+``toolc.compiler.project.limits`` (policies have them too), ``parameters`` in ``toolc.compiler.schema.parameters``.
 
-May import: ``toolc.compiler.located_tool``, ``project``, ``schema`` and ``templates``; ``toolc.document``,
-``toolc.validation`` and ``toolc.model``. It must not import ``checks``.
+- ``agreement``: sections that are valid alone but contradict each other, such as ``retry`` of a request that is not
+  idempotent.
+- ``backend``: selects the kind of ``backend``; ``backend.plugin``.
+- ``composed``: ``backend.agent`` and ``backend.composite`` with its steps.
+- ``examples``: ``examples`` and ``tests``: arguments, ``expect``, files of the workspace.
+- ``http``: ``backend.http``: ``method``, ``auth``, ``query``, ``headers``, ``body``.
+- ``http_pages``: ``pagination`` and ``errors`` of an HTTP tool.
+- ``http_url``: ``url`` of an HTTP tool: constant scheme and host, placeholders in the path.
+- ``python``: ``backend.python``: file or inline code, ``requirements``, text that is evaluated as code.
+- ``python_function``: whether a Python file has the function and accepts the parameters.
+- ``retry``: ``retry``.
+- ``sandbox``: ``sandbox``: ``image``, ``build``, ``env``, ``workspace``, ``run_as``, ``min_isolation``; paths in it.
+- ``shell``: ``backend.shell``: ``argv``, ``script``, exit codes.
+- ``tool``: ``decode``: name, description, ``annotations``, ``result``, ``providers``, ``format``. Public:
+  ``decode_tool``.
 
-Public names: ``NO_COMMAND`` (``shell``); ``decode``, ``decode_tool`` (``tool``).
+May import: ``compiler.located_tool``, ``project``, ``schema`` and ``templates``; ``document``, ``validation`` and
+``model``. It must not import ``checks``.
 """

@@ -1,9 +1,11 @@
-"""Edits of spec files: ``toolc check --fix`` and ``toolc test --update``.
+"""Edits of spec files. They change spans of the text and keep everything else, including comments.
 
-Both change spans of the text and keep everything else, including comments. A finding has its fix from the place
-that reports it; ``toolc.document.edits`` creates the edits.
+A finding has its fix from the place that reports it; ``toolc.document.edits`` creates the edits.
 
-May import: ``toolc.compiler`` except ``cache``; ``toolc.document`` and ``toolc.model``.
+- ``apply``: ``toolc check --fix``: applies the fixes of findings, and compares the meaning before and after each.
+  Public: ``apply_fixes``.
+- ``update_tests``: ``toolc test --update``: writes results into the ``tests`` of a spec, as YAML or TOML. Public:
+  ``ExpectationUpdate``, ``Route``.
 
-Public names: ``apply_fixes`` (``apply``); ``ExpectationUpdate``, ``Route``, ``update_tests`` (``update_tests``).
+May import: ``compiler`` except ``cache``; ``document`` and ``model``.
 """

@@ -1,11 +1,12 @@
-"""The whole compiler: files to documents, tools, findings and a registry.
+"""The whole compiler: files to documents, tools, findings and a registry. Start reading in ``compile``.
 
-Start reading in ``compile``. ``compile_file`` does what concerns one file alone, ``builtin_tools`` compiles the
-tools that ship with toolc.
+- ``builtin_tools``: the tools that ship with toolc, and the toolsets of a project.
+- ``compile``: ``compile_specs``: finds files, runs all phases, and collects tools and findings (``Compilation``).
+  Public: ``gather``.
+- ``compile_file``: what concerns one file alone: parse, decode, run the checks of single tools (``Piece``). Public:
+  ``FileCompiler``, ``CODES``.
+- ``gc_pause``: ``gc_paused``: compiles without garbage collection.
 
-May import: ``toolc.compiler.checks``, ``decode`` and the packages below them; ``toolc.data``, ``toolc.document``,
-``toolc.policy`` and ``toolc.model``.
-
-Public names: ``Compilation``, ``compile_specs``, ``gather``, ``gc_paused`` (``compile``); ``FileCompiler``,
-``Piece``, ``CODES`` (``compile_file``).
+May import: ``compiler.checks``, ``decode`` and the packages below them; ``data``, ``document``, ``policy`` and
+``model``.
 """

@@ -1,15 +1,22 @@
 """The project of a spec: its project file, settings, suppressions, variables and policy file.
 
-Start reading in ``project``, then ``discovery``. ``settings`` decides which findings are reported and with what
-severity, ``suppressions`` reads comments that ignore findings, and ``policy`` reads policies (``toolc.policy`` applies
-them). ``network`` and ``limits`` read destinations, secrets and limits, which specs and policies share.
+Start reading in ``project``, then ``discovery``. ``toolc.policy`` applies the policies that are read here.
 
-May import: ``toolc.compiler.schema``, ``toolc.document``, ``toolc.policy``, ``toolc.data`` and ``toolc.model``.
+- ``discovery``: finds spec files, and the project file above each: ``walk``, suffixes, excluded paths. Public:
+  ``SpecFile``, ``PROJECT_FILES``, ``SUFFIXES``.
+- ``files``: ``SpecFolder``: the files that a spec refers to, never outside its folder; size limits, globs, digests.
+  Public: ``MAX_FILE_BYTES``.
+- ``limits``: ``limits`` of sandboxes and policies: ``timeout``, ``memory``, ``pids``; their defaults and bounds.
+- ``network``: ``sandbox.network`` (destinations) and ``sandbox.secrets``; hosts of a policy.
+- ``policy``: ``policy`` of a project file and the file of ``--policy``. Public: ``read_policy``.
+- ``project``: ``toolc.yaml``: ``Project`` with ``out``, ``exclude``, ``toolsets``, ``builtin``, ``lint``. Public:
+  ``NO_PROJECT``.
+- ``settings``: which findings are reported, and their severity; explains invalid codes (``invalid_code``). Public:
+  ``Settings``, ``severity_of``, ``NO_SETTINGS``.
+- ``suppressions``: comments ``# toolc: ignore[TC204] reason``: read, applied, reported if unused. Public:
+  ``Suppression``.
+- ``tool_names``: names of tools in spec files, without compiling them.
+- ``variables``: ``vars`` and ``{{ vars.NAME }}``, ``defaults`` merged into tools.
 
-Public names: ``SpecFile``, ``walk``, ``PROJECT_FILES``, ``SUFFIXES`` (``discovery``); ``SpecFolder``,
-``MAX_FILE_BYTES`` (``files``); ``decode_limits``, ``STANDARD`` (``limits``); ``decode_network``, ``decode_secrets``,
-``destinations`` (``network``); ``read_policy`` (``policy``); ``Project``, ``NO_PROJECT`` (``project``);
-``invalid_code``, ``Settings``, ``severity_of``, ``NO_SETTINGS`` (``settings``); ``Suppression``, ``suppressions``
-(``suppressions``); ``builtin_files``, ``builtin_names``, ``names_below`` (``tool_names``); ``check_defaults``,
-``may_name_variables``, ``merge_defaults``, ``replace_variables``, ``IDENTITY`` (``variables``).
+May import: ``compiler.schema``, ``document``, ``policy``, ``data`` and ``model``.
 """

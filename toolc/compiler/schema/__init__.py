@@ -1,11 +1,11 @@
-"""JSON Schemas in specs: a tool's parameters and the schema of its result.
+"""JSON Schemas in specs: a tool's parameters and the schema of its result. Start reading in ``parameters``.
 
-Start reading in ``parameters``, which reads the shorthand and full JSON Schema. ``check_schema`` reports invalid
-and misleading schemas, ``dialects`` accepts older drafts, ``patterns`` checks regular expressions, and ``shapes``
-derives which values a schema can accept.
+- ``check_schema``: invalid schemas and keywords that do not work as intended; ``check_instance`` for defaults and
+  examples.
+- ``dialects``: schemas of older drafts, converted to 2020-12; references.
+- ``parameters``: ``parameters``: shorthand (``name?: string``) or full JSON Schema. Public: ``is_full_schema``.
+- ``patterns``: regular expressions: syntax, slow patterns, support in JavaScript.
+- ``shapes``: which types and keys a value of a schema can have (``Shape``).
 
-May import: ``toolc.document``, ``toolc.validation`` and ``toolc.model``.
-
-Public names: ``check_instance``, ``check_schema`` (``check_schema``); ``is_full_schema`` (``parameters``);
-``check_pattern`` (``patterns``); ``describe_types``, ``Shape``, ``ANYTHING``, ``TEXT`` (``shapes``).
+May import: ``document``, ``validation`` and ``model``.
 """

@@ -1,11 +1,9 @@
-"""The JSON Schemas of spec files and of the project file, for editors, and the effective values of a tool.
+"""The JSON Schemas of spec and project files for editors, and the effective values of a tool.
 
-Start reading in ``schema``. ``effective`` lists every value of a tool with its origin: the spec, project defaults,
-variables, or the format.
+- ``effective``: ``toolc show --effective``: every value with its origin (spec, project defaults, variables, format).
+  Public: ``ValueOrigin``.
+- ``schema``: ``toolc schema``: assembles the schemas from ``toolc/data/schemas.yaml``. Public: ``as_text``,
+  ``project_schema``, ``spec_schema``.
 
-May import: ``toolc.compiler.project``, ``decode`` and the packages below them; ``toolc.document`` and
-``toolc.model``.
-
-Public names: ``effective``, ``ValueOrigin`` (``effective``); ``as_text``, ``project_schema``, ``spec_schema``
-(``schema``).
+May import: ``compiler.project``, ``decode`` and the packages below them; ``document`` and ``model``.
 """

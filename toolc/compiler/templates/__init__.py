@@ -1,10 +1,11 @@
-"""Templates and JMESPath expressions in specs, parsed and checked at build.
+"""Templates and JMESPath expressions in specs, parsed and checked at build. Start reading in ``parse``.
 
-Start reading in ``parse``: text to ``toolc.model.template.Template``, with Jinja2's parser. ``expressions`` checks
-JMESPath and reads JSON values with templates. ``toolc.model.template`` renders templates at a call.
+``toolc.model.template`` renders them at a call.
 
-May import: ``toolc.document``, ``toolc.validation`` and ``toolc.model``.
+- ``expressions``: JMESPath expressions; JSON values with templates inside.
+- ``parse``: text with ``{{ }}`` to a ``Template``; which names are allowed where (``Scope``).
+- ``placeholders``: one placeholder: names, keys and filters, with Jinja2's parser.
+- ``result_template``: ``result.template``, full Jinja2: syntax and unknown names.
 
-Public names: ``expression``, ``argument_names``, ``read_json_map``, ``read_json_template``, ``templates_in``
-(``expressions``); ``check_name``, ``parse``, ``read_template``, ``Scope``, ``STEP_PROPERTIES`` (``parse``).
+May import: ``document``, ``validation`` and ``model``.
 """

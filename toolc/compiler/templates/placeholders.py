@@ -29,10 +29,7 @@ class InvalidPlaceholderError(Exception):
 
 @lru_cache(maxsize=4096)
 def parse_expression(expression: str) -> str | Placeholder:
-    """Return the placeholder that an expression is, or the text of a string in quotes.
-
-    Raise ``InvalidPlaceholderError`` for any other expression.
-    """
+    """Return a placeholder, or the text of a string in quotes. Raise ``InvalidPlaceholderError`` for anything else."""
     try:
         parser = Parser(_ENVIRONMENT, expression, state="variable")
         found = parser.parse_expression()

@@ -1,7 +1,7 @@
-"""Analysis of text for the checks: near-duplicate descriptions and strings that look like secrets.
+"""Analysis of text for ``checks`` and ``located_tool``.
 
-May import: ``toolc.model``.
+- ``near_duplicates``: descriptions that share most of their words, and the threshold.
+- ``secret_patterns``: strings that look like keys, tokens or passwords.
 
-Public names: ``DescribedTool``, ``find_near_duplicates``, ``shingles``, ``Similarity``, ``DESCRIPTION_SIMILARITY``
-(``near_duplicates``); ``find_secrets``, ``has_long_run``, ``character_table``, ``ALPHANUMERIC`` (``secret_patterns``).
+May import: ``model``.
 """

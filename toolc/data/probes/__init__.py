@@ -1,6 +1,6 @@
-"""The tools of ``toolc doctor --probe``: specs, and ``attempts``, the code that they run in sandboxes.
+"""The tools of ``toolc doctor --probe``, which ``toolc.doctor.probes`` runs: specs, and the code they run in sandboxes.
 
-Each attempt tries something that a sandbox must prevent. ``toolc.doctor.probes`` runs them.
+- ``attempts``: one function for each attempt to do what a sandbox must prevent.
 
 May import: the standard library only; the code runs inside sandboxes.
 """

@@ -1,8 +1,8 @@
-"""The TOML parser: ``tomli`` reads the values, a scanner finds the positions.
+"""The TOML parser: ``tomli`` reads the values, a scanner finds the positions. Start reading in ``parser``.
 
-Start reading in ``parser``; ``positions`` is the scanner and ``errors`` the messages.
+- ``errors``: syntax errors as sentences with hints.
+- ``parser``: ``parse_toml``: text to nodes.
+- ``positions``: the scanner: positions of keys and values. Public: ``leaves``.
 
-May import: ``toolc.document`` (``nodes``, ``edits``, ``syntax_errors``) and ``toolc.model``.
-
-Public names: ``parse_toml`` (``parser``); ``leaves`` (``positions``).
+May import: ``document`` (``nodes``, ``edits``, ``syntax_errors``) and ``model``.
 """

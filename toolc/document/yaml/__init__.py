@@ -1,9 +1,9 @@
-"""The YAML 1.2 parser, based on PyYAML and libyaml.
+"""The YAML 1.2 parser, based on PyYAML and libyaml. Start reading in ``parser``.
 
-Start reading in ``parser``; ``compose`` makes PyYAML's nodes with a depth limit, ``builder`` turns them into
-documents by the core schema, and ``errors`` has the messages.
+- ``builder``: values by the core schema ("yes" is text), and the limit of what aliases expand to (``MAX_ALIASED``).
+- ``compose``: PyYAML's nodes, with a limit of the depth. Public: ``scalars``.
+- ``errors``: syntax errors as sentences with hints.
+- ``parser``: ``parse_yaml``: text to nodes; text that YAML 1.1 or other parsers read differently.
 
-May import: ``toolc.document`` (``nodes``, ``edits``, ``syntax_errors``) and ``toolc.model``.
-
-Public names: ``scalars`` (``compose``); ``parse_yaml`` (``parser``).
+May import: ``document`` (``nodes``, ``edits``, ``syntax_errors``) and ``model``.
 """

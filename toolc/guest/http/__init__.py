@@ -1,12 +1,14 @@
 """HTTP tools inside the sandbox: ask the host for requests, read the responses, return the result.
 
-Start reading in ``tool``, then ``exchange`` (tokens, redirects, retries and pages). ``request`` reads one response
-with its size limits, ``parser`` parses HTTP/1.1: the limits of response headers are ``MAX_LINE`` and ``MAX_FIELDS``
-there. ``response`` decodes bodies, ``errors`` describes responses that are errors, and ``shaping`` applies
-``result.select`` and ``result.template``. Requests are built on the host, in ``toolc.runtime.http``.
+Start reading in ``tool``, then ``exchange``. Requests are built on the host, in ``toolc.runtime.http``.
 
-May import: ``toolc.guest``.
+- ``errors``: responses with an error status: kind and message, ``Retry-After`` and rate-limit headers.
+- ``exchange``: the requests of a call: renewal of tokens, redirects, retries, pagination.
+- ``parser``: HTTP/1.1: status line, headers (``MAX_LINE``, ``MAX_FIELDS``), chunked bodies.
+- ``request``: ``Requests``: one request and its response; decompression and size limits (``MAX_BODY``).
+- ``response``: ``HttpJob``, the description of the call; bodies as JSON, text, images or files.
+- ``shaping``: ``result.select`` (JMESPath) and ``result.template`` (Jinja2).
+- ``tool``: runs the call and writes its result.
 
-Public names: ``Exchange`` (``exchange``); ``Requests`` (``request``); ``HttpJob`` (``response``); ``run_call``
-(``tool``).
+May import: ``guest``.
 """

@@ -135,10 +135,7 @@ def _matches(rule: dict[str, str | None], response: Response) -> bool:
 
 
 def text_of(response: Response) -> str:
-    """Return the body as text, decoded by its byte order mark, its declared charset, or UTF-8.
-
-    Invalid bytes are replaced.
-    """
+    """Return the body as text: by its byte order mark, declared charset, or UTF-8. Invalid bytes are replaced."""
     body = response.body
     for mark, charset in MARKS:
         if body.startswith(mark):

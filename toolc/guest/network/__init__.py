@@ -1,9 +1,10 @@
 """The network of a sandbox: loopback listeners and an HTTP proxy whose connections become streams to the host.
 
-Start reading in ``listener``; ``connection`` is one connection, ``proxy`` the HTTP proxy. The host decides which
-connections are allowed: see ``toolc.runtime.egress``.
+The host decides which connections are allowed: see ``toolc.runtime.egress``.
 
-May import: ``toolc.guest``.
+- ``connection``: one connection of a program, and its stream to the host.
+- ``listener``: ``GuestNetwork``: listens on loopback ports and accepts connections. Start reading here.
+- ``proxy``: the HTTP proxy: CONNECT and plain requests, its error responses.
 
-Public names: ``GuestNetwork``, ``NetworkError`` (``listener``).
+May import: ``guest``.
 """

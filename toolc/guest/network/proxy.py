@@ -19,9 +19,7 @@ REQUEST_LINE = re.compile(rb"([A-Z][A-Z-]*) ([!-~\x80-\xff]+) HTTP/1\.[01]")
 TARGET = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)")
 AUTHORITY = re.compile(rb"(\[[^\[\]]*\]|[^:\[\]@]*)(?::([0-9]{0,5}))?")
 FIELD_END = re.compile(rb"\r?\n(?![ \t])")
-"""As servers parse it: many accept a single line feed as line end, and a line that starts with a space is a
-continuation.
-"""
+"""As servers parse it: many accept one line feed as line end; a line that starts with a space is a continuation."""
 
 DROPPED_FIELDS = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"host")
 """Header fields between client and proxy that are not forwarded. The host comes from the URL (RFC 9112, 3.2.2)."""

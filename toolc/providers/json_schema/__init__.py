@@ -1,9 +1,8 @@
 """Lowering of JSON Schema to the subsets that providers accept, with a log of what was lost.
 
-Start reading in ``lowering``; ``strict`` is for strict modes, ``references`` resolves ``$ref`` and merges ``allOf``.
+- ``lowering``: ``LossLog``, and moving unsupported keywords to descriptions. Start reading here. Public: ``Loss``.
+- ``references``: ``$ref``: resolved, recursion; ``allOf`` merged.
+- ``strict``: lowers for strict modes, by a ``StrictMode``; the keywords that a provider keeps are in its own module.
 
-May import: ``toolc.model`` and ``toolc.validation``.
-
-Public names: ``Loss``, ``LossLog`` (``lowering``); ``merge_all_of``, ``Recursion``, ``References``
-(``references``); ``CLOSES`` (``strict``).
+May import: ``model`` and ``validation``.
 """

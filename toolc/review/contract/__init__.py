@@ -1,14 +1,14 @@
-"""Contract changes: what callers may send and receive, compared keyword by keyword.
-
-Start reading in ``changes``, which compares whole tools, then ``schemas``. ``bounds`` compares keywords with values,
-``movement`` is one changed keyword, ``witness`` finds values that one schema accepts and the other does not.
+"""Contract changes: what callers may send and receive, compared keyword by keyword. Start reading in ``changes``.
 
 Input is contravariant: what was accepted must still be accepted. Output is covariant: what may be returned must
 have been promised before. A changed keyword is reported once, as narrower or wider, and graded by its side. The
 rules follow oasdiff's (``checker/rules.go``) except where docs/guides/reviewing-changes.md says otherwise.
 
-May import: ``toolc.review.model``, ``toolc.compiler.schema``, ``toolc.document``, ``toolc.validation`` and
-``toolc.model``.
+- ``bounds``: keywords with values: bounds, ``pattern``, ``format``, ``enum``, ``const``, ``type``.
+- ``changes``: whole tools: names, aliases, annotations, errors, timeout, toolsets.
+- ``movement``: one changed keyword: its direction, its rule and its grade.
+- ``schemas``: objects, arrays, combined schemas (``anyOf``), and the schemas inside.
+- ``witness``: a value that one schema accepts and the other rejects.
 
-Public names: ``Aspect``, ``Direction``, ``grade``, ``rule``, ``SchemaChange`` (``movement``).
+May import: ``review.model``, ``compiler.schema``, ``document``, ``validation`` and ``model``.
 """

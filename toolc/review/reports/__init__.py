@@ -1,8 +1,8 @@
 """A difference as text, Markdown or JSON. The output is the same bytes for the same difference.
 
-Start reading in ``text``; ``markdown`` is the comment of a pull request, ``machine`` is JSON.
+- ``machine``: JSON, and changes as findings for ``toolc.reporters``. Public: ``findings_report``, ``json_report``.
+- ``markdown``: the comment of a pull request: escaping, length limit. Public: ``report``.
+- ``text``: for terminals: excerpts, word differences, colors. Start reading here. Public: ``report``.
 
-May import: ``toolc.review``, ``toolc.reporters`` and ``toolc.model``.
-
-Public names: ``findings_report``, ``json_report`` (``machine``); ``report`` (``markdown``); ``report`` (``text``).
+May import: ``review``, ``reporters`` and ``model``.
 """

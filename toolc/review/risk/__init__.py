@@ -1,10 +1,14 @@
-"""Risks: what a call may do that it could not do before. Each rule is a function with its number; see ``base``.
+"""Risks: what a call may do that it could not do before. Each rule is a function with its number.
 
 Rules compare the permissions of a tool (``toolc.model.permissions``), so a composite includes those of its steps.
-Changes of the effect digest that no other rule reports are reported by ``code.remaining_effects``. A new rule is a
-function here and its declaration in ``toolc.review.rules``.
+A new rule is a function here and its declaration in ``toolc.review.rules``.
 
-May import: ``toolc.review.model``, ``toolc.compiler`` and ``toolc.model``.
+- ``base``: the input of a rule (``Sides``), and its registration. Start reading here.
+- ``code``: programs, called tools, files and packages; ``remaining_effects``: effects that no other rule reports.
+- ``data_access``: workspace modes and paths; secrets.
+- ``network``: destinations, HTTP requests, data that flows from one tool to another.
+- ``sandbox``: image, isolation, limits, lifetime.
+- ``text``: annotations, text that a model reads, tags.
 
-Public names: ``Sides``, ``RISK_RULES`` (``base``).
+May import: ``review.model``, ``compiler`` and ``model``.
 """

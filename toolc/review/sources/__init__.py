@@ -1,9 +1,8 @@
 """The two states of a review: read from a commit, a folder, a registry file or the working tree.
 
-Start reading in ``states``. ``repository`` reads commits with Git's plumbing commands, ``unchanged_specs`` selects
-the specs that must be compiled.
+- ``repository``: runs Git: commits, trees, files, symbolic links; nothing is checked out.
+- ``states``: ``two_states``: what a name refers to, its specs, compiled. Start reading here.
+- ``unchanged_specs``: which specs need not be compiled, because nothing that they use differs.
 
-May import: ``toolc.review.model``, ``toolc.compiler`` and ``toolc.model``.
-
-Public names: ``path_in_repository``, ``Repository`` (``repository``); ``two_states`` (``states``).
+May import: ``review.model``, ``compiler`` and ``model``.
 """

@@ -1,8 +1,11 @@
 """Sub-agents (``backend.agent``): a model that calls tools until it has an answer.
 
-Start reading in ``agent``. ``turns`` asks the model and handles its errors, ``model`` is the interface of an API,
-``dialects`` its implementations, and ``network`` opens the connections by the rules of ``toolc.runtime.egress``.
+- ``agent``: the conversation: task, calls that the model makes, final answer. Start reading here.
+- ``dialects``: the APIs: Anthropic Messages, OpenAI Chat Completions and Responses.
+- ``model``: ``ModelApi``: the interface of an API, its responses and errors.
+- ``network``: connections to the API by the rules of ``toolc.runtime.egress``; the key is added on the host.
+- ``turns``: asks the model: limits of turns and tokens, retries and waits, the key, events.
 
-May import: ``toolc.runtime.sandboxed`` and the packages below it in ``toolc.runtime``; ``toolc.providers``,
-``toolc.backends`` and ``toolc.model``. It must not import ``composite``.
+May import: ``runtime.sandboxed`` and the packages below it in ``runtime``; ``providers``, ``backends`` and ``model``.
+It must not import ``composite``.
 """

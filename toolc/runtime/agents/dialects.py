@@ -170,10 +170,7 @@ def _post(client: anthropic.Anthropic | openai.OpenAI, path: str, body: JsonObje
 
 
 class ResponsesDialect:
-    """The OpenAI Responses API: ``POST BASE_URL/responses``.
-
-    Nothing is stored on the server: each request contains the whole conversation.
-    """
+    """The OpenAI Responses API: ``POST BASE_URL/responses``. The server stores nothing between requests."""
 
     provider: Provider = load_provider("openai_responses")
 

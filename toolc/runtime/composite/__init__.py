@@ -1,10 +1,8 @@
 """Composites (``backend.composite``): calls of other tools in sequence, in parallel, or the first that fits.
 
-Start reading in ``composite``. ``call`` is a call without a sandbox, also used for agents and functions; ``steps``
-has the results and arguments of steps.
+- ``call``: ``ComposedCall``: a call without a sandbox, also of agents and functions.
+- ``composite``: runs the steps by their strategy. Start reading here.
+- ``steps``: conditions (``when``), arguments from earlier steps, the combined result.
 
-May import: ``toolc.runtime.sandboxed`` and the packages below it in ``toolc.runtime``; ``toolc.model``. It must not
-import ``agents``.
-
-Public names: ``ComposedCall`` (``call``); ``composed``, ``COMPOSED`` (``composite``).
+May import: ``runtime.sandboxed`` and the packages below it in ``runtime``; ``model``. It must not import ``agents``.
 """

@@ -23,10 +23,7 @@ from toolc.runtime.validation import validate_result
 def shape_result(
     tool: RegisteredTool, call: BoundCall, result: ToolResult, options: CallOptions, context: CallContext
 ) -> ToolResult:
-    """Return ``result`` shaped as the spec requires. Errors, and results without a shape, are unchanged.
-
-    Raises ``InfrastructureError``.
-    """
+    """Return ``result`` as the spec shapes it; errors are unchanged. Raises ``InfrastructureError``."""
     shape = tool.spec.result
     if result.is_error or (shape.select is None and shape.template is None):
         return result

@@ -178,10 +178,7 @@ _RESULTS: Final = frozenset({"outputs", "text"})
 
 
 def arguments_of(step: Step, arguments: JsonObject, ran: Mapping[str, StepResult]) -> JsonObject:
-    """Return the arguments of ``step``. Omits keys whose template refers to an absent argument or result.
-
-    Raises ``TemplateError``.
-    """
+    """Return the arguments of ``step``, without keys whose template is absent. Raises ``TemplateError``."""
     seen: JsonObject = {name: each.to_template_value() for name, each in ran.items()}
     found: JsonValue = render_json(_without_missing(step.args, ran), {**arguments, STEPS: seen})
     assert isinstance(found, dict)

@@ -1,12 +1,19 @@
 """The pipeline of calls: lookup, admission, validation, hooks, retries and batches.
 
-Start reading in ``single_call``: one call with its deadline, then ``executor``. ``admission`` has the deny list and
-checks that called tools are the reviewed ones, ``retry`` decides whether to call again, ``batch`` and
-``async_calls`` run several calls, and ``leftovers`` finds what dead processes left.
+Start reading in ``single_call``, then ``executor``. Whether a call may run is decided in this order: lock file and
+policy (``executor``), called tools (``admission``), deny list (``single_call``), the image
+(``toolc.runtime.sandboxed.options``). Commands check the lock file first, in ``toolc.cli.inputs``.
 
-May import: every package of ``toolc.runtime``, and what it may import.
+- ``admission``: ``DenyList``; called tools must be the reviewed ones; features that this version cannot run. Public:
+  ``unsupported_features``.
+- ``async_calls``: calls on a separate thread: events for ``asyncio`` and for generators. Public: ``async_events``,
+  ``CallRunner``, ``result``, ``stream_events``, ``WholeBatch``.
+- ``batch``: several calls: in parallel, in order, in groups; ids of calls. Public: ``Mode``, ``new_call_id``,
+  ``Order``, ``Steer``, ``with_ids``.
+- ``executor``: ``CallPipeline``: the calls of a registry and of its composites; unknown tools. Public: ``execute``.
+- ``leftovers``: what dead processes left on this host, for ``toolc gc``. Public: ``survey``.
+- ``retry``: whether to repeat a failed call, and how long to wait.
+- ``single_call``: one call: deny list, validation, confirmation, deadline, attempts.
 
-Public names: ``DenyList``, ``unsupported_features`` (``admission``); ``async_events``, ``CallRunner``, ``result``,
-``stream_events``, ``WholeBatch`` (``async_calls``); ``Mode``, ``new_call_id``, ``Order``, ``Steer``, ``with_ids``
-(``batch``); ``CallPipeline``, ``execute`` (``executor``); ``survey`` (``leftovers``).
+May import: every package of ``runtime``, and what it may import.
 """

@@ -92,10 +92,7 @@ class ReviewedTools:
         self.specs: dict[str, ToolSpec | None] = {}
 
     def get(self, name: str, /) -> ToolSpec | None:
-        """Return the tool with this name or alias, or None.
-
-        Also None for functions of the host process, because they are not reviewed.
-        """
+        """Return the tool with this name or alias. None for functions of the host process: they are not reviewed."""
         if name not in self.specs:
             try:
                 spec = self._find(name).spec

@@ -1,13 +1,13 @@
 """The host side of HTTP tools: build requests, fill in secrets, get tokens, and connect with TLS.
 
-Start reading in ``broker``: it sends only requests of the plan. ``request`` writes the bytes of a request; limits
-of request headers, URLs and bodies belong there (``MAX_URL``, ``MAX_BODY``, ``fill_header``). ``token`` gets OAuth
-2.0 access tokens, ``transport`` connects, ``call`` and ``message`` prepare the guest. Responses are parsed in the
-sandbox: the limits of their headers are in ``toolc.guest.http.parser``.
+Start reading in ``broker``. Responses are parsed in the sandbox: see ``toolc.guest.http``. A call is prepared in
+``toolc.runtime.sandboxed.call``.
 
-May import: ``toolc.runtime.egress``, ``secrets`` and ``workspace``; ``toolc.backends``, ``toolc.guest`` and
-``toolc.model``.
+- ``broker``: ``HttpBroker``: makes the requests of the guest, only those of the plan.
+- ``message``: what the guest receives: how to read responses, and libraries.
+- ``request``: the bytes of a request; limits of headers, URLs and bodies (``MAX_URL``, ``MAX_BODY``); line breaks.
+- ``token``: OAuth 2.0 access tokens (client credentials), and their cache.
+- ``transport``: connects with or without TLS; certificates.
 
-Public names: ``prepare_http_call`` (``call``); ``http_message``, ``interim_details``, ``libraries``, ``ADDRESS``
-(``message``); ``parse_url``, ``MAX_BODY`` (``request``); ``TlsTransport`` (``transport``).
+May import: ``runtime.egress`` and ``secrets``; ``backends``, ``guest`` and ``model``.
 """

@@ -82,10 +82,7 @@ class HttpResponse:
         return True
 
     def _skip_chunks(self, start: int) -> None:
-        """Skip to the next chunk that has not arrived yet; the last one, with its trailer, is the end.
-
-        The data before ``start`` was processed already.
-        """
+        """Skip to the next chunk that has not arrived; the last one, with its trailer, is the end."""
         while self._end is None and self._chunk < len(self._data):
             line_end = self._data.find(b"\r\n", self._chunk, self._chunk + MAX_LINE)
             if line_end < 0:

@@ -1,13 +1,10 @@
 """The output of a call: captured, limited, truncated and reported as events.
 
-Start reading in ``guest_streams``, the limits of each stream. ``truncation`` keeps the beginning and the end of
-streams and results, ``progress`` emits progress and live text, ``result_store`` stores full texts for
-``read_result``.
+- ``guest_streams``: the streams of a guest: flow control, and what is captured of each. Start reading here.
+- ``progress``: progress and live text as events; lines that report progress.
+- ``result_store``: ``ResultStore``: long texts, read in pages with ``read_result``.
+- ``truncation``: keeps the beginning and the end of streams and results; results that are too long. Public:
+  ``READ_RESULT``.
 
-May import: ``toolc.runtime.secrets`` and ``workspace``; ``toolc.backends``, ``toolc.guest`` and ``toolc.model``.
-
-Public names: ``call_outputs``, ``DelimitedOutput``, ``LineOutput``, ``Output``, ``session_outputs``
-(``guest_streams``); ``EventEmitter``, ``LiveText``, ``LiveTextStream``, ``OutputSink``, ``ProgressReporter``,
-``update_event``, ``UpdateSink``, ``MAX_MESSAGE`` (``progress``); ``ResultStore`` (``result_store``);
-``fit_to_limit``, ``truncate_result``, ``READ_RESULT``, ``STORED_STREAM_BYTES`` (``truncation``).
+May import: ``runtime.secrets`` and ``workspace``; ``backends``, ``guest`` and ``model``.
 """

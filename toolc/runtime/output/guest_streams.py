@@ -71,10 +71,7 @@ class ByteOutput(Output):
 
 
 class DelimitedOutput(Output):
-    """One call's part of a session's stream, up to a delimiter. ``rest`` belongs to the next call.
-
-    ``output`` captures the call's part.
-    """
+    """One call's part of a session's stream, captured in ``output`` up to a delimiter. ``rest`` is the next call's."""
 
     def __init__(self, delimiter: bytes, output: Output) -> None:
         super().__init__()
@@ -159,10 +156,7 @@ class LineOutput(Output):
 
 
 class UpdateLines(Output):
-    """A stream of JSON lines with text or content, of which nothing is captured; see ``Output``.
-
-    ``max_line`` is the maximum length of a line, in bytes.
-    """
+    """A stream of JSON lines, of which nothing is captured; see ``Output``. ``max_line`` is in bytes."""
 
     def __init__(self, limit: int, max_line: int, redactor: Redactor, on_text: TextSink, on_update: UpdateSink) -> None:
         super().__init__()
@@ -226,10 +220,7 @@ class UpdateLines(Output):
 
 
 def call_outputs(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text: TextSink) -> dict[int, Output]:
-    """Return the streams that the guest of one call may send.
-
-    ``on_update`` and ``on_text`` receive progress reports and what a function yields.
-    """
+    """Return the streams of one call's guest. ``on_update`` and ``on_text`` receive reports and yielded values."""
     limit = plan.stream_bytes
     lines = ProgressLines(on_update) if isinstance(plan.invocation, Exec) and plan.invocation.progress else None
     outputs: dict[int, Output] = {

@@ -1,9 +1,8 @@
 """The secrets of a call, and their redaction from everything that leaves it.
 
-Start reading in ``redaction``; ``encodings`` lists the forms in which a secret can appear.
+- ``encodings``: the forms in which a secret can appear: base64, URLs, JSON, HTML, shells.
+- ``redaction``: ``Redactor`` and ``RedactedStream``; which secrets a call gets, as variables or files. Start reading
+  here.
 
-May import: ``toolc.model``.
-
-Public names: ``CallSecrets``, ``expose_secrets``, ``no_secrets``, ``redact_block``, ``redact_result``,
-``RedactedStream``, ``Redactor``, ``Reveal``, ``secrets_of`` (``redaction``).
+May import: ``model``.
 """

@@ -1,10 +1,7 @@
 """Sandboxes that serve several calls: of one tool, or of the tools of one plugin.
 
-Start reading in ``pool``; ``server`` runs one call in such a sandbox and speaks the plugin protocol.
+- ``pool``: ``Sessions``: which sandbox serves a call, idle time, closing. Start reading here. Public: ``IDLE_SECONDS``.
+- ``server``: ``SandboxServer``: one call of a function, program or plugin (``PluginCalls``) in such a sandbox.
 
-May import: ``toolc.runtime.wire`` and the packages below it; ``toolc.sandbox``, ``toolc.backends`` and
-``toolc.model``.
-
-Public names: ``Sessions``, ``IDLE_SECONDS`` (``pool``); ``call_once``, ``PluginCalls``, ``start_request``
-(``server``).
+May import: ``runtime.wire`` and the packages below it; ``sandbox``, ``backends`` and ``model``.
 """

@@ -84,7 +84,7 @@ def _request(wire: SessionWire, message: JsonObject) -> bytes:
 T = TypeVar("T")
 
 QUIET_SECONDS: Final = 0.005
-"""How long to wait for unexpected output after an answer, in seconds: two consecutive flushes take less time."""
+"""How long to wait for unexpected output after an answer. Two flushes without work in between are closer."""
 
 _LOST: Final = "this call was not sent, and the state of the process is lost; call again to start a new process"
 
@@ -98,10 +98,7 @@ class PluginCalls:
         self._last_id: str | None = None  # the call id in the last answer, if it had one
 
     def call(self, wire: SessionWire, call: PluginCall, call_id: str) -> Outcome:
-        """Send a call that was started with ``wire.begin``, and return its outcome.
-
-        Raises ``EndedError`` if the process must not be used again.
-        """
+        """Send one call and return its outcome. Raises ``EndedError`` if the process must not be used again."""
         offer = self._offer
         if offer is None:
             offer = self._offer = self.describe(wire)
@@ -163,10 +160,7 @@ def _read_answer(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse
 
 
 def _read(wire: SessionWire, line: bytes) -> PluginResponse | ProgressUpdate:
-    """Return a parsed message of a plugin, unredacted.
-
-    Raises ``LineError``, whose message contains no secret and no part of one.
-    """
+    """Return a parsed message of a plugin, unredacted. Raises ``LineError``, whose message contains no secret."""
     try:
         return read_message(line)
     except LineError:

@@ -1,11 +1,10 @@
-"""The host side of the protocol with the guest.
+"""The host side of the protocol with the guest, whose frames are defined in ``toolc.guest.frames``.
 
-Start reading in ``call_loop``: it runs one call over a sandbox's stream, and ends it if the guest does not end it
-at the deadline. ``protocol`` is the state machine without I/O, ``session`` runs several calls.
-``toolc.guest.frames`` defines the frames.
+- ``call_loop``: ``converse``: one call over a sandbox's stream; the deadline, grace periods, a sandbox that died. Start
+  here.
+- ``protocol``: the state machine without I/O: messages of both sides, exit reports, stdin.
+- ``session``: the stream of a sandbox that serves several calls.
 
-May import: ``toolc.runtime.http``, ``egress``, ``output``, ``secrets`` and the modules of ``toolc.runtime``;
-``toolc.sandbox``, ``toolc.backends``, ``toolc.guest`` and ``toolc.model``.
-
-Public names: ``converse`` (``call_loop``); ``EndedError``, ``SessionCall``, ``SessionWire`` (``session``).
+May import: ``runtime.http``, ``egress``, ``output``, ``secrets`` and the modules of ``runtime``; ``sandbox``,
+``backends``, ``guest`` and ``model``.
 """

@@ -1,13 +1,10 @@
-"""The folder that a call works in: which folder may be mounted, and safe access to its files.
+"""The folder that a call works in. ``transaction`` commits changes of a call or discards them.
 
-Start reading in ``mount``. ``dir_handle`` opens files without following symbolic links, ``result_folder`` reads
-files that a call wrote, ``scratch`` and ``scratch_sweep`` make and remove temporary folders, and
-``toolc.runtime.workspace.transaction`` commits changes or discards them.
+- ``dir_handle``: opens, writes and renames files without following symbolic links (openat2).
+- ``mount``: which folder may be a workspace: not ``/``, home or system folders. Start reading here.
+- ``result_folder``: finds and reads files that a call wrote, with the access rights of the tool.
+- ``scratch``: creates private temporary folders, and removes stale ones.
+- ``scratch_sweep``: the program that cleans up the scratch folders of a dead process.
 
-May import: ``toolc.sandbox.host``, ``toolc.sandbox.base`` and ``toolc.model``.
-
-Public names: ``DirHandle``, ``openat2_beneath``, ``rename``, ``write_all``, ``FOLDER``, ``READ``,
-``RENAME_EXCHANGE``, ``RENAME_NOREPLACE`` (``dir_handle``); ``mount`` (``mount``); ``FinalFolder``, ``FolderError``,
-``format_path``, ``read_beneath``, ``RealFolder``, ``ResultFolder`` (``result_folder``); ``make_scratch``,
-``remove_stale`` (``scratch``); ``discard`` (``scratch_sweep``).
+May import: ``sandbox.host``, ``sandbox.base`` and ``model``.
 """

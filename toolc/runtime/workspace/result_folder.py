@@ -34,10 +34,7 @@ class FolderError(Exception):
 
 
 class ResultFolder(Protocol):
-    """A folder to read results from. Paths are relative bytes; ``b""`` is the folder itself.
-
-    Every method raises ``OSError``.
-    """
+    """A folder of results. Paths are relative bytes; ``b""`` is the folder. Every method raises ``OSError``."""
 
     def status_of(self, path: bytes) -> os.stat_result | None:
         """Return the status of ``path`` without following a link; None if it does not exist."""

@@ -1,13 +1,23 @@
 """The Docker engine, also for Podman: each sandbox is a container. Builds toolc's images too.
 
-Start reading in ``engine``, then ``sandbox`` (one container). ``daemon`` and ``api_client`` connect to the API,
-``container_config`` writes the configuration of a container, ``limits`` lists what the daemon enforces,
-``container`` follows its events, ``images``, ``image_builder`` and ``build`` handle images, ``streams`` is the
-extra socket of calls with a network, and ``sweep`` removes containers of dead processes.
+Start reading in ``engine``, then ``sandbox``.
 
-May import: ``toolc.sandbox``, ``host``, ``images`` and ``python``; ``toolc.guest``, ``toolc.data`` and
-``toolc.model``. It must not import ``oci``.
+- ``api_client``: HTTP over the daemon's socket: finding the socket, contexts, errors of the API. Public: ``ApiError``,
+  ``find_socket``, ``NoDaemonError``.
+- ``build``: calls of the docker SDK: build, pull and list images.
+- ``container``: creates, starts and removes containers; follows their events.
+- ``container_config``: the body of ``POST /containers/create``: mounts, user, runtime, limits, seccomp; what is
+  refused.
+- ``daemon``: ``Daemon``: API version, runtimes, Podman, what a daemon can do; labels. Public: ``connect``.
+- ``engine``: ``DockerEngine``: starts a sandbox and names its container; errors of starts.
+- ``image_builder``: toolc's own images and ``sandbox.build``: recipes, tags, build errors. Public: ``build_image``,
+  ``list_images``, ``recipe``.
+- ``images``: the image of a profile on the daemon, with its Python and packages; missing images.
+- ``limits``: which limits a daemon enforces; runtimes that failed.
+- ``sandbox``: one live container: its stream, its end, OOM kills.
+- ``streams``: the attached stream, or a socket for much traffic.
+- ``sweep``: removes containers and volumes of dead processes; also a program.
 
-Public names: ``ApiError``, ``find_socket``, ``NoDaemonError`` (``api_client``); ``connect``, ``Daemon`` (``daemon``);
-``build_image``, ``list_images``, ``recipe`` (``image_builder``).
+May import: ``sandbox``, ``host``, ``images`` and ``python``; ``guest``, ``data`` and ``model``. It must not import
+``oci``.
 """

@@ -57,10 +57,7 @@ class Client:
             return _parse(connection.read_all(head))
 
     def upgrade(self, path: str, *, timeout: float) -> tuple[socket.socket, bytes]:
-        """Upgrade a POST request to a raw bidirectional stream. Return it with the bytes already received.
-
-        Raises ``ApiError``.
-        """
+        """Upgrade a POST request to a raw stream. Return it with the bytes already received. Raises ``ApiError``."""
         connection = _Connection.open(self.socket_path, timeout)
         try:
             headers = "Connection: Upgrade\r\nUpgrade: tcp\r\n"

@@ -146,10 +146,7 @@ def runtime_of(profile: Profile, daemon: Daemon) -> Runtime | None:
 def create_config(
     profile: Profile, arguments: Sequence[str], *, daemon: Daemon, image: LocalImage, owner: str
 ) -> JsonObject:
-    """Return the configuration of a container for ``profile``, labelled with its ``owner``.
-
-    The container removes itself when it ends.
-    """
+    """Return the configuration of a container with the label ``owner``. It removes itself when it ends."""
     user = user_of(profile, daemon)
     labels: JsonObject = {OWNER_LABEL: owner}
     command: list[JsonValue] = [*arguments, *guest_arguments(profile, daemon)]

@@ -189,10 +189,7 @@ def _content(file: File) -> bytes:
 
 
 def list_images() -> tuple[BuiltImage, ...]:
-    """Return toolc's images on this host, by tag.
-
-    Raises ``NoEngineError`` without a daemon, ``InfrastructureError`` if the daemon fails.
-    """
+    """Return toolc's images on this host, by tag. Raises ``NoEngineError`` and ``InfrastructureError``."""
     client = docker_client()
     try:
         return list_built(client)

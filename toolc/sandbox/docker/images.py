@@ -43,10 +43,7 @@ class Images:
         self._resolving = threading.Lock()
 
     def missing_reason(self, profile: Profile, client: Client) -> str | None:
-        """Return why the image of ``profile`` is not on this host, with the remedy; None if it is, or will be built.
-
-        Raises ``ApiError``.
-        """
+        """Return why the image of ``profile`` is missing, with the remedy; None if it is not. Raises ``ApiError``."""
         if profile.build is None:
             try:
                 self._find(name_of(profile), client)
@@ -55,10 +52,7 @@ class Images:
         return None
 
     def resolve(self, profile: Profile, client: Client, start: StartSandbox) -> ResolvedImage:
-        """Return the image of ``profile`` with everything it needs, created if necessary.
-
-        Raises ``InfrastructureError`` and ``ApiError``.
-        """
+        """Return the image of ``profile`` with all that it needs. Raises ``InfrastructureError`` and ``ApiError``."""
         name = name_of(profile)
         key = (name, profile.requirements)
         if known := self._resolved.get(key):

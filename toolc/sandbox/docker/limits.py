@@ -92,10 +92,7 @@ _MAX_MESSAGE: Final = 1000
 
 
 def is_runtime_failure(message: str) -> bool:
-    """Return whether an error message is about a runtime that does not work at all.
-
-    False if it is about one container, or a transient failure.
-    """
+    """Return whether a runtime does not work at all; False for an error of one container or a transient one."""
     names_runtime = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
     return names_runtime and not is_transient(message)
 

@@ -47,10 +47,7 @@ class Demultiplexer:
         self._left = 0
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes of stdout in the next data, which may be cut anywhere.
-
-        Raises ``ValueError`` for another format.
-        """
+        """Return the bytes of stdout in the next data, which may be cut anywhere. Raises ``ValueError``."""
         if self._output == _STDOUT and self._left >= len(data):
             self._left -= len(data)
             return data

@@ -70,10 +70,7 @@ def sweep(client: Client, is_ours: Callable[[str], bool]) -> int:
 
 
 def sweep_volumes(client: Client, is_ours: Callable[[str], bool]) -> int:
-    """Remove volumes that no container uses; normally each is removed with its container. Raises ``ApiError``.
-
-    Return the number of volumes removed.
-    """
+    """Remove volumes that no container uses; return their number. Raises ``ApiError``."""
     removed = 0
     for volume in [volume for volume, label in _volumes(client) if is_ours(label)]:
         try:

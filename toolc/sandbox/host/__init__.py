@@ -1,13 +1,13 @@
-"""What every engine needs of this machine: owners, cleanup, cgroups, the kernel and the on-disk store.
+"""What every engine needs of this machine. ``janitor_process`` and ``store_sweep`` import the standard library only.
 
-Start reading in ``owner``: a sandbox belongs to a process that later processes can prove dead. ``janitor`` and
-``janitor_process`` clean up after a process, ``store`` keeps unpacked images and packages, ``store_sweep`` removes
-unfinished entries, ``cgroups`` and ``kernel`` read limits and errors.
+- ``cgroups``: control groups: which controllers work, memory events, OOM kills. Public: ``trees``.
+- ``janitor``: starts the process that cleans up after this one, and what it must remove. Public: ``register_folders``.
+- ``janitor_process``: the program of the janitor. Public: ``remove_tree``.
+- ``kernel``: OOM kills of the host, transient errors at a start (``retry_transient``), overlay mounts.
+- ``owner``: ``Owner``: the process of a sandbox, and whether it is dead; runtime folders. Start reading here. Public:
+  ``directories``.
+- ``store``: unpacked images, packages and notes on disk: folder, locks, removal. Public: ``scratch_folders``.
+- ``store_sweep``: removes unfinished entries of the store. Public: ``remove``.
 
-May import: ``toolc.model``. ``janitor_process`` and ``store_sweep`` run as scripts and import the standard library
-only.
-
-Public names: ``trees`` (``cgroups``); ``register_folders`` (``janitor``); ``remove_tree`` (``janitor_process``);
-``is_transient``, ``kernel_kills``, ``oom_kill_possible``, ``retry_transient``, ``KILLED_FROM_OUTSIDE``
-(``kernel``); ``directories``, ``Owner`` (``owner``); ``scratch_folders`` (``store``); ``remove`` (``store_sweep``).
+May import: ``model``.
 """

@@ -163,12 +163,6 @@ def entries(kind: str) -> Iterator[tuple[str, Path]]:
         yield folder.name.replace("-", ":", 1), folder
 
 
-def forget_note(kind: str, name: str) -> None:
-    """Remove what ``write_note`` wrote, if it exists. Raises ``InfrastructureError``."""
-    with _os_errors():
-        _note(kind, name).unlink(missing_ok=True)
-
-
 def _note(kind: str, name: str) -> Path:
     return directory() / kind / f"{quote(name, safe='')}.json"
 

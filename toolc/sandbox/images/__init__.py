@@ -1,9 +1,10 @@
 """Container images as files: archives, layers, metadata and a base image made on this host.
 
-Start reading in ``archive``, then ``unpack``. ``metadata`` has the names of unpacked images, ``debian`` makes a
-base image with mmdebstrap.
+- ``archive``: reads archives of ``docker save`` and OCI layouts: compression, platform, limits. Start reading here.
+- ``debian``: makes a base image with mmdebstrap.
+- ``metadata``: names, volumes and base images; images in the store; addresses in Dockerfiles. Public:
+  ``approval_name``, ``remove_image``, ``stored_images``.
+- ``unpack``: unpacks one layer: links, whiteouts, modes, limits.
 
-May import: ``toolc.sandbox.host`` and ``toolc.model``.
-
-Public names: ``approval_name``, ``remove_image``, ``stored_images`` (``metadata``).
+May import: ``sandbox.host`` and ``model``.
 """

@@ -17,10 +17,7 @@ CONFIG: Final = "config:"
 
 
 def content_names(answer: JsonObject) -> tuple[str, ...]:
-    """Return the content names of an image from ``GET /images/NAME/json``.
-
-    First ``manifest:sha256:...``, sorted, then ``config:sha256:...`` if known.
-    """
+    """Return the content names of ``GET /images/NAME/json``: sorted ``manifest:sha256:...``, then ``config:...``."""
     pulled, descriptor = answer.get("RepoDigests"), answer.get("Descriptor")
     digests = {str(each).rpartition("@")[2] for each in pulled} if isinstance(pulled, list) else set()
     if isinstance(descriptor, dict) and isinstance(descriptor.get("digest"), str):  # the containerd image store

@@ -1,12 +1,16 @@
-"""The OCI engine: sandboxes made by runc, without a daemon.
+"""The OCI engine: sandboxes made by runc, without a daemon. Start reading in ``engine``, then ``sandbox``.
 
-Start reading in ``engine``, then ``sandbox`` (one container). ``config`` writes ``config.json``, ``bundles`` the
-runtime folder, ``root`` is the host's programs as a root, ``images`` unpacks images, ``user_namespace`` maps
-owners, ``probe`` lists what the host lacks, and ``sweep`` cleans up.
+- ``bundles``: the runtime folder of a process: bundles, roots, names of sandboxes.
+- ``config``: ``config.json``: namespaces, mounts, limits, process.
+- ``engine``: ``OciEngine``: starts a sandbox, errors of starts, leftovers.
+- ``images``: unpacks images from archives or a daemon; missing images. Public: ``export_image``, ``save_image``.
+- ``probe``: what this host lacks, and remedies; versions, capabilities. Public: ``runtime``, ``NEEDED_SETTINGS``,
+  ``VERSION_SECONDS``.
+- ``root``: the root file system: the host's programs or an image.
+- ``sandbox``: one live sandbox: the runtime's process, its end, its stderr.
+- ``sweep``: removes control groups and processes; also a program.
+- ``user_namespace``: users of a sandbox, idmapped mounts.
 
-May import: ``toolc.sandbox``, ``host``, ``images`` and ``python``; ``toolc.guest`` and ``toolc.model``;
-``toolc.sandbox.docker`` from ``images`` only, because images may come from a Docker daemon.
-
-Public names: ``export_image``, ``save_image`` (``images``); ``runtime``, ``NEEDED_SETTINGS``,
-``VERSION_SECONDS`` (``probe``).
+May import: ``sandbox``, ``host``, ``images`` and ``python``; ``guest`` and ``model``; ``sandbox.docker`` from
+``images`` only, because images may come from a Docker daemon.
 """

@@ -77,10 +77,7 @@ class BundleDirectory:
         return self.directory / "workspace"
 
     def prepare_scratch(self, mount: Mount, user: SandboxUser) -> None:
-        """Give a sandbox access to its call's scratch folder, and create the upper layer of an overlay there.
-
-        Raises ``InfrastructureError``.
-        """
+        """Give a sandbox its call's scratch folder, with an overlay's upper layer. Raises ``InfrastructureError``."""
         try:
             _allow_setup_user(Path(mount.scratch))
         except OSError as error:

@@ -157,10 +157,7 @@ class OciEngine:
             return self._directory
 
     def _open_workspace(self, profile: Profile, user: SandboxUser) -> int | None:
-        """Return a detached mount of the workspace, if it needs one. Raises ``InfrastructureError``.
-
-        It has mapped ids if the folder belongs to root.
-        """
+        """Return a detached mount of the workspace; with mapped ids if root owns it. Raises ``InfrastructureError``."""
         mount = profile.workspace
         if mount is None or not needs_own_mount(mount, user):
             return None

@@ -62,10 +62,7 @@ def export_image(name: str, archive: Path | None) -> Unpacked:
 
 
 def save_image(name: str, output: Path) -> str:
-    """Write an image to a new file, for ``export_image`` on another host; return its tag.
-
-    Raises ``InfrastructureError`` and ``UsageError``.
-    """
+    """Write an image to a new file for another host; return its tag. Raises ``InfrastructureError``, ``UsageError``."""
     tag = recipe(name).tag if name in image_names() else name
     client = docker_client()
     try:
@@ -107,10 +104,7 @@ def missing_reason(profile: Profile) -> str | None:
 
 
 def resolve_image(profile: Profile) -> Unpacked | None:
-    """Return the image of ``profile``, unpacked if necessary; None if it names none.
-
-    Raises ``InfrastructureError`` with the command that gets the image.
-    """
+    """Return the image of ``profile``, unpacked; None if it names none. Raises ``InfrastructureError``."""
     try:
         if profile.build:
             return _built_image(profile.build)
@@ -247,10 +241,7 @@ def _client() -> Client | None:
 
 
 def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]], EngineSandbox]) -> RootSpec:
-    """Return the root for sandboxes of ``profile``, created if necessary. Raises ``InfrastructureError``.
-
-    ``start`` starts a small sandbox that inspects an image.
-    """
+    """Return the root for ``profile``; ``start`` starts a sandbox to inspect it. Raises ``InfrastructureError``."""
 
     def host() -> RootFilesystem:
         return RootFilesystem(_host_key(), lambda arguments: start(HOST, arguments))

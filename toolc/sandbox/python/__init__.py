@@ -1,9 +1,10 @@
 """The Python interpreter and the packages of a sandbox.
 
-Start reading in ``interpreter``: the image's Python, or the one that toolc mounts, which ``portable`` makes.
-``packages`` installs a tool's packages with ``wheels_only``, pip without the permission to start programs.
+- ``interpreter``: which Python runs the guest: the image's, or one that toolc mounts. Start reading here.
+- ``packages``: installs ``requirements`` of a tool with pip; pip's options and errors; removal. Public:
+  ``installed_packages``, ``remove_packages``.
+- ``portable``: a program: writes a Python that runs in any image.
+- ``wheels_only``: pip without the permission to start programs.
 
-May import: ``toolc.sandbox.host``, ``toolc.sandbox.images`` and ``toolc.model``.
-
-Public names: ``installed_packages``, ``remove_packages`` (``packages``).
+May import: ``sandbox.host``, ``sandbox.images`` and ``model``.
 """

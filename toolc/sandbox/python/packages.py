@@ -57,10 +57,7 @@ class Packages:
 
 
 def make(key: str, fill: Callable[[Path], None]) -> Path:
-    """Return the folder of this key, marked as used now; ``fill`` creates it if necessary.
-
-    Raises ``InfrastructureError``.
-    """
+    """Return the folder of this key, marked as used; ``fill`` creates it if needed. Raises ``InfrastructureError``."""
     while True:
         folder = store.make(KIND, key, fill)
         try:

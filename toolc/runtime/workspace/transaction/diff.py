@@ -67,10 +67,7 @@ _Comparison: TypeAlias = tuple[FileChange, bool, os.stat_result | None]
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The changes of a call.
-
-    ``changes`` are sorted by path; ``before`` holds the status of their paths when they were listed.
-    """
+    """The changes of a call, sorted by path; ``before`` holds the status of their paths when they were listed."""
 
     changes: tuple[FileChange, ...] = ()
     before: dict[str, os.stat_result] = field(default_factory=dict)

@@ -52,10 +52,7 @@ class StagingArea:
 
     @staticmethod
     def read(scratch: Path) -> "StagingArea | None":
-        """Read it from ``scratch``; return None if no commit began.
-
-        Raise ``ValueError`` for content that toolc did not write.
-        """
+        """Read it from ``scratch``; return None if no commit began. Raise ``ValueError`` for any other content."""
         match _read(scratch, STAGING):
             case None:
                 return None

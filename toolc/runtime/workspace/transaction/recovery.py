@@ -82,10 +82,7 @@ def recover(scratch: Path) -> Unfinished | None:
 
 
 def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conflict]:
-    """Undo the completed steps of ``plan``, last step first. Return the steps that could not be undone, by path.
-
-    ``staging`` is the open staging folder.
-    """
+    """Undo the steps of ``plan``, last step first. Return the steps that could not be undone, by path."""
     conflicts = []
     for mode in reversed(plan.modes):
         with contextlib.suppress(OSError):

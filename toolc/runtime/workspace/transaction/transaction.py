@@ -200,10 +200,7 @@ class Transaction:
         return engine.start(profile, arguments), profile
 
     def final_folder(self) -> ResultFolder:
-        """Return the workspace as the tool left it, before ``finish``. The sandbox must have exited.
-
-        Raise ``FolderError``.
-        """
+        """Return the workspace as the tool left it, after the sandbox and before ``finish``. Raise ``FolderError``."""
         assert self._view is not None
         try:
             return final_view(self._view)
