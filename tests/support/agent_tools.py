@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from scripted_model import ScriptedModel
+from scripted_model import Answer, OpenAISpeech, ScriptedModel, Speech
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -91,7 +92,15 @@ def ask_helper(
         return executor.run("helper", {"question": "why?"}, call_id="c", on_event=on_event, cancellation=cancellation)
 
 
-def told(result: ToolResult) -> JsonObject:
-    found = result.details["agent"]
-    assert isinstance(found, dict)
-    return found
+def converse(
+    folder: Path, *answers: Answer, speech: Speech | None = None, **options: Any
+) -> tuple[ToolResult, ScriptedModel]:
+    """Ask the helper, whose model gives ``answers``. Return the result, and the model with its requests."""
+    with ScriptedModel(speech=speech or OpenAISpeech(), script=[*answers]) as model:
+        return ask_helper(model, folder, **options), model
+
+
+def agent_details(result: ToolResult) -> JsonObject:
+    details = result.details["agent"]
+    assert isinstance(details, dict)
+    return details

@@ -11,7 +11,7 @@ from scripted_server import Request, ScriptedServer, json_reply
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.composed_backends import AgentProvider
 
-Said: TypeAlias = "JsonObject | bytes | Callable[[Request, socket.socket], None]"
+Answer: TypeAlias = "JsonObject | bytes | Callable[[Request, socket.socket], None]"
 """One answer: a body of JSON, a whole response, or a function that answers on the connection."""
 
 
@@ -187,7 +187,7 @@ class ScriptedModel(ScriptedServer):
     """Answers requests with the responses of ``script``, in order, and records them in ``requests``."""
 
     speech: Speech = field(default_factory=OpenAISpeech)
-    script: list[Said] = field(default_factory=list)
+    script: list[Answer] = field(default_factory=list)
     requests: list[JsonObject] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from agent_tools import KEY, SAY, agent_tool, ask_helper, registry_of, told
+from agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, registry_of
 from scripted_model import SPEECHES, OpenAISpeech, ScriptedModel, Speech, messages, objects
 from scripted_server import Request, json_reply
 from scripted_tools import error_kind
@@ -45,7 +45,7 @@ def test_tools_run_in_sandboxes_and_their_output_is_sent_back(speech: Speech, tm
     with ScriptedModel(speech=speech, script=[calls, speech.text("done")]) as model:
         result = ask_helper(model, tmp_path, agent={"tools": ["say", "draw"]}, tools=(SAY, DRAW), engine="oci")
     assert result.text == "done"
-    assert [call["error"] for call in objects(told(result)["calls"])] == [None, None, None]
+    assert [call["error"] for call in objects(agent_details(result)["calls"])] == [None, None, None]
     request = json.dumps(model.requests[1])
     assert '"one"' in request
     assert '"two"' in request
@@ -95,7 +95,7 @@ def test_cancelling_the_agent_ends_the_tool_that_runs(tmp_path: Path) -> None:
                 cancellation=cancellation,
             )
     assert error_kind(result) == "cancelled"
-    assert [call["error"] for call in objects(told(result)["calls"])] == ["cancelled"] * 3
+    assert [call["error"] for call in objects(agent_details(result)["calls"])] == ["cancelled"] * 3
     assert len(model.requests) == 1
 
 
@@ -177,7 +177,7 @@ def test_data_is_selected_and_rendered(tmp_path: Path) -> None:
         result = ask_helper(model, tmp_path, result=wanted, engine="oci")
     assert (result.text, result.structured) == ("first: a", ({"name": "a"},))
     assert "JSON Schema" not in OpenAISpeech().system(model.requests[0])
-    assert told(result)["turns"] == 2
+    assert agent_details(result)["turns"] == 2
 
 
 @both_formats

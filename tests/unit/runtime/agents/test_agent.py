@@ -1,6 +1,6 @@
-"""A sub-agent's loop: what its model is asked, what is made of its answers, and what is told of it.
+"""The loop of a sub-agent: the requests to its model, how responses are handled, and the reported details and events.
 
-The SDKs are the real ones, in both wire formats; the model says what a test tells it to.
+The SDKs are the real ones, in every wire format; the responses of the model are scripted.
 """
 
 import json
@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from agent_tools import KEY, SAY, agent_tool, ask_helper, echoing, executor_of, registry_of, told
+from agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, converse, echoing, executor_of, registry_of
 from scripted_model import SPEECHES, OpenAISpeech, ResponsesSpeech, ScriptedModel, Speech, inner, messages, objects
 from scripted_server import Request, json_reply
 from scripted_tools import error_kind
@@ -23,6 +23,7 @@ from toolc.model.result import Outcome, Text, ToolFailure
 from toolc.providers.base import members
 from toolc.runtime.agents.agent import MAX_CALLS, MAX_PARALLEL
 
+OPENAI = OpenAISpeech()
 both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
 
 
@@ -37,8 +38,7 @@ def saying(words: str) -> tuple[str, JsonValue]:
 @pytest.mark.slow
 @both_formats
 def test_the_model_gets_its_instructions_and_the_argument(speech: Speech, tmp_path: Path) -> None:
-    with ScriptedModel(speech=speech, script=[speech.text("Because.")]) as model:
-        result = ask_helper(model, tmp_path)
+    result, model = converse(tmp_path, speech.text("Because."), speech=speech)
     (request,) = model.requests
     assert (result.content, result.structured, result.error) == ((Text("Because."),), None, None)
     assert (request["model"], speech.system(request), speech.tools(request)) == ("scripted", "You help.", ["say"])
@@ -49,17 +49,15 @@ def test_the_model_gets_its_instructions_and_the_argument(speech: Speech, tmp_pa
 @both_formats
 def test_output_is_sent_back_with_the_call_id(speech: Speech, tmp_path: Path) -> None:
     script = [speech.calls(saying("one"), saying("two")), speech.text("one, two")]
-    with ScriptedModel(speech=speech, script=[*script]) as model:
-        result = ask_helper(model, tmp_path)
+    result, model = converse(tmp_path, *script, speech=speech)
     assert result.text == "one, two"
     assert speech.results(model.requests[1]) == [("id_1", "one"), ("id_2", "two")]
 
 
 @both_formats
 def test_each_request_has_the_whole_conversation(speech: Speech, tmp_path: Path) -> None:
-    first = speech.calls(saying("one"), text="I shall say it.")
-    with ScriptedModel(speech=speech, script=[first, speech.text("done")]) as model:
-        ask_helper(model, tmp_path)
+    first = speech.calls(saying("one"), text="I will say it.")
+    _, model = converse(tmp_path, first, speech.text("done"), speech=speech)
     roles = [message.get("role", message.get("type")) for message in messages(model.requests[1])]
     assert (
         roles
@@ -69,22 +67,21 @@ def test_each_request_has_the_whole_conversation(speech: Speech, tmp_path: Path)
             "openai_responses": ["user", "assistant", "function_call", "function_call_output"],
         }[speech.provider]
     )
-    assert "I shall say it." in str(messages(model.requests[1]))
+    assert "I will say it." in str(messages(model.requests[1]))
 
 
 @both_formats
 def test_invalid_calls_are_reported_to_the_model(speech: Speech, tmp_path: Path) -> None:
     calls = speech.calls(("say", {"word": "x"}), ("helper", {}), ("say", "[1"), ("say", [1]), saying("ok"))
-    with ScriptedModel(speech=speech, script=[calls, speech.text("sorry")]) as model:
-        result = ask_helper(model, tmp_path)
-    words = [said.removeprefix("ERROR (") for _, said in speech.results(model.requests[1])]
+    result, model = converse(tmp_path, calls, speech.text("sorry"), speech=speech)
+    errors = [text.removeprefix("ERROR (") for _, text in speech.results(model.requests[1])]
     assert result.text == "sorry"
-    assert "- words: required but missing" in words[0]
-    assert words[1].endswith("there is no tool 'helper'; known tools: say")
-    assert "the arguments of say are not JSON (line 1 column 3" in words[2]
-    assert "the arguments of say are not a JSON object; write one JSON object" in words[3]
-    assert words[4] == "ok"
-    assert [(call["tool"], call["error"]) for call in objects(told(result)["calls"])] == [
+    assert "- words: required but missing" in errors[0]
+    assert errors[1].endswith("there is no tool 'helper'; known tools: say")
+    assert "the arguments of say are not JSON (line 1 column 3" in errors[2]
+    assert "the arguments of say are not a JSON object; write one JSON object" in errors[3]
+    assert errors[4] == "ok"
+    assert [(call["tool"], call["error"]) for call in objects(agent_details(result)["calls"])] == [
         ("say", "invalid_args"),
         ("helper", "not_found"),
         ("say", "invalid_args"),
@@ -98,20 +95,19 @@ def test_a_failing_tool_is_reported_to_the_model(speech: Speech, tmp_path: Path)
     def script(plan: Plan) -> Outcome:
         return Outcome(ending="exited", status=3)
 
-    said = [speech.calls(saying("one")), speech.text("It failed.")]
-    with ScriptedModel(speech=speech, script=[*said]) as model:
-        result = ask_helper(model, tmp_path, script=script)
+    answers = [speech.calls(saying("one")), speech.text("It failed.")]
+    result, model = converse(tmp_path, *answers, speech=speech, script=script)
     assert not result.is_error
-    assert objects(told(result)["calls"]) == [{"tool": "say", "turn": 1, "call_id": "c.1.1", "error": "exit_status"}]
+    (call,) = objects(agent_details(result)["calls"])
+    assert call == {"tool": "say", "turn": 1, "call_id": "c.1.1", "error": "exit_status"}
     assert "exit" in speech.results(model.requests[1])[0][1]
 
 
 @both_formats
 def test_details_count_turns_and_tokens_and_list_connections(speech: Speech, tmp_path: Path) -> None:
-    with ScriptedModel(speech=speech, script=[speech.calls(saying("a")), speech.text("b")]) as model:
-        result = ask_helper(model, tmp_path)
-    about = told(result)
-    assert {key: about[key] for key in ("provider", "model", "turns", "tokens_in", "tokens_out")} == {
+    result, model = converse(tmp_path, speech.calls(saying("a")), speech.text("b"), speech=speech)
+    details = agent_details(result)
+    assert {key: details[key] for key in ("provider", "model", "turns", "tokens_in", "tokens_out")} == {
         "provider": speech.provider,
         "model": "scripted",
         "turns": 2,
@@ -123,17 +119,15 @@ def test_details_count_turns_and_tokens_and_list_connections(speech: Speech, tmp
 
 
 def test_events_of_the_model_and_of_its_calls_are_emitted(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    heard: list[Event] = []
-    script = [speech.calls(saying("one"), text="Well:"), speech.text("one")]
-    with ScriptedModel(script=[*script]) as model:
-        result = ask_helper(model, tmp_path, on_event=heard.append)
-    shown = [
+    events: list[Event] = []
+    script = [OPENAI.calls(saying("one"), text="Well:"), OPENAI.text("one")]
+    result, _ = converse(tmp_path, *script, on_event=events.append)
+    calls = [
         (type(each), each.name, each.call_id, each.parent_call_id)
-        for each in heard
+        for each in events
         if not isinstance(each, ToolConnect)
     ]
-    assert shown == [
+    assert calls == [
         (ToolStart, "helper", "c", None),
         (ToolUpdate, "helper", "c", None),
         (ToolUpdate, "helper", "c", None),
@@ -143,38 +137,35 @@ def test_events_of_the_model_and_of_its_calls_are_emitted(tmp_path: Path) -> Non
         (ToolUpdate, "helper", "c", None),
         (ToolEnd, "helper", "c", None),
     ]
-    updates = [each for each in heard if isinstance(each, ToolUpdate) and each.name == "helper"]
+    updates = [each for each in events if isinstance(each, ToolUpdate) and each.name == "helper"]
     assert [(each.stream, each.text, each.message) for each in updates] == [
         ("content", "Well:\n", ""),
         (None, "", "turn 1: say"),
         ("content", "one", ""),
     ]
-    assert isinstance(heard[-1], ToolEnd)
-    assert heard[-1].result == result
+    assert isinstance(events[-1], ToolEnd)
+    assert events[-1].result == result
 
 
 def test_the_calls_of_one_answer_run_in_parallel(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
     meeting = threading.Barrier(MAX_PARALLEL, timeout=60)
 
     def script(plan: Plan) -> Outcome:
         meeting.wait()
         return echoing(plan)
 
-    calls = speech.calls(*map(saying, map(str, range(MAX_PARALLEL))))
-    with ScriptedModel(script=[calls, speech.text("done")]) as model:
-        assert ask_helper(model, tmp_path, script=script).text == "done"
-    assert [said for _, said in speech.results(model.requests[1])] == [str(each) for each in range(MAX_PARALLEL)]
+    calls = OPENAI.calls(*map(saying, map(str, range(MAX_PARALLEL))))
+    result, model = converse(tmp_path, calls, OPENAI.text("done"), script=script)
+    assert result.text == "done"
+    assert [text for _, text in OPENAI.results(model.requests[1])] == [str(each) for each in range(MAX_PARALLEL)]
 
 
 def test_sequential_calls_run_in_order_and_independently(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    heard: list[Event] = []
-    calls = speech.calls(saying("one"), ("say", {}), saying("three"))
-    with ScriptedModel(script=[calls, speech.text("done")]) as model:
-        ask_helper(model, tmp_path, agent={"parallel": False}, on_event=heard.append)
-    assert [said for _, said in speech.results(model.requests[1])][::2] == ["one", "three"]
-    order = [(type(each), each.call_id) for each in heard if isinstance(each, ToolStart | ToolEnd)]
+    events: list[Event] = []
+    calls = OPENAI.calls(saying("one"), ("say", {}), saying("three"))
+    _, model = converse(tmp_path, calls, OPENAI.text("done"), agent={"parallel": False}, on_event=events.append)
+    assert [text for _, text in OPENAI.results(model.requests[1])][::2] == ["one", "three"]
+    order = [(type(each), each.call_id) for each in events if isinstance(each, ToolStart | ToolEnd)]
     assert order == [
         (ToolStart, "c"),
         (ToolStart, "c.1.1"),
@@ -187,11 +178,10 @@ def test_sequential_calls_run_in_order_and_independently(tmp_path: Path) -> None
 
 
 def test_excess_calls_of_an_answer_get_an_error(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    calls = speech.calls(*[saying("x")] * 1000)
-    with ScriptedModel(script=[calls, speech.text("done")]) as model:
-        assert ask_helper(model, tmp_path).text == "done"
-    results = [said for _, said in speech.results(model.requests[1])]
+    calls = OPENAI.calls(*[saying("x")] * 1000)
+    result, model = converse(tmp_path, calls, OPENAI.text("done"))
+    assert result.text == "done"
+    results = [text for _, text in OPENAI.results(model.requests[1])]
     assert results[:MAX_CALLS] == ["x"] * MAX_CALLS
     assert results[MAX_CALLS:] == [
         f"ERROR (rate_limit): only the first {MAX_CALLS} calls of an answer are made; repeat this one"
@@ -199,36 +189,35 @@ def test_excess_calls_of_an_answer_get_an_error(tmp_path: Path) -> None:
 
 
 def test_a_dead_sandbox_ends_all_calls_of_the_answer(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    heard: list[Event] = []
+    events: list[Event] = []
 
     def script(plan: Plan) -> Outcome:
         raise RuntimeError("lost")
 
-    with ScriptedModel(script=[speech.calls(*[saying("x")] * MAX_CALLS)]) as model:
+    with ScriptedModel(script=[OPENAI.calls(*[saying("x")] * MAX_CALLS)]) as model:
         with pytest.raises(InfrastructureError):
-            ask_helper(model, tmp_path, script=script, on_event=heard.append)
+            ask_helper(model, tmp_path, script=script, on_event=events.append)
         assert len(model.requests) == 1
-    assert len([each for each in heard if isinstance(each, ToolStart)]) < MAX_CALLS // 2
+    assert len([each for each in events if isinstance(each, ToolStart)]) < MAX_CALLS // 2
 
 
 @both_formats
 def test_a_denied_tool_is_not_offered_and_a_call_gets_an_error(speech: Speech, tmp_path: Path) -> None:
-    heard: list[Event] = []
+    events: list[Event] = []
     script = [speech.calls(saying("x")), speech.text("I may not.")]
     with ScriptedModel(speech=speech, script=[*script]) as model:
         registry = registry_of(tmp_path, agent_tool(model), SAY)
         with executor_of(registry) as executor:
             executor.deny("say")
-            result = executor.run("helper", {"question": "why?"}, call_id="c", on_event=heard.append)
+            result = executor.run("helper", {"question": "why?"}, call_id="c", on_event=events.append)
     assert result.text == "I may not."
     assert speech.tools(model.requests[0]) == []
     assert "denied" in speech.results(model.requests[1])[0][1]
-    assert [each.call_id for each in heard if isinstance(each, ToolDenied)] == ["c.1.1"]
+    assert [each.call_id for each in events if isinstance(each, ToolDenied)] == ["c.1.1"]
 
 
 @pytest.mark.parametrize(
-    ("parameters", "arguments", "asked"),
+    ("parameters", "arguments", "message"),
     [
         ({}, {}, "Begin."),
         ({"n": {"type": "integer", "description": "n"}}, {"n": 3}, "3"),
@@ -241,20 +230,19 @@ def test_a_denied_tool_is_not_offered_and_a_call_gets_an_error(speech: Speech, t
     ],
     ids=["none", "a number", "a text", "several"],
 )
-def test_the_arguments_are_what_the_model_is_asked(
-    parameters: JsonObject, arguments: JsonObject, asked: str, tmp_path: Path
+def test_the_arguments_are_the_users_message_to_the_model(
+    parameters: JsonObject, arguments: JsonObject, message: str, tmp_path: Path
 ) -> None:
-    with ScriptedModel(script=[OpenAISpeech().text("ok")]) as model:
+    with ScriptedModel(script=[OPENAI.text("ok")]) as model:
         registry = registry_of(tmp_path, agent_tool(model, {"tools": []}, parameters=parameters))
         with executor_of(registry) as executor:
             executor.run("helper", arguments)
-    assert messages(model.requests[0])[-1] == question(asked)
+    assert messages(model.requests[0])[-1] == question(message)
     assert "tools" not in model.requests[0]
 
 
 def test_instructions_are_a_template_of_the_arguments(tmp_path: Path) -> None:
-    with ScriptedModel(script=[OpenAISpeech().text("ok")]) as model:
-        ask_helper(model, tmp_path, agent={"instructions": "Answer: {{ question }}"})
+    _, model = converse(tmp_path, OPENAI.text("ok"), agent={"instructions": "Answer: {{ question }}"})
     assert messages(model.requests[0])[0] == {"role": "system", "content": "Answer: why?"}
 
 
@@ -264,8 +252,7 @@ SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}
 @both_formats
 def test_declared_data_is_requested_and_checked(speech: Speech, tmp_path: Path) -> None:
     script: list[JsonObject] = [speech.text("three"), speech.text('{"n": "3"}'), speech.text('```json\n{"n": 3}\n```')]
-    with ScriptedModel(speech=speech, script=[*script]) as model:
-        result = ask_helper(model, tmp_path, result={"schema": SCHEMA})
+    result, model = converse(tmp_path, *script, speech=speech, result={"schema": SCHEMA})
     assert (result.structured, result.text) == (({"n": 3},), '{"n":3}')
     assert speech.system(model.requests[0]).endswith(
         'It must satisfy this JSON Schema:\n{"properties":{"n":{"type":"integer"}},"required":["n"],"type":"object"}'
@@ -277,9 +264,9 @@ def test_declared_data_is_requested_and_checked(speech: Speech, tmp_path: Path) 
 
 
 def test_data_that_is_still_wrong_in_the_last_turn_is_an_error(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    with ScriptedModel(script=[speech.text("three"), speech.text("four")]) as model:
-        result = ask_helper(model, tmp_path, agent={"max_turns": 2}, result={"format": "json"})
+    result, _ = converse(
+        tmp_path, OPENAI.text("three"), OPENAI.text("four"), agent={"max_turns": 2}, result={"format": "json"}
+    )
     assert result.error == ToolFailure(
         "serialization", "the model's answer is not JSON (line 1 column 1: Expecting value)"
     )
@@ -290,19 +277,19 @@ def test_data_that_is_still_wrong_in_the_last_turn_is_an_error(tmp_path: Path) -
     [
         (
             {"max_turns": 1},
-            [OpenAISpeech().calls(saying("x"))],
+            [OPENAI.calls(saying("x"))],
             ToolFailure("execution", "the model did not answer within 1 turn; request less, or raise 'max_turns'"),
         ),
         (
             {"token_budget": 15},
-            [OpenAISpeech().calls(saying("x"))],
+            [OPENAI.calls(saying("x"))],
             ToolFailure(
                 "output_limit", "the model used 15 tokens, and the limit is 15; request less, or raise 'token_budget'"
             ),
         ),
         (
             {"max_tokens": 9},
-            [OpenAISpeech().text("It was a dark", stop="length")],
+            [OPENAI.text("It was a dark", stop="length")],
             ToolFailure(
                 "output_limit",
                 "the model's answer was truncated at 9 tokens; request less, or raise 'max_tokens'\nIt was a dark",
@@ -310,53 +297,49 @@ def test_data_that_is_still_wrong_in_the_last_turn_is_an_error(tmp_path: Path) -
         ),
         (
             {},
-            [OpenAISpeech().text("", stop="content_filter")],
+            [OPENAI.text("", stop="content_filter")],
             ToolFailure("denied", "the model refused to answer: it gave no reason"),
         ),
-        ({}, [OpenAISpeech().text(" ")], ToolFailure("execution", "the model's answer is empty; rephrase the task")),
+        ({}, [OPENAI.text(" ")], ToolFailure("execution", "the model's answer is empty; rephrase the task")),
     ],
     ids=["turns", "tokens", "length", "refusal", "nothing"],
 )
 def test_a_call_without_an_answer_has_a_reason(
     agent: JsonObject, script: list[JsonObject], error: ToolFailure, tmp_path: Path
 ) -> None:
-    with ScriptedModel(script=[*script]) as model:
-        result = ask_helper(model, tmp_path, agent=agent)
+    result, _ = converse(tmp_path, *script, agent=agent)
     assert result.error == error
-    assert told(result)["turns"] == 1
+    assert agent_details(result)["turns"] == 1
 
 
 def test_the_answers_length_is_limited(tmp_path: Path) -> None:
     for speech, key in zip(SPEECHES, ("max_completion_tokens", "max_tokens", "max_output_tokens"), strict=True):
-        with ScriptedModel(speech=speech, script=[speech.text("ok")]) as model:
-            ask_helper(model, tmp_path, agent={"max_tokens": 77})
+        _, model = converse(tmp_path, speech.text("ok"), speech=speech, agent={"max_tokens": 77})
         assert model.requests[0][key] == 77
 
 
 def test_an_answer_beyond_the_output_limit_keeps_its_head_and_tail(tmp_path: Path) -> None:
     sandbox: JsonObject = {"secrets": {"KEY": {"hosts": ["127.0.0.1"]}}, "limits": {"output": "1KiB"}}
-    heard: list[Event] = []
-    with ScriptedModel(script=[OpenAISpeech().text("a" * 2000 + "b" * 2000)]) as model:
-        result = ask_helper(model, tmp_path, on_event=heard.append, sandbox=sandbox)
+    events: list[Event] = []
+    result, _ = converse(tmp_path, OPENAI.text("a" * 2000 + "b" * 2000), on_event=events.append, sandbox=sandbox)
     assert result.text == f"{'a' * 512}\n[2976 bytes cut]\n{'b' * 512}"
     assert result.details["truncated"] is True
-    assert sum(len(each.text) for each in heard if isinstance(each, ToolUpdate)) == 1024
+    assert sum(len(each.text) for each in events if isinstance(each, ToolUpdate)) == 1024
 
 
 def test_a_sub_agent_may_call_another(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    heard: list[Event] = []
-    inner = [speech.calls(saying("deep")), speech.text("deep, it said")]
+    events: list[Event] = []
+    inner = [OPENAI.calls(saying("deep")), OPENAI.text("deep, it said")]
     with ScriptedModel(script=[*inner]) as deeper:
-        outer: list[JsonObject] = [speech.calls(("expert", {"question": "how?"})), speech.text("all good")]
+        outer: list[JsonObject] = [OPENAI.calls(("expert", {"question": "how?"})), OPENAI.text("all good")]
         with ScriptedModel(script=[*outer]) as model:
             expert = agent_tool(deeper) | {"name": "expert", "description": "Answer what is hard. Use it for that."}
             result = ask_helper(
-                model, tmp_path, agent={"tools": ["expert"]}, tools=(expert, SAY), on_event=heard.append
+                model, tmp_path, agent={"tools": ["expert"]}, tools=(expert, SAY), on_event=events.append
             )
     assert result.text == "all good"
-    assert speech.results(model.requests[1]) == [("id_1", "deep, it said")]
-    starts = [(each.name, each.call_id, each.parent_call_id) for each in heard if isinstance(each, ToolStart)]
+    assert OPENAI.results(model.requests[1]) == [("id_1", "deep, it said")]
+    starts = [(each.name, each.call_id, each.parent_call_id) for each in events if isinstance(each, ToolStart)]
     assert starts == [("helper", "c", None), ("expert", "c.1.1", "c"), ("say", "c.1.1.1.1", "c.1.1")]
 
 
@@ -371,35 +354,29 @@ def test_a_sub_agent_may_call_another(tmp_path: Path) -> None:
 def test_missing_and_duplicate_ids_are_replaced(
     ids: tuple[JsonValue, ...], used: tuple[str, ...], tmp_path: Path
 ) -> None:
-    speech = OpenAISpeech()
-    first = speech.calls(saying("one"), saying("two"), saying("three"))
+    first = OPENAI.calls(saying("one"), saying("two"), saying("three"))
     calls = members(first, "choices", 0, "message", "tool_calls")
     for call, given in zip(calls, ids, strict=True):
         call["id"] = given
-    with ScriptedModel(script=[first, speech.text("ok")]) as model:
-        ask_helper(model, tmp_path)
-    assert speech.results(model.requests[1]) == [*zip(used, ("one", "two", "three"), strict=True)]
+    _, model = converse(tmp_path, first, OPENAI.text("ok"))
+    assert OPENAI.results(model.requests[1]) == [*zip(used, ("one", "two", "three"), strict=True)]
 
 
 def test_content_in_parts_is_read_as_text_and_sent_back_unchanged(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
     parts: list[JsonValue] = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Well."}]
-    first = speech.calls(saying("one"))
+    first = OPENAI.calls(saying("one"))
     message = inner(objects(first["choices"])[0], "message")
     message["content"] = parts
-    with ScriptedModel(script=[first, speech.text("ok")]) as model:
-        ask_helper(model, tmp_path)
+    _, model = converse(tmp_path, first, OPENAI.text("ok"))
     assert messages(model.requests[1])[2]["content"] == parts
 
 
 def test_arguments_as_an_object_are_accepted_and_sent_back_as_text(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    first = speech.calls(saying("one"))
+    first = OPENAI.calls(saying("one"))
     (call,) = members(first, "choices", 0, "message", "tool_calls")
     inner(call, "function")["arguments"] = {"words": "one"}
-    with ScriptedModel(script=[first, speech.text("ok")]) as model:
-        ask_helper(model, tmp_path)
-    assert speech.results(model.requests[1]) == [("id_1", "one")]
+    _, model = converse(tmp_path, first, OPENAI.text("ok"))
+    assert OPENAI.results(model.requests[1]) == [("id_1", "one")]
     (back,) = objects(messages(model.requests[1])[2]["tool_calls"])
     assert inner(back, "function")["arguments"] == '{"words":"one"}'
 
@@ -409,8 +386,7 @@ def test_reasoning_is_sent_back_unchanged_and_not_stored(tmp_path: Path) -> None
     thought: JsonObject = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "xyz"}
     first = speech.calls(("say", '{"words": '), saying("two"))
     first["output"] = [thought, *objects(first["output"])]
-    with ScriptedModel(speech=speech, script=[first, speech.text("ok")]) as model:
-        ask_helper(model, tmp_path)
+    _, model = converse(tmp_path, first, speech.text("ok"), speech=speech)
     assert model.requests[0]["store"] is False
     assert messages(model.requests[1])[1:4] == [
         thought,
@@ -430,35 +406,28 @@ def test_reasoning_is_sent_back_unchanged_and_not_stored(tmp_path: Path) -> None
     ids=["length", "filter", "refusal", "nothing"],
 )
 def test_an_invalid_response_is_an_error(answer: JsonObject, error: str, tmp_path: Path) -> None:
-    with ScriptedModel(speech=ResponsesSpeech(), script=[answer]) as model:
-        result = ask_helper(model, tmp_path)
+    result, _ = converse(tmp_path, answer, speech=ResponsesSpeech())
     assert error_kind(result) == error
 
 
 def test_invalid_arguments_are_not_sent_back(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    with ScriptedModel(script=[speech.calls(("say", '{"words": ')), speech.text("ok")]) as model:
-        ask_helper(model, tmp_path)
+    _, model = converse(tmp_path, OPENAI.calls(("say", '{"words": ')), OPENAI.text("ok"))
     (call,) = objects(messages(model.requests[1])[2]["tool_calls"])
     assert call["function"] == {"name": "say", "arguments": "{}"}
 
 
-def test_the_key_is_nowhere_but_in_the_request(tmp_path: Path) -> None:
-    """Also where the server says it back."""
-    speech = OpenAISpeech()
-    heard: list[Event] = []
-    said: list[JsonObject] = [speech.calls(("say", {"words": f"a {KEY}"}), text=KEY), speech.text(f"It is {KEY}.")]
-    with ScriptedModel(script=[*said]) as model:
-        result = ask_helper(model, tmp_path, on_event=heard.append)
-    assert {asked.headers["authorization"] for asked in model.received} == {f"Bearer {KEY}"}
+def test_the_key_is_only_in_the_request_even_if_the_model_repeats_it(tmp_path: Path) -> None:
+    events: list[Event] = []
+    answers: list[JsonObject] = [OPENAI.calls(("say", {"words": f"a {KEY}"}), text=KEY), OPENAI.text(f"It is {KEY}.")]
+    result, model = converse(tmp_path, *answers, on_event=events.append)
+    assert {each.headers["authorization"] for each in model.received} == {f"Bearer {KEY}"}
     assert result.text == "It is [secret KEY]."
-    assert KEY not in repr((result, heard, model.requests))
-    assert speech.results(model.requests[1]) == [("id_1", "a [secret KEY]")]
+    assert KEY not in repr((result, events, model.requests))
+    assert OPENAI.results(model.requests[1]) == [("id_1", "a [secret KEY]")]
 
 
 def test_composites_call_sub_agents_and_sub_agents_call_composites(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    heard: list[Event] = []
+    events: list[Event] = []
     twice: JsonObject = {
         "name": "twice",
         "description": "Say these words two times. Use it where once is not enough.",
@@ -479,12 +448,12 @@ def test_composites_call_sub_agents_and_sub_agents_call_composites(tmp_path: Pat
             }
         },
     }
-    with ScriptedModel(script=[speech.calls(("twice", {"words": "hi"})), speech.text("said")]) as model:
+    with ScriptedModel(script=[OPENAI.calls(("twice", {"words": "hi"})), OPENAI.text("said")]) as model:
         registry = registry_of(tmp_path, agent_tool(model, {"tools": ["twice"]}), twice, outer, SAY)
         with executor_of(registry) as executor:
-            result = executor.run("outer", {"words": "why?"}, call_id="c", on_event=heard.append)
+            result = executor.run("outer", {"words": "why?"}, call_id="c", on_event=events.append)
     assert not result.is_error
-    assert [(each.name, each.call_id) for each in heard if isinstance(each, ToolStart)] == [
+    assert [(each.name, each.call_id) for each in events if isinstance(each, ToolStart)] == [
         ("outer", "c"),
         ("helper", "c.help"),
         ("twice", "c.help.1.1"),
@@ -493,34 +462,32 @@ def test_composites_call_sub_agents_and_sub_agents_call_composites(tmp_path: Pat
     ]
 
 
-def test_a_tool_with_confirm_asks(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
-    asked: list[tuple[str, JsonObject]] = []
+def test_a_tool_with_confirm_is_confirmed_for_each_call(tmp_path: Path) -> None:
+    confirmed: list[tuple[str, JsonObject]] = []
 
     def confirm(call: BoundCall) -> Allow | Deny:
-        asked.append((call.call_id, call.arguments))
-        return Allow() if len(asked) == 1 else Deny("not twice")
+        confirmed.append((call.call_id, call.arguments))
+        return Allow() if len(confirmed) == 1 else Deny("not twice")
 
-    script = [speech.calls(saying("one")), speech.calls(saying("two")), speech.text("ok")]
+    script = [OPENAI.calls(saying("one")), OPENAI.calls(saying("two")), OPENAI.text("ok")]
     with ScriptedModel(script=[*script]) as model:
         registry = registry_of(tmp_path, agent_tool(model), SAY | {"confirm": True})
         with executor_of(registry) as executor:
             executor.run("helper", {"question": "why?"}, call_id="c", confirm=confirm)
-    assert asked == [("c.1.1", {"words": "one"}), ("c.2.1", {"words": "two"})]
-    assert speech.results(model.requests[1]) == [("id_1", "one")]
-    assert "not twice" in speech.results(model.requests[2])[0][1]
+    assert confirmed == [("c.1.1", {"words": "one"}), ("c.2.1", {"words": "two"})]
+    assert OPENAI.results(model.requests[1]) == [("id_1", "one")]
+    assert "not twice" in OPENAI.results(model.requests[2])[0][1]
 
 
 def test_confirmations_are_sequential_and_on_the_thread_of_the_call(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
     threads: list[str] = []
 
     def confirm(call: BoundCall) -> Allow | Deny:
         threads.append(threading.current_thread().name)
         return Allow()
 
-    calls = speech.calls(saying("one"), saying("two"), saying("three"))
-    with ScriptedModel(script=[calls, speech.text("ok")]) as model:
+    calls = OPENAI.calls(saying("one"), saying("two"), saying("three"))
+    with ScriptedModel(script=[calls, OPENAI.text("ok")]) as model:
         registry = registry_of(tmp_path, agent_tool(model), SAY | {"confirm": True})
         with executor_of(registry) as executor:
             executor.run("helper", {"question": "why?"}, confirm=confirm)
@@ -528,12 +495,11 @@ def test_confirmations_are_sequential_and_on_the_thread_of_the_call(tmp_path: Pa
 
 
 def test_many_sub_agents_run_concurrently(tmp_path: Path) -> None:
-    speech = OpenAISpeech()
 
-    def answer(asked: Request, connection: socket.socket) -> None:
-        request = json.loads(asked.body)
-        said = speech.text("ok") if speech.results(request) else speech.calls(saying(str(request["messages"][-1])))
-        connection.sendall(json_reply(said))
+    def answer(received: Request, connection: socket.socket) -> None:
+        request = json.loads(received.body)
+        response = OPENAI.text("ok") if OPENAI.results(request) else OPENAI.calls(saying(str(request["messages"][-1])))
+        connection.sendall(json_reply(response))
 
     with ScriptedModel(script=[answer] * 40) as model:
         registry = registry_of(tmp_path, agent_tool(model), SAY)

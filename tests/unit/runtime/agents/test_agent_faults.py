@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from agent_tools import KEY, SAY, agent_tool, ask_helper, executor_of, registry_of, told
-from scripted_model import SPEECHES, OpenAISpeech, Said, ScriptedModel, Speech
+from agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, converse, executor_of, registry_of
+from scripted_model import SPEECHES, Answer, OpenAISpeech, ScriptedModel, Speech
 from scripted_server import Request, certificate, json_reply, reply
 from scripted_tools import error_kind
 
@@ -19,7 +19,7 @@ from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.model.events import Event, ToolConnect
 from toolc.model.json_schema import JsonObject
-from toolc.model.result import ToolFailure
+from toolc.model.result import ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.agents.model import MAX_QUOTED
 from toolc.runtime.agents.network import MAX_RESPONSE
@@ -34,10 +34,15 @@ def refusal(status: int, message: str = "No.", **headers: str) -> bytes:
     return json_reply({"error": {"type": "some_error", "message": message}}, status=status, **headers)
 
 
-def failed(model: ScriptedModel, folder: Path, agent: JsonObject | None = None) -> tuple[str, str]:
-    result = ask_helper(model, folder, agent=agent)
+def failure_of(result: ToolResult) -> tuple[str, str]:
     assert result.error is not None, result
     return result.error.kind, result.error.message
+
+
+def failed(folder: Path, *answers: Answer, speech: Speech = OPENAI) -> tuple[str, str]:
+    """Return the kind and the message of the error of a call whose model gives ``answers``."""
+    result, _ = converse(folder, *answers, speech=speech)
+    return failure_of(result)
 
 
 @both_formats
@@ -53,9 +58,9 @@ def failed(model: ScriptedModel, folder: Path, agent: JsonObject | None = None) 
 )
 def test_what_a_status_means(speech: Speech, status: int, kind: ErrorKind, message: str, tmp_path: Path) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/"}
-    with ScriptedModel(speech=speech, script=[refusal(status, **elsewhere)]) as model:
-        assert failed(model, tmp_path) == (kind, f"the model's API answered {message}")
-        assert len(model.requests) == 1
+    result, model = converse(tmp_path, refusal(status, **elsewhere), speech=speech)
+    assert failure_of(result) == (kind, f"the model's API answered {message}")
+    assert len(model.requests) == 1
 
 
 @both_formats
@@ -71,20 +76,16 @@ def test_a_busy_api_is_retried_a_few_times(
     speech: Speech, status: int, kind: ErrorKind, message: str, tmp_path: Path
 ) -> None:
     busy = refusal(status, Retry_After="0")
-    with ScriptedModel(speech=speech, script=[busy] * ATTEMPTS) as model:
-        assert failed(model, tmp_path) == (kind, f"the model's API answered {message}")
-    with ScriptedModel(speech=speech, script=[busy, speech.text("Because.")]) as model:
-        result = ask_helper(model, tmp_path)
-    assert (result.text, told(result)["turns"]) == ("Because.", 1)
+    assert failed(tmp_path, *[busy] * ATTEMPTS, speech=speech) == (kind, f"the model's API answered {message}")
+    result, _ = converse(tmp_path, busy, speech.text("Because."), speech=speech)
+    assert (result.text, agent_details(result)["turns"]) == ("Because.", 1)
 
 
 @pytest.mark.parametrize("seconds", ["61", "59"])
 def test_a_retry_after_beyond_the_limit_ends_the_call(seconds: str, tmp_path: Path) -> None:
     """Longer than a minute, or beyond the call's deadline."""
-    with ScriptedModel(script=[refusal(429, Retry_After=seconds)]) as model:
-        result = ask_helper(model, tmp_path, timeout=58.0)
-        assert len(model.requests) == 1
-    assert error_kind(result) == "rate_limit"
+    result, model = converse(tmp_path, refusal(429, Retry_After=seconds), timeout=58.0)
+    assert (error_kind(result), len(model.requests)) == ("rate_limit", 1)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +103,7 @@ def test_a_retry_after_beyond_the_limit_ends_the_call(seconds: str, tmp_path: Pa
 )
 @both_formats
 def test_a_response_outside_the_api_is_an_error(speech: Speech, body: bytes, why: str, tmp_path: Path) -> None:
-    with ScriptedModel(speech=speech, script=[reply(body, kind="application/json")]) as model:
-        kind, message = failed(model, tmp_path)
+    kind, message = failed(tmp_path, reply(body, kind="application/json"), speech=speech)
     what = {"openai": "choices[0].message", "anthropic": "list 'content'", "openai_responses": "list 'output'"}[
         speech.provider
     ]
@@ -115,26 +115,24 @@ def test_a_response_outside_the_api_is_an_error(speech: Speech, body: bytes, why
 
 def test_a_message_without_text_is_invalid(tmp_path: Path) -> None:
     answer: JsonObject = {"choices": [{"message": {"content": {"a": 1}}}]}
-    with ScriptedModel(script=[answer]) as model:
-        assert failed(model, tmp_path)[0] == "serialization"
+    assert failed(tmp_path, answer)[0] == "serialization"
 
 
 def test_invalid_usage_counts_as_zero(tmp_path: Path) -> None:
     answer = OPENAI.text("ok") | {"usage": {"prompt_tokens": "many", "completion_tokens": -5}}
-    with ScriptedModel(script=[answer, OPENAI.text("ok") | {"usage": [1]}]) as model:
-        result = ask_helper(model, tmp_path)
-    assert (told(result)["tokens_in"], told(result)["tokens_out"]) == (0, 0)
+    result, _ = converse(tmp_path, answer, OPENAI.text("ok") | {"usage": [1]})
+    assert (agent_details(result)["tokens_in"], agent_details(result)["tokens_out"]) == (0, 0)
 
 
-def drop(asked: Request, connection: socket.socket) -> None:
-    """Nothing is said; the connection is closed."""
+def drop(request: Request, connection: socket.socket) -> None:
+    """Send nothing and close the connection."""
 
 
-def cut(asked: Request, connection: socket.socket) -> None:
+def cut(request: Request, connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
 
 
-def junk(asked: Request, connection: socket.socket) -> None:
+def junk(request: Request, connection: socket.socket) -> None:
     connection.sendall(b"220 mail.example.com ESMTP\r\n\r\n")
 
 
@@ -147,57 +145,54 @@ def junk(asked: Request, connection: socket.socket) -> None:
         (junk, "illegal status line: bytearray(b'220 mail.example.com ESMTP')"),
     ],
 )
-def test_a_broken_connection_is_an_error(speech: Speech, answer: Said, why: str, tmp_path: Path) -> None:
-    with ScriptedModel(speech=speech, script=[answer] * ATTEMPTS) as model:
-        assert failed(model, tmp_path) == ("network", f"no response from the model's API: {why}")
-        assert len(model.requests) == ATTEMPTS
+def test_a_broken_connection_is_an_error(speech: Speech, answer: Answer, why: str, tmp_path: Path) -> None:
+    result, model = converse(tmp_path, *[answer] * ATTEMPTS, speech=speech)
+    assert failure_of(result) == ("network", f"no response from the model's API: {why}")
+    assert len(model.requests) == ATTEMPTS
 
 
 def test_a_broken_connection_is_retried(tmp_path: Path) -> None:
-    with ScriptedModel(script=[drop, OPENAI.text("Because.")]) as model:
-        assert ask_helper(model, tmp_path).text == "Because."
+    result, _ = converse(tmp_path, drop, OPENAI.text("Because."))
+    assert result.text == "Because."
 
 
-def test_a_call_without_a_listener_runs(tmp_path: Path) -> None:
+def test_a_refused_connection_is_an_error(tmp_path: Path) -> None:
     with ScriptedModel() as model:
         pass
-    kind, message = failed(model, tmp_path)
-    assert (kind, message) == (
+    assert failure_of(ask_helper(model, tmp_path)) == (
         "network",
         f"no response from the model's API: 127.0.0.1, port {model.port}: connection refused",
     )
 
 
 def test_an_endless_answer_ends_at_the_limit(tmp_path: Path) -> None:
-    def endless(asked: Request, connection: socket.socket) -> None:
+    def endless(request: Request, connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
         with suppress(OSError):
             while True:
                 connection.sendall(piece)
 
-    with ScriptedModel(script=[endless]) as model:
-        assert failed(model, tmp_path) == (
-            "network",
-            f"no response from the model's API: the response has more than {MAX_RESPONSE >> 20} MiB",
-        )
+    assert failed(tmp_path, endless) == (
+        "network",
+        f"no response from the model's API: the response has more than {MAX_RESPONSE >> 20} MiB",
+    )
 
 
 def test_a_compressed_response_is_refused(tmp_path: Path) -> None:
     packed = gzip.compress(json.dumps(OPENAI.text("ok")).encode())
-    with ScriptedModel(script=[reply(packed, kind="application/json", Content_Encoding="gzip")]) as model:
-        assert failed(model, tmp_path) == (
-            "network",
-            "no response from the model's API: the response is compressed, which the request did not allow",
-        )
+    assert failed(tmp_path, reply(packed, kind="application/json", Content_Encoding="gzip")) == (
+        "network",
+        "no response from the model's API: the response is compressed, which the request did not allow",
+    )
 
 
-def stalling(seen: threading.Event, said: bytes) -> Callable[[Request, socket.socket], None]:
-    """Says the beginning of an answer, and then nothing until the client has gone."""
+def stalling(started: threading.Event, beginning: bytes) -> Callable[[Request, socket.socket], None]:
+    """Return a server that sends the beginning of a response, and then waits until the client closes the connection."""
 
-    def answer(asked: Request, connection: socket.socket) -> None:
-        connection.sendall(said)
-        seen.set()
+    def answer(request: Request, connection: socket.socket) -> None:
+        connection.sendall(beginning)
+        started.set()
         with suppress(OSError):
             assert connection.recv(1) == b""
 
@@ -205,13 +200,13 @@ def stalling(seen: threading.Event, said: bytes) -> Callable[[Request, socket.so
 
 
 @both_formats
-@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], ids=["nothing", "half"])
-def test_a_request_in_flight_ends_with_the_call(speech: Speech, said: bytes, tmp_path: Path) -> None:
-    seen = threading.Event()
-    with ScriptedModel(speech=speech, script=[stalling(seen, said)]) as model, Cancellation() as cancellation:
+@pytest.mark.parametrize("beginning", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], ids=["nothing", "half"])
+def test_a_request_in_flight_ends_with_the_call(speech: Speech, beginning: bytes, tmp_path: Path) -> None:
+    started = threading.Event()
+    with ScriptedModel(speech=speech, script=[stalling(started, beginning)]) as model, Cancellation() as cancellation:
 
         def cancel() -> None:
-            seen.wait(60)
+            started.wait(60)
             cancellation.cancel()
 
         canceller = threading.Thread(target=cancel)
@@ -219,20 +214,19 @@ def test_a_request_in_flight_ends_with_the_call(speech: Speech, said: bytes, tmp
         result = ask_helper(model, tmp_path, cancellation=cancellation)
         canceller.join()
     assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
-    assert told(result)["turns"] == 0
+    assert agent_details(result)["turns"] == 0
 
 
 @both_formats
 def test_a_server_that_stalls_meets_the_calls_deadline(speech: Speech, tmp_path: Path) -> None:
-    with ScriptedModel(speech=speech, script=[stalling(threading.Event(), b"")]) as model:
-        result = ask_helper(model, tmp_path, timeout=1.0)
+    result, _ = converse(tmp_path, stalling(threading.Event(), b""), speech=speech, timeout=1.0)
     assert error_kind(result) == "timeout"
 
 
 def test_waiting_for_the_next_attempt_ends_with_the_call(tmp_path: Path) -> None:
     with Cancellation() as cancellation:
 
-        def busy(asked: Request, connection: socket.socket) -> None:
+        def busy(request: Request, connection: socket.socket) -> None:
             connection.sendall(refusal(429, Retry_After="20"))
             cancellation.cancel()
 
@@ -243,19 +237,18 @@ def test_waiting_for_the_next_attempt_ends_with_the_call(tmp_path: Path) -> None
 
 def test_too_many_calls_are_an_error(tmp_path: Path) -> None:
     calls = OPENAI.calls(*[("nothing", "{}")] * (MAX_ANSWERED + 1))
-    with ScriptedModel(script=[calls]) as model:
-        assert failed(model, tmp_path) == (
-            "output_limit",
-            f"the model made {MAX_ANSWERED + 1} calls in one answer, and the limit is {MAX_ANSWERED}",
-        )
+    assert failed(tmp_path, calls) == (
+        "output_limit",
+        f"the model made {MAX_ANSWERED + 1} calls in one answer, and the limit is {MAX_ANSWERED}",
+    )
 
 
 def test_arguments_of_megabytes_are_an_error_for_the_model(tmp_path: Path) -> None:
     calls = OPENAI.calls(("say", {"words": "x" * (4 << 20)}))
     with ScriptedModel(script=[calls, OPENAI.text("too long")]) as model:
         assert ask_helper(model, tmp_path, engine=None).text == "too long"
-    ((_, said),) = OPENAI.results(model.requests[1])
-    assert said.startswith("ERROR (invalid_args): ")
+    ((_, text),) = OPENAI.results(model.requests[1])
+    assert text.startswith("ERROR (invalid_args): ")
 
 
 @both_formats
@@ -264,7 +257,7 @@ def test_tls_verifies_the_name_and_the_authority(
 ) -> None:
     tls, authority = certificate(tmp_path)
     with ScriptedModel(speech=speech, script=[speech.text("Because.")], tls=tls) as model:
-        kind, message = failed(model, tmp_path)
+        kind, message = failure_of(ask_helper(model, tmp_path))
         assert kind == "network"
         assert "the certificate of 127.0.0.1 is not trusted: self-signed certificate" in message
         monkeypatch.setenv("SSL_CERT_FILE", str(authority))
@@ -275,20 +268,20 @@ def test_tls_verifies_the_name_and_the_authority(
 def test_the_key_is_not_sent_with_an_untrusted_certificate(tmp_path: Path) -> None:
     tls, _ = certificate(tmp_path, "DNS:elsewhere.example.com")
     with ScriptedModel(tls=tls) as model:
-        assert failed(model, tmp_path)[0] == "network"
+        assert failure_of(ask_helper(model, tmp_path))[0] == "network"
         assert model.received == []
 
 
 def test_refused_connections_emit_events(tmp_path: Path) -> None:
     """The name of this machine leads to an address of its own, which only an entry of its own would allow."""
-    heard: list[Event] = []
+    events: list[Event] = []
     with ScriptedModel() as model:
         url = f"http://{socket.gethostname()}:{model.port}/v1"
         result = ask_helper(
-            model, tmp_path, agent={"base_url": url, "api_key": None}, on_event=heard.append, sandbox={}
+            model, tmp_path, agent={"base_url": url, "api_key": None}, on_event=events.append, sandbox={}
         )
         assert model.received == []
-    (attempt,) = [each.attempt for each in heard if isinstance(each, ToolConnect)]
+    (attempt,) = [each.attempt for each in events if isinstance(each, ToolConnect)]
     assert result.error is not None
     if result.error.kind == "denied":
         assert not attempt.allowed
@@ -317,9 +310,9 @@ def test_nothing_of_the_environment_is_sent(speech: Speech, tmp_path: Path, monk
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     with ScriptedModel(speech=speech, script=[speech.text("ok")]) as model:
         assert ask_helper(model, tmp_path, agent={"api_key": None}, sandbox={}).text == "ok"
-    (asked,) = model.received
-    assert "of-the-environment" not in str(asked)
-    assert asked.headers.keys() - {"anthropic-version"} == {
+    (request,) = model.received
+    assert "of-the-environment" not in str(request)
+    assert request.headers.keys() - {"anthropic-version"} == {
         "host", "accept", "content-type", "content-length", "user-agent", "accept-encoding", "connection",
     }  # fmt: skip
 
