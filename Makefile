@@ -44,15 +44,16 @@ test-fast: .venv/.test  ## Run the tests that need no engine, in a minute; no li
 test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run the slow integrations, in an environment of their own
 	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow $(PYTEST_ARGS)
 
-check: .venv/.test  ## Run lint, types and the contracts of the layers only
+check: .venv/.test  ## Run lint, types and the tests of the architecture only
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m pytest -q tests/architecture
 
 .PHONY: test-engines
 test-engines: .venv/.test
-	@.ci/with-engines $(BIN)/python $(PYTEST) $(PYTEST_ARGS)
+	@.ci/with-engines $(BIN)/python $(PYTEST) --ignore tests/architecture $(PYTEST_ARGS)
 
 docs: .venv/.docs  ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file .mkdocs.yml
