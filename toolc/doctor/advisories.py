@@ -117,7 +117,7 @@ class Advisory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdvisoryMatch:
-    """An advisory that affects a component here. ``note`` says why its status is not simply open."""
+    """An advisory that affects a component here. ``note`` explains a status other than ``open``."""
 
     advisory: Advisory
     component: Component

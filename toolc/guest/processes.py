@@ -38,7 +38,7 @@ def kill_all(worker: int) -> None:
 
 
 class Children:
-    """The worker and, for process 1, every orphan: which have exited, and the exit status of the worker."""
+    """Reaps the worker and, as process 1, every orphan. Records the exit status of the worker."""
 
     def __init__(self, worker: int) -> None:
         self.worker = worker

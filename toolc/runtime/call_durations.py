@@ -40,7 +40,7 @@ def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
 
 
 def sandbox_details(sandbox: EngineSandbox) -> JsonObject:
-    """Return the user in the sandbox and the image it was made from, if any."""
+    """Return the user in the sandbox, and the image from which the sandbox was created, if any."""
     details: JsonObject = {"user": sandbox.user}
     if sandbox.image is not None:
         details["image"] = {"name": sandbox.image.name, "digest": sandbox.image.digest}

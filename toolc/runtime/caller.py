@@ -54,7 +54,7 @@ class Caller(Protocol):
         """
 
     def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
-        """Return the tools with these names (or aliases) that ``call`` would call now, without those denied."""
+        """Return the tools with these names (or aliases) that may be called now, without denied tools."""
 
 
 Kind_contra = TypeVar("Kind_contra", contravariant=True)
@@ -72,7 +72,7 @@ class ComposedBackend(Protocol[Kind_contra]):
 
 
 def no_caller(_: Event) -> None:
-    """Ignore an event: the listener of a call without a listener."""
+    """Ignore an event. This is the listener of a call for which the caller has set none."""
 
 
 def as_part(context: CallContext) -> Listener:

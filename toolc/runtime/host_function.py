@@ -70,7 +70,7 @@ NO_PIPE: Final = -1
 
 
 class HostUpdates(Updates):
-    """Passes a function's reports to sinks that do nothing once its call has ended."""
+    """Passes a function's reports to sinks until its call has ended; later reports are dropped."""
 
     def __init__(self, text: Callable[[str], None], update: UpdateSink) -> None:
         super().__init__(NO_PIPE)
@@ -86,7 +86,7 @@ class HostUpdates(Updates):
         try:
             content = read_content(cast("JsonValue", blocks))
         except MalformedError as error:
-            raise ToolError("serialization", f"the content of a report: {error}") from None
+            raise ToolError("serialization", f"the content of a report is invalid: {error}") from None
         self._update(percent, message, content)
 
 
@@ -226,7 +226,7 @@ class RunningFunction:
         self._put(None)
 
     def _run_to_end(self, value: object) -> object:
-        """Await a coroutine, or run a generator until it ends or the call does."""
+        """Await a coroutine, or run a generator until the generator or the call ends."""
         yields = _Yields(self._context, self._updates)
         if isinstance(value, GeneratorType):
             return self._run_generator(value, yields)

@@ -132,7 +132,7 @@ def _missing(error: FailedKeyword) -> Iterator[str]:
 def _unknown(error: FailedKeyword) -> Iterator[str]:
     known = list(_object(error.schema.get("properties")))
     patterns = list(_object(error.schema.get("patternProperties")))
-    listed = f"there are {', '.join(known[:MAX_LISTED])}" if known else "there are none"
+    listed = f"the parameters are: {', '.join(known[:MAX_LISTED])}" if known else "there are none"
     for name in _object(error.instance):
         if name in known or any(re.search(pattern, name) for pattern in patterns):
             continue

@@ -161,39 +161,39 @@ class EngineSandbox(Protocol):
 
     @property
     def user(self) -> str:
-        """The user of the tool inside, for ``details``: ``"1000:1000"``, or ``"0:0 (no capabilities)"``."""
+        """The user that the tool runs as, for ``details``: ``"1000:1000"``, or ``"0:0 (no capabilities)"``."""
 
     @property
     def image(self) -> ImageUsed | None:
-        """The image it was created from, for ``details``; None if its root consists of the host's programs."""
+        """The image of the sandbox, for ``details``; None if its root consists of the host's programs."""
 
     @property
     def created(self) -> float:
-        """When it was created and ready to be started, by ``perf_counter``."""
+        """When the sandbox was created and ready to be started, in seconds of ``perf_counter``."""
 
     def fileno(self) -> int:
         """Return the descriptor to poll for reading and writing. It may be another one after ``read``."""
 
     def read(self) -> bytes | None:
-        """Return the bytes that have arrived (at most 256 KiB); ``b""`` at the end of the stream, None if none yet.
+        """Return the received bytes, at most 256 KiB; ``b""`` at the end of the stream, None if none have arrived.
 
-        Call it until it returns None before polling again. It never raises for a dead peer.
+        Before polling again, call this method until it returns None. It does not raise if the peer is dead.
         """
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what fits now and return the number of bytes sent. All data is discarded if the peer is dead."""
+        """Send as much as fits now; return the number of bytes sent. All data is discarded if the peer is dead."""
 
     def out_of_memory(self) -> bool:
         """Return whether the kernel killed a process in this sandbox because memory ran out.
 
-        The source is counters or events. Call it while the sandbox is alive, or after ``close``.
+        The answer comes from counters or events. Call this while the sandbox is alive, or after ``close``.
         """
 
     def error_output(self) -> str:
         """Return the error output of the engine or the guest, at most 4 KiB: the cause if the sandbox died."""
 
     def close(self) -> None:
-        """Close the stream, which ends the sandbox, and wait until it has ended. Calling it again has no effect.
+        """Close the stream, which ends the sandbox, and wait for its end. Further calls have no effect.
 
         After half a second the engine kills the sandbox. Return only when none of its processes is left.
         """
@@ -210,13 +210,13 @@ class Engine(Protocol):
         """Return whether this engine works here. This is fast, never raises, and leaves nothing behind."""
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """Return what it enforces on this host for each kind of isolation, weakest first; empty if unavailable."""
+        """Return what the engine enforces here for each kind of isolation, weakest first; empty if unavailable."""
 
     def unsupported_reason(self, profile: Profile) -> str | None:
         """Return why this engine cannot meet the demands of ``profile`` here, with the remedy; None if it can."""
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
-        """Return why it cannot mount the workspace of ``profile`` as an overlay; None if it may be tried."""
+        """Return why the workspace of ``profile`` cannot be mounted as an overlay; None if it may be tried."""
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """Return the content digests for ``profile``; create what does not exist. Raises ``InfrastructureError``."""
@@ -263,7 +263,7 @@ class SocketStream:
             return b""
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what fits now and return the number of bytes sent; all of them if the peer is dead."""
+        """Send as much as fits now; return the number of bytes sent, which is all of them if the peer is dead."""
         try:
             return self._socket.send(data, socket.MSG_NOSIGNAL)
         except BlockingIOError:

@@ -274,7 +274,7 @@ def test_a_secret_goes_only_where_its_spec_says(run: Run, configuration: Configu
             )
             found = call_http(engine, folder, spec, {"url": f"{server.url}/"}, {"BY_BROKER": BY_BROKER})
             assert found.error == ToolFailure(
-                "denied", "the secret 'BY_BROKER' may go to api.example.com, not to 127.0.0.1"
+                "denied", "the secret 'BY_BROKER' may be sent to api.example.com, not to 127.0.0.1"
             )
             assert server.received == []
 

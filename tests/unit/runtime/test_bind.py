@@ -222,7 +222,7 @@ def test_hostile_arguments_cannot_hang_a_call() -> None:
     assert len(told) == MAX_PROBLEMS
     assert told[0] == "parametr_0: no such parameter; did you mean 'parameter_0'?"
     (only,) = problems(spec, {"p" * 1_000_000: 1})
-    assert only.startswith(f"{'p' * 57}...: no such parameter; there are parameter_0, parameter_1, ")
+    assert only.startswith(f"{'p' * 57}...: no such parameter; the parameters are: parameter_0, parameter_1, ")
 
 
 def test_a_large_value_that_matches_no_form_has_a_short_message() -> None:

@@ -262,8 +262,11 @@ def test_reported_images_are_limited() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (Resource(b"1", "no type", "a"), "the content of a report: a resource has the invalid type 'no type'"),
-        (["a"] * 101, "the content of a report: it has 101 content blocks; the maximum is 100"),
+        (
+            Resource(b"1", "no type", "a"),
+            "the content of a report is invalid: a resource has the invalid type 'no type'",
+        ),
+        (["a"] * 101, "the content of a report is invalid: it has 101 content blocks; the maximum is 100"),
     ],
 )
 def test_invalid_content_of_a_report_is_an_error(content: object, message: str) -> None:

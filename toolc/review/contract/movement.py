@@ -59,8 +59,8 @@ NUMBERS: Final = {aspect: number for number, aspect in enumerate(Aspect, 1)}
 class SchemaChange:
     """One keyword that changed at ``route`` (from the schema's root), with a message and both values.
 
-    ``is_sure`` means that there is a value which one of the two allows and the other does not, if the rest of the
-    schema does not reject that value first. ``subject`` is the property that a change of ``required`` is about.
+    ``is_sure``: one of the two schemas certainly allows a value that the other rejects, unless another keyword rejects
+    that value first. ``subject`` is the property that a change of ``required`` is about.
     """
 
     aspect: Aspect

@@ -1,4 +1,4 @@
-"""Changes of keywords of objects and arrays, of combined schemas, and of the schemas inside them."""
+"""Compare the keywords of objects and arrays, combined schemas such as ``anyOf``, and the schemas inside them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _keyed_conditions(old: Node, new: Node, route: Route, compare: Compare) -> I
 
 
 def _name_pattern(name: str, old: JsonObject, new: JsonObject, where: Route) -> Iterator[SchemaChange]:
-    """Yield an added or removed name pattern where other names are limited: matching names get another rule."""
+    """Yield an added or removed name pattern if other names are limited: matching names then have another rule."""
     was, now = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
     message = f"{label(where[:-2])}: names that match {shorten(name)} now allow"
     is_refused, was_refused = name in map_under(old, "patternProperties") and is_closed(new), is_closed(old)
@@ -216,7 +216,7 @@ def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare)
 
 
 def _are_apart(nodes: Sequence[Node]) -> bool:
-    """Return whether no value can match two of these: other types, or a property with another constant in each."""
+    """Return whether no value can match two of these: their types, or the constants of a property, are disjoint."""
     return all(
         not types(one.schema) & types(two.schema) or _have_other_constants(one, two)
         for one, two in combinations(nodes, 2)
@@ -341,7 +341,7 @@ class _Comparison:
 
 
 def _unevaluated(old: Node, new: Node, route: Route, inner_changes: Sequence[SchemaChange]) -> Iterator[SchemaChange]:
-    """Yield what else may be rejected or allowed by ``unevaluatedProperties`` and ``unevaluatedItems``."""
+    """Yield the effects of ``inner_changes`` on ``unevaluatedProperties`` and ``unevaluatedItems``."""
     looking = [each for each in inner_changes if each.route[len(route) : len(route) + 1] != ("properties",)]
     for keyword in ("unevaluatedProperties", "unevaluatedItems"):
         if any(node.schema.get(keyword, True) is not True for node in (old, new)):

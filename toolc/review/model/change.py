@@ -39,12 +39,12 @@ class ToolChange:
     """One change of one tool.
 
     ``rule`` is stable and never reused (``RSK01``, ``CON101``). ``path`` is the place in the tool, as in the spec.
-    ``before`` and ``after`` are the values there as text, None where there is no value. ``direction`` distinguishes
-    changes that have the same values (``narrower``, ``wider``, ``added``), and ``subject`` those that have the same
-    path too: it names the property, file, secret or tool. They are part of the fingerprint. ``old`` and ``new``
-    are the lines of the specs, None where a state has none (a registry file). ``cause`` names the other file that
-    caused the change, if it is not in the spec itself. A breaking change has a ``witness``, or ``no_witness`` gives
-    the reason why there is none. ``approvers`` are those that a policy names for the change.
+    ``before`` and ``after`` are the values there as text, None where there is no value. ``direction`` (``narrower``,
+    ``wider``, ``added``) distinguishes changes with the same values, and ``subject`` (a property, file, secret or
+    tool) those with the same path too; both are part of the fingerprint. ``old`` and ``new`` are the lines of the
+    specs, None where a state has none (a registry file). ``cause`` names the file that caused the change, if it is
+    not the spec itself. A breaking change has a ``witness``, or ``no_witness`` gives the reason why there is none.
+    ``approvers`` are those that a policy names for the change.
     """
 
     kind: Kind

@@ -172,7 +172,7 @@ def _run(arguments: Sequence[str], folder: Path, stdin: bytes | None = None) -> 
     except FileNotFoundError:
         raise UsageError("Git is not installed, or not in PATH; without it compare folders or registries") from None
     except subprocess.TimeoutExpired:
-        raise UsageError(f"git {arguments[0]} took longer than {_TIMEOUT_SECONDS:.0f} seconds") from None
+        raise UsageError(f"git {arguments[0]} took longer than {_TIMEOUT_SECONDS:.0f} seconds; try again") from None
 
 
 def _blobs(listing: bytes) -> Iterator[Blob]:

@@ -155,7 +155,7 @@ def _open_state(
 
 
 def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, only: ChangedSpecs | None = None) -> State:
-    """Compile the specs at ``paths``; none if there are none, as before the first spec of a repository."""
+    """Compile the specs at ``paths``. The state has no tools if there are no specs, as in a new repository."""
 
     chosen: list[Piece] = []
     real = f"{str(top.resolve()).rstrip(os.sep)}{os.sep}"

@@ -150,9 +150,9 @@ class Texts:
 class ChangedSpecs:
     """What must be compiled of two states, by paths from ``top``, and the names of all tools of both.
 
-    ``paths`` may differ. ``unproved`` are the same in both, and compiled in the head to find out whether they have
-    errors; ``known`` are those without errors. ``texts`` are the texts of the head that have been read, and
-    ``plain`` those among them that refer to no other file or tool, with tools that are not compiled yet.
+    ``paths`` are the specs that may differ. ``unproved`` are the same in both states, but are compiled in the head to
+    find their errors; ``known`` have no errors. ``texts`` are the texts of the head that have been read, and
+    ``plain`` those among them that refer to no other file or tool and whose tools are not compiled yet.
     """
 
     top: Path

@@ -255,7 +255,7 @@ class EgressTransport(httpx2.BaseTransport):
     def _send(self, request: httpx2.Request) -> httpx2.Response:
         body = request.read()
         if len(body) > MAX_BODY:
-            raise RefusedError(f"the conversation has more than {MAX_BODY >> 20} MiB", "network")
+            raise RefusedError(f"the conversation has more than {MAX_BODY >> 20} MiB; request less data", "network")
         url = request.url
         kept = [(name, value) for name, value in request.headers.raw if name.lower() in _REQUEST_HEADERS]
         sent = httpcore2.Request(

@@ -115,7 +115,7 @@ class _Run:
         return any(ran.stops for ran in self._results.values())
 
     def _run_step(self, step: Step, context: CallContext, before: StepResult | None = None) -> StepResult:
-        """Run a step if its condition is true. An error in its condition or templates is its failure."""
+        """Run a step if its condition is true. An error in the condition or a template fails the step."""
         if context.cancellation.is_cancelled:
             return StepResult(step=step, outcome="cancelled")
         steps: JsonObject = {each.step.id: each.to_template_value() for each in self._results.values()}

@@ -131,10 +131,10 @@ IDLE_SECONDS: Final = 300.0
 """How long a connection may be idle in both directions, in seconds."""
 
 MAX_OUT: Final = 64 * 1024
-"""With this many bytes unsent to the guest, servers are not read."""
+"""If this many bytes for the guest are unsent, the broker stops reading from servers."""
 
 MAX_UNREAD: Final = 32 * MAX_OUT
-"""The limit of unsent bytes for a guest that keeps sending requests."""
+"""The limit of unsent bytes for a guest: beyond it, a guest that keeps sending requests is ended."""
 
 Write: TypeAlias = Callable[[memoryview], int]
 """Sends what fits now and returns the number of bytes."""
@@ -188,7 +188,7 @@ class Broker:
 
     @property
     def unlisted(self) -> int:
-        """The number of attempts beyond those that are listed."""
+        """The number of requested connections that are not in ``attempts``."""
         return self._log.unlisted
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
@@ -232,11 +232,11 @@ class Broker:
         self._advance(connection)
 
     def send_first_request(self) -> None:
-        """Send the first request of the call before its sandbox, which must be new, can ask for it."""
+        """Send the first request of the call before its sandbox requests it. The sandbox must be new."""
         self._open(frames.REQUEST, frames.FIRST_CONNECTION, b"{}")
 
     def serve(self) -> None:
-        """Do what is possible without waiting. Raise what the listener raises."""
+        """Transfer data as far as possible without waiting. Raise what the listener raises."""
         for connection in self._polling.ready():
             if connection is None:
                 self._handle_resolved()
@@ -347,7 +347,7 @@ class Broker:
         self._close(connection, unreachable(connection.decision, connection.address, failure))
 
     def _advance(self, connection: EgressConnection) -> None:
-        """Transfer what is possible now. The connection may be closed afterwards."""
+        """Transfer as much data as possible now. The connection may be closed afterwards."""
         try:
             if connection.socket is not None and not self._is_connected(connection):
                 return

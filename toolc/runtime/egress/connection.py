@@ -67,12 +67,12 @@ class EgressConnection:
         return not self._server_ended and self._guest_window > 0
 
     def waits_for(self, host: str) -> bool:
-        """Return whether it waits for the addresses of ``host``."""
+        """Return whether this connection waits for the addresses of ``host``."""
         pending = self.socket is None and self.transport is None and not self.close_sent
         return pending and self.decision.host == host
 
     def attempt(self, now: float) -> ConnectionAttempt:
-        """Return its outcome so far."""
+        """Return the connection and its outcome so far."""
         entry = self.decision.entry
         return ConnectionAttempt(
             host=self.decision.host,
@@ -99,7 +99,7 @@ class EgressConnection:
             self._to_server += self._name.feed(payload) if self._name else payload
 
     def finish(self) -> None:
-        """Note that the guest sends no more. Raise ``ProtocolError``."""
+        """Record that the guest sends no more data. Raise ``ProtocolError``."""
         if self.close_received or self._guest_ended:
             raise ProtocolError("it ended a connection twice")
         self._guest_ended = True
@@ -114,7 +114,7 @@ class EgressConnection:
         self._guest_window += int(granted)
 
     def opened(self, transport: Transport, out: bytearray) -> None:
-        """Note that the server has accepted. For a request, the guest is notified only with the response."""
+        """Record that the server has accepted. For a request, the guest is notified only with the response."""
         self.transport, self.socket = transport, None
         self.addresses.clear()
         if self.request.is_opaque:
@@ -129,9 +129,9 @@ class EgressConnection:
         return frame
 
     def send(self, out: bytearray, target_window: int) -> None:
-        """Send to the server what it accepts now; acknowledgements are written to ``out``. Raise ``OSError``.
+        """Send as much to the server as it accepts now; write acknowledgements to ``out``. Raise ``OSError``.
 
-        ``target_window`` is the size that its flow-control window has in the end, in bytes.
+        ``target_window`` is the size of the flow-control window after the acknowledgements, in bytes.
         """
         transport = self.transport
         if transport is None:

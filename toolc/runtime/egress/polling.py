@@ -123,7 +123,7 @@ class Polling:
         self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
 
     def await_open(self, connection: EgressConnection) -> None:
-        """Wait for what an open connection needs next, which may be nothing."""
+        """Wait for the next event that an open connection needs, if any."""
         transport = connection.transport
         if transport is None:
             return

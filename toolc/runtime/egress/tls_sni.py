@@ -28,7 +28,7 @@ _LEAST_ENCRYPTED: Final = 16
 _SERVER_NAME: Final = 0
 _EARLY_DATA: Final = 42
 _HIDDEN_NAMES: Final = frozenset({0xFE0D, 0xFFCE, *range(0xFE08, 0xFE0D)})
-"""The extensions of Encrypted Client Hello, of encrypted SNI before it, and of the drafts between them."""
+"""The types of the extensions that hide the server name: ECH, its predecessor ESNI, and the drafts in between."""
 
 
 class ClientHelloFilter:
@@ -45,7 +45,7 @@ class ClientHelloFilter:
         self.is_done = False
 
     def feed(self, data: bytes) -> bytes:
-        """Return what may be passed on after ``data`` has arrived. Raise ``RefusedError``."""
+        """Return the bytes that may be forwarded after ``data`` has arrived. Raise ``RefusedError``."""
         if self.is_done:
             return data
         self._withheld += data
@@ -80,7 +80,7 @@ class ClientHelloFilter:
         return self._pass(end)
 
     def _follow(self) -> bytes:
-        """Return what may pass after the ClientHello; checking ends once no second one can follow."""
+        """Return the bytes to forward after the first ClientHello. Check a second one while it can follow."""
         stream, at = self._withheld, 0
         while at < len(stream):
             if self._unread:

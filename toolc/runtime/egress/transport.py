@@ -25,7 +25,7 @@ class Transport(Protocol):
 
     @property
     def wants_write(self) -> bool:
-        """Whether it has buffered data to send: then read or write once the socket is writable."""
+        """Whether there is buffered data to send: then read or write once the socket is writable."""
 
     @property
     def failure(self) -> str:
@@ -42,7 +42,7 @@ class Transport(Protocol):
         """Read into ``room``. Return the number of bytes, 0 at the end, None if nothing has arrived."""
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what can be sent now and return the number of bytes."""
+        """Send as much as possible without waiting, and return the number of bytes."""
 
     def finish(self) -> None:
         """Signal that nothing more will be sent."""
@@ -67,7 +67,7 @@ class PlainTransport:
         self.close = connection.close
 
     def read_into(self, room: memoryview) -> int | None:
-        """Read what has arrived."""
+        """Read received data into ``room``. See ``Transport``."""
         try:
             size = self._socket.recv_into(room)
         except BlockingIOError:
@@ -76,7 +76,7 @@ class PlainTransport:
         return size
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what can be sent now."""
+        """Send as much as possible now. See ``Transport``."""
         try:
             return self._socket.send(data)
         except BlockingIOError:

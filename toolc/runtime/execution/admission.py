@@ -64,7 +64,7 @@ def _tags(given: object) -> frozenset[str]:
 
 
 def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> None:
-    """Raise ``RegistryError`` if ``tool`` would call itself, or other tools than it was registered with.
+    """Raise ``RegistryError`` if ``tool`` would call itself, or tools other than those it was registered with.
 
     ``find`` returns a tool by name, and raises ``UsageError`` if there is none.
     """

@@ -183,7 +183,7 @@ class HttpBroker:
             hosts = self._hosts.get(name, ())
             if target.host not in hosts:
                 known = ", ".join(hosts) or "no host"
-                raise RefusedError(f"the secret {name!r} may go to {known}, not to {target.host}")
+                raise RefusedError(f"the secret {name!r} may be sent to {known}, not to {target.host}")
             if not target.is_private:
                 raise RefusedError(
                     f"the secret {name!r} is sent only over TLS, and the URL of {target.authority} is http"

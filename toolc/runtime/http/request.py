@@ -36,7 +36,7 @@ class Target:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """What two URLs must share for a secret of one to be sent to the other."""
+        """Scheme, host and port. A secret of one URL is sent to another only if these are the same."""
         return (self.scheme, self.host, self.port)
 
     @property

@@ -27,7 +27,7 @@ _CHUNK: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 
 
 class InvalidResponseError(Exception):
-    """An invalid response; ``str(error)`` completes a sentence about the server."""
+    """An invalid response; ``str(error)`` continues a message that begins with ``the token server``."""
 
 
 class HttpResponse:
@@ -160,7 +160,7 @@ class TokenCache:
             return cached.token if cached and cached.expires > time.monotonic() else None
 
     def add(self, key: str, token: str, seconds: float | None) -> None:
-        """Store a token for its lifetime; with None until it is refused."""
+        """Store a token for ``seconds``, its lifetime; if None, until a server refuses the token."""
         lifetime = float("inf") if seconds is None else seconds - min(SLACK_SECONDS, seconds / 2)
         with self._lock:
             self._tokens[key] = _CachedToken(token, time.monotonic() + lifetime)
@@ -189,7 +189,7 @@ def token_request(call: TokenRequest, target: Target, secrets: Mapping[str, str]
 
 
 class TokenTransport(OuterTransport):
-    """Read the response of a token server on the host, and report to the guest only whether there is a token."""
+    """Reads the response of a token server on the host, and reports to the guest only whether there is a token."""
 
     def __init__(self, inner: Transport, on_token: Callable[[str, float | None], None]) -> None:
         super().__init__(inner)

@@ -32,7 +32,7 @@ class TlsTransport:
         self.wants_write = False
 
     def read_into(self, room: memoryview) -> int | None:
-        """Read what has arrived. Raise ``OSError``."""
+        """Read received data into ``room``. Raise ``OSError``."""
         if not self._flush():
             return None
         try:
@@ -48,7 +48,7 @@ class TlsTransport:
         return size
 
     def write(self, data: bytes | memoryview) -> int:
-        """Buffer ``data``, and send what can be sent now. Raise ``OSError``."""
+        """Buffer ``data``, and send as much as possible now. Raise ``OSError``."""
         self._unsent += data
         self._flush()
         return len(data)
@@ -113,7 +113,7 @@ class OuterTransport:
 
 
 class FramedTransport(OuterTransport):
-    """The data of a server in frames with a length prefix (u32), so that the guest learns how it ended.
+    """The data of a server in frames with a length prefix (u32), so that the guest learns how the response ended.
 
     The last frame has length zero, followed by JSON: ``{}``, or ``{"reason": "...", "kind": "network"}`` if the
     connection broke. The guest judges the data received before: many servers close without notice.
@@ -126,7 +126,7 @@ class FramedTransport(OuterTransport):
         self._error: OSError | None = None
 
     def read_into(self, room: memoryview) -> int | None:
-        """Read what has arrived, framed; never raises."""
+        """Read received data as frames into ``room``. Does not raise."""
         if not self._rest and not self._has_ended:
             # The window may have less room than a frame needs.
             piece = room if len(room) > LENGTH.size else memoryview(bytearray(LENGTH.size + 1))
@@ -152,7 +152,7 @@ class FramedTransport(OuterTransport):
         return LENGTH.size + size
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what can be sent now; an error is reported by the next read."""
+        """Send as much as possible now; the next read reports an error."""
         try:
             return self._inner.write(data)
         except OSError as error:

@@ -34,7 +34,7 @@ _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
 class Redactor:
-    """Replace each secret by ``[secret NAME]``, which is valid inside JSON text.
+    """Replaces each secret with ``[secret NAME]``, which is valid inside JSON text.
 
     ``cut_mark`` marks where the guest has truncated a text (``toolc.guest.truncate``); empty for no mark.
     """

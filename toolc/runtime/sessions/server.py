@@ -129,7 +129,7 @@ class PluginCalls:
         self._last_id = answered_id
 
     def describe(self, wire: SessionWire) -> Offer:
-        """Request the plugin's description, which completes its start. Raises ``EndedError``."""
+        """Request the plugin's description, which completes the start of the plugin. Raises ``EndedError``."""
         wire.send(DESCRIBE)
         line = wire.redactor.data(_with_reason(wire.read_line, "before its description"))
         try:

@@ -149,7 +149,7 @@ class SessionWire:
             raise EndedError(self._final_outcome())
 
     def deliver(self) -> None:
-        """Deliver to servers what the tool has sent in this call, as far as they accept it."""
+        """Deliver the data that the tool has sent in this call, as far as the servers accept it."""
         broker = self._broker
         if broker and broker.has_pending:
             self._run_until_exit(monotonic() + DELIVERY_SECONDS, lambda: not broker.has_pending)

@@ -106,7 +106,7 @@ class DirHandle:
 
     @classmethod
     def open(cls, path: str | bytes) -> Self:
-        """Open a folder by its path, which is resolved only here. Raise ``OSError``."""
+        """Open a folder by its path. The path is not resolved again later. Raise ``OSError``."""
         return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def close(self) -> None:

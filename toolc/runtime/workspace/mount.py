@@ -62,7 +62,7 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
 
 
 def _forbidden_kind(real: Path) -> str | None:
-    """Return what the folder is if it may not be a workspace; None if it may."""
+    """Return a description of the folder if it may not be a workspace; None if it may."""
     if real == Path(real.anchor):
         return "the root of the file system"
     for home in _homes():

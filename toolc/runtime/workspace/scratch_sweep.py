@@ -80,7 +80,7 @@ def remove_tree(top: Path) -> None:
     """Remove a folder with any contents. Every subfolder is moved up first, so that no path gets long.
 
     Subfolders are moved next to ``top``, so that the next sweep finds those that cannot be removed. Two processes
-    may do this concurrently, because what a janitor has started outlives it: neither moves a folder onto one of the
+    may do this concurrently, because a sweep outlives its janitor: neither moves a folder onto one of the
     other, and a folder that one has removed does not stop the other.
     """
     pending, number = [top], 0

@@ -148,7 +148,7 @@ class EventStream:
             return self._watches.setdefault(container, ContainerWatcher())
 
     def unwatch(self, container: str) -> None:
-        """Stop collecting its events. If ``stop`` was called, the last one ends the stream."""
+        """Stop collecting the events of a container. After ``stop``, the last call ends the stream."""
         with self._lock:
             self._watches.pop(container, None)
         self._end_if_unused()

@@ -297,7 +297,7 @@ def _bind(source: str, target: str, *, read_only: bool) -> JsonObject:
 
 
 def guards_process_1(profile: Profile, daemon: Daemon) -> bool:
-    """Return whether nothing inside can kill process 1. Linux ensures that; gVisor only with toolc's filter."""
+    """Return whether no process in the sandbox can kill process 1: with gVisor only if toolc's filter is active."""
     runtime = runtime_of(profile, daemon)
     if runtime is None or runtime.isolation != "gvisor":
         return True

@@ -68,7 +68,7 @@ class DockerEngine:
         return EngineStatus(available=True, version=daemon.version)
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """Return what the daemon enforces, for each kind of runtime that it has."""
+        """Return what the daemon enforces, for each kind of isolation that its runtimes provide."""
         try:
             return limits.capabilities(self._connect())
         except NoDaemonError:
@@ -230,7 +230,7 @@ class DockerEngine:
         )
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
-        """Remove what a failed start has created. Do not raise: the user must see ``error``."""
+        """Remove the objects that a failed start has created. Does not raise: the user must see ``error``."""
         try:
             found = remove_container(client, name)
             certain = found or not isinstance(error, ApiError) or error.status != 0

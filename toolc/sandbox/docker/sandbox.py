@@ -60,7 +60,7 @@ class DockerSandbox:
         return self.stream.read()
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what fits now and return the number of bytes sent."""
+        """Send as much as fits now, and return the number of bytes sent."""
         return self.stream.write(data)
 
     def out_of_memory(self) -> bool:

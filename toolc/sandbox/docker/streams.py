@@ -47,7 +47,7 @@ class Demultiplexer:
         self._left = 0
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes of stdout in the next data, which may be cut anywhere. Raises ``ValueError``."""
+        """Return the bytes of stdout in ``data``, which may end within a frame. Raises ``ValueError`` for other data."""
         if self._output == _STDOUT and self._left >= len(data):
             self._left -= len(data)
             return data
@@ -257,7 +257,7 @@ class GuestSocketStream:
         return data.removeprefix(CANNOT_CONNECT) or None
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what fits now and return the number of bytes sent."""
+        """Send as much as fits now, and return the number of bytes sent."""
         return self._stream.write(data) if self._stream is not None else 0
 
     def close(self) -> None:

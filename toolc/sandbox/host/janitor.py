@@ -37,13 +37,13 @@ def register(argv: Sequence[str]) -> None:
 def register_folders(argv: Sequence[str]) -> None:
     """Register a command for folders that sandboxes use: it runs after all commands of ``register``.
 
-    If its folder is removed while a runtime starts a sandbox, the runtime may leave more behind.
+    The order matters: a runtime whose folder is removed while it starts a sandbox may leave more behind.
     """
     _STATE.register(("folders", *argv))
 
 
 _Command: TypeAlias = tuple[str, ...]
-"""What a command removes, a value of ``janitor_process.COMMAND_SCHEMA``, and its arguments."""
+"""A command: what it removes (one of ``janitor_process.COMMAND_SCHEMA``), then its arguments."""
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class _State:
                 self.commands.append(command)
 
     def forget(self) -> None:
-        """Release it in a forked child: the janitor is the parent's, and its pipe must close with the parent."""
+        """Release the janitor in a forked child: it belongs to the parent, and its pipe must close with the parent."""
         if self.pipe >= 0:
             os.close(self.pipe)
         self.lock, self.commands, self.pipe, self.pid = threading.Lock(), [], -1, -1

@@ -31,11 +31,11 @@ MAX_SECONDS: Final = 900.0
 PAUSE_SECONDS: Final = 0.05
 
 COMMAND_SCHEMA: Final = ("sandboxes", "folders")
-"""The order of removal: sandboxes first, because they use the folders."""
+"""The kinds of commands in the order of removal: sandboxes first, because they use the folders."""
 
 
 def main() -> None:
-    """Wait until stdin ends, run the commands until each has found nothing twice, and remove DIRECTORY."""
+    """Wait until stdin ends, run each command until it finds nothing to remove twice, and remove DIRECTORY."""
     os.closerange(3, 65536)
     os.chdir("/")
     commands = _read_commands()

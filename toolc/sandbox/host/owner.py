@@ -62,7 +62,7 @@ class Owner:
         return not self.reason_kept()
 
     def reason_kept(self) -> str:
-        """Return why its objects must be kept, for the user; empty if the process is known to have ended."""
+        """Return why the objects of this owner must be kept, for the user; empty if the process has certainly ended."""
         machine, boot, pidns = _current_host()
         if self.boot != boot:
             same = bool(machine) and self.machine == machine
@@ -92,7 +92,7 @@ class Owner:
 
 
 def shared_directory() -> Path:
-    """Return the parent folder of this user's owners, for what outlives them. Raises ``InfrastructureError``."""
+    """Return this user's folder for runtime files that outlive their owners. Raises ``InfrastructureError``."""
     return _base()
 
 

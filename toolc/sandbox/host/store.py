@@ -130,7 +130,7 @@ def scratch_folders() -> Iterator[tuple[Owner, Path]]:
 
 
 def read_note(kind: str, name: str) -> JsonObject | None:
-    """Return what ``write_note`` wrote; None if it has not. Raises ``InfrastructureError``."""
+    """Return the object that ``write_note`` has written; None if there is none. Raises ``InfrastructureError``."""
     with _os_errors():
         try:
             value = json.loads(_note(kind, name).read_bytes())
@@ -150,7 +150,7 @@ def write_note(kind: str, name: str, value: JsonObject) -> None:
 
 
 def notes(kind: str) -> Iterator[tuple[str, JsonObject]]:
-    """Yield all that ``write_note`` has written, by name. Raises ``InfrastructureError``."""
+    """Yield each name and object that ``write_note`` has written. Raises ``InfrastructureError``."""
     for path in sorted((directory() / kind).glob("*.json")):
         name = unquote(path.name.removesuffix(".json"))
         if (note := read_note(kind, name)) is not None:
@@ -158,7 +158,7 @@ def notes(kind: str) -> Iterator[tuple[str, JsonObject]]:
 
 
 def entries(kind: str) -> Iterator[tuple[str, Path]]:
-    """Yield all that ``make`` has created of this kind, each with its key. Raises ``InfrastructureError``."""
+    """Yield the key and the folder of each artifact of this kind. Raises ``InfrastructureError``."""
     for folder in sorted((directory() / kind).glob("*-*")):
         yield folder.name.replace("-", ":", 1), folder
 
@@ -174,7 +174,7 @@ def _target(kind: str, key: str) -> Path:
 
 @contextmanager
 def locked(kind: str, key: str) -> Iterator[None]:
-    """Hold the lock of this name, against other threads too; the kernel releases it if the holder dies.
+    """Hold the lock of an artifact, also against other threads; the kernel releases it if the holder dies.
 
     Raises ``InfrastructureError`` if another process holds it for ``LOCK_SECONDS``.
     """
@@ -221,7 +221,7 @@ def _os_errors() -> Iterator[None]:
 
 
 def remove(kind: str, key: str, folder: Path, is_needed: Callable[[Path], bool] = lambda _: False) -> None:
-    """Remove what ``make`` has created under this name, if it exists.
+    """Remove the artifact of this kind and key, if it exists.
 
     ``is_needed`` is called with the folder after it was moved away. Raises ``InfrastructureError`` if a call uses
     the folder, or it cannot be removed; then it is in its old place.

@@ -36,7 +36,7 @@ def remove(scratch: Path) -> None:
 
 
 def _workers(scratch: Path) -> list[int]:
-    """Return the processes in it: by working directory, root, or an environment variable that names the folder."""
+    """Return the processes that work in ``scratch``: by directory, root, or a variable that names the folder."""
     prefix = os.fsencode(scratch)
     found = []
     for entry in Path("/proc").glob("[0-9]*"):

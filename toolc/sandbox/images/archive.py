@@ -53,7 +53,7 @@ class _BoundedReader:
 
 @contextmanager
 def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
-    """Yield a tar file with all its headers read. Raises ``OSError``, ``ValueError`` and what its modules raise."""
+    """Yield a tar file with all its headers read. Raises ``OSError``, ``ValueError`` and errors of decompression."""
     with path.open("rb") as packed, _decompressed(packed) as file, _open_tar(file) as tar:
         _read_headers(tar)
         yield tar
@@ -91,7 +91,7 @@ MAX_JSON: Final = 8 * 1024 * 1024
 
 MAX_LAYERS: Final = 1000
 MAX_NESTING: Final = 4
-"""The maximum nesting of an index in an index."""
+"""The maximum number of levels of nested image indexes."""
 
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 """The first bytes of a Zstandard frame (RFC 8878)."""
@@ -215,7 +215,7 @@ class _Folder:
     def open(self, name: str) -> IO[bytes]:
         path = self.folder / name
         if not path.resolve().is_relative_to(self.folder.resolve()):
-            raise InfrastructureError(f"{self.folder} names a file outside of it: {name!r:.200}")
+            raise InfrastructureError(f"{self.folder} refers to a file outside of it: {name!r:.200}")
         return path.open("rb")
 
     def __contains__(self, name: str) -> bool:

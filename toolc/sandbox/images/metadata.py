@@ -118,7 +118,7 @@ class StoredImage:
         return not self.names
 
     def size_bytes(self) -> int:
-        """Return the size of its files in bytes, each counted once."""
+        """Return the total size of the files of the image in bytes; hard links count once."""
         seen: dict[int, int] = {}
         for folder, _, files in os.walk(self.folder):
             for name in files:

@@ -185,7 +185,7 @@ def split(name: str) -> list[str]:
     """Return the parts of a path in a layer. Raises ``InfrastructureError`` if it could leave the root."""
     parts = [part for part in name.split("/") if part not in {"", "."}]
     if ".." in parts or "\0" in name:
-        raise InfrastructureError(f"the image is unsafe: it has a path that leads out of it: {name!r:.200}")
+        raise InfrastructureError(f"the image is unsafe: it has a path that leads out of its root: {name!r:.200}")
     if len(parts) > MAX_DEPTH:
         raise InfrastructureError(f"the image is unsafe: it has a path of more than {MAX_DEPTH} folders")
     return parts

@@ -36,7 +36,7 @@ _NUMBERS: Final = itertools.count(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleDirectory:
-    """The folder, and what was created in it so far. It is removed after its owner has ended, however it ended.
+    """The runtime folder and its contents so far. It is removed after its owner has ended, however that happened.
 
     ``controllers`` are the cgroup controllers that can be used.
     """
@@ -169,7 +169,7 @@ def _prefix(owner: Owner) -> str:
 
 
 def _allow_setup_user(*directories: Path) -> None:
-    """As root, let the user that sets up a sandbox, and no other user, pass through to the skeleton."""
+    """If this is root, let only the user that sets up a sandbox pass through ``directories`` to the skeleton."""
     if os.geteuid() == 0:
         for directory in directories:
             os.chown(directory, 0, UNUSED)

@@ -50,11 +50,11 @@ class OciEngine:
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
 
     def probe(self) -> EngineStatus:
-        """Return whether there are a runtime, a kernel that allows its operations, and a Python for the guest."""
+        """Return whether a runtime, a kernel that allows its operations, and a Python for the guest are available."""
         return oci_probe.probe()
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """Return what it enforces for this process."""
+        """Return what runc enforces for this process."""
         return (self._known_capabilities(),) if self._full_capabilities or self.probe().available else ()
 
     def unsupported_reason(self, profile: Profile) -> str | None:
@@ -134,7 +134,7 @@ class OciEngine:
         return tuple(_leftover(owner, name) for owner, name in found if owner)
 
     def close(self) -> None:
-        """Remove what is kept between starts. Sandboxes must have been closed."""
+        """Remove the files that are kept between starts. All sandboxes must be closed."""
         with self._lock:
             directory, self._directory = self._directory, None
             namespaces, self._namespaces = self._namespaces, {}
@@ -144,7 +144,7 @@ class OciEngine:
             remove_tree(directory.directory)
 
     def _known_capabilities(self) -> Capabilities:
-        """Return what is enforced; check again only while something is not."""
+        """Return what is enforced. The check is repeated only while a limit is not enforced."""
         found = self._full_capabilities or oci_probe.capabilities()
         if not found.weak:
             self._full_capabilities = found

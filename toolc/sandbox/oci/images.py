@@ -189,7 +189,7 @@ def _fill(folder: Path, archive: Path, name: str | None) -> None:
 
 
 def _prepare_root(root: Path, writable: list[str]) -> None:
-    """Create what a sandbox needs in its root: the runtime would create a missing mount point here, on disk."""
+    """Create the mount points that a sandbox needs in ``root``, where the runtime would otherwise create them."""
     for name in (*MOUNT_POINTS, *writable):
         if name in MOUNT_POINTS:
             _remove_link(root, name)
@@ -256,7 +256,7 @@ def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]],
 
 
 def _host_key() -> str:
-    """Return a key of the host's Python that changes when it is updated."""
+    """Return a key of the host's Python that changes with each update of that Python."""
     python = interpreter()
     if python is None:
         raise InfrastructureError(NO_HOST_PYTHON)

@@ -32,7 +32,7 @@ def runtime() -> str | None:
 
 
 def probe() -> EngineStatus:
-    """Return whether there are a runtime, a kernel that allows its operations, and a Python for the guest."""
+    """Return whether a runtime, a kernel that allows its operations, and a Python for the guest are available."""
     path = runtime()
     if path is None:
         return _lacks("runc is not installed", "Install it with the package manager: apt-get install runc")
@@ -111,7 +111,7 @@ _LIMITS: Final[dict[str, tuple[LimitName, Level, str]]] = {
 
 
 def capabilities() -> Capabilities:
-    """Return what it enforces for this process, found by trying."""
+    """Return what runc enforces for this process, as found by creating control groups."""
     missing = cgroups.unenforceable()
     reason, remedy = _explain(missing)
     weak = {

@@ -139,7 +139,7 @@ class RootSpec:
     binds: tuple[tuple[str, str], ...] = ()
 
     def on_host(self, python: Interpreter) -> "RootSpec":
-        """Return the same with the host's own programs in it, and its Python to start the guest."""
+        """Return this root with the host's own programs bound, and the host's Python to start the guest."""
         programs = tuple((path, path) for path in python_binds(python))
         return RootSpec(command=(python.path,), binds=(*programs, *self.binds))
 

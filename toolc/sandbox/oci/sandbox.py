@@ -72,7 +72,7 @@ class RuntimeProcess:
                 os.close(each)
 
     def wait(self) -> None:
-        """Wait until it ends."""
+        """Wait until the process ends."""
         if self.returncode is None:
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
@@ -106,7 +106,7 @@ KILLED: Final = 128 + signal.SIGKILL
 
 @dataclass(frozen=True, slots=True)
 class SandboxPaths:
-    """The name of one sandbox, and the paths of what the runtime keeps about it.
+    """The name of one sandbox, and the paths of its files.
 
     ``memory_events`` is the kernel's file of counters for it, None if its memory is not limited.
     """
@@ -271,7 +271,7 @@ class _BoundedPipe:
         self._kept = b""
 
     def drain(self) -> bool:
-        """Read what is there; return False once the stream has ended."""
+        """Read available data; return False once the stream has ended."""
         if self.fd < 0:
             return False
         with contextlib.suppress(BlockingIOError):

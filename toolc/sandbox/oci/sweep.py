@@ -23,7 +23,7 @@ PAUSE_SECONDS: Final = 0.005
 
 
 def sweep(name: str) -> bool:
-    """Kill and remove what is left of ``name``; return True if anything was found, even if it is removed now."""
+    """Kill and remove what is left of ``name``; return True if anything was found, including what was removed."""
     left = list(_groups(lambda candidate: _is_ours(candidate, name)))
     for group in left:
         _remove(group)

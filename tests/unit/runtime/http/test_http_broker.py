@@ -166,7 +166,7 @@ def test_a_secret_is_sent_only_to_its_hosts_and_over_tls() -> None:
     call = replace(CALL, headers=(NamedValue("X", (Slot("KEY"),)),))
     assert (
         refusal(replace(call, url="https://other.example.com/"))
-        == "the secret 'KEY' may go to api.example.com, not to other.example.com"
+        == "the secret 'KEY' may be sent to api.example.com, not to other.example.com"
     )
     assert refusal(replace(call, url="http://api.example.com/")) == (
         "the secret 'KEY' is sent only over TLS, and the URL of api.example.com is http"

@@ -197,7 +197,7 @@ def test_zstd_layers_without_support_in_python(tmp_path: Path, monkeypatch: pyte
 def test_paths_outside_of_the_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "outside.json").write_bytes(CONFIG)
     files = {"manifest.json": json.dumps([{"Config": "../outside.json", "RepoTags": [], "Layers": []}]).encode()}
-    with pytest.raises(InfrastructureError, match="names a file outside of it"):
+    with pytest.raises(InfrastructureError, match="refers to a file outside of it"):
         unpacked(as_folder(tmp_path / "folder", files), tmp_path / "root")
 
 

@@ -124,9 +124,9 @@ def test_links_are_followed_inside_the_root(root: Path, apply: Apply) -> None:
 @pytest.mark.parametrize(
     ("entries", "words"),
     [
-        ([file("../secret", "x")], "leads out of it: '../secret'"),
-        ([file("a/../../secret", "x")], "leads out of it"),
-        ([folder("a"), hard("a/b", "../../secret")], "leads out of it"),
+        ([file("../secret", "x")], "leads out of its root: '../secret'"),
+        ([file("a/../../secret", "x")], "leads out of its root"),
+        ([folder("a"), hard("a/b", "../../secret")], "leads out of its root"),
         ([hard("a", "/secret")], "hard link to '/secret', which is not a file in it"),
         ([link("a", ".."), hard("b", "a/secret")], "hard link to 'a/secret', which is not a file in it"),
         ([folder("a"), hard("b", "a")], "hard link to 'a', which is not a file in it"),

@@ -159,7 +159,7 @@ class Transaction:
             raise UsageError(f"the workspace {mount.source} was replaced by another folder; start the call again")
 
     def close(self) -> None:
-        """Remove the view, and those of owners that have exited."""
+        """Remove the view, and the views of owners that have exited."""
         if self._view is not None:
             self._view.root.close()
         self._real.close()

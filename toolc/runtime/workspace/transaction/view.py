@@ -50,7 +50,7 @@ class View(Protocol):
         """The folder from which the new files are read."""
 
     def scan(self) -> Iterator[ViewEntry]:
-        """Yield what may differ, each folder before its contents. Raise ``OSError`` or ``TooManyChangesError``."""
+        """Yield each path that may differ, folders first. Raise ``OSError`` or ``TooManyChangesError``."""
 
     def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
         """Return whether the real file (None if there is none now) is what was at ``path`` when the tool started.
@@ -115,7 +115,7 @@ class Overlay:
 
 
 class Stamp(NamedTuple):
-    """What distinguishes the versions of a file without reading it."""
+    """Attributes that distinguish two versions of a file without reading their content."""
 
     inode: int
     size: int
