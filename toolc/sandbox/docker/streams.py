@@ -47,7 +47,7 @@ class Demultiplexer:
         self._left = 0
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes of stdout in ``data``, which may end within a frame. Raises ``ValueError`` for other data."""
+        """Return the bytes of stdout in ``data``, which may end in a frame. Raises ``ValueError`` for other data."""
         if self._output == _STDOUT and self._left >= len(data):
             self._left -= len(data)
             return data
