@@ -15,7 +15,6 @@ THIRD_PARTY: dict[str, set[str]] = {
     "guest": {"jinja2", "jmespath"},  # in toolc.guest.http.shaping: the host sends their source
     "runtime": {"jsonschema", "jmespath", "referencing", "anthropic", "httpcore2", "httpx2", "openai"},
     "sandbox": {"docker", "urllib3"},
-    "functions": {"jsonschema"},
     "client": {"jsonschema"},
     "serve": {"mcp", "mcp_types", "anyio"},
     "cli": {"click"},
@@ -28,7 +27,7 @@ LOCAL_IMPORTS = (
 )  # fmt: skip
 """Where imports inside functions need no reason: commands, the worker of the guest and the tables."""
 
-MAX_LOCAL_IMPORTS = 47
+MAX_LOCAL_IMPORTS = 38
 STARTS_NO_PROCESSES = ("runtime", "backends", "providers", "reporters", "serve", "compiler")
 ENGINE_WORDS = {"docker", "runc", "oci", "dockerd", "containerd"}
 WITH_ENGINE_WORDS = ("toolc.sandbox", "toolc.doctor", "toolc.cli.commands.image")

@@ -14,7 +14,7 @@ import click
 from toolc.model.names import engine_names
 from toolc.model.version import __version__
 from toolc.reporters import FORMATS, render
-from toolc.reporters.base import FindingPage, Report
+from toolc.reporters.base import Report
 
 if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics
@@ -100,22 +100,9 @@ format_option = click.option(
 
 def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORMATS[0]) -> None:
     """Print findings in a format of the reporters' table; as text, print nothing if there are none."""
-    report = Report(
-        diagnostics=diagnostics,
-        version=__version__,
-        folder=Path.cwd().as_posix(),
-        pages=_pages() if format_name == "sarif" else {},
-        color=wants_color(to),
-    )
+    folder, color = Path.cwd().as_posix(), wants_color(to)
+    report = Report(diagnostics=diagnostics, version=__version__, folder=folder, has_pages=True, color=color)
     to.write(render(report, format_name))
-
-
-def _pages() -> dict[str, FindingPage]:
-    from toolc.data.pages import rule_pages  # lazy: only SARIF contains pages (20 ms)
-
-    return {
-        number: FindingPage(title=page.title, explanation=page.explanation) for number, page in rule_pages().items()
-    }
 
 
 def wants_color(to: TextIO) -> bool:

@@ -117,19 +117,13 @@ class Executor:
         self._denials = DenyList()
         self._engine = configuration.engine if engine is None else engine
         self._options = CallOptions(
-            select_engine=self._select_engine,
-            accept_unenforced=configuration.accept_unenforced,
+            select_engine=self._select_engine, accept_unenforced=configuration.accept_unenforced,
             workspace=argument_checks.path("workspace", workspace) if workspace is not None else None,
-            timeout_ms=None if seconds is None else max(1, round(seconds * 1000)),
-            approve_changes=approve_changes,
-            confirm=confirm,
-            denied=self._denials.reason,
-            reveal=(secrets or SecretStore(configuration.secrets)).reveal,
-            sessions=Sessions(session_idle),
-            result_store=ResultStore() if keep_results else None,
-            lock=lock,
+            timeout_ms=None if seconds is None else max(1, round(seconds * 1000)), approve_changes=approve_changes,
+            confirm=confirm, denied=self._denials.reason, reveal=(secrets or SecretStore(configuration.secrets)).reveal,
+            sessions=Sessions(session_idle), result_store=ResultStore() if keep_results else None, lock=lock,
             policy=policy,
-        )
+        )  # fmt: skip
         # An executor that is dropped without close must not keep its sandboxes.
         finalize(self, self._options.sessions.close)
         self._read_result: RegisteredTool | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from toolc.model import argument_checks, call_graph
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.names import close_match
 from toolc.model.registry import RegisteredTool, RegistryFile, registry_from_json
 from toolc.model.registry_file import parse, read_registry, registry_bytes
 from toolc.model.result import ToolResult
@@ -84,8 +84,8 @@ class ToolCollection:
         """Return the tool with this name or alias. Raises ``UsageError``, which names a similar tool, or all."""
         found = self.get(name)
         if found is None:
-            close = difflib.get_close_matches(str(name), self.by_name, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self.by_name) or 'none'}"
+            close = close_match(str(name), self.by_name)
+            hint = f"did you mean {close!r}?" if close else f"there are: {', '.join(self.by_name) or 'none'}"
             raise UsageError(f"there is no tool {name!r}; {hint}")
         return found
 

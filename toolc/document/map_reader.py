@@ -17,6 +17,7 @@ from toolc.document.edits import fix, quote_plain, rename
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
+from toolc.model.names import close_match
 from toolc.model.source import Position, SourceText, Span
 
 __all__ = [
@@ -211,7 +212,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _nearest(name: str, known: tuple[str, ...]) -> str:
-    return next(iter(suggestions.close_matches(name, known, 0.6)), "")
+    return close_match(name, known)
 
 
 def quote_names(names: Iterable[str]) -> str:

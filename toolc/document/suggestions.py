@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
+from toolc.model.names import close_match
 
-__all__ = ["REQUIRED", "close_matches", "has_misspelled_key"]
+__all__ = ["REQUIRED", "has_misspelled_key"]
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
@@ -78,7 +79,7 @@ def unknown_key(key: str, known: Iterable[str], path: str) -> str:
     """Return a hint for the unknown key ``key`` in the file at ``path``, or an empty string."""
     if space := _STRANGE_SPACE.search(key):
         return f"U+{ord(space[0]):04X} in it looks like a space but is not one"
-    if close_matches(key, sorted(known), 0.8):
+    if close_match(key, sorted(known), 0.8):
         return ""
     if key in _MEANT and _names(_MEANT[key], known):
         return _MEANT[key]
@@ -95,14 +96,7 @@ def has_misspelled_key(node: Mapping, key: str) -> bool:
     if node.entry(key):
         return False
     others = [entry.key for entry in node.entries if entry.key not in _TOOL]
-    return bool(close_matches(key, others, 0.6)) or any(_MEANT.get(name) == f"write '{key}'" for name in others)
-
-
-def close_matches(name: str, known: Iterable[str], cutoff: float) -> list[str]:
-    """Return the known name most similar to ``name`` in a list, which is empty if none reaches the ``cutoff``."""
-    import difflib  # lazy: takes 1 ms, and only misspelled names need it
-
-    return difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
+    return bool(close_match(key, others)) or any(_MEANT.get(name) == f"write '{key}'" for name in others)
 
 
 def _names(hint: str, known: Iterable[str]) -> bool:

@@ -17,6 +17,7 @@ from toolc.model.spec.code_backends import Argv, HostFunction, ShellBackend
 from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import Annotations, ToolSpec
 from toolc.validation.plain_schema import is_plain_schema
+from toolc.validation.validate import schema_problem
 
 if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
@@ -205,12 +206,4 @@ def check_parameters(name: str, parameters: object) -> None:
 
 def _problem(schema: JsonObject) -> str:
     """Return why a schema is invalid; an empty string if it is valid."""
-    if is_plain_schema(schema):
-        return ""
-    from jsonschema import Draft202012Validator, SchemaError  # lazy: 40 ms, and plain schemas do not need it
-
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        return error.message
-    return ""
+    return "" if is_plain_schema(schema) else schema_problem(schema)

@@ -21,6 +21,7 @@ import signal
 import sys
 from contextlib import suppress
 from time import monotonic
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from toolc.guest import frames, launch_args
@@ -192,18 +193,17 @@ class Supervisor:
         If the host has already started the request, pass the call to the worker first. This is safe, as only the
         response, which passes through this process, can lead to another request.
         """
-        from toolc.guest.network.listener import GuestNetwork, NetworkError  # lazy: 28 ms; few calls have a network
-
-        self._network = GuestNetwork()
+        listener = _listener()
+        network = self._network = listener.GuestNetwork()
         for fd in self._request:
             if is_begun:
-                self._network.adopt(fd)
+                network.adopt(fd)
                 self._pass_call()
             else:
                 os.close(fd)
         try:
-            self._network.listen(setting)
-        except NetworkError as error:
+            network.listen(setting)
+        except listener.NetworkError as error:
             self._control.failed = str(error)
             if self._call:
                 self._call = b""
@@ -331,7 +331,7 @@ def main() -> None:
     try:
         wire_in, wire_out = _claim_wire()
         if may_connect():
-            import toolc.guest.network.listener  # noqa: F401  lazy: 28 ms; few calls have a network
+            _listener()  # before the fork, so that the worker shares its memory
         pipes = Pipes()
         worker = fork(pipes, (wire_in, wire_out))
         # Only after the fork: the worker must stay dumpable to write its own /proc files.
@@ -346,6 +346,13 @@ def main() -> None:
         raise
     finally:
         os._exit(status)
+
+
+def _listener() -> ModuleType:
+    """Return the module of the network."""
+    from toolc.guest.network import listener  # lazy: +4 ms; few calls have a network
+
+    return listener
 
 
 def _unused_streams(job: Job) -> tuple[int, ...]:

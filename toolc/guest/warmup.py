@@ -12,6 +12,7 @@ import socket
 from toolc.guest import frames
 from toolc.guest.frames import CLOSE, DATA, END, FIRST_CONNECTION, LENGTH, OPENED, FrameReader, encode
 from toolc.guest.job import Job
+from toolc.guest.network.listener import GuestNetwork
 
 REPEATS = 3
 
@@ -51,8 +52,6 @@ def process_response() -> bytes:
 
 def forward_request() -> bytes:
     """Forward a request as the supervisor does, and return the frames for the host."""
-    from toolc.guest.network.listener import GuestNetwork  # lazy: as above
-
     out = bytearray()
     for _ in range(REPEATS):
         out.clear()

@@ -17,7 +17,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret.
 - ``json_schema``: ``JsonValue``, ``Schema``; subschemas and JSON Pointers.
 - ``lock_file``: ``toolc.lock``: ``Lock.check``, reading, writing, which tools changed, how to approve.
-- ``names``: names of providers and engines. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``PROVIDER_NAMES``.
+- ``names``: names of providers and engines; ``close_match`` for misspelled names. Public: ``engine_names``, ``AUTO``,
+  ``ENGINES``, ``PROVIDER_NAMES``.
 - ``permissions``: what a tool may do, with its steps: hosts, secrets, limits (``Permissions``), and as text. Public:
   ``format_permissions``, ``Grant``, ``Limit``, ``permissions_of``, ``OWN``.
 - ``plan``: ``Plan`` and ``Profile``: all that an engine needs; ``Mount``, proxy variables, names of limits.

@@ -1,11 +1,12 @@
-"""The names of the model providers and of the engines.
+"""The names of the model providers and of the engines, and suggestions for misspelled names.
 
 A command can offer them as choices without importing the packages ``providers`` and ``sandbox``.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["AUTO", "ENGINES", "PROVIDER_NAMES", "engine_names"]
+__all__ = ["AUTO", "ENGINES", "PROVIDER_NAMES", "close_match", "engine_names"]
 
 PROVIDER_NAMES: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
 """All providers, in the order of the documentation.
@@ -23,3 +24,10 @@ AUTO: Final = "auto"
 def engine_names() -> tuple[str, ...]:
     """Return the values that ``--engine`` accepts."""
     return (AUTO, *ENGINES)
+
+
+def close_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the known name most similar to ``name``, or an empty string if none reaches the ``cutoff`` (0 to 1)."""
+    import difflib  # lazy: takes 1 ms, and only misspelled names need it
+
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=cutoff)), "")

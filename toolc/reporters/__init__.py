@@ -1,8 +1,7 @@
 """The formats of findings: one module per format. A new format is a module here that has ``report(Report) -> str``,
 and its name in ``FORMATS``.
 
-- ``base``: ``Report``, the input of every format: selection, counts, limit per file. Start reading here. Public:
-  ``FindingPage``.
+- ``base``: ``Report``, the input of every format: selection, counts, limit per file. Start reading here.
 - ``github``: workflow commands of GitHub Actions.
 - ``json``: one JSON object.
 - ``junit``: JUnit XML.
@@ -10,7 +9,7 @@ and its name in ``FORMATS``.
 - ``text``: for terminals: source lines with carets, colors, width, escaping of control characters. Public:
   ``escape_for_terminal``, ``printable``, ``render``.
 
-May import: ``model``.
+May import: ``data`` and ``model``.
 """
 
 from __future__ import annotations

@@ -1,40 +1,32 @@
-"""The input of all reporters: the findings, and the pages about their codes."""
+"""The input of all reporters, and the selection of the findings that they print."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 
-__all__ = ["FindingPage", "Report"]
+__all__ = ["Report"]
 
 MAX_PER_FILE: Final = 100
 """The maximum number of findings per file, errors before warnings. The others are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindingPage:
-    """The documentation of a code's number: a title, and an explanation in Markdown."""
-
-    title: str
-    explanation: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """Findings to report, and everything else that affects the output.
 
-    ``folder`` is the absolute path of the working directory with ``/`` as separator, or empty. ``pages`` are by
-    number. ``color`` is for formats that are displayed on a terminal.
+    ``folder`` is the absolute path of the working directory with ``/`` as separator, or empty. If ``has_pages`` is
+    true, SARIF contains the pages of the codes. ``color`` is for formats that are displayed on a terminal.
     """
 
     diagnostics: Diagnostics
     version: str
     folder: str = ""
-    pages: Mapping[str, FindingPage] = field(default_factory=dict)
+    has_pages: bool = False
     color: bool = False
 
     def relative(self, path: str) -> str:

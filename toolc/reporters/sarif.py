@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
 
+from toolc.data.pages import rule_pages
 from toolc.model.diagnostics import Code, Diagnostic, Fix
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span
@@ -61,7 +62,7 @@ def _invocations(some: SelectedFindings, findings: Report) -> JsonObject:
 
 
 def _rule(code: Code, findings: Report) -> JsonObject:
-    page = findings.pages.get(code.number)
+    page = rule_pages().get(code.number) if findings.has_pages else None
     rule: JsonObject = {
         "id": code.number,
         "shortDescription": {"text": page.title if page else code.name},

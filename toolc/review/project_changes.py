@@ -248,17 +248,11 @@ def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
         lost = {message: pointer for message, pointer in after.items() if message not in before}
         if lost:
             yield ToolChange(
-                kind="provider",
-                rule=f"PRV{number:02}",
-                grade="warning",
+                kind="provider", rule=f"PRV{number:02}", grade="warning",
                 message=f"{name} cannot represent {len(lost)} more detail{'s' * (len(lost) > 1)}: {next(iter(lost))}",
-                path=("parameters",),
-                before="\n".join(before) or None,
-                after="\n".join(after),
-                subject=" ".join(lost.values()),
-                old=old.span("parameters"),
-                new=new.span("parameters"),
-            )
+                path=("parameters",), before="\n".join(before) or None, after="\n".join(after),
+                subject=" ".join(lost.values()), old=old.span("parameters"), new=new.span("parameters"),
+            )  # fmt: skip
 
 
 def _losses(provider: Provider, tool: ToolSpec) -> dict[str, str]:

@@ -5,7 +5,6 @@ A message says what was expected and what was received.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
@@ -18,6 +17,7 @@ from toolc.backends.content import parse_json
 from toolc.model.call import BoundCall
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.names import close_match
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
 from toolc.validation.coercion import with_integers, without_nulls
@@ -187,7 +187,7 @@ def _closest(name: str, known: list[str]) -> str:
     """Return the most similar of ``known``, or an empty string if none is similar or ``name`` is too long."""
     if len(name) > 2 * MAX_QUOTED:
         return ""
-    return next(iter(difflib.get_close_matches(name, known[:MAX_COMPARED], n=1)), "")
+    return close_match(name, known[:MAX_COMPARED])
 
 
 def _quote(value: JsonValue) -> str:

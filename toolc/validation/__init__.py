@@ -8,7 +8,8 @@ Messages about arguments of calls are in ``toolc.runtime.validation``.
 - ``plain_schema``: fast answers for simple schemas and values. Public: ``is_plain_schema``, ``plainly_satisfies``.
 - ``regex_automaton``: regular expressions as automata.
 - ``validate``: ``validation_errors`` with ``jsonschema``, counting steps (``ValidationBudget``). Start reading here.
-  Public: ``is_slow_for_keys``, ``is_valid_schema``, ``metaschema_errors``, ``UnresolvableError``.
+  Public: ``is_slow_for_keys``, ``is_valid_schema``, ``libraries``, ``metaschema_errors``, ``schema_problem``,
+  ``validation_error``, ``UnresolvableError``.
 
 May import: ``model``.
 """

@@ -21,7 +21,10 @@ from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-__all__ = ["UnresolvableError", "is_slow_for_keys", "is_valid_schema", "metaschema_errors", "validation_errors"]
+__all__ = [
+    "UnresolvableError", "is_slow_for_keys", "is_valid_schema", "libraries", "metaschema_errors", "schema_problem",
+    "validation_error", "validation_errors",
+]  # fmt: skip
 
 
 MIN_STEPS: Final = 50_000
@@ -93,14 +96,14 @@ def validation_errors(
     At most ``MAX_ERRORS`` are returned. ``budget`` can be shared by several values. Raises ``UnresolvableError``;
     remote references are never fetched.
     """
-    jsonschema, referencing = _libraries()
+    _, referencing = libraries()
     written = repr(root)
     if "'patternProperties'" in written:
         if key := _long_key(value):
             message = f"a key of {len(key)} characters is too long to compare with patternProperties"
-            return [jsonschema.ValidationError(message)]
+            return [validation_error(message)]
         if pattern := next(_slow_patterns_of_keys(root), ""):
-            return [jsonschema.ValidationError(f"the pattern {pattern[:100]!r} takes too long to compare with keys")]
+            return [validation_error(f"the pattern {pattern[:100]!r} takes too long to compare with keys")]
     # A subschema with its own dialect would be checked with the library's keywords instead of ours.
     if "'$schema'" in written:
         root, at = _without_dialect(root), None if at is None else _without_dialect(at)
@@ -112,18 +115,24 @@ def validation_errors(
     except (referencing.exceptions.Unresolvable, RecursionError) as error:
         raise UnresolvableError(str(error)) from None
     except BudgetExceededError:
-        return [jsonschema.ValidationError("too many steps are needed to check this value")]
+        return [validation_error("too many steps are needed to check this value")]
     finally:
         _budget.reset(token)
 
 
 @cache
-def _libraries() -> tuple[ModuleType, ModuleType]:
+def libraries() -> tuple[ModuleType, ModuleType]:
     """Return the packages ``jsonschema`` and ``referencing``."""
-    import jsonschema  # lazy: takes 0.1 s, and most commands validate nothing that is not plain
-    import referencing.exceptions  # lazy: as above
+    import jsonschema  # lazy: +70 ms; plain schemas do not need it
+    import referencing.exceptions  # lazy: jsonschema imports it
 
     return jsonschema, referencing
+
+
+def validation_error(message: str) -> ValidationError:
+    """Return an error with this message about a value as a whole."""
+    error: ValidationError = libraries()[0].ValidationError(message)
+    return error
 
 
 def metaschema_errors(value: JsonObject) -> Iterator[ValidationError]:
@@ -133,18 +142,26 @@ def metaschema_errors(value: JsonObject) -> Iterator[ValidationError]:
 
 @cache
 def _metaschema() -> Any:
-    jsonschema, _ = _libraries()
+    jsonschema, _ = libraries()
     return jsonschema.Draft202012Validator(jsonschema.Draft202012Validator.META_SCHEMA)
 
 
 def is_valid_schema(value: JsonObject) -> bool:
     """Return whether ``value`` is valid for the metaschema of JSON Schema 2020-12."""
-    jsonschema, _ = _libraries()
+    try:
+        return not schema_problem(value)
+    except RecursionError:
+        return False
+
+
+def schema_problem(value: JsonObject) -> str:
+    """Return the most relevant error of ``value`` for the metaschema of JSON Schema 2020-12; empty if it is valid."""
+    jsonschema, _ = libraries()
     try:
         jsonschema.Draft202012Validator.check_schema(value)
-    except (jsonschema.SchemaError, RecursionError):
-        return False
-    return True
+    except jsonschema.SchemaError as error:
+        return str(error.message)
+    return ""
 
 
 _Keyword = Callable[[Any, Any, Any, Any], Any]
@@ -152,7 +169,7 @@ _Keyword = Callable[[Any, Any, Any, Any], Any]
 
 @cache
 def _validator_class() -> Any:
-    jsonschema, _ = _libraries()
+    jsonschema, _ = libraries()
     base = jsonschema.Draft202012Validator
     checks: dict[str, _Keyword] = {**base.VALIDATORS, "pattern": _check_pattern, "uniqueItems": _check_unique}
     counted = {keyword: _counted(keyword, check) for keyword, check in checks.items()}
@@ -191,18 +208,16 @@ def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -
     try:
         matches = search(pattern, instance, spend=_budget.get().spend)
     except TooSlowError:
-        yield _libraries()[0].ValidationError(
-            f"{len(instance)} characters are too many to compare with {pattern[:100]!r}"
-        )
+        yield validation_error(f"{len(instance)} characters are too many to compare with {pattern[:100]!r}")
         return
     if not matches:
-        yield _libraries()[0].ValidationError(f"{instance!r} does not match {pattern!r}")
+        yield validation_error(f"{instance!r} does not match {pattern!r}")
 
 
 def _check_unique(_validator: Any, wanted: bool, instance: Any, _schema: Any) -> Iterator[ValidationError]:  # noqa: FBT001  the library's
     # The library compares each item with all others if it cannot sort them.
     if wanted and isinstance(instance, list) and len({_comparable(each) for each in instance}) < len(instance):
-        yield _libraries()[0].ValidationError(f"{instance!r} has non-unique elements")
+        yield validation_error(f"{instance!r} has non-unique elements")
 
 
 def _comparable(value: JsonValue) -> object:

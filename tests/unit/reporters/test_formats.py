@@ -13,10 +13,11 @@ from jsonschema import Draft4Validator
 from paths import DATA, TEST_SPECS
 
 from toolc.compiler.pipeline.compile import compile_specs
+from toolc.data.pages import PageCode, RulePage
 from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 from toolc.reporters import FORMATS, render
-from toolc.reporters.base import FindingPage, Report
+from toolc.reporters.base import Report
 
 NEGATIVE = TEST_SPECS / "negative"
 SARIF = json.loads((DATA / "sarif-2.1.0.json").read_text(encoding="utf-8"))
@@ -34,8 +35,7 @@ def report(*found: tuple[Code, str, Span, str], text: str = "one\ntwo\n  three\n
     diagnostics.add_source(SourceText("specs/a.yaml", text))
     for each in found:
         diagnostics.add(*each)
-    pages = {"TC101": FindingPage(title="a key that has no meaning here", explanation="Remove *it*.\n\nOr rename it.")}
-    return Report(diagnostics=diagnostics, version="1.2.3", folder="/work", pages=pages)
+    return Report(diagnostics=diagnostics, version="1.2.3", folder="/work", has_pages=True)
 
 
 def span(line: int, column: int, end: int, path: str = "specs/a.yaml") -> Span:
@@ -252,33 +252,23 @@ def test_sarif_is_valid_for_its_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sarif_run(report((BAD, AWKWARD, span(1, 1, 2, AWKWARD), AWKWARD)))["results"]
 
 
-def test_sarif_contains_the_rules_of_findings() -> None:
+def test_sarif_contains_the_rules_of_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = (PageCode(name=BAD.name, slug="", severity="error"),)
+    page = RulePage(number="TC101", codes=codes, explanation="Remove *it*.\n\nOr rename it.")
+    monkeypatch.setattr("toolc.reporters.sarif.rule_pages", lambda: {"TC101": page})
     run = sarif_run(
         report((POOR, "short", span(1, 1, 2), ""), (BAD, "a", span(2, 1, 2), "b"), (BAD, "c", span(3, 1, 2), ""))
     )
     assert run["columnKind"] == "unicodeCodePoints"
-    assert run["tool"]["driver"] == {
-        "name": "toolc",
-        "semanticVersion": "1.2.3",
-        "rules": [
-            {
-                "id": "TC101",
-                "shortDescription": {"text": "a key that has no meaning here"},
-                "defaultConfiguration": {"level": "error"},
-                "help": {"text": "Remove *it*.\n\nOr rename it.", "markdown": "Remove *it*.\n\nOr rename it."},
-            },
-            {
-                "id": "TC204",
-                "shortDescription": {"text": "a description that is too short"},
-                "defaultConfiguration": {"level": "warning"},
-            },
-        ],
-    }
-    assert [(each["ruleId"], each["ruleIndex"]) for each in run["results"]] == [
-        ("TC204", 1),
-        ("TC101", 0),
-        ("TC101", 0),
-    ]
+    assert run["tool"]["driver"] == {"name": "toolc", "semanticVersion": "1.2.3", "rules": [
+        {
+            "id": "TC101", "shortDescription": {"text": BAD.name}, "defaultConfiguration": {"level": "error"},
+            "help": {"text": "Remove *it*.\n\nOr rename it.", "markdown": "Remove *it*.\n\nOr rename it."},
+        },
+        {"id": "TC204", "shortDescription": {"text": POOR.name}, "defaultConfiguration": {"level": "warning"}},
+    ]}  # fmt: skip
+    rules = [(each["ruleId"], each["ruleIndex"]) for each in run["results"]]
+    assert rules == [("TC204", 1), ("TC101", 0), ("TC101", 0)]
     assert run["results"][1]["message"] == {"text": "a\nb"}
 
 

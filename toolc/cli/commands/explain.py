@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.model.errors import UsageError
+from toolc.model.names import close_match
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
@@ -50,8 +51,6 @@ def command(number: str | None, everything: bool) -> None:
 
 
 def _find_page(number: str) -> RulePage:
-    import difflib  # start-up time
-
     from toolc.data.pages import rule_pages
 
     wanted = f"TC{number}" if number.isdecimal() else number.upper()
@@ -60,8 +59,8 @@ def _find_page(number: str) -> RulePage:
     starting = [each for each in rule_pages() if each.startswith(number.upper())]
     if starting and len(number) > len("TC"):
         raise UsageError(f"{number!r} is the beginning of several codes; explain one of {', '.join(starting)}")
-    near = difflib.get_close_matches(wanted, [each for each in rule_pages() if each.startswith(wanted[:3])], n=1)
-    hint = f"did you mean {near[0]}?" if near else "see the list: toolc explain"
+    near = close_match(wanted, [each for each in rule_pages() if each.startswith(wanted[:3])])
+    hint = f"did you mean {near}?" if near else "see the list: toolc explain"
     raise UsageError(f"there is no code {number!r}; {hint}")
 
 

@@ -20,14 +20,16 @@ from toolc.cli.common import (
     policy_option,
     secrets_option,
 )
-from toolc.cli.inputs import approved, secret_store, user_configuration
+from toolc.cli.inputs import approved, find_registry, read_arguments, secret_store, user_configuration
 from toolc.cli.output.live import Live, LiveDisplay
 from toolc.cli.output.prompts import CommitPrompt, Prompts, confirmation, print_changes
-from toolc.cli.output.result import print_content, print_details, print_timing
+from toolc.cli.output.result import explain, print_content, print_details, print_timing
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
     from toolc.model.events import Event, Stream
+    from toolc.model.json_schema import JsonObject
+    from toolc.model.result import ToolResult
     from toolc.model.spec.tool import ToolSpec
 
 
@@ -79,25 +81,12 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     started = time.perf_counter()
     if as_json and as_events:
         raise UsageError("--json and --events cannot be combined; the last line of --events has the result")
-    from toolc.cli.inputs import find_registry, read_arguments
     from toolc.client.executor import Executor  # start-up time
-    from toolc.client.serialization import result_to_json  # start-up time
-    from toolc.model.events import ToolEnd
-    from toolc.model.result import failure
 
-    lock = approved(lock_file, locked=locked)
-    policy = central_policy(policy_file)
+    lock, policy = approved(lock_file, locked=locked), central_policy(policy_file)
     found = find_registry(target, registry)
     (tool,) = found
-    try:
-        arguments = read_arguments(args, pairs, tool.parameters)
-    except UsageError as error:
-        refused = failure("invalid_args", str(error))
-        if as_json:
-            print(json.dumps(result_to_json(refused), indent=2))
-        elif as_events:
-            _print_event(ToolEnd(name=tool.name, call_id="", result=refused))
-        raise
+    arguments = _arguments(tool, args, pairs, as_json=as_json, as_events=as_events)
     live = Live(_live_outputs(tool))
     prompts = Prompts(live.close)
     show = None if as_json else prompts.delaying(_print_event if as_events else live.show)
@@ -105,39 +94,40 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     commit_prompt = CommitPrompt(prompts, yes=yes)
     configuration = user_configuration()
     executor = Executor(
-        found,
-        workspace=workspace,
-        engine=engine,
-        timeout=timeout,
-        configuration=configuration,
-        secrets=secret_store(secrets, configuration),
-        approve_changes=commit_prompt.callback(),
-        confirm=confirmation(prompts, yes=yes),
-        lock=lock,
-        policy=policy,
-    )
+        found, workspace=workspace, engine=engine, timeout=timeout, configuration=configuration,
+        secrets=secret_store(secrets, configuration), approve_changes=commit_prompt.callback(),
+        confirm=confirmation(prompts, yes=yes), lock=lock, policy=policy,
+    )  # fmt: skip
     with executor, contextlib.closing(live):
         result = executor.run(tool.name, arguments, on_event=show)
-    ran = "duration_ms" in result.details
     if as_json:
-        print(json.dumps(result_to_json(result), indent=2))
-    elif as_events:
-        pass  # the last event has the result
-    elif ran:
-        noted = live.written("stderr")
-        print_content(result, live.written("stdout", "content"), noted)
-        print_details(result, noted)
-        print_changes(result, listed=commit_prompt.was_asked)
-    else:
-        note(result.text)
-    if explain_network and ran:
-        from toolc.cli.output.result import explain  # start-up time
-
+        _print_json(result)
+    elif not as_events:  # the last event has the result
+        _print_text(result, live, changes_were_listed=commit_prompt.was_asked)
+    if explain_network and _ran(result):
         explain(result, tool, target, registry)
     if timing:
         print_timing(result, load_ms)
     if result.is_error:
-        raise click.exceptions.Exit(TOOL_FAILED if ran else CANNOT)
+        raise click.exceptions.Exit(TOOL_FAILED if _ran(result) else CANNOT)
+
+
+def _arguments(
+    tool: ToolSpec, given: str | None, pairs: tuple[str, ...], *, as_json: bool, as_events: bool
+) -> JsonObject:
+    """Return the arguments of the call. Raise ``UsageError``; for a program, print it as the result first."""
+    from toolc.model.events import ToolEnd
+    from toolc.model.result import failure
+
+    try:
+        return read_arguments(given, pairs, tool.parameters)
+    except UsageError as error:
+        refused = failure("invalid_args", str(error))
+        if as_json:
+            _print_json(refused)
+        elif as_events:
+            _print_event(ToolEnd(name=tool.name, call_id="", result=refused))
+        raise
 
 
 def _live_outputs(tool: ToolSpec) -> dict[Stream, LiveDisplay]:
@@ -162,3 +152,24 @@ def _print_event(event: Event) -> None:
     from toolc.client.serialization import event_to_json  # start-up time
 
     print(json.dumps(event_to_json(event)), flush=True)
+
+
+def _print_json(result: ToolResult) -> None:
+    from toolc.client.serialization import result_to_json  # start-up time
+
+    print(json.dumps(result_to_json(result), indent=2))
+
+
+def _print_text(result: ToolResult, live: Live, *, changes_were_listed: bool) -> None:
+    """Print the result of a call without the output that was shown while it ran, or why it did not run."""
+    if not _ran(result):
+        note(result.text)
+        return
+    noted = live.written("stderr")
+    print_content(result, live.written("stdout", "content"), noted)
+    print_details(result, noted)
+    print_changes(result, listed=changes_were_listed)
+
+
+def _ran(result: ToolResult) -> bool:
+    return "duration_ms" in result.details

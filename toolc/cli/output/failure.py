@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import errno
 import os
 import sys
@@ -15,6 +14,7 @@ from typing import Final
 import click
 
 from toolc.model.errors import ToolcError
+from toolc.model.names import close_match
 
 USAGE: Final = 2
 BUG: Final = 3
@@ -53,8 +53,8 @@ def exit_code(error: BaseException) -> int:
 
 def unknown_command(name: str, known: Sequence[str], path: str) -> str:
     """Return the message for a command that does not exist, with a similar one if there is one."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"there is no command {name!r}; " + (f"did you mean {close[0]!r}?" if close else f"see: {path} --help")
+    close = close_match(name, known)
+    return f"there is no command {name!r}; " + (f"did you mean {close!r}?" if close else f"see: {path} --help")
 
 
 def _usage_hint(error: click.ClickException) -> str:

@@ -18,8 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolc.compiler.cache.file import cache_folder, digest, findings_to_json, sources_to_json
-from toolc.compiler.project.discovery import PROJECT_FILES, walk
-from toolc.compiler.project.files import SpecFolder, digest_of_bytes, digest_of_files, digest_of_request
+from toolc.compiler.project.files import (
+    PROJECT_FILES,
+    SpecFolder,
+    digest_of_bytes,
+    digest_of_files,
+    digest_of_request,
+    walk,
+)  # fmt: skip
 from toolc.compiler.project.settings import Settings
 
 if TYPE_CHECKING:

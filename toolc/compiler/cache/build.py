@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from toolc.compiler.build_output import RenderedTool, render, split
+from toolc.compiler.build_output import RenderedTool, depends_on_others, render, split
 from toolc.compiler.cache.build_cache import BuildCache, BuildOutput, Row
 from toolc.compiler.cache.file import INVALID_CACHE
 from toolc.compiler.cache.pieces import PieceCache
 from toolc.compiler.pipeline.compile import compile_specs
+from toolc.model.spec.tool import ToolSpec
 
 __all__ = ["build_changed"]
 
@@ -24,19 +25,13 @@ def build_changed(cache: BuildCache) -> BuildOutput:
     """
     first, *details = cache.cached.details() or [""]
     rows = _rows(first)
-    pieces = PieceCache(cache.key, details, _rendered(cache, rows))
+    pieces = PieceCache(cache.key, details, _rendered(cache, rows), _render_alone)
     compilation = compile_specs(cache.key.paths, cache.settings, pieces.gather, pieces.together)
     if compilation.diagnostics.has_errors:
         return BuildOutput(
-            out="",
-            names=(),
-            tools=(),
-            toolsets={},
-            diagnostics=compilation.diagnostics,
-            answer=None,
-            details=(),
+            out="", names=(), tools=(), toolsets={}, diagnostics=compilation.diagnostics, answer=None, details=(),
             is_written=False,
-        )
+        )  # fmt: skip
     rendered = dict(pieces.rendered or {})
     others = [tool for tool in compilation.tools if tool.name not in rendered]
     rendered.update(zip([tool.name for tool in others], render(others, compilation.tools), strict=True))
@@ -51,6 +46,13 @@ def build_changed(cache: BuildCache) -> BuildOutput:
         is_written=False,
     )
     return replace(output, is_written=True) if cache.has_written(output, rows) else output
+
+
+def _render_alone(tools: Sequence[ToolSpec]) -> dict[str, RenderedTool] | None:
+    """Return tools by name, rendered; None if the texts of one depend on other tools."""
+    if any(map(depends_on_others, tools)):
+        return None
+    return dict(zip([tool.name for tool in tools], render(tools, tools), strict=True))
 
 
 def _rendered(cache: BuildCache, rows: Sequence[Row]) -> dict[str, RenderedTool]:

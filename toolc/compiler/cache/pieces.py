@@ -6,7 +6,7 @@ Tools that call others, and the tools that they call, are always compiled: their
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -26,6 +26,11 @@ from toolc.model.source import BOM
 
 if TYPE_CHECKING:
     from toolc.compiler.build_output import RenderedTool
+    from toolc.model.spec.tool import ToolSpec
+
+
+Render: TypeAlias = "Callable[[Sequence[ToolSpec]], Mapping[str, RenderedTool] | None]"
+"""Returns the given tools by name, rendered; None if the texts of one depend on other tools."""
 
 
 class _Stored(NamedTuple):
@@ -46,11 +51,13 @@ class PieceCache:
     - ``rendered``: None for a check. For a build, the tools of the last build by name: a file is restored only if
       all its tools are among them. After ``gather``, the tools of this build that do not depend on others;
       ``compile_specs`` returns complete specs of all other tools.
+    - ``render``: None for a check. For a build, renders the tools of one file.
     """
 
     key: CacheKey
     details: Sequence[str]
     rendered: Mapping[str, RenderedTool] | None = None
+    render: Render | None = None
     is_complete: bool = False
     _context: str = ""
     _outlines: dict[str, _Stored] = field(default_factory=dict)
@@ -72,7 +79,7 @@ class PieceCache:
         self.is_complete = all(str(file.path) in self.key.contents for file in files)
         restored = [self._restore(each, stored) for each in inputs]
         changed = [each for each, result in zip(inputs, restored, strict=True) if result is None]
-        compiled = _compile(changed, _Compiler(compiler, is_build=self.rendered is not None))
+        compiled = _compile(changed, _Compiler(compiler, self.render))
         results = [result or next(compiled) for result in restored]
         if self.rendered is not None:
             self.rendered = {name: each for result in results for name, each in result.rendered.items()}
@@ -179,23 +186,21 @@ _Packed: TypeAlias = "tuple[FileOutline | None, Mapping[str, RenderedTool]]"
 
 @dataclass(frozen=True, slots=True)
 class _Compiler:
-    """Compiles files; for a build it also renders their tools."""
+    """Compiles files; for a build, ``render`` renders their tools."""
 
     compiler: FileCompiler
-    is_build: bool
+    render: Render | None
 
     def compile(self, entry: _Input) -> _Result:
         """Return the result of one file. In a build, a file whose tools depend on others has no outline."""
         piece = entry.compile(self.compiler)
         outline = outline_of(piece) if entry.key else None
         rendered: Mapping[str, RenderedTool] = {}
-        if self.is_build and not piece.diagnostics.has_errors:
-            from toolc.compiler import build_output  # lazy: 40 ms for providers, which a check does not need
-
-            specs = [tool.spec for tool in piece.tools]
-            if any(map(build_output.depends_on_others, specs)):
+        if self.render and not piece.diagnostics.has_errors:
+            texts = self.render([tool.spec for tool in piece.tools])
+            if texts is None:
                 return _Result(piece, None, {})
-            rendered = dict(zip([spec.name for spec in specs], build_output.render(specs, specs), strict=True))
+            rendered = texts
         return _Result(without_nodes(piece, outline) if outline else piece, outline, rendered)
 
     def compile_all(self, files: Sequence[_Input]) -> list[_Result]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.templates.expressions import parse_expression
 from toolc.compiler.templates.parse import STEP_PROPERTIES
 from toolc.document.map_reader import quote_names, suggestion
 from toolc.model import codes
@@ -35,7 +36,7 @@ def check_step_conditions(tool: LocatedTool) -> Iterator[Diagnostic]:
     ids = [step.id for step in backend.steps]
     for index, step in enumerate(backend.steps):
         before = ids[:index] if backend.strategy in {"sequential", "pipeline"} else []
-        for chain in _names_in(step.condition) if step.condition else ():
+        for chain in _chains(parse_expression(step.condition)) if step.condition else ():
             problem = _problem(chain, tool, before, ids)
             if problem:
                 message, hint = problem
@@ -71,12 +72,6 @@ def _root_hint(name: str, tool: LocatedTool, ids: list[str]) -> str:
     if name in tool.spec.parameters.properties:
         return f"write args.{name}"
     return f"write steps.{name}.outputs" if name in ids else "write args.NAME or steps.ID.outcome"
-
-
-def _names_in(expression: str) -> Iterator[tuple[str, ...]]:
-    import jmespath  # lazy: it takes 25 ms, and few specs have a condition
-
-    yield from _chains(jmespath.compile(expression).parsed)
 
 
 def _chains(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:

@@ -15,8 +15,8 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.builtin_tools import BuiltinTools, check_toolsets, load_builtin_tools
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, check_callers
 from toolc.compiler.pipeline.gc_pause import gc_paused
-from toolc.compiler.project.discovery import PROJECT_FILES, Projects, SpecFile, find
-from toolc.compiler.project.files import SpecFolder, case_conflicts
+from toolc.compiler.project.discovery import Projects, SpecFile, find
+from toolc.compiler.project.files import PROJECT_FILES, SpecFolder, case_conflicts
 from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import NO_SETTINGS, Settings, apply, severity_of
 from toolc.compiler.project.suppressions import suppress

@@ -2,10 +2,9 @@
 
 Start reading in ``project``, then ``discovery``. ``toolc.policy`` applies the policies that are read here.
 
-- ``discovery``: finds spec files, and the project file above each: ``walk``, suffixes, excluded paths. Public:
-  ``SpecFile``, ``PROJECT_FILES``, ``SUFFIXES``.
-- ``files``: ``SpecFolder``: the files that a spec refers to, never outside its folder; size limits, globs, digests.
-  Public: ``MAX_FILE_BYTES``.
+- ``discovery``: the spec files to compile (``SpecFile``), and the project file above each.
+- ``files``: ``walk`` finds spec files; ``SpecFolder``: the files that a spec refers to, never outside its folder;
+  size limits, globs, digests. Public: ``MAX_FILE_BYTES``, ``PROJECT_FILES``, ``SUFFIXES``.
 - ``limits``: ``limits`` of sandboxes and policies: ``timeout``, ``memory``, ``pids``; their defaults and bounds.
 - ``network``: ``sandbox.network`` (destinations) and ``sandbox.secrets``; hosts of a policy.
 - ``policy``: ``policy`` of a project file and the file of ``--policy``. Public: ``read_policy``.

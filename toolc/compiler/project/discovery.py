@@ -10,8 +10,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from toolc.compiler.project.files import PROJECT_FILES, walk
 from toolc.compiler.project.project import NO_PROJECT, Project, decode_project, decode_project_policy
 from toolc.compiler.project.variables import ProjectVariables
 from toolc.document.loader import load_project
@@ -24,14 +25,7 @@ from toolc.model.source import SourceText
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = ["PROJECT_FILES", "SUFFIXES", "SpecFile", "walk"]
-
-
-SUFFIXES: Final = (".yaml", ".yml", ".toml")
-"""The suffixes of spec files in a folder, in lower case."""
-
-PROJECT_FILES: Final = ("toolc.yaml", "toolc.toml")
-"""The names of a project file, which holds settings but no tools."""
+__all__ = ["SpecFile"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,20 +79,6 @@ def _under(path: Path) -> Iterator[SpecFile]:
             raise UsageError(f"{path}: no such file or folder; name a spec file or a folder of specs")
     except OSError as error:
         raise UsageError(f"{error.filename or path}: cannot be searched: {(error.strerror or '').lower()}") from error
-
-
-def walk(folder: str) -> Iterator[str]:
-    """Yield the paths in ``folder`` that ``find`` accepts, and project files. Raise ``OSError`` on failure."""
-    with os.scandir(folder) as entries:
-        ordered = sorted(entries, key=lambda entry: entry.name)
-    for entry in ordered:
-        if entry.name.startswith(".") or entry.is_symlink():
-            continue
-        if entry.is_dir():
-            if entry.name != "__pycache__":
-                yield from walk(entry.path)
-        elif entry.is_file() and entry.name.lower().endswith(SUFFIXES):
-            yield entry.path
 
 
 @dataclass(slots=True)

@@ -1,4 +1,7 @@
-"""Read the files next to a spec that become part of a tool; never from outside the spec's folder."""
+"""The files of a project: find spec files in a folder, and read the files next to a spec that become part of a tool.
+
+No file outside the folder of a spec becomes part of its tools.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,23 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from toolc.document.map_reader import Findings
 from toolc.model import codes
-from toolc.model.source import Span
 
 if TYPE_CHECKING:
+    from toolc.document.map_reader import Findings
+    from toolc.model.source import Span
     from toolc.model.spec.code_backends import File
 
-__all__ = ["MAX_FILE_BYTES", "SpecFolder"]
+__all__ = ["MAX_FILE_BYTES", "PROJECT_FILES", "SUFFIXES", "SpecFolder", "walk"]
 
 
 T = TypeVar("T")
+
+SUFFIXES: Final = (".yaml", ".yml", ".toml")
+"""The suffixes of spec files in a folder, in lower case."""
+
+PROJECT_FILES: Final = ("toolc.yaml", "toolc.toml")
+"""The names of a project file, which holds settings but no tools."""
 
 _MIB: Final = 1024 * 1024
 
@@ -36,6 +45,20 @@ MAX_FILES: Final = 1000
 
 MAX_TOTAL_BYTES: Final = 16 * _MIB
 """The maximum total size of the files of a tool, in bytes."""
+
+
+def walk(folder: str) -> Iterator[str]:
+    """Yield the paths in ``folder`` that ``find`` accepts, and project files. Raise ``OSError`` on failure."""
+    with os.scandir(folder) as entries:
+        ordered = sorted(entries, key=lambda entry: entry.name)
+    for entry in ordered:
+        if entry.name.startswith(".") or entry.is_symlink():
+            continue
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from walk(entry.path)
+        elif entry.is_file() and entry.name.lower().endswith(SUFFIXES):
+            yield entry.path
 
 
 class FileError(Exception):

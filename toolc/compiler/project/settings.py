@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from toolc.document.suggestions import close_matches
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Severity
+from toolc.model.names import close_match
 
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
@@ -103,9 +103,9 @@ def invalid_code(text: str, *, turns_off: bool) -> InvalidCode | None:
         if wanted != text and invalid_code(wanted, turns_off=False) is None:
             return InvalidCode(f"there is no code '{text[:40]}'", f"did you mean '{wanted}'?", unknown=True)
         candidates = [number for number in _NUMBERS if number.startswith(wanted[:3])]
-        near = close_matches(wanted, candidates, 0.6)
+        near = close_match(wanted, candidates)
         form = "a code has the form TC204; TC2 means all codes that start with it"
-        hint = f"did you mean '{near[0]}'?" if near else form
+        hint = f"did you mean '{near}'?" if near else form
         return InvalidCode(f"there is no code '{text[:40]}'", hint, unknown=True)
     if turns_off and all(code.severity is Severity.ERROR for code in matched):
         is_one = len(text) == len(matched[0].number)

@@ -29,7 +29,7 @@ from toolc.model.json_schema import (
 )
 from toolc.model.source import Span
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
-from toolc.validation.validate import UnresolvableError, metaschema_errors, validation_errors
+from toolc.validation.validate import UnresolvableError, metaschema_errors, validation_error, validation_errors
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -206,9 +206,7 @@ def _errors(root: JsonObject, value: JsonValue, at: JsonObject | None = None) ->
     try:
         return validation_errors(root, value, at=at)
     except UnresolvableError:
-        from jsonschema import ValidationError  # lazy: jsonschema takes 240 ms
-
-        return [ValidationError("this value cannot be validated: references are nested too deeply")]
+        return [validation_error("this value cannot be validated: references are nested too deeply")]
 
 
 def _report(node: Node, errors: list[ValidationError], what: str, code: Code, findings: Findings) -> None:

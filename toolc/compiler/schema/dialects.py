@@ -16,6 +16,7 @@ from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, map_subschemas
 from toolc.model.source import Span
+from toolc.validation.validate import libraries
 
 
 def inner_mappings(schema: Mapping) -> Iterator[Mapping]:
@@ -142,14 +143,13 @@ def check_references(nodes: Iterable[Mapping], root: JsonObject, findings: Findi
     found = [(text, span) for node in nodes for text, span in _references(node)]
     if not found:
         return
-    from referencing import Registry, exceptions, jsonschema  # lazy: 200 ms, and few schemas have references
-
-    resolver = Registry().resolver_with_root(jsonschema.DRAFT202012.create_resource(root))
+    _, referencing = libraries()
+    resolver = referencing.Registry().resolver_with_root(referencing.jsonschema.DRAFT202012.create_resource(root))
     targets: dict[str, frozenset[str]] = {}
     for name, span in found:
         try:
             targets[name] = frozenset(_references_in_place(resolver.lookup(name).contents))
-        except (exceptions.Unresolvable, ValueError, LookupError):
+        except (referencing.exceptions.Unresolvable, ValueError, LookupError):
             findings.add(codes.DANGLING, f"'{name[:100]}' does not exist in this schema", span, _REF_HINT)
     for name, span in found:
         if name in _reachable(name, targets):

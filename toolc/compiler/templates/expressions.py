@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.templates.parse import Scope, read_template
@@ -72,26 +74,39 @@ _LONGEST: Final = 1000
 _HINT: Final = "see jmespath.org; a constant is written in backquotes: ok == `false`"
 
 
+@cache
+def _jmespath() -> ModuleType:
+    """Return the package ``jmespath``."""
+    import jmespath  # lazy: +2 ms, and few specs select anything
+
+    return jmespath
+
+
+def parse_expression(text: str) -> Mapping[str, object]:
+    """Return the syntax tree of a JMESPath expression. Raise ``JMESPathError``."""
+    tree: Mapping[str, object] = _jmespath().compile(text).parsed
+    return tree
+
+
 def expression(node: Node, what: str, findings: Findings) -> str | None:
     """Check a JMESPath expression and return its text."""
-    from jmespath import exceptions, functions, parser  # lazy: 25 ms, and few specs select anything
-
     found = text(node, what, findings)
     if found is None:
         return None
     if len(found) > _LONGEST:
         findings.add(codes.BAD_VALUE, f"{what} is longer than {_LONGEST} characters", node.span)
         return None
+    jmespath = _jmespath()
+    known = jmespath.functions.Functions.FUNCTION_TABLE
     try:
-        parsed = parser.Parser().parse(found).parsed
-        unknown = [name for name in _functions(parsed) if name not in functions.Functions.FUNCTION_TABLE]
-    except (exceptions.JMESPathError, RecursionError) as error:
-        at = error.lex_position if isinstance(error, exceptions.ParseError) else None
+        unknown = [name for name in _functions(parse_expression(found)) if name not in known]
+    except (jmespath.exceptions.JMESPathError, RecursionError) as error:
+        at = error.lex_position if isinstance(error, jmespath.exceptions.ParseError) else None
         span = _one_character(findings, node.span, found, at)
         findings.add(codes.TEMPLATE, f"{what} is not JMESPath: {_reason(error)}", span, _HINT)
         return None
     for name in unknown:
-        hint = suggestion(name, functions.Functions.FUNCTION_TABLE)
+        hint = suggestion(name, known)
         span = findings.locate(node.span, f"{name}(")
         findings.add(codes.TEMPLATE, f"JMESPath has no function '{name}'", span, hint or _HINT)
     return None if unknown else found

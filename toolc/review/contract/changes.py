@@ -113,16 +113,9 @@ def _change(
     pair: ToolPair, rule: str, grade: Grade, message: str, route: Route, before: str | None, after: str | None
 ) -> ToolChange:
     return ToolChange(
-        kind="contract",
-        rule=rule,
-        grade=grade,
-        message=message,
-        path=route,
-        before=before,
-        after=after,
-        old=pair.old.span(*route) if pair.old else None,
-        new=pair.new.span(*route) if pair.new else None,
-    )
+        kind="contract", rule=rule, grade=grade, message=message, path=route, before=before, after=after,
+        old=pair.old.span(*route) if pair.old else None, new=pair.new.span(*route) if pair.new else None,
+    )  # fmt: skip
 
 
 _UNSAFE: Final = frozenset({"breaking", "warning"})
@@ -147,17 +140,10 @@ def _result_schema(old: Reviewed, new: Reviewed) -> ToolChange:
     message = "the result schema was removed" if is_gone else "a result schema was added"
     route = ("result", "schema")
     return ToolChange(
-        kind="contract",
-        rule=RESULT_SCHEMA,
-        grade="breaking" if is_gone else "compatible",
-        message=message,
-        path=route,
-        before=_schema_text(old.spec.result_schema),
-        after=_schema_text(new.spec.result_schema),
-        old=old.span(*route),
-        new=new.span(*route),
-        no_witness="any result is a counterexample" if is_gone else "",
-    )
+        kind="contract", rule=RESULT_SCHEMA, grade="breaking" if is_gone else "compatible", message=message, path=route,
+        before=_schema_text(old.spec.result_schema), after=_schema_text(new.spec.result_schema), old=old.span(*route),
+        new=new.span(*route), no_witness="any result is a counterexample" if is_gone else "",
+    )  # fmt: skip
 
 
 def _schema_text(schema: Schema | None) -> str | None:
@@ -181,20 +167,13 @@ def _schema_change(
     schema_grade = grade(side, change)
     is_missed = isinstance(example, str) and schema_grade == "breaking"
     return ToolChange(
-        kind="contract",
-        rule=rule(side, change.aspect),
-        grade=schema_grade,
-        message=f"result: {change.message}" if side == "output" else change.message,
-        path=(*top, *change.route),
-        before=to_json_text(change.before),
-        after=to_json_text(change.after),
-        direction=change.direction.value,
-        subject=change.subject,
-        old=old.span(*_route_in_spec(old, top, change.route)),
-        new=new.span(*_route_in_spec(new, top, change.route)),
-        witness=None if isinstance(example, str) else example,
+        kind="contract", rule=rule(side, change.aspect), grade=schema_grade,
+        message=f"result: {change.message}" if side == "output" else change.message, path=(*top, *change.route),
+        before=to_json_text(change.before), after=to_json_text(change.after), direction=change.direction.value,
+        subject=change.subject, old=old.span(*_route_in_spec(old, top, change.route)),
+        new=new.span(*_route_in_spec(new, top, change.route)), witness=None if isinstance(example, str) else example,
         no_witness=example if is_missed and isinstance(example, str) else "",
-    )
+    )  # fmt: skip
 
 
 def _route_in_spec(side: Reviewed, top: Route, route: Route) -> Route:
@@ -217,16 +196,11 @@ def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChan
     for name in sorted(before.keys() ^ after.keys()):
         is_in = name in after
         yield ToolChange(
-            kind="contract",
-            rule=RULE,
-            grade="warning",
+            kind="contract", rule=RULE, grade="warning",
             message=f"the tool joined the toolset {name}" if is_in else f"the tool left the toolset {name}",
-            path=("toolsets", name),
-            before=None if is_in else name,
-            after=name if is_in else None,
-            old=before.get(name),
-            new=after.get(name),
-        )
+            path=("toolsets", name), before=None if is_in else name, after=name if is_in else None,
+            old=before.get(name), new=after.get(name),
+        )  # fmt: skip
 
 
 def _toolsets_of(tool: Reviewed | None, state: State) -> dict[str, Span | None]:

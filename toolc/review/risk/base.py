@@ -61,18 +61,10 @@ class Sides:
         if self.old is None:
             grade = _LESS.get(grade, grade)
         return ToolChange(
-            kind="risk",
-            rule=rule,
-            grade=grade,
-            message=message,
-            path=route,
-            before=before,
-            after=after,
-            direction="" if self.old else "added",
-            subject=subject,
-            old=self.old.span(*route) if self.old else None,
+            kind="risk", rule=rule, grade=grade, message=message, path=route, before=before, after=after,
+            direction="" if self.old else "added", subject=subject, old=self.old.span(*route) if self.old else None,
             new=self.new.span(*route),
-        )
+        )  # fmt: skip
 
 
 _LESS: Final[dict[Grade, Grade]] = {"critical": "high", "high": "medium", "medium": "low"}

@@ -14,8 +14,8 @@ from typing import Final
 
 from toolc.compiler.pipeline.compile import compile_specs, gather
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
-from toolc.compiler.project.discovery import SUFFIXES, SpecFile
-from toolc.compiler.project.files import MAX_FILE_BYTES
+from toolc.compiler.project.discovery import SpecFile
+from toolc.compiler.project.files import MAX_FILE_BYTES, SUFFIXES
 from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.errors import UsageError

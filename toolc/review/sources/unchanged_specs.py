@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from toolc.compiler.cache.answers import versions
 from toolc.compiler.cache.file import cache_folder, digest, load, save
-from toolc.compiler.project.discovery import PROJECT_FILES, SUFFIXES, walk
+from toolc.compiler.project.files import PROJECT_FILES, SUFFIXES, walk
 from toolc.review.sources.repository import Commit, Repository
 
 _FILES: Final = re.compile(rb"\b(?:files?|build)\b[\"']?[ \t]*[:=]")

@@ -242,10 +242,7 @@ def _built(entry: JsonObject) -> Iterator[BuiltImage]:
     # An image that is built from one of these inherits its labels.
     for tag in (tag for tag in tags if str(tag).startswith(f"toolc/{labels.get(NAME_LABEL)}:")):
         yield BuiltImage(
-            name=str(labels.get(NAME_LABEL)),
-            tag=str(tag),
-            id=str(entry.get("Id")),
-            recipe=str(labels.get(RECIPE_LABEL)),
-            base=str(labels.get(BASE_LABEL)),
+            name=str(labels.get(NAME_LABEL)), tag=str(tag), id=str(entry.get("Id")),
+            recipe=str(labels.get(RECIPE_LABEL)), base=str(labels.get(BASE_LABEL)),
             size_bytes=size if isinstance(size, int) else 0,
-        )
+        )  # fmt: skip

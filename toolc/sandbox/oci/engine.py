@@ -78,10 +78,8 @@ class OciEngine:
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
-        from toolc.sandbox.python.packages import packages_of  # lazy: 12 ms, and most calls have no lock file
-
         root = self._root_spec(profile)
-        return ContentDigests(root.image.used if profile.image and root.image else None, packages_of(root.binds))
+        return ContentDigests(root.image.used if profile.image and root.image else None, root.packages)
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> OciSandbox:
         """Start a new sandbox in which Python with ``arguments`` is process 1. Raises ``InfrastructureError``."""

@@ -31,7 +31,7 @@ from toolc.sandbox.docker.image_builder import (
     ensure_built,
     image_names,
     recipe,
-)
+)  # fmt: skip
 from toolc.sandbox.host import store
 from toolc.sandbox.images.archive import open_archive
 from toolc.sandbox.images.metadata import CONFIG, volumes
@@ -39,7 +39,7 @@ from toolc.sandbox.images.unpack import resolve, split
 from toolc.sandbox.isolation import FILES
 from toolc.sandbox.oci.root import HOST, NO_HOST_PYTHON, RootSpec, Unpacked, interpreter
 from toolc.sandbox.python.interpreter import IMAGE_COMMAND
-from toolc.sandbox.python.packages import PLACES, RootFilesystem, prepare_guest_environment
+from toolc.sandbox.python.packages import PLACES, RootFilesystem, packages_of, prepare_guest_environment
 
 __all__ = ["export_image", "save_image"]
 
@@ -248,11 +248,13 @@ def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]],
 
     image = resolve_image(profile)
     if image is None:
-        return RootSpec(binds=prepare_guest_environment(host(), host, profile.requirements).binds)
+        binds = prepare_guest_environment(host(), host, profile.requirements).binds
+        return RootSpec(binds=binds, packages=packages_of(binds))
     bare = RootSpec(image=image, command=IMAGE_COMMAND)
     root = RootFilesystem(image.digest, lambda arguments: start(bare, arguments))
     environment = prepare_guest_environment(root, host, profile.requirements)
-    return RootSpec(image=image, command=environment.command, binds=environment.binds)
+    binds = environment.binds
+    return RootSpec(image=image, command=environment.command, binds=binds, packages=packages_of(binds))
 
 
 def _host_key() -> str:

@@ -22,7 +22,7 @@ def write(path: str | Path, text: str | None) -> None:
 
 def reports(diagnostics: Diagnostics) -> list[str]:
     """Return the findings in every format, and their fixes."""
-    report = Report(diagnostics=diagnostics, version="1", folder=".", pages={}, color=False)
+    report = Report(diagnostics=diagnostics, version="1", folder=".", color=False)
     return [*(render(report, each) for each in FORMATS), *(repr(each.fix) for each in diagnostics.sorted())]
 
 

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 from paths import ROOT
 
-from toolc.compiler.project.discovery import PROJECT_FILES
+from toolc.compiler.project.files import PROJECT_FILES
 from toolc.compiler.project.project import decode_project
 from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.spec_schema.schema import as_text, project_schema, spec_schema

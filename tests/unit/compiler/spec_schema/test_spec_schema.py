@@ -16,7 +16,7 @@ from paths import DATA, ROOT, TEST_SPECS
 from places import load
 
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.compiler.project.discovery import PROJECT_FILES
+from toolc.compiler.project.files import PROJECT_FILES
 from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.schema.check_schema import _KEYWORDS
 from toolc.compiler.spec_schema.schema import spec_schema
