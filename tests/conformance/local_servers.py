@@ -7,12 +7,14 @@ import ssl
 import subprocess
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+
+from tcp_server import tcp
 
 NAMES: Final = ("api.toolc.test", "git.toolc.test", "index.toolc.test", "db.toolc.test", "ssh.toolc.test")
 """Names that resolve to this machine, like all names below ``wild.toolc.test``."""
@@ -98,34 +100,6 @@ def _http(files: Path, context: ssl.SSLContext | None) -> Iterator[int]:
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-@contextmanager
-def tcp(serve: Callable[[socket.socket], object], address: str = "127.0.0.1") -> Iterator[int]:
-    """Yield the port of a server that calls ``serve`` with each connection on a separate thread."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listener = socket.create_server((address, 0), family=family, backlog=512)
-
-    def one(connection: socket.socket) -> None:
-        with connection, suppress(OSError):
-            serve(connection)
-
-    def loop() -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = listener.accept()
-                connection.settimeout(60)
-                threading.Thread(target=one, args=(connection,), daemon=True).start()
-
-    thread = threading.Thread(target=loop)
-    thread.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        with suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join()
 
 
 def _fill(files: Path) -> None:

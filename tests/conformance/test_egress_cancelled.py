@@ -1,12 +1,10 @@
 """A cancellation during a download takes effect immediately."""
 
-import socketserver
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import socket
 from pathlib import Path
 
 from egress_calls import available, everywhere, network, run
+from tcp_server import tcp
 
 from toolc.model.json_schema import JsonObject
 
@@ -27,36 +25,16 @@ def tool(port, ctx):
 """
 
 
-class _Gigabyte(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        assert isinstance(self.server, _Server)
-        piece = bytes(65536)
-        with suppress(OSError):
-            while self.server.sent < GIGABYTE:
-                self.server.sent += self.request.send(piece)
-
-
-class _Server(socketserver.ThreadingTCPServer):
-    sent = 0
-
-
-@contextmanager
-def gigabyte() -> Iterator[_Server]:
-    """Yield a server that sends a gigabyte to each client and counts the sent bytes."""
-    with _Server(("127.0.0.1", 0), _Gigabyte) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @everywhere
 def test_cancellation_during_a_download(name: str, tmp_path: Path) -> None:
-    with gigabyte() as server:
-        port = server.server_address[1]
+    sent = 0
+
+    def serve(connection: socket.socket) -> None:
+        nonlocal sent
+        while sent < GIGABYTE:
+            sent += connection.send(bytes(65536))
+
+    with tcp(serve) as port:
         sandbox: JsonObject = {"network": {"allow": [f"127.0.0.1:{port}"]}, "limits": {"timeout": "100s"}}
         backend: JsonObject = {"python": {"function": "tool", "code": DOWNLOAD}}
         result = run(available(name), backend, sandbox, tmp_path, args={"port": port}, cancel_at="downloading")
@@ -65,4 +43,4 @@ def test_cancellation_during_a_download(name: str, tmp_path: Path) -> None:
         assert details["outcome"] == "cancelled"
         # The rest was neither waited for nor read.
         assert isinstance(attempt["bytes_in"], int)
-        assert 4_000_000 < attempt["bytes_in"] <= server.sent < GIGABYTE // 4
+        assert 4_000_000 < attempt["bytes_in"] <= sent < GIGABYTE // 4

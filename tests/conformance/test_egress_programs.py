@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 from egress_calls import CA, Call, available, everywhere, network, output, run, text
-from local_servers import tcp
+from tcp_server import tcp
 
 from toolc.model.json_schema import JsonObject
 

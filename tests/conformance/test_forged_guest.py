@@ -2,18 +2,17 @@
 
 import re
 import socket
-import socketserver
 import tempfile
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from configurations import CONFIGURATIONS
 from conformance_batch import control_group, processes_in
 from conformance_case import Case
+from tcp_server import tcp
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -212,27 +211,9 @@ def flood(
             return str(error).partition("; its error output")[0]
 
 
-class _Echo(socketserver.ThreadingTCPServer):
-    request_queue_size = 100
-    daemon_threads = True
-
-
-class _Four(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        self.request.sendall(self.request.recv(4))
-
-
-@contextmanager
-def echo() -> Iterator[int]:
-    """Yield the port of a server that sends back four bytes."""
-    with _Echo(("127.0.0.1", 0), _Four) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-            thread.join()
+def echo(connection: socket.socket) -> None:
+    """Send back four bytes."""
+    connection.sendall(connection.recv(4))
 
 
 def modest_case(min_isolation: MinIsolation, port: int) -> Case:
@@ -247,7 +228,7 @@ def test_flood_does_not_delay_other_calls(configuration: str) -> None:
     chosen = CONFIGURATIONS[configuration]
     if reason := chosen.lacks():
         pytest.skip(reason)
-    with echo() as port, socket.create_server(("127.0.0.1", 0), backlog=1) as stalled:
+    with tcp(echo) as port, socket.create_server(("127.0.0.1", 0), backlog=1) as stalled:
         found = chosen.run(lambda engine: flooded(engine, chosen.min_isolation, port, stalled.getsockname()[1]))
     violated = "the sandbox violated the wire protocol: it "
     assert found == {

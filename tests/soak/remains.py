@@ -58,10 +58,15 @@ class Owned:
     containers: tuple[str, ...] = ()
     top: Path | None = None
 
-    def remains(self) -> list[str]:
-        """Return a line for each remaining item."""
-        found = [*self._descendants(), *self._processes(), *self._named(), *self._given(), *self._mounts()]
-        return [*found, *self._daemons(), *self._unheld()]
+    def remains(self) -> Iterator[str]:
+        """Yield a line for each remaining item. What is fast to find comes first."""
+        yield from self._descendants()
+        yield from self._given()
+        yield from self._mounts()
+        yield from self._processes()
+        yield from self._named()
+        yield from self._daemons()
+        yield from self._unheld()
 
     def _words(self) -> tuple[str, ...]:
         return (self.label, *self.containers)
@@ -130,8 +135,8 @@ class Owned:
 def seconds_until_clean(owned: Owned, timeout: float) -> float:
     """Return the seconds until nothing remains. Raise ``AssertionError`` with the remaining items after ``timeout``."""
     began = time.monotonic()
-    while found := owned.remains():
-        assert time.monotonic() - began < timeout, "\n".join(found)
+    while next(owned.remains(), None) is not None:
+        assert time.monotonic() - began < timeout, "\n".join(owned.remains())
         time.sleep(PAUSE_SECONDS)
     return time.monotonic() - began
 

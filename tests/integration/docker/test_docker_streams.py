@@ -120,7 +120,7 @@ def before_it_comes(engine: DockerEngine, program: str) -> DockerSandbox:
 
 
 def test_a_guest_may_connect_late(engine: DockerEngine) -> None:
-    with closing(before_it_comes(engine, "import time; time.sleep(2)")) as sandbox:
+    with closing(before_it_comes(engine, "import time; time.sleep(0.5)")) as sandbox:
         assert said(sandbox, WHERE) == "a socket []\n"
 
 
@@ -145,7 +145,7 @@ def test_stderr_is_kept_when_the_guest_dies_before_it_connects(engine: DockerEng
 def test_unread_stderr_does_not_block_close(engine: DockerEngine, client: Client) -> None:
     flood = "import os\nif os.fork() == 0:\n    while True: os.write(2, b'F' * 65536)"
     with closing(before_it_comes(engine, flood)) as sandbox:
-        assert said(sandbox, b"import time; time.sleep(1); os.close(0); os.close(1)") == ""
+        assert said(sandbox, b"import time; time.sleep(0.3); os.close(0); os.close(1)") == ""
     assert own_containers(client) == []
     assert sandbox.error_output().startswith("FFFF")
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import time
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -16,13 +15,6 @@ from toolc.sandbox.oci import sandbox as oci_sandbox
 from toolc.sandbox.oci.engine import OciEngine
 
 pytestmark = needs_oci
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[OciEngine]:
-    engine = OciEngine()
-    yield engine
-    engine.close()
 
 
 def test_the_pids_limit_stops_a_fork_bomb(engine: OciEngine) -> None:

@@ -3,9 +3,7 @@
 import json
 import select
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from time import monotonic
 from typing import Self
 
@@ -91,37 +89,6 @@ class ScriptedGuest:
 
     def __exit__(self, *_: object) -> None:
         self.broker.close()
-
-
-@contextmanager
-def server(serve: Callable[[socket.socket], None], address: str = "127.0.0.1") -> Iterator[int]:
-    """Run a server, which serves each connection on a thread and closes it. Yield its port."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listener = socket.create_server((address, 0), family=family, backlog=512)
-    threads = []
-
-    def one(connection: socket.socket) -> None:
-        with connection, suppress(OSError):
-            serve(connection)
-
-    def loop() -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = listener.accept()
-                connection.settimeout(TIMEOUT)
-                threads.append(threading.Thread(target=one, args=(connection,), daemon=True))
-                threads[-1].start()
-
-    accepting = threading.Thread(target=loop, daemon=True)
-    accepting.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        with suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        for thread in (accepting, *threads):
-            thread.join(TIMEOUT)
 
 
 def echo(connection: socket.socket) -> None:

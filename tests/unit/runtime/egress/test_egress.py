@@ -6,7 +6,8 @@ import threading
 import tracemalloc
 
 import pytest
-from egress_guest import ScriptedGuest, echo, flood, requests_to, server
+from egress_guest import ScriptedGuest, echo, flood, requests_to
+from tcp_server import tcp
 
 from toolc.guest import frames
 from toolc.guest.frames import ProtocolError
@@ -18,7 +19,7 @@ from toolc.runtime.secrets.redaction import Redactor
 
 
 def test_data_flows_in_both_directions_and_each_direction_ends_separately() -> None:
-    with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
         guest.send(frames.DATA, stream, b"before the response, ")
         guest.until(lambda: frames.OPENED in guest.kinds(stream))
@@ -37,7 +38,7 @@ def test_data_flows_in_both_directions_and_each_direction_ends_separately() -> N
 
 def test_the_next_call_of_a_session_lists_open_and_new_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "MAX_CALL_CONNECTIONS", 2)
-    with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         guest.closed(guest.open("other.example.com", 443))
         guest.connect("127.0.0.1", port)
         guest.broker.reset()
@@ -49,7 +50,7 @@ def test_the_next_call_of_a_session_lists_open_and_new_connections(monkeypatch: 
 
 def test_the_first_request_is_sent_before_the_guest_asks_for_it() -> None:
     asked: list[bytes] = []
-    with server(echo) as port:
+    with tcp(echo) as port:
 
         def requests(payload: bytes) -> ConnectionRequest:
             asked.append(payload)
@@ -66,7 +67,7 @@ def test_the_first_request_is_sent_before_the_guest_asks_for_it() -> None:
 
 def test_a_server_may_send_first() -> None:
     with (
-        server(lambda connection: connection.sendall(b"SSH-2.0-x\r\n")) as port,
+        tcp(lambda connection: connection.sendall(b"SSH-2.0-x\r\n")) as port,
         ScriptedGuest(f"localhost:{port}") as guest,
     ):
         stream = guest.open("localhost", port)
@@ -116,7 +117,7 @@ def test_a_name_is_resolved_once_per_call(monkeypatch: pytest.MonkeyPatch) -> No
         return ResolvedHost(host, ("127.0.0.1",) if len(asked) == 1 else ("169.254.169.254",))
 
     monkeypatch.setattr(polling, "look_up", look_up)
-    with server(echo) as port, ScriptedGuest(f"api.example.com:{port}", f"127.0.0.1:{port}") as guest:
+    with tcp(echo) as port, ScriptedGuest(f"api.example.com:{port}", f"127.0.0.1:{port}") as guest:
         first = [guest.open("api.example.com", port), guest.open("API.example.com.", port)]
         guest.until(lambda: all(frames.OPENED in guest.kinds(stream) for stream in first))
         guest.connect("api.example.com", port)
@@ -135,7 +136,7 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(address: str, monk
 
 def test_addresses_are_tried_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.9", "127.0.0.8", "127.0.0.1")))
-    with server(echo) as port:
+    with tcp(echo) as port:
         allow = [f"{host}:{port}" for host in ("a.example", "127.0.0.9", "127.0.0.1")]
         with ScriptedGuest(*allow) as guest:
             guest.connect("a.example", port)
@@ -146,7 +147,7 @@ def test_tls_must_name_the_requested_server(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.1",)))
     received: list[bytes] = []
     with (
-        server(lambda connection: received.append(connection.recv(65536))) as port,
+        tcp(lambda connection: received.append(connection.recv(65536))) as port,
         ScriptedGuest(f"api.example.com:{port}", f"127.0.0.1:{port}") as guest,
     ):
         refused = guest.connect("api.example.com", port)
@@ -171,7 +172,7 @@ def test_tls_need_not_name_localhost() -> None:
     # Clients send no server name for 127.0.0.1, and Java none for a host without a dot.
     received: list[bytes] = []
     with (
-        server(lambda connection: received.append(connection.recv(65536))) as port,
+        tcp(lambda connection: received.append(connection.recv(65536))) as port,
         ScriptedGuest(f"localhost:{port}") as guest,
     ):
         stream = guest.connect("localhost", port)
@@ -191,11 +192,7 @@ def _client_hello(name: str | None) -> bytes:
 
 
 def test_a_stream_cannot_starve_another() -> None:
-    with (
-        server(flood) as endless,
-        server(echo) as port,
-        ScriptedGuest(f"127.0.0.1:{endless}", f"127.0.0.1:{port}") as guest,
-    ):
+    with tcp(flood) as endless, tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{endless}", f"127.0.0.1:{port}") as guest:
         greedy = guest.open("127.0.0.1", endless)
         guest.until(lambda: len(guest.data(greedy)) == frames.FIRST_WINDOW)
         modest = guest.open("127.0.0.1", port)
@@ -210,7 +207,7 @@ def test_data_for_a_slow_server_is_limited_to_the_window() -> None:
     def read_byte(connection: socket.socket) -> None:
         connection.recv(1)
 
-    with server(read_byte) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(read_byte) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
         with pytest.raises(ProtocolError, match="more data on a connection than its window allows"):  # noqa: PT012
             for _ in range(1000):
@@ -218,7 +215,7 @@ def test_data_for_a_slow_server_is_limited_to_the_window() -> None:
 
 
 def test_data_for_a_slow_guest_is_limited() -> None:
-    with server(flood) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(flood) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         for _ in range(frames.MAX_CONNECTIONS):
             guest.open("127.0.0.1", port)
         poll = select.poll()
@@ -244,7 +241,7 @@ def test_an_abandoned_upload_ends_with_a_reset() -> None:
         except ConnectionResetError:
             ends.append("reset")
 
-    with server(receive) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(receive) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         cut = guest.open("127.0.0.1", port)
         guest.send(frames.DATA, cut, b"half of")
         guest.until(begun.is_set)
@@ -258,7 +255,7 @@ def test_a_reset_by_the_server_is_reported() -> None:
         connection.recv(1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
-    with server(reset) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(reset) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
         guest.send(frames.DATA, stream, b"x")
         assert guest.closed(stream) == {
@@ -303,7 +300,7 @@ def test_forged_frames_end_the_call(forged: list[tuple[int, int, bytes]]) -> Non
     ],
 )
 def test_an_invalid_frame_on_an_open_connection_ends_the_call(kind: int, payload: bytes) -> None:
-    with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
         with pytest.raises(ProtocolError):
             guest.send(kind, stream, payload)
@@ -311,7 +308,7 @@ def test_an_invalid_frame_on_an_open_connection_ends_the_call(kind: int, payload
 
 @pytest.mark.parametrize("again", [frames.DATA, frames.END])
 def test_frames_after_an_end_are_invalid(again: int) -> None:
-    with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
         guest.send(frames.END, stream)
         with pytest.raises(ProtocolError):
@@ -354,7 +351,7 @@ def test_refusals_are_listed_after_many_allowed_connections(monkeypatch: pytest.
 
 def test_the_number_of_connections_of_a_call_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "MAX_CALL_CONNECTIONS", 1)
-    with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         guest.connect("127.0.0.1", port)
         assert guest.closed(guest.open("127.0.0.1", port))["reason"] == "a call may make no more than 1 connections"
         assert len(guest.attempts) == 1
@@ -362,7 +359,7 @@ def test_the_number_of_connections_of_a_call_is_limited(monkeypatch: pytest.Monk
 
 def test_the_amount_of_data_of_a_call_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "MAX_BYTES", 100_000)
-    with server(flood) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(flood) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
         guest.until(lambda: len(guest.data(stream)) == frames.FIRST_WINDOW)
         guest.send(frames.WINDOW, stream, b"60000")
@@ -380,7 +377,7 @@ class Clock:
 
 def test_an_idle_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
-    with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         stream = guest.connect("127.0.0.1", port)
         clock.now += broker.IDLE_SECONDS + 2
         assert guest.closed(stream) == {"reason": "no data was transferred for 300 seconds", "kind": "timeout"}
@@ -398,7 +395,7 @@ def test_a_lookup_without_a_result_times_out(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_next_address_is_tried_after_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.7", "127.0.0.1")))
-    with server(echo) as port, socket.socket() as full:
+    with tcp(echo) as port, socket.socket() as full:
         # A listener with a full queue: the kernel drops packets, as a firewall does.
         full.bind(("127.0.0.7", port))
         full.listen(0)
@@ -423,7 +420,7 @@ def test_data_is_delivered_after_the_guest_has_closed() -> None:
         connection.shutdown(socket.SHUT_WR)
         received.append(sum(len(data) for data in iter(lambda: connection.recv(1000), b"")))
 
-    with server(slow) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+    with tcp(slow) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
         guest.send(frames.DATA, stream, bytes(60_000))
         guest.send(frames.END, stream)
@@ -440,7 +437,7 @@ def test_an_undelivered_request_is_not_pending() -> None:
         is_done.wait(60)
 
     with (
-        server(read_nothing) as port,
+        tcp(read_nothing) as port,
         ScriptedGuest(f"127.0.0.1:{port}", requests=requests_to(port, bytes(20_000_000))) as guest,
     ):
         guest.broker.send_first_request()
@@ -456,7 +453,7 @@ def test_a_request_of_the_host_is_checked_like_other_connections() -> None:
             raise RefusedError(message["refuse"])
         return ConnectionRequest(host=message["host"], port=port, head=b"secret ", is_opaque=False)
 
-    with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}", requests=requests) as guest:
+    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}", requests=requests) as guest:
         guest.send(frames.REQUEST, 16, b'{"host": "127.0.0.1"}')
         guest.until(lambda: guest.data(16) == b"secret ")
         guest.send(frames.REQUEST, 17, b'{"host": "127.0.0.2"}')
@@ -467,7 +464,7 @@ def test_a_request_of_the_host_is_checked_like_other_connections() -> None:
 
 def test_a_guest_cannot_add_data_to_a_request() -> None:
     with (
-        server(echo) as port,
+        tcp(echo) as port,
         ScriptedGuest(f"127.0.0.1:{port}", requests=requests_to(port, b"GET / HTTP/1.1\r\n\r\n")) as guest,
     ):
         guest.send(frames.REQUEST, 16, b"{}")
@@ -484,7 +481,7 @@ def test_a_guest_is_notified_only_with_the_response() -> None:
         assert may_answer.wait(60)
         connection.sendall(b"the response")
 
-    with server(late) as port, ScriptedGuest(f"127.0.0.1:{port}", requests=requests_to(port, b"request")) as guest:
+    with tcp(late) as port, ScriptedGuest(f"127.0.0.1:{port}", requests=requests_to(port, b"request")) as guest:
         guest.send(frames.REQUEST, 16, b"{}")
         guest.until(has_asked.is_set)
         received = [*guest.received]
@@ -516,10 +513,7 @@ def test_the_bodies_of_requests_are_not_stored() -> None:
         while connection.recv(1 << 20):
             pass
 
-    with (
-        server(swallow) as port,
-        ScriptedGuest(f"127.0.0.1:{port}", requests=requests_to(port, bytes(8 << 20))) as guest,
-    ):
+    with tcp(swallow) as port, ScriptedGuest(f"127.0.0.1:{port}", requests=requests_to(port, bytes(8 << 20))) as guest:
         tracemalloc.start()
         for stream in range(16, 28):
             guest.send(frames.REQUEST, stream, b"{}")
@@ -533,7 +527,7 @@ def test_the_bodies_of_requests_are_not_stored() -> None:
 
 
 def test_the_number_of_concurrent_requests_is_limited() -> None:
-    with server(echo) as port, ScriptedGuest(f"127.0.0.1:{port}", requests=requests_to(port, b"x")) as guest:
+    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}", requests=requests_to(port, b"x")) as guest:
         for stream in range(16, 16 + broker.MAX_REQUESTS):
             guest.send(frames.REQUEST, stream, b"{}")
         with pytest.raises(ProtocolError, match="more than 16 concurrent HTTP requests"):
