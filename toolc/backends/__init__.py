@@ -35,7 +35,7 @@ BACKEND_KINDS: Final = ("http", "plugin", "python", "shell")
 # Any: each backend has a spec type of its own, which depends on the value of ``kind``.
 @cache
 def load_backend(kind: str) -> Backend[Any]:
-    """Return a backend by its kind, and import its module if needed. Raise ``KeyError`` for an unknown kind."""
+    """Return a backend by its kind, and import its module if needed. Raises ``KeyError`` for an unknown kind."""
     if kind not in BACKEND_KINDS:
         raise KeyError(kind)
     backend: Backend[Any] = import_module(f"toolc.backends.{kind}").BACKEND

@@ -21,7 +21,7 @@ class Backend(Protocol[Kind_contra]):
     """How calls of one kind of backend (``ShellBackend``, ``PythonBackend``) are planned and their outcomes read."""
 
     def plan(self, backend: Kind_contra, call: BoundCall, profile: Profile) -> Plan:
-        """Return what an engine must run for this call. Raise ``PlanError``."""
+        """Return what an engine must run for this call. Raises ``PlanError``."""
 
     def read(self, backend: Kind_contra, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Return the result for an outcome. Its ``details`` are only those that the backend provides."""

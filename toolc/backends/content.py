@@ -20,7 +20,7 @@ MAX_DIGITS: Final = 4300
 
 
 def parse_json(data: bytes) -> JsonValue:
-    """Return one JSON value in UTF-8. Raise ``ValueError`` with a message for the user.
+    """Return one JSON value in UTF-8. Raises ``ValueError`` with a message for the user.
 
     NaN, Infinity, numbers that a double cannot represent, integers of more than ``MAX_DIGITS`` digits and values
     that are nested too deeply are errors. An unpaired surrogate, which UTF-8 cannot represent, becomes ``?``.
@@ -105,7 +105,7 @@ class MalformedError(ValueError):
 
 
 def read_content(value: JsonValue) -> tuple[Content, ...]:
-    """Return the content blocks of a response or an update. Raise ``MalformedError``."""
+    """Return the content blocks of a response or an update. Raises ``MalformedError``."""
     if not isinstance(value, list):
         raise MalformedError("'content' is not a list")
     if len(value) > MAX_BLOCKS:
@@ -129,7 +129,7 @@ def _read_block(value: JsonValue) -> Content:
 def read_media(block: JsonObject, where: str, declared: str | None) -> Image | Audio:
     """Return a block of type ``image`` or ``audio``. ``where`` describes the block in messages.
 
-    Raise ``MalformedError`` if its first bytes are not of a supported type, or not of the ``declared`` type.
+    Raises ``MalformedError`` if its first bytes are not of a supported type, or not of the ``declared`` type.
     """
     is_image = block["type"] == "image"
     what, supported = ("an image", IMAGE_TYPES) if is_image else ("a recording", AUDIO_TYPES)
@@ -162,14 +162,14 @@ def _decode(data: JsonValue, what: str) -> bytes:
 
 
 def require_object(value: JsonValue, what: str) -> JsonObject:
-    """Return ``value``. Raise ``MalformedError`` if it is not an object."""
+    """Return ``value``. Raises ``MalformedError`` if it is not an object."""
     if not isinstance(value, dict):
         raise MalformedError(f"{what} is not an object")
     return value
 
 
 def require_string(value: JsonValue, what: str) -> str:
-    """Return ``value``. Raise ``MalformedError`` if it is not a string."""
+    """Return ``value``. Raises ``MalformedError`` if it is not a string."""
     if not isinstance(value, str):
         raise MalformedError(f"{what} is not a string")
     return value

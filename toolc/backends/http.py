@@ -68,7 +68,7 @@ TEXT_TYPE: Final = "text/plain; charset=utf-8"
 
 
 def request_body(body: Body, arguments: JsonObject) -> RequestBody:
-    """Return the body for these arguments, with slots for secrets. Raise ``PlanError`` and ``TemplateError``."""
+    """Return the body for these arguments, with slots for secrets. Raises ``PlanError`` and ``TemplateError``."""
     match body:
         case JsonBody(value=value):
             return PlainBody(content_type=JSON_TYPE, pieces=_join_text(_json(value, arguments)))
@@ -161,7 +161,7 @@ class Http:
     """The backend kind ``http``."""
 
     def plan(self, backend: HttpBackend, call: BoundCall, profile: Profile) -> Plan:
-        """Return the request with escaped arguments and slots for secrets. Raise ``PlanError``."""
+        """Return the request with escaped arguments and slots for secrets. Raises ``PlanError``."""
         try:
             invocation = _call(backend, call)
         except TemplateError as error:

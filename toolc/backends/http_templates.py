@@ -41,7 +41,7 @@ def escape(text: str, place: Escaping) -> str:
 
 
 def render_text(template: Template, arguments: JsonObject, place: Escaping = "plain") -> tuple[str | Slot, ...]:
-    """Return the template's escaped text, with slots for its secrets. Raise ``TemplateError``."""
+    """Return the template's escaped text, with slots for its secrets. Raises ``TemplateError``."""
     pieces: list[str | Slot] = []
     for part in template.parts:
         if isinstance(part, Placeholder) and part.name == SECRETS:
@@ -55,7 +55,7 @@ def render_text(template: Template, arguments: JsonObject, place: Escaping = "pl
 def render_values(
     template: Template, arguments: JsonObject, place: Escaping = "plain"
 ) -> tuple[tuple[str | Slot, ...], ...]:
-    """Return a field's values: one, one per array item, or none (argument absent or null). Raise ``TemplateError``."""
+    """Return a field's values: one, one per array item, or none (argument absent or null). Raises ``TemplateError``."""
     if not has_arguments(template, arguments):
         return ()
     sole = template.sole_placeholder
@@ -68,7 +68,7 @@ def render_values(
 
 
 def render_header(name: str, template: Template, arguments: JsonObject) -> tuple[str | Slot, ...]:
-    """Return a header's value. Raise ``TemplateError``, and ``PlanError`` for control characters (RFC 9110, 5.5)."""
+    """Return a header's value. Raises ``TemplateError``, and ``PlanError`` for control characters (RFC 9110, 5.5)."""
     pieces = render_text(template, arguments)
     for piece in pieces:
         if isinstance(piece, str) and not _HEADER_TEXT.fullmatch(piece):
@@ -80,7 +80,7 @@ def render_header(name: str, template: Template, arguments: JsonObject) -> tuple
 def render_path(path: Template, arguments: JsonObject) -> str:
     """Return a URL's path with percent-encoded arguments; ``/`` is encoded too.
 
-    Raise ``TemplateError``, and ``PlanError`` if an argument would make a segment empty, ``.`` or ``..``.
+    Raises ``TemplateError``, and ``PlanError`` if an argument would make a segment empty, ``.`` or ``..``.
     """
     text = ""
     used: set[str] = set()
@@ -101,7 +101,7 @@ def render_path(path: Template, arguments: JsonObject) -> str:
 
 
 def render_url(url: Template, arguments: JsonObject) -> str:
-    """Return a URL that the caller chooses. Its host is checked when the request is sent. Raise ``PlanError``."""
+    """Return a URL that the caller chooses. Its host is checked when the request is sent. Raises ``PlanError``."""
     text = url.render(arguments)
     names = ", ".join(sorted(url.names))
     if not re.match(r"https?://[^/?#]", text, re.ASCII | re.IGNORECASE):

@@ -96,7 +96,7 @@ def encode_line(message: JsonObject) -> bytes:
 
 
 def read_offer(line: bytes) -> Offer:
-    """Return a plugin's response to ``DESCRIBE``. Raise ``LineError``."""
+    """Return a plugin's response to ``DESCRIBE``. Raises ``LineError``."""
     value = read_line(line)
     listed = value.get("tools")
     if listed is None:
@@ -111,13 +111,13 @@ def read_offer(line: bytes) -> Offer:
 
 
 def read_message(line: bytes) -> PluginResponse | ProgressUpdate:
-    """Return a plugin's message during a call. Raise ``LineError``."""
+    """Return a plugin's message during a call. Raises ``LineError``."""
     value = read_line(line)
     return _update(value) if value.get("type") == UPDATE else _response(value, line)
 
 
 def read_response(line: bytes) -> PluginResponse:
-    """Return a plugin's response to a call. Raise ``LineError``."""
+    """Return a plugin's response to a call. Raises ``LineError``."""
     return _response(read_line(line), line)
 
 
@@ -174,7 +174,7 @@ def _content(value: JsonObject, what: str) -> tuple[Content, ...]:
 
 
 def read_line(line: bytes) -> JsonObject:
-    """Return a line as a JSON object. Raise ``LineError``."""
+    """Return a line as a JSON object. Raises ``LineError``."""
     try:
         value = parse_json(line)
     except ValueError as error:

@@ -31,7 +31,7 @@ class Shell:
     """The backend kind ``shell``."""
 
     def plan(self, backend: ShellBackend, call: BoundCall, profile: Profile) -> Plan:
-        """Return the program to run, its stdin and its environment. Raise ``PlanError``."""
+        """Return the program to run, its stdin and its environment. Raises ``PlanError``."""
         env = environment(call.tool.sandbox, call.call_id)
         try:
             if isinstance(backend.command, Script):

@@ -72,7 +72,7 @@ policy_option = click.option(
 
 
 def central_policy(path: str | None) -> Policy | None:
-    """Return the policy of ``--policy``; None without it. Raise ``UsageError`` if it cannot be used."""
+    """Return the policy of ``--policy``; None without it. Raises ``UsageError`` if it cannot be used."""
     if path is None:
         return None
     from toolc.compiler.project.policy import read_policy  # lazy: without --policy no policy is read (15 ms)

@@ -35,7 +35,7 @@ __all__ = ["compile_or_exit"]
 def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> JsonObject:
     """Return the arguments of ``--args`` (JSON, ``@FILE``, or ``-`` for stdin), overridden by each ``--arg``.
 
-    Raise ``UsageError`` for what cannot be read. The arguments are not validated here.
+    Raises ``UsageError`` for what cannot be read. The arguments are not validated here.
     """
     arguments = _read_args(args) if args is not None else {}
     given: set[str] = set()
@@ -123,7 +123,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def find_registry(target: str, registry: str | None) -> Registry:
-    """Return a registry of the one tool that ``target`` names. Raise ``UsageError`` if it names none or several."""
+    """Return a registry of the one tool that ``target`` names. Raises ``UsageError`` if it names none or several."""
     if registry is not None:
         return open_registry(registry).only(target)
     source, name = split_target(target)
@@ -148,7 +148,7 @@ def _single(target: str, registry: Registry, names: Sequence[str]) -> Registry:
 
 
 def user_configuration() -> Configuration:
-    """Return the user's configuration; warn on stderr about protections a call lacks. Raise ``UsageError``."""
+    """Return the user's configuration; warn on stderr about protections a call lacks. Raises ``UsageError``."""
     configuration = load_configuration()
     if configuration.accept_unenforced:
         handler = logging.StreamHandler()
@@ -160,7 +160,7 @@ def user_configuration() -> Configuration:
 def secret_store(path: str | None, configuration: Configuration, *, only_given: bool = False) -> SecretStore:
     """Return the sources of secrets: the file of ``--secrets``, the configuration, the environment, in this order.
 
-    With ``only_given``, only the file is used. Raise ``UsageError``.
+    With ``only_given``, only the file is used. Raises ``UsageError``.
     """
     _leave_no_core()
     given = load_secrets(Path(path)) if path is not None else {}
@@ -195,7 +195,7 @@ def refuse_disallowed(policy: Policy, registry: Registry) -> None:
 
 
 def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
-    """Return the lock of ``--locked`` or ``--lock``; None without them. Raise ``LockError``."""
+    """Return the lock of ``--locked`` or ``--lock``; None without them. Raises ``LockError``."""
     if lock_file is None and not locked:
         return None
     if lock_file is not None:

@@ -20,7 +20,7 @@ __all__ = ["build", "compile_paths", "split_target"]
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     """Compile specs and write the registry and every provider's definitions to the folder ``out``.
 
-    If there is any error, nothing is written and ``out`` stays unchanged. Raise ``SpecError`` and ``UsageError``.
+    If there is any error, nothing is written and ``out`` stays unchanged. Raises ``SpecError`` and ``UsageError``.
     """
     given = (paths,) if isinstance(paths, str | Path) else argument_checks.sequence("paths", paths, "paths")
     if not given:
@@ -37,7 +37,7 @@ def compile_paths(paths: Sequence[Path]) -> Compilation:
 
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
-    """Write the output of ``build`` for compiled specs. Raise ``SpecError`` and ``UsageError``."""
+    """Write the output of ``build`` for compiled specs. Raises ``SpecError`` and ``UsageError``."""
     compilation.raise_errors()
     with gc_paused():
         names = [tool.name for tool in compilation.tools]

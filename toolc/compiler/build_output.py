@@ -228,7 +228,7 @@ def split(
 ) -> list[tuple[memoryview, ...]]:
     """Return the texts of each tool of the build in ``folder``; ``sizes`` are their lengths in bytes.
 
-    Raise ``OSError`` if a file cannot be read, and ``ValueError`` if a file has another length.
+    Raises ``OSError`` if a file cannot be read, and ``ValueError`` if a file has another length.
     """
     columns = zip(*sizes, strict=True)
     lists: list[list[memoryview]] = []
@@ -284,6 +284,6 @@ class Built:
 def write_output(
     tools: Sequence[RenderedTool], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
 ) -> Built:
-    """Replace the folder ``out`` with a build of these tools, sorted by name. Raise ``UsageError`` on failure."""
+    """Replace the folder ``out`` with a build of these tools, sorted by name. Raises ``UsageError`` on failure."""
     write_files(Path(out), join(tools, toolsets))
     return Built(names=tuple(names), providers=tuple(PROVIDER_NAMES), losses=sum(each.losses for each in tools))

@@ -84,7 +84,7 @@ def step(
 
     Each string in ``args`` is a template that can use the composite's parameters and the previous steps
     (``"{{ word }}"``, ``"{{ steps.find.outputs }}"``). ``condition`` is the key ``if`` of a spec. ``timeout`` is in
-    seconds. Raise ``UsageError`` if it is invalid; the other arguments are checked with the composite.
+    seconds. Raises ``UsageError`` if it is invalid; the other arguments are checked with the composite.
     """
     if timeout is not None:
         argument_checks.seconds("step: a timeout", timeout)
@@ -109,7 +109,7 @@ def compose(
     """Return the tool with this ``backend``, as in a spec.
 
     ``interface`` has its name, description and parameters. ``secrets`` is the value of ``sandbox.secrets`` or None.
-    Raise ``UsageError`` for a value that is not JSON, and ``SpecError`` if the same spec would have errors.
+    Raises ``UsageError`` for a value that is not JSON, and ``SpecError`` if the same spec would have errors.
     """
     name = str(interface["name"])
     check_traits(name, traits)
@@ -158,7 +158,7 @@ class _Nodes:
     source: SourceText
 
     def node(self, value: object, location: SourceLocation, what: str = "", depth: int = 0) -> Node:
-        """Return the node of a value. Raise ``UsageError`` if it is not JSON; ``what`` names it."""
+        """Return the node of a value. Raises ``UsageError`` if it is not JSON; ``what`` names it."""
         span = self._span(location)
         if depth > argument_checks.MAX_DEPTH:
             raise UsageError(f"tool {self.name!r}: {what} is nested too deep, or contains itself")

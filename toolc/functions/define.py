@@ -44,7 +44,7 @@ def tool(
     """Define a tool from a function: ``@tool``, or ``@tool(name="...", timeout=5)``.
 
     The schema comes from the type hints (see ``toolc.functions.type_hints``), the descriptions from the docstring. A
-    parameter ``ctx`` receives the context of the call. Raise ``UsageError`` if a part is missing or has no JSON form.
+    parameter ``ctx`` receives the context of the call. Raises ``UsageError`` if a part is missing or has no JSON form.
     """
     if function is None:
         return lambda each: _from_function(each, name, description, traits)
@@ -56,7 +56,7 @@ def define(
 ) -> Definition:
     """Start the definition of a tool; ``handler``, ``composite`` or ``agent`` completes it.
 
-    ``parameters`` is a JSON Schema of type object, instead of calls of ``param``. Raise ``UsageError`` if it is
+    ``parameters`` is a JSON Schema of type object, instead of calls of ``param``. Raises ``UsageError`` if it is
     invalid.
     """
     argument_checks.text("a tool's name", name)
@@ -101,7 +101,7 @@ class Definition:
     ) -> Definition:
         """Add a required parameter.
 
-        ``kind`` is a JSON Schema type (``"string"``) or a type hint. Raise ``UsageError`` if an argument is invalid.
+        ``kind`` is a JSON Schema type (``"string"``) or a type hint. Raises ``UsageError`` if an argument is invalid.
         """
         return replace(self._with(name, kind, description, enum), required=(*self.required, name))
 
@@ -119,7 +119,7 @@ class Definition:
         return self._with(name, kind, description, enum, keywords)
 
     def handler(self, function: Function) -> FunctionTool:
-        """Return a tool that calls ``function`` with keyword arguments. Raise ``UsageError`` if it rejects them."""
+        """Return a tool that calls ``function`` with keyword arguments. Raises ``UsageError`` if it rejects them."""
         argument_checks.function(f"tool {self.name!r}: its handler", function)
         schema = self._parameters()
         properties = schema.get("properties")
@@ -132,7 +132,7 @@ class Definition:
     def composite(self, strategy: Strategy, *steps: DefinedStep) -> ComposedTool:
         """Return a composite that calls other tools of its registry, as in a spec.
 
-        The called tools are looked up when the composite is added to a registry. Raise ``SpecError`` if the same
+        The called tools are looked up when the composite is added to a registry. Raises ``SpecError`` if the same
         spec would have errors, and ``UsageError`` for values that are not JSON.
         """
         for each in steps:
@@ -254,7 +254,7 @@ def _kind(tool_name: str, name: str, kind: object) -> Hint:
 def _check_signature(name: str, function: Function, parameters: list[str], required: list[str]) -> bool:
     """Return whether the function has a parameter for the context.
 
-    Raise ``UsageError`` if it does not accept ``parameters``, or requires others than ``required``.
+    Raises ``UsageError`` if it does not accept ``parameters``, or requires others than ``required``.
     """
     try:
         signature = inspect.signature(function)

@@ -105,7 +105,7 @@ class ComposedTool(_ProgramTool):
 def make_tool(
     name: str, description: str, parameters: JsonObject, backend: HostFunction, traits: Traits
 ) -> FunctionTool:
-    """Check the definition and return the tool. Raise ``UsageError``."""
+    """Check the definition and return the tool. Raises ``UsageError``."""
     check_traits(name, traits)
     names: tuple[object, ...] = (name, *traits.get("aliases", ()))
     for each in names:

@@ -50,7 +50,7 @@ class Hint:
 
 
 def read_hint(hint: object, depth: int = 0) -> Hint:
-    """Return the meaning of a resolved type hint. Raise ``HintError``."""
+    """Return the meaning of a resolved type hint. Raises ``HintError``."""
     if depth > MAX_DEPTH:
         raise HintError(f"it is nested deeper than {MAX_DEPTH} levels, or contains itself")
     origin, arguments = get_origin(hint), get_args(hint)

@@ -37,7 +37,7 @@ NETWORK_ERRNOS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.E
 
 
 def success(value: object) -> bytes:
-    """Return the JSON for the return value of a function. Raise ``SerializationError`` if it cannot be sent."""
+    """Return the JSON for the return value of a function. Raises ``SerializationError`` if it cannot be sent."""
     value = value if isinstance(value, Result) else _to_dict(value)
     result = value if isinstance(value, Result) else context.result_from_mcp(value)
     if result is not None:
@@ -147,7 +147,7 @@ class GeneratorOutput:
         self._texts: list[str] = []
 
     def add(self, item: object) -> None:
-        """Add a yielded value: ``percent, message`` is progress; text and images are content. Raise ``ToolError``."""
+        """Add a yielded value: ``percent, message`` is progress; text and images are content. Raises ``ToolError``."""
         if isinstance(item, str):
             self._texts.append(item)
             self._updates.text(item)

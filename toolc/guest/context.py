@@ -128,7 +128,7 @@ class Context:
         """Report progress to the caller: 0 to 100 percent, or None if unknown, and a short message.
 
         ``content`` is a partial result in the form that ``result`` accepts: an image, a recording, a text, or a
-        list of these. Raise ``ToolError`` for any other value.
+        list of these. Raises ``ToolError`` for any other value.
         """
         percent, message = None if percent is None else float(percent), str(message)[:1000]
         if content is not None:
@@ -143,7 +143,7 @@ class Context:
     def file(self, path: str) -> str | bytes:
         """Return the content of a file for use as a result: bytes for an image or a recording, otherwise its text.
 
-        Raise ``ToolError`` for any other file.
+        Raises ``ToolError`` for any other file.
         """
         with open(path, "rb") as file:
             data = file.read()
@@ -156,7 +156,7 @@ class Context:
             raise self.error("serialization", message) from None
 
     def error(self, kind: str, message: str) -> ToolError:
-        """Return an error to raise: ``raise ctx.error("not_found", "...")``. Raise ``ValueError`` for other kinds."""
+        """Return an error to raise: ``raise ctx.error("not_found", "...")``. Raises ``ValueError`` for other kinds."""
         if kind not in KINDS:
             raise ValueError("%r is not a kind of error; use one of: %s" % (kind, ", ".join(KINDS)))
         return ToolError(kind, str(message))
@@ -205,7 +205,7 @@ def is_media(value: object) -> bool:
 
 
 def to_blocks(value: object) -> list[Json] | None:
-    """Return the blocks of a value that consists only of content; None for data. Raise ``SerializationError``."""
+    """Return the blocks of a value that consists only of content; None for data. Raises ``SerializationError``."""
     single = block(value)
     if single is not None:
         return [single]
@@ -217,7 +217,7 @@ def to_blocks(value: object) -> list[Json] | None:
 
 
 def content_of(items: object) -> list[Json]:
-    """Return the content blocks for the value passed to ``ctx.result``. Raise ``SerializationError``."""
+    """Return the content blocks for the value passed to ``ctx.result``. Raises ``SerializationError``."""
     blocks = []
     for item in items if isinstance(items, (list, tuple)) else [items]:
         each = block(item)
@@ -231,7 +231,7 @@ def content_of(items: object) -> list[Json]:
 
 
 def block(value: object) -> Json | None:
-    """Return a value as one content block; None if it is not content. Raise ``SerializationError``."""
+    """Return a value as one content block; None if it is not content. Raises ``SerializationError``."""
     if isinstance(value, str):
         return text_block(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -254,7 +254,7 @@ def block(value: object) -> Json | None:
 def result_from_mcp(value: object) -> Result | None:
     """Return the result described by a dict in the format of a ``CallToolResult``; None for any other value.
 
-    Raise ``ToolError`` if the dict reports a failure of the tool.
+    Raises ``ToolError`` if the dict reports a failure of the tool.
     """
     if not isinstance(value, dict) or not value.keys() <= MCP_RESULT or not isinstance(value.get("content"), list):
         return None
@@ -273,7 +273,7 @@ def text_block(text: str) -> Json:
 
 
 def dump(value: object, name: str = "the result") -> str:
-    """Return ``value`` as compact JSON. Raise ``SerializationError``, naming the value that JSON cannot represent."""
+    """Return ``value`` as compact JSON. Raises ``SerializationError``, naming the value that JSON cannot represent."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except RecursionError:

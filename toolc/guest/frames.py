@@ -118,7 +118,7 @@ class FrameReader:
         self._max_control = max_control
 
     def feed(self, data: Data) -> Iterator[tuple[int, int, Union[bytes, Data]]]:
-        """Yield DATA, and every other frame that is complete; control messages are joined. Raise ``FrameError``.
+        """Yield DATA, and every other frame that is complete; control messages are joined. Raises ``FrameError``.
 
         The payload of DATA is a slice of ``data``.
         """

@@ -69,7 +69,7 @@ class Job:
 
 
 def prepare(job: Job) -> None:
-    """Write the call's files, set its limits and enter its directory. Raise ``PreparationError``."""
+    """Write the call's files, set its limits and enter its directory. Raises ``PreparationError``."""
     os.umask(0o022)
     try:
         for file in job.files:

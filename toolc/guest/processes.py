@@ -134,7 +134,7 @@ def _sockets() -> tuple[int, ...]:
 
 
 def execute(argv: list[str], environment: dict[str, str]) -> None:
-    """Replace this process with the program. Raise ``NotStartedError``."""
+    """Replace this process with the program. Raises ``NotStartedError``."""
     command = argv[0]
     reason = "command not found: %s" % command
     for path in _candidates(command, environment.get("PATH") or DEFAULT_PATH):

@@ -50,7 +50,7 @@ SITE_PACKAGES = _site_packages()
 def run(job: Job, python: PythonFunction, pipes: Pipes) -> int:
     """Call the function and write its answer to the reply pipe. Return the exit status for this process.
 
-    Raise ``PreparationError`` if the entry file cannot be read.
+    Raises ``PreparationError`` if the entry file cannot be read.
     """
     write_all(pipes.reply[1], GuestFunction(job, python, pipes).call(job.call_id, python.arguments))
     return 0
@@ -60,7 +60,7 @@ class GuestFunction:
     """A tool's function in this interpreter. The first call loads its module; later calls reuse it."""
 
     def __init__(self, job: Job, python: PythonFunction, pipes: Pipes) -> None:
-        """Set up the interpreter for the tool. Raise ``PreparationError`` if the entry file cannot be read."""
+        """Set up the interpreter for the tool. Raises ``PreparationError`` if the entry file cannot be read."""
         _set_up_interpreter(job, python)
         self._code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
         self._python = python

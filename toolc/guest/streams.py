@@ -75,7 +75,7 @@ class InputPipe:
         return self.is_open and bool(self._buffer)
 
     def receive(self, data: Payload) -> None:
-        """Buffer data from the host. Raise ``FrameError`` if it exceeds the window."""
+        """Buffer data from the host. Raises ``FrameError`` if it exceeds the window."""
         if self._ended or len(self._buffer) + len(data) > WINDOW_BYTES:
             raise FrameError("stdin beyond its end or its window")
         self._buffer += data

@@ -90,7 +90,7 @@ class Supervisor:
         self._is_http = False
 
     def run(self) -> None:
-        """Serve until the host closes the stream. Raise ``FrameError`` if the host violates the protocol."""
+        """Serve until the host closes the stream. Raises ``FrameError`` if the host violates the protocol."""
         python = "%d.%d.%d" % sys.version_info[:3]
         self._out += encode(
             frames.READY, 0, json.dumps({"python": python, "workspace": launch_args.workspace_identity()}).encode()

@@ -38,6 +38,6 @@ _PROVIDERS: Final = {
 
 @cache
 def load_provider(name: str) -> Provider:
-    """Return a provider by its name, and import its module if needed. Raise ``KeyError`` for an unknown name."""
+    """Return a provider by its name, and import its module if needed. Raises ``KeyError`` for an unknown name."""
     provider: Provider = resolve_name(_PROVIDERS[name])
     return provider

@@ -75,7 +75,7 @@ class ClientConfirmation:
         return self._context.session.check_client_capability(wanted)
 
     def confirm(self, call: BoundCall) -> Allow | Deny:
-        """Return the user's decision. Runs on the thread of the call. Raise ``InputRequiredError``."""
+        """Return the user's decision. Runs on the thread of the call. Raises ``InputRequiredError``."""
         if self._context.protocol_version < ENDS_WITH_QUESTION:
             return _decision(anyio.from_thread.run(self._ask, _question(call), token=self._loop))
         if call.call_id != self.call_id:

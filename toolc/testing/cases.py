@@ -99,7 +99,7 @@ class CaseSet:
 def find_cases(targets: Sequence[str], selection: CaseFilter, compile_sources: CompileSources) -> CaseSet:
     """Return the tests of ``targets``: specs, folders, registries, ``SPEC#NAME``.
 
-    Specs without ``#NAME`` are compiled together, so duplicate names are errors. Raise ``UsageError`` without tests.
+    Specs without ``#NAME`` are compiled together, so duplicate names are errors. Raises ``UsageError`` without tests.
     """
     sources = _sources(targets, compile_sources)
     chosen = [(source, tool) for source in sources for tool in source.registry if selection.matches(tool)]

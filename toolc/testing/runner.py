@@ -29,7 +29,7 @@ def run_cases(
     """Run up to ``jobs`` tests concurrently and yield their results in order.
 
     ``on_done`` is called with each result immediately, on any thread. Closing the iterator or an interrupt cancels
-    the running calls and waits until their sandboxes are removed. Raise ``NoEngineError`` if no test can run.
+    the running calls and waits until their sandboxes are removed. Raises ``NoEngineError`` if no test can run.
     """
     with Cancellation() as cancellation, ThreadPoolExecutor(jobs, "toolc test") as threads:
         try:

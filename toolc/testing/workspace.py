@@ -21,7 +21,7 @@ MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 
 
 def write_files(files: tuple[File, ...], workspace: Path) -> None:
-    """Write the files of a test into its workspace. Raise ``UsageError`` for a path outside it."""
+    """Write the files of a test into its workspace. Raises ``UsageError`` for a path outside it."""
     for file in files:
         path = workspace / workspace_path(file.path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def comparison_obstacle(name: str, workspace: Path) -> str | None:
 
 
 def workspace_path(name: str) -> Path:
-    """Return ``name`` as a path relative to the workspace. Raise ``UsageError`` if it is outside."""
+    """Return ``name`` as a path relative to the workspace. Raises ``UsageError`` if it is outside."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise UsageError(f"the file {name!r} of a test is outside its workspace; use a path inside it")

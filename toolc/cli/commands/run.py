@@ -115,7 +115,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
 def _arguments(
     tool: ToolSpec, given: str | None, pairs: tuple[str, ...], *, as_json: bool, as_events: bool
 ) -> JsonObject:
-    """Return the arguments of the call. Raise ``UsageError``; for a program, print it as the result first."""
+    """Return the arguments of the call. Raises ``UsageError``; for a program, print it as the result first."""
     from toolc.model.events import ToolEnd
     from toolc.model.result import failure
 

@@ -94,7 +94,7 @@ class CacheKey:
             return None
 
     def _has_just_changed(self, folders: Iterable[Path]) -> bool:
-        """Return whether a project file in ``folders`` may have changed since ``start``. Raise ``OSError``."""
+        """Return whether a project file in ``folders`` may have changed since ``start``. Raises ``OSError``."""
         # Project files in a folder that every user can write to, such as /tmp, are ignored.
         folders = [folder for folder in folders if not folder.stat().st_mode & stat.S_IWOTH]
         files = [folder / name for folder in folders for name in PROJECT_FILES if (folder / name).exists()]
@@ -170,7 +170,7 @@ def _digest_below(folder: Path) -> str | None:
 
 
 def _digest_of_project(folder: Path) -> str:
-    """Return a digest of everything that ``Projects`` reads in one folder. Raise ``OSError`` on failure."""
+    """Return a digest of everything that ``Projects`` reads in one folder. Raises ``OSError`` on failure."""
     state: list[object] = [bool(folder.stat().st_mode & stat.S_IWOTH), (folder / ".git").exists()]
     for name in PROJECT_FILES:
         path = folder / name

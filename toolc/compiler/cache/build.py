@@ -19,7 +19,7 @@ __all__ = ["build_changed"]
 
 
 def build_changed(cache: BuildCache) -> BuildOutput:
-    """Compile and render the tools that changed, and return them with the others. Raise ``UsageError``.
+    """Compile and render the tools that changed, and return them with the others. Raises ``UsageError``.
 
     Call this before writing the output, which changes the parent of the output folder.
     """

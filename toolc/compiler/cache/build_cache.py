@@ -138,7 +138,7 @@ class BuildCache:
 
 
 def _state(out: str) -> list[list[object]]:
-    """Return the metadata of a folder and the files in it. Raise ``OSError`` on failure."""
+    """Return the metadata of a folder and the files in it. Raises ``OSError`` on failure."""
     state: list[list[object]] = [["", Path(out).stat().st_ino]]
     for folder, folders, names in os.walk(out):
         folders.sort()

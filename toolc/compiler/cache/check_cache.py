@@ -33,7 +33,7 @@ class Checked:
 
 
 def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
-    """Return the findings of ``compile_specs``, compiling only what changed. Raise ``UsageError`` as it does."""
+    """Return the findings of ``compile_specs``, compiling only what changed. Raises ``UsageError`` as it does."""
     key = cache_key_for(["check"], paths, settings)
     cached = load(key.file)
     if checked := _restore(key, cached.answer):

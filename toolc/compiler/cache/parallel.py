@@ -379,7 +379,7 @@ class _Compiled(NamedTuple):
 
 
 def compile_many(paths: Sequence[Path], settings: Settings | None) -> Compilation:
-    """Return what ``compile_specs`` returns, using several processes if there are many files. Raise ``UsageError``."""
+    """Return what ``compile_specs`` returns, using several processes if there are many files. Raises ``UsageError``."""
     return compile_specs(paths, settings or NO_SETTINGS, gather_many)
 
 

@@ -55,7 +55,7 @@ class StepScope:
     steps: Mapping[str, ToolSpec | None]
 
     def shape(self, template: Template) -> Shape:
-        """Return the type of the value of a template. Raise ``NoSuchKeyError`` if a key does not exist."""
+        """Return the type of the value of a template. Raises ``NoSuchKeyError`` if a key does not exist."""
         sole = template.sole_placeholder
         for part in template.parts:
             if isinstance(part, Placeholder):

@@ -34,7 +34,7 @@ __all__ = ["apply_fixes"]
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
     """Replace the contents ``before`` of the file at ``path`` with ``after``, keeping its mode and links to it.
 
-    The replacement is atomic. Raise ``UsageError``, and leave the file unchanged, if it cannot be written or no
+    The replacement is atomic. Raises ``UsageError``, and leave the file unchanged, if it cannot be written or no
     longer contains ``before``.
     """
     target = Path(os.path.realpath(path))
@@ -81,7 +81,7 @@ class FixedFile:
     changes: tuple[str, ...]
 
     def write(self) -> None:
-        """Write the file. Raise ``UsageError`` if it cannot be written or has changed since it was read."""
+        """Write the file. Raises ``UsageError`` if it cannot be written or has changed since it was read."""
         rewrite(self.file.path, self.before, self.after)
 
     def diff(self) -> str:
@@ -97,7 +97,7 @@ class FixedFile:
 def apply_fixes(paths: Sequence[Path], settings: Settings, *, unsafe: bool) -> Iterator[FixedFile]:
     """Yield each spec at or under ``paths`` that fixes would change.
 
-    ``unsafe`` includes fixes that change the meaning of a spec. Raise ``UsageError`` for a path that does not exist.
+    ``unsafe`` includes fixes that change the meaning of a spec. Raises ``UsageError`` for a path that does not exist.
     """
     projects = Projects(Diagnostics())
     for file in find_specs(paths, projects):

@@ -38,7 +38,7 @@ class UnwritableError(ValueError):
 
 
 def _inline(value: JsonValue, *, toml: bool) -> str:
-    """Return a value as one line of YAML or TOML. Raise ``UnwritableError``."""
+    """Return a value as one line of YAML or TOML. Raises ``UnwritableError``."""
     match value:
         case None if toml:
             raise UnwritableError("TOML has no null")
@@ -100,7 +100,7 @@ class Updated:
 
 
 def update_tests(updates: Sequence[ExpectationUpdate]) -> Updated:
-    """Write ``updates`` into their files. Raise ``UsageError`` if a file cannot be written."""
+    """Write ``updates`` into their files. Raises ``UsageError`` if a file cannot be written."""
     applied: list[ExpectationUpdate] = []
     rejected: list[tuple[ExpectationUpdate, str]] = []
     for path in dict.fromkeys(each.tool.path for each in updates):
@@ -188,7 +188,7 @@ def _apply(meaning: JsonObject, update: ExpectationUpdate) -> bool:
 
 
 def _edits(update: ExpectationUpdate) -> Iterator[Edit]:
-    """Yield the edits of an update. Raise ``UnwritableError``."""
+    """Yield the edits of an update. Raises ``UnwritableError``."""
     new: dict[str, JsonValue] = {}
     for route in sorted(update.removed):
         entry = _entry(update, route)

@@ -28,7 +28,7 @@ class BuiltinTools(NamedTuple):
 
 
 def load_builtin_tools(members: Sequence[Member], local: Sequence[LocatedTool]) -> BuiltinTools:
-    """Compile the built-in tools ``members``; ``local`` are the project's own. Raise ``UsageError`` if a file is
+    """Compile the built-in tools ``members``; ``local`` are the project's own. Raises ``UsageError`` if a file is
     missing.
     """
     taken = {name for tool in local for name in (tool.spec.name, *tool.spec.aliases)}

@@ -61,7 +61,7 @@ class Compilation:
 
     @property
     def out(self) -> Path | None:
-        """The output folder that the projects set for builds. Raise ``UsageError`` if they differ."""
+        """The output folder that the projects set for builds. Raises ``UsageError`` if they differ."""
         named = sorted({project.out for project in self.projects if project.out is not None})
         if len(named) > 1:
             raise UsageError(
@@ -96,7 +96,7 @@ class Compilation:
             raise SpecError("\n".join([f"{count} in the specs:", *lines]), findings)
 
     def registry(self) -> RegistryFile:
-        """Return the tools with their digests, and the toolsets. Raise ``SpecError`` if there is an error."""
+        """Return the tools with their digests, and the toolsets. Raises ``SpecError`` if there is an error."""
         from toolc.model.registry_file import registry_of  # lazy: 17 ms, which a check does not need
 
         self.raise_errors()
@@ -134,7 +134,7 @@ def compile_specs(
 ) -> Compilation:
     """Compile every spec at or under ``paths``. Problems in specs are reported as findings.
 
-    ``settings`` apply after those of the project files. Raise ``UsageError`` if a path does not exist, or if a path
+    ``settings`` apply after those of the project files. Raises ``UsageError`` if a path does not exist, or if a path
     contains no specs and is not in ``allow_empty``.
     """
     diagnostics = Diagnostics()

@@ -47,7 +47,7 @@ def find(paths: Sequence[Path]) -> tuple[SpecFile, ...]:
     """Return the files named by ``paths`` and those in named folders, without duplicates, sorted by ``display_path``.
 
     A file that is named explicitly may have any name. In a folder, these are skipped: names that start with a dot,
-    ``__pycache__``, symlinks, project files, and other suffixes. Raise ``UsageError`` for a path that does not
+    ``__pycache__``, symlinks, project files, and other suffixes. Raises ``UsageError`` for a path that does not
     exist or cannot be searched.
     """
     by_path: dict[str, SpecFile] = {}

@@ -48,7 +48,7 @@ MAX_TOTAL_BYTES: Final = 16 * _MIB
 
 
 def walk(folder: str) -> Iterator[str]:
-    """Yield the paths in ``folder`` that ``find`` accepts, and project files. Raise ``OSError`` on failure."""
+    """Yield the paths in ``folder`` that ``find`` accepts, and project files. Raises ``OSError`` on failure."""
     with os.scandir(folder) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
@@ -88,7 +88,7 @@ class SpecFolder:
         """Read one regular file of this folder, as text or as base64 if it is not UTF-8.
 
         ``name`` is a relative path with ``/`` as the separator; ``path`` of the result is the normalised name.
-        Raise ``FileError`` if it cannot be read.
+        Raises ``FileError`` if it cannot be read.
         """
         return self._log_request("read", name, self._read)
 
@@ -106,7 +106,7 @@ class SpecFolder:
         """Return the files that match ``pattern`` (``*``, ``?``, ``[...]``, ``**`` for any folders), sorted.
 
         Names that start with a dot and ``__pycache__`` match only if written out, because such files usually exist
-        on one machine only. Raise ``FileError`` if no file or too many files match.
+        on one machine only. Raises ``FileError`` if no file or too many files match.
         """
         return self._log_request("match", pattern, self._match)
 
@@ -203,7 +203,7 @@ def digest_of_request(folder: SpecFolder, method: str, argument: str) -> str:
 
 
 def relative_path(name: str) -> str:
-    """Return ``name`` as a normalised relative path. Raise ``FileError`` if it is absolute or contains ``..``."""
+    """Return ``name`` as a normalised relative path. Raises ``FileError`` if it is absolute or contains ``..``."""
     path = PurePosixPath(name)
     if path.is_absolute() or "\\" in name or (len(name) > 1 and name[1] == ":"):
         raise FileError(f"{name!r} is not a relative path", "name a file relative to the spec, with '/' in between")

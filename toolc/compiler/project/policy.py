@@ -110,7 +110,7 @@ def _risk(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def read_policy(path: str | Path) -> Policy:
-    """Read a file with the only key ``policy``. Raise ``UsageError`` for any error: part of a policy is unsafe."""
+    """Read a file with the only key ``policy``. Raises ``UsageError`` for any error: part of a policy is unsafe."""
     name = Path(path).as_posix()
     diagnostics = Diagnostics()
     document = load_project(Path(path), name, diagnostics, what="a policy's file")

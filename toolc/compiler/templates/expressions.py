@@ -83,7 +83,7 @@ def _jmespath() -> ModuleType:
 
 
 def parse_expression(text: str) -> Mapping[str, object]:
-    """Return the syntax tree of a JMESPath expression. Raise ``JMESPathError``."""
+    """Return the syntax tree of a JMESPath expression. Raises ``JMESPathError``."""
     tree: Mapping[str, object] = _jmespath().compile(text).parsed
     return tree
 

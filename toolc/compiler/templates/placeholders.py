@@ -29,7 +29,7 @@ class InvalidPlaceholderError(Exception):
 
 @lru_cache(maxsize=4096)
 def parse_expression(expression: str) -> str | Placeholder:
-    """Return a placeholder, or the text of a string in quotes. Raise ``InvalidPlaceholderError`` for anything else."""
+    """Return a placeholder, or the text of a string in quotes. Raises ``InvalidPlaceholderError`` for anything else."""
     try:
         parser = Parser(_ENVIRONMENT, expression, state="variable")
         found = parser.parse_expression()

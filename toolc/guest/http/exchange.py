@@ -58,7 +58,7 @@ class Exchange:
         return state
 
     def first(self) -> Response:
-        """Return the response to the call's request. Raise ``ToolError``, also for an error response."""
+        """Return the response to the call's request. Raises ``ToolError``, also for an error response."""
         if self._job.needs_token:
             self._renew_token()
         return self.send({})
@@ -66,7 +66,7 @@ class Exchange:
     def send(self, request: dict[str, object]) -> Response:
         """Return the response to ``request`` (see ``toolc.guest.http.request``), after the retries in the spec.
 
-        Raise ``ToolError``, also for an error response.
+        Raises ``ToolError``, also for an error response.
         """
         retry = self._job.retry
         attempts = int(str(retry["attempts"])) if retry else 1
@@ -164,7 +164,7 @@ RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]*))", re.IGNORECAS
 
 
 def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
-    """Return the items of all pages, and whether there are more that were not requested. Raise ``ToolError``."""
+    """Return the items of all pages, and whether there are more that were not requested. Raises ``ToolError``."""
     pagination = job.pagination
     assert pagination is not None
     max_items = None if pagination["max_items"] is None else int(str(pagination["max_items"]))

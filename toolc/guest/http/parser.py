@@ -38,7 +38,7 @@ class Head:
 
 
 def read_head(stream: io.BufferedReader) -> Head:
-    """Read the head of a response, skipping interim responses. Raise ``ResponseError``."""
+    """Read the head of a response, skipping interim responses. Raises ``ResponseError``."""
     while True:
         head = _read_head(stream)
         # 101 switches to another protocol, which was not requested.
@@ -47,7 +47,7 @@ def read_head(stream: io.BufferedReader) -> Head:
 
 
 def read_body(stream: io.BufferedReader, head: Head, method: str) -> Iterator[bytes]:
-    """Yield the pieces of the body without its transfer coding (RFC 9112, 6.3). Raise ``ResponseError``."""
+    """Yield the pieces of the body without its transfer coding (RFC 9112, 6.3). Raises ``ResponseError``."""
     if method == "HEAD" or head.status in (101, 204, 304):
         return iter(())
     coding = head.fields.get("transfer-encoding")

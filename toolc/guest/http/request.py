@@ -67,7 +67,7 @@ class Requests:
         self.count = 0
 
     def send(self, request: dict[str, object], method: str, limit: int = MAX_BODY) -> Response:
-        """Have the host send a request. Raise ``ToolError`` (network, denied, serialization)."""
+        """Have the host send a request. Raises ``ToolError`` (network, denied, serialization)."""
         self.count += 1
         self.close()
         self._last = self._connect(request)
@@ -121,7 +121,7 @@ class _ServerBytes(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Read the next bytes into ``buffer``. Raise ``ToolError`` if the connection broke."""
+        """Read the next bytes into ``buffer``. Raises ``ToolError`` if the connection broke."""
         if not self._left and not self._ended:
             head = self._stream.read(struct.calcsize(">I"))
             (self._left,) = struct.unpack(">I", head) if len(head) == 4 else (0,)

@@ -57,7 +57,7 @@ def data(response: Response) -> object:
 
 
 def parse_json(response: Response) -> object:
-    """Return the body as JSON. Raise ``ValueError`` with a message for the user."""
+    """Return the body as JSON. Raises ``ValueError`` with a message for the user."""
     if not response.body.strip():
         raise ValueError("it is empty")
     try:
@@ -71,7 +71,7 @@ def parse_json(response: Response) -> object:
 
 
 def needed_json(response: Response) -> object:
-    """Return the body, which must be JSON. Raise ``ToolError`` (serialization, output_limit) if it is not."""
+    """Return the body, which must be JSON. Raises ``ToolError`` (serialization, output_limit) if it is not."""
     check_length(response)
     try:
         return parse_json(response)
@@ -116,7 +116,7 @@ def _refuse(name: str) -> object:
 
 
 def rule_for(job: HttpJob, response: Response) -> dict[str, str | None] | None:
-    """Return the first rule of the spec that makes the response an error. Raise ``ToolError``."""
+    """Return the first rule of the spec that makes the response an error. Raises ``ToolError``."""
     return next((rule for rule in job.errors if _matches(rule, response)), None)
 
 

@@ -15,7 +15,7 @@ LIBRARIES = os.path.join(TOOL_DIRECTORY, "lib")
 
 
 def jmespath_search(expression: str, value: object) -> object:
-    """Return the result of a JMESPath expression. Raise ``ToolError`` if the expression does not fit the value."""
+    """Return the result of a JMESPath expression. Raises ``ToolError`` if the expression does not fit the value."""
     _add_libraries()
     import jmespath  # lazy: importable only after the line above
 
@@ -29,7 +29,7 @@ def jmespath_search(expression: str, value: object) -> object:
 def render_template(template: str, result: object, text: str, arguments: dict[str, object], limit: int) -> str:
     """Return the rendered template. Its variables are never parsed as templates.
 
-    Raise ``ToolError`` if the template cannot be applied, or if the text is longer than ``limit`` bytes.
+    Raises ``ToolError`` if the template cannot be applied, or if the text is longer than ``limit`` bytes.
     """
     _add_libraries()
     import jinja2.sandbox  # lazy: as above
@@ -69,7 +69,7 @@ def shape(
 ) -> Result:
     """Return ``text`` and ``data`` (a list with one value) in the form defined by the spec; ``limit`` is in bytes.
 
-    Runs in a separate sandbox after the tool's. Raise ``ToolError`` (serialization, output_limit).
+    Runs in a separate sandbox after the tool's. Raises ``ToolError`` (serialization, output_limit).
     """
     if select is not None:
         data = [jmespath_search(select, (data or [_parse(text)])[0])]

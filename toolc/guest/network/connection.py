@@ -99,7 +99,7 @@ class GuestConnection:
         self._response = response
 
     def receive(self, kind: int, payload: Payload, out: bytearray, target: int) -> None:
-        """Process a frame from the host. Raise ``FrameError``."""
+        """Process a frame from the host. Raises ``FrameError``."""
         if kind == CLOSE:
             self._close_received = True
             self._handle_close(json.loads(bytes(payload)), out)

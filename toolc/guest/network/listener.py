@@ -45,7 +45,7 @@ class GuestNetwork:
         self._requests = -1
 
     def listen(self, setting: dict[str, list[list[object]]]) -> None:
-        """Start the listeners in the CALL frame. Raise ``NetworkError``."""
+        """Start the listeners in the CALL frame. Raises ``NetworkError``."""
         forwards = setting.get("forwards") or ()
         for address, port, host in forwards:
             self._listen(str(address), int(str(port)), {"host": host, "port": port})
@@ -85,7 +85,7 @@ class GuestNetwork:
             self._update(connection)
 
     def receive(self, kind: int, stream: int, payload: Payload, out: bytearray) -> None:
-        """Process a frame from the host. Raise ``FrameError``."""
+        """Process a frame from the host. Raises ``FrameError``."""
         connection = self._connections.get(stream)
         if connection is None:
             raise FrameError("frame of type %d on connection %d, which is not open" % (kind, stream))

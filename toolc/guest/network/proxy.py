@@ -52,7 +52,7 @@ class ProxyHandshake:
         self._head = bytearray()
 
     def feed(self, data: bytes) -> ProxyRequest | None:
-        """Parse received data. Return None until the head is complete. Raise ``HandshakeError``."""
+        """Parse received data. Return None until the head is complete. Raises ``HandshakeError``."""
         self._head += data
         head, end, rest = bytes(self._head).partition(b"\r\n\r\n")
         if not end:
@@ -98,7 +98,7 @@ class ProxyHandshake:
 
 
 def authority(text: bytes) -> tuple[str, int | None]:
-    """Return host and port; the port is None if absent. Raise ``HandshakeError``."""
+    """Return host and port; the port is None if absent. Raises ``HandshakeError``."""
     found = AUTHORITY.fullmatch(text)
     if found is None or not found[1] or not text.isascii():
         raise HandshakeError("the request has no valid host")
@@ -116,7 +116,7 @@ class RequestHandshake:
         self._head = bytearray()
 
     def feed(self, data: bytes) -> ProxyRequest | None:
-        """Parse received data. Return None until the request is complete. Raise ``HandshakeError``."""
+        """Parse received data. Return None until the request is complete. Raises ``HandshakeError``."""
         self._head += data
         if len(self._head) < LENGTH.size:
             return None

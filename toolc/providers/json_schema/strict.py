@@ -66,7 +66,7 @@ class NotStrictError(Exception):
 
 
 def lower_strict(schema: JsonObject, mode: StrictMode, losses: LossLog) -> JsonObject:
-    """Return the parameters' schema for a strict mode. Raise ``NotStrictError``; ``losses`` is then unchanged."""
+    """Return the parameters' schema for a strict mode. Raises ``NotStrictError``; ``losses`` is then unchanged."""
     log = LossLog(losses.tool)
     lowering = _Lowering(mode, References(schema), log)
     result = lowering.lower(schema, "/parameters")

@@ -29,7 +29,7 @@ from toolc.runtime.secrets.redaction import Redactor
 
 
 def parse_open_request(payload: bytes) -> ConnectionRequest:
-    """Parse an OPEN frame. Raise ``ProtocolError``."""
+    """Parse an OPEN frame. Raises ``ProtocolError``."""
     try:
         message = parse_json(payload)
     except ValueError:
@@ -42,7 +42,7 @@ def parse_open_request(payload: bytes) -> ConnectionRequest:
 
 
 def connect(address: str, port: int) -> socket.socket:
-    """Return a connecting socket: it becomes writable once connected or failed. Raise ``OSError``."""
+    """Return a connecting socket: it becomes writable once connected or failed. Raises ``OSError``."""
     connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
     connection.setblocking(False)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -108,7 +108,7 @@ class ConnectionLog:
         self.requested, self._refused = len(self._listed), 0
 
     def notify(self, connection: EgressConnection) -> None:
-        """Pass a decision to the listener. Raise what the listener raises."""
+        """Pass a decision to the listener. Raises what the listener raises."""
         self._listener(connection.attempt(monotonic()))
 
 
@@ -200,7 +200,7 @@ class Broker:
         return self._polling.fileno()
 
     def handle_frame(self, kind: int, stream: int, payload: bytes) -> None:
-        """Handle a frame from the guest. Raise ``ProtocolError``."""
+        """Handle a frame from the guest. Raises ``ProtocolError``."""
         if len(self._out) > MAX_UNREAD:
             raise ProtocolError("it keeps sending requests and does not read the responses")
         if kind in {frames.OPEN, frames.REQUEST}:
@@ -236,7 +236,7 @@ class Broker:
         self._open(frames.REQUEST, frames.FIRST_CONNECTION, b"{}")
 
     def serve(self) -> None:
-        """Transfer data as far as possible without waiting. Raise what the listener raises."""
+        """Transfer data as far as possible without waiting. Raises what the listener raises."""
         for connection in self._polling.ready():
             if connection is None:
                 self._handle_resolved()

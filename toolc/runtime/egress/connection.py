@@ -88,7 +88,7 @@ class EgressConnection:
         )
 
     def receive(self, payload: bytes) -> None:
-        """Accept data from the guest. Raise ``ProtocolError`` and, for the server name, ``RefusedError``."""
+        """Accept data from the guest. Raises ``ProtocolError`` and, for the server name, ``RefusedError``."""
         if self.close_received or self._guest_ended or not payload:
             raise ProtocolError("it sent data on a connection after its end, or an empty frame")
         if not self.request.is_opaque:
@@ -99,13 +99,13 @@ class EgressConnection:
             self._to_server += self._name.feed(payload) if self._name else payload
 
     def finish(self) -> None:
-        """Record that the guest sends no more data. Raise ``ProtocolError``."""
+        """Record that the guest sends no more data. Raises ``ProtocolError``."""
         if self.close_received or self._guest_ended:
             raise ProtocolError("it ended a connection twice")
         self._guest_ended = True
 
     def grant_window(self, payload: bytes) -> None:
-        """Handle an acknowledgement of the guest. Raise ``ProtocolError`` if it exceeds what was sent."""
+        """Handle an acknowledgement of the guest. Raises ``ProtocolError`` if it exceeds what was sent."""
         granted = payload.decode("ascii", "replace")
         outstanding = frames.WINDOW_BYTES - self._guest_window
         known = granted.isascii() and granted.isdigit() and len(granted) <= 10
@@ -129,7 +129,7 @@ class EgressConnection:
         return frame
 
     def send(self, out: bytearray, target_window: int) -> None:
-        """Send as much to the server as it accepts now; write acknowledgements to ``out``. Raise ``OSError``.
+        """Send as much to the server as it accepts now; write acknowledgements to ``out``. Raises ``OSError``.
 
         ``target_window`` is the size of the flow-control window after the acknowledgements, in bytes.
         """
@@ -155,7 +155,7 @@ class EgressConnection:
     def read(self, room: memoryview) -> int:
         """Write a frame with received data to ``room``, within the guest's window. Return its length in bytes.
 
-        Return 0 if no data has arrived. ``room`` holds a header and ``frames.MAX_DATA`` bytes. Raise ``OSError``.
+        Return 0 if no data has arrived. ``room`` holds a header and ``frames.MAX_DATA`` bytes. Raises ``OSError``.
         """
         if self.transport is None or not self.wants_read:
             return 0

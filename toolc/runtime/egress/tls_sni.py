@@ -45,7 +45,7 @@ class ClientHelloFilter:
         self.is_done = False
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes that may be forwarded after ``data`` has arrived. Raise ``RefusedError``."""
+        """Return the bytes that may be forwarded after ``data`` has arrived. Raises ``RefusedError``."""
         if self.is_done:
             return data
         self._withheld += data
@@ -137,7 +137,7 @@ class ClientHelloFilter:
 def _client_hello(stream: bytearray) -> tuple[bytes, int] | None:
     """Return the body of the ClientHello at the beginning and where it ends; None if more data is needed.
 
-    The body is empty if the stream is not TLS. Raise ``RefusedError``.
+    The body is empty if the stream is not TLS. Raises ``RefusedError``.
     """
     if not stream:
         return None
@@ -168,7 +168,7 @@ def _undefined_version(stream: bytearray) -> tuple[bytes, int] | None:
 
 
 def _message(stream: bytearray) -> tuple[bytes, int] | None:
-    """Return the body of the message in the first records, and where it ends. Raise ``RefusedError``."""
+    """Return the body of the message in the first records, and where it ends. Raises ``RefusedError``."""
     message = bytearray()
     start = 0
     while len(stream) >= start + _HEADER_BYTES:
@@ -229,7 +229,7 @@ class _FieldReader:
 
 
 def _extensions(hello: bytes) -> dict[int, bytes]:
-    """Return the extensions of a ClientHello by type. Raise ``RefusedError``."""
+    """Return the extensions of a ClientHello by type. Raises ``RefusedError``."""
     fields = _FieldReader(hello)
     fields.read(2 + 32)
     for size in (1, 2, 1):

@@ -72,7 +72,7 @@ class HttpBroker:
         return self._call.token is not None and self._token is None
 
     def connection_request(self, payload: bytes) -> ConnectionRequest:
-        """Return the connection for a REQUEST and the data to send. Raise ``RefusedError`` or ``ProtocolError``."""
+        """Return the connection for a REQUEST and the data to send. Raises ``RefusedError`` or ``ProtocolError``."""
         fields = _parse_request(payload)
         if fields.get("token") is True:
             return self._token_request(in_form=fields.get("in_form") is True)
@@ -86,7 +86,7 @@ class HttpBroker:
         return self._other_request(self._checked_target(url), method, self._checked_cursor(fields.get("cursor")))
 
     def _checked_target(self, url: str) -> Target:
-        """Return the target of a URL sent by the server. Raise ``RefusedError`` without secrets in its message."""
+        """Return the target of a URL sent by the server. Raises ``RefusedError`` without secrets in its message."""
         has_secret = self._has_secret(url)
         try:
             target = parse_url(url)
@@ -235,7 +235,7 @@ def _parse_request(payload: bytes) -> JsonObject:
 def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
     """Return the JSON ``body`` with ``cursor`` at ``pointer``; objects that are missing or null are created.
 
-    Raise ``RefusedError`` if the pointer leads into a value without members.
+    Raises ``RefusedError`` if the pointer leads into a value without members.
     """
     try:
         return _compact_json(_with_member(parse_json(body), pointer_tokens(pointer), cursor)).encode()
@@ -244,7 +244,7 @@ def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
 
 
 def _with_member(value: JsonValue, path: Sequence[str], member: JsonValue) -> JsonValue:
-    """Return ``value`` with ``member`` at ``path``. Raise ``LookupError`` if there is no place for it."""
+    """Return ``value`` with ``member`` at ``path``. Raises ``LookupError`` if there is no place for it."""
     if not path:
         return member
     if value is None:
@@ -258,7 +258,7 @@ def _with_member(value: JsonValue, path: Sequence[str], member: JsonValue) -> Js
 
 
 def _compact_json(value: JsonValue) -> str:
-    """Return a cursor, or a body with one, as JSON. Raise ``RefusedError`` if it is nested too deeply."""
+    """Return a cursor, or a body with one, as JSON. Raises ``RefusedError`` if it is nested too deeply."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:

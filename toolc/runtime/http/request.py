@@ -52,7 +52,7 @@ class Target:
 
 
 def parse_url(text: str) -> Target:
-    """Return the target of an ``http`` or ``https`` URL. Raise ``RefusedError`` with the problem."""
+    """Return the target of an ``http`` or ``https`` URL. Raises ``RefusedError`` with the problem."""
     printable = ascii(text[:100])
     match = _URL.fullmatch(text)
     if match is None:
@@ -105,7 +105,7 @@ def _fill_one(piece: str | Slot | Base64, secrets: Mapping[str, str]) -> bytes:
 
 
 def fill_header(header: NamedValue, secrets: Mapping[str, str]) -> bytes:
-    """Return a header line. Raise ``RefusedError`` for a secret that would end the line."""
+    """Return a header line. Raises ``RefusedError`` for a secret that would end the line."""
     value = fill(header.value, secrets)
     if _LINE_END.search(value):
         raise RefusedError(
@@ -141,7 +141,7 @@ def pieces_of(body: RequestBody) -> Pieces:
 
 
 def fill_body(body: RequestBody, secrets: Mapping[str, str], read_file: ReadFile) -> tuple[bytes, str]:
-    """Return the bytes and the media type of a body. Raise ``RefusedError`` for a file that cannot be sent."""
+    """Return the bytes and the media type of a body. Raises ``RefusedError`` for a file that cannot be sent."""
     if isinstance(body, PlainBody):
         return fill(body.pieces, secrets), body.content_type
     parts = [

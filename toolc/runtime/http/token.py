@@ -41,7 +41,7 @@ class HttpResponse:
         self._chunk = -1
 
     def feed(self, data: bytes | memoryview) -> bool:
-        """Add received data. Return whether the response is complete. Raise ``InvalidResponseError``."""
+        """Add received data. Return whether the response is complete. Raises ``InvalidResponseError``."""
         start = max(0, len(self._data) - 3)
         self._data += data
         if len(self._data) > self._max_bytes:
@@ -53,7 +53,7 @@ class HttpResponse:
         return self._end is not None and len(self._data) >= self._end
 
     def read(self) -> tuple[int, bytes]:
-        """Return status and body of a response that has ended. Raise ``InvalidResponseError``."""
+        """Return status and body of a response that has ended. Raises ``InvalidResponseError``."""
         if not self._data:
             raise InvalidResponseError("ended the connection without a response")
         response = _parse_head(bytes(self._data))
@@ -112,7 +112,7 @@ class _Source:
 
 
 def _parse_head(data: bytes) -> http.client.HTTPResponse:
-    """Return the response with its head parsed. Raise ``InvalidResponseError``."""
+    """Return the response with its head parsed. Raises ``InvalidResponseError``."""
     response = http.client.HTTPResponse(_Source(data))  # type: ignore[arg-type]
     try:
         response.begin()
@@ -199,7 +199,7 @@ class TokenTransport(OuterTransport):
         self._reply: bytes | None = None
 
     def read_into(self, room: memoryview) -> int | None:
-        """Read the response; return a status without a body. Raise ``OSError``, also for an invalid response."""
+        """Read the response; return a status without a body. Raises ``OSError``, also for an invalid response."""
         while self._reply is None:
             try:
                 size = self._inner.read_into(self._room)

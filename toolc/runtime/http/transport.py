@@ -32,7 +32,7 @@ class TlsTransport:
         self.wants_write = False
 
     def read_into(self, room: memoryview) -> int | None:
-        """Read received data into ``room``. Raise ``OSError``."""
+        """Read received data into ``room``. Raises ``OSError``."""
         if not self._flush():
             return None
         try:
@@ -48,7 +48,7 @@ class TlsTransport:
         return size
 
     def write(self, data: bytes | memoryview) -> int:
-        """Buffer ``data``, and send as much as possible now. Raise ``OSError``."""
+        """Buffer ``data``, and send as much as possible now. Raises ``OSError``."""
         self._unsent += data
         self._flush()
         return len(data)

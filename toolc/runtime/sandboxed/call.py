@@ -412,7 +412,7 @@ def prepare_http_call(
 ) -> tuple[Plan, RequestHandler | None]:
     """Return ``plan`` with what the guest needs, and the handler of its requests; None for other kinds of calls.
 
-    Raise ``PlanError`` if the caller's URL is invalid.
+    Raises ``PlanError`` if the caller's URL is invalid.
     """
     call = plan.invocation
     if not isinstance(call, HttpCall):

@@ -239,7 +239,7 @@ class CallSecrets:
 
 
 def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
-    """Return the secrets of a call of ``tool``. Raise ``UsageError`` with the names of all without a value."""
+    """Return the secrets of a call of ``tool``. Raises ``UsageError`` with the names of all without a value."""
     on_host = isinstance(tool.backend, HttpBackend | AgentBackend)  # toolc makes their requests
     names = [each.name for each in tool.sandbox.secrets if on_host or each.expose != "broker"]
     if not names:
@@ -252,7 +252,7 @@ def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
 
 
 def no_secrets(names: Iterable[str]) -> Mapping[str, str]:
-    """Implement ``Reveal`` without any secrets. Raise ``UsageError``."""
+    """Implement ``Reveal`` without any secrets. Raises ``UsageError``."""
     raise UsageError("\n".join(f"the secret {name!r} has no value" for name in sorted(names)))
 
 

@@ -37,7 +37,7 @@ class _How(ctypes.Structure):
 def openat2_beneath(folder: int, path: bytes, flags: int) -> int:
     """Return a descriptor of the file at ``path`` below the open ``folder``.
 
-    Raise ``OSError``: EINVAL for a path that contains ``.``, ``..`` or an empty name, EXDEV where another file
+    Raises ``OSError``: EINVAL for a path that contains ``.``, ``..`` or an empty name, EXDEV where another file
     system is mounted along the path or at its end, ELOOP or ENOTDIR for a link.
     """
     names = path.split(b"/")
@@ -106,7 +106,7 @@ class DirHandle:
 
     @classmethod
     def open(cls, path: str | bytes) -> Self:
-        """Open a folder by its path. The path is not resolved again later. Raise ``OSError``."""
+        """Open a folder by its path. The path is not resolved again later. Raises ``OSError``."""
         return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def close(self) -> None:
@@ -121,7 +121,7 @@ class DirHandle:
 
     @contextmanager
     def folder(self, path: bytes) -> Iterator[int]:
-        """Yield a descriptor of the folder at ``path``. Raise ``OSError``, EXDEV below another mount."""
+        """Yield a descriptor of the folder at ``path``. Raises ``OSError``, EXDEV below another mount."""
         descriptor = openat2_beneath(self.descriptor, path, FOLDER) if path else os.dup(self.descriptor)
         try:
             yield descriptor
@@ -130,13 +130,13 @@ class DirHandle:
 
     @contextmanager
     def parent(self, path: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yield a descriptor of the folder that contains ``path``, and the name in it. Raise ``OSError``."""
+        """Yield a descriptor of the folder that contains ``path``, and the name in it. Raises ``OSError``."""
         parent, _, name = path.rpartition(b"/")
         with self.folder(parent) as folder:
             yield folder, name
 
     def status_of(self, path: bytes) -> os.stat_result | None:
-        """Return the status of ``path`` without following a link; None if it does not exist. Raise ``OSError``."""
+        """Return the status of ``path`` without following a link; None if it does not exist. Raises ``OSError``."""
         try:
             with self.parent(path) as (folder, name):
                 return os.stat(name, dir_fd=folder, follow_symlinks=False) if path else os.fstat(folder)
@@ -146,7 +146,7 @@ class DirHandle:
             raise
 
     def entries(self, path: bytes, max_entries: int) -> list[tuple[bytes, os.stat_result]]:
-        """Return at most ``max_entries`` entries of the folder at ``path``, sorted by name. Raise ``OSError``.
+        """Return at most ``max_entries`` entries of the folder at ``path``, sorted by name. Raises ``OSError``.
 
         The limit exists because a folder with millions of entries must not fill the memory.
         """
@@ -158,13 +158,13 @@ class DirHandle:
         return sorted(result, key=lambda each: each[0])
 
     def read_link(self, path: bytes) -> bytes:
-        """Return the target of the symbolic link at ``path``. Raise ``OSError``."""
+        """Return the target of the symbolic link at ``path``. Raises ``OSError``."""
         with self.parent(path) as (folder, name):
             return os.readlink(name, dir_fd=folder)
 
     @contextmanager
     def file(self, path: bytes) -> Iterator[int]:
-        """Yield a descriptor of the regular file at ``path``, for reading. Raise ``OSError``."""
+        """Yield a descriptor of the regular file at ``path``, for reading. Raises ``OSError``."""
         descriptor = openat2_beneath(self.descriptor, path, READ)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -175,14 +175,14 @@ class DirHandle:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of ``data``. Raise ``OSError``."""
+    """Write all of ``data``. Raises ``OSError``."""
     left = memoryview(data)
     while left:
         left = left[os.write(descriptor, left) :]
 
 
 def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:
-    """Rename as renameat2(2) does with ``RENAME_NOREPLACE`` or ``RENAME_EXCHANGE``. Raise ``OSError``.
+    """Rename as renameat2(2) does with ``RENAME_NOREPLACE`` or ``RENAME_EXCHANGE``. Raises ``OSError``.
 
     On a file system that supports neither flag, the rename takes two steps, between which another process could act.
     """

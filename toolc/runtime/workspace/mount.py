@@ -34,7 +34,7 @@ _REMEDY: Final = "use the folder of one project, or create one for the tool and 
 def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
     """Return the mount of the workspace, with an absolute path free of symbolic links.
 
-    Raise ``UsageError`` with the reason and a remedy if the folder does not exist, the caller may not use it, or it
+    Raises ``UsageError`` with the reason and a remedy if the folder does not exist, the caller may not use it, or it
     is the root, a home directory, a folder that contains one, a shared folder or a system folder.
     """
     try:

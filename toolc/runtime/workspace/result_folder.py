@@ -60,7 +60,7 @@ class RealFolder:
 
 
 def read_beneath(root: DirHandle, path: bytes, max_bytes: int) -> bytes:
-    """Return at most ``max_bytes`` bytes of the regular file at ``path`` below ``root``. Raise ``OSError``."""
+    """Return at most ``max_bytes`` bytes of the regular file at ``path`` below ``root``. Raises ``OSError``."""
     with root.file(path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
         return file.read(max_bytes)
 
@@ -78,7 +78,7 @@ class FinalFolder:
         self._inspected = 0
 
     def files(self, pattern: str) -> list[bytes]:
-        """Return the matching files, sorted. Raise ``FolderError``, also if a file without wildcards is missing."""
+        """Return the matching files, sorted. Raises ``FolderError``, also if a file without wildcards is missing."""
         if has_magic(pattern):
             return sorted(set(self._matching(tuple(pattern.split("/")))))
         path = os.fsencode(pattern)
@@ -93,7 +93,7 @@ class FinalFolder:
         return [path]
 
     def read(self, path: bytes, max_bytes: int) -> bytes:
-        """Return at most ``max_bytes`` bytes of a file. Raise ``FolderError``."""
+        """Return at most ``max_bytes`` bytes of a file. Raises ``FolderError``."""
         try:
             for at, character in enumerate(path):
                 if character == ord("/") and not self._has_rights(self._folder.status_of(path[:at]), 0o1):

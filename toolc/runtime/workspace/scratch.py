@@ -52,7 +52,7 @@ def remove_stale() -> None:
 
 
 def directories() -> Iterator[tuple[Owner, Path]]:
-    """Yield the folder of every owner of this user, with its scratch folders. Raise ``InfrastructureError``."""
+    """Yield the folder of every owner of this user, with its scratch folders. Raises ``InfrastructureError``."""
     for entry in sorted(_base().iterdir()):
         owner = Owner.parse(entry.name)
         if owner is not None:

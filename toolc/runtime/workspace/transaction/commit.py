@@ -61,7 +61,7 @@ class _Commit:
 def commit(real: DirHandle, view: DirHandle, differences: Differences, mount: Mount, scratch: Path) -> None:
     """Write the changes to the real files, from the files in ``view``.
 
-    Raise ``ConflictError`` or ``OSError`` if nothing was changed, ``RollbackFailedError`` if something was.
+    Raises ``ConflictError`` or ``OSError`` if nothing was changed, ``RollbackFailedError`` if something was.
     """
     name = f"{PREFIX}{secrets.token_hex(8)}"
     with locked_journal(scratch), locked_workspace(real.descriptor):

@@ -74,7 +74,7 @@ class Differences:
 
 
 def find_differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differences:
-    """Return every change, with the reason if it is refused. Raise ``OSError`` or ``TooManyChangesError``.
+    """Return every change, with the reason if it is refused. Raises ``OSError`` or ``TooManyChangesError``.
 
     A file with the same content and permissions counts as unchanged, whatever else was done to it.
     """

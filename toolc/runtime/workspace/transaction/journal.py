@@ -47,12 +47,12 @@ class StagingArea:
     name: str
 
     def write(self, scratch: Path) -> None:
-        """Write it to ``scratch``. Raise ``OSError``."""
+        """Write it to ``scratch``. Raises ``OSError``."""
         _write(scratch, STAGING, asdict(self))
 
     @staticmethod
     def read(scratch: Path) -> "StagingArea | None":
-        """Read it from ``scratch``; return None if no commit began. Raise ``ValueError`` for any other content."""
+        """Read it from ``scratch``; return None if no commit began. Raises ``ValueError`` for any other content."""
         match _read(scratch, STAGING):
             case None:
                 return None
@@ -122,14 +122,14 @@ class CommitPlan:
     modes: tuple[ChmodStep, ...]
 
     def write(self, scratch: Path) -> None:
-        """Write it to ``scratch``: from then on, a process that finds it undoes the commit. Raise ``OSError``."""
+        """Write it to ``scratch``: from then on, a process that finds it undoes the commit. Raises ``OSError``."""
         _write(scratch, PLAN, asdict(self))
 
     @staticmethod
     def read(scratch: Path) -> "CommitPlan | None":
         """Read it from ``scratch``; return None if nothing can or needs to be rolled back.
 
-        Raise ``ValueError``, ``KeyError`` or ``TypeError`` for content written by another release.
+        Raises ``ValueError``, ``KeyError`` or ``TypeError`` for content written by another release.
         """
         match _read(scratch, PLAN):
             case None:
@@ -148,7 +148,7 @@ def has_plan(scratch: Path) -> bool:
 def remove_plan(scratch: Path, staging: int) -> None:
     """Remove the plan: the point of no return, for a commit and for a rollback.
 
-    ``staging`` is the open staging folder. All renames are synced to disk first. Raise ``OSError``, in which case
+    ``staging`` is the open staging folder. All renames are synced to disk first. Raises ``OSError``, in which case
     the plan still exists.
     """
     # A journaling file system writes the folder that every rename used together with all earlier changes.
@@ -158,7 +158,7 @@ def remove_plan(scratch: Path, staging: int) -> None:
 
 
 def locked_journal(scratch: Path) -> AbstractContextManager[None]:
-    """Hold the lock of this journal. Raise ``OSError``: ETIMEDOUT if another process keeps it too long."""
+    """Hold the lock of this journal. Raises ``OSError``: ETIMEDOUT if another process keeps it too long."""
     return _locked(os.open(scratch, FOLDER), LOCK_SECONDS)
 
 

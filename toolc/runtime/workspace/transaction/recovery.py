@@ -100,7 +100,7 @@ def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conf
 def remove_staging(workspace: int, name: str) -> None:
     """Remove our folder ``name`` in the open folder ``workspace``, and only what a commit puts there.
 
-    Raise ``OSError``, ENOTEMPTY if it contains anything else.
+    Raises ``OSError``, ENOTEMPTY if it contains anything else.
     """
     with _opened(workspace, name) as staging:
         with os.scandir(staging) as entries:
@@ -168,7 +168,7 @@ def _missing_workspace(area: StagingArea, scratch: Path) -> Unfinished:
 
 
 def _undo(workspace: DirHandle, staging: int, move: RenameStep, old_name: str | None) -> None:
-    """Restore a path, judging by what is present now. Raise ``_ConcurrentChangeError`` or ``OSError``."""
+    """Restore a path, judging by what is present now. Raises ``_ConcurrentChangeError`` or ``OSError``."""
     if old_name is None and (move.new is None or move.replaces):
         return  # not done, or undone already
     try:
@@ -212,7 +212,7 @@ def _is_new(folder: int, name: bytes, move: RenameStep) -> bool:
 
 
 def has_entries(folder: int, name: bytes) -> bool:
-    """Return whether the folder ``name`` of an open folder contains anything. Raise ``OSError``."""
+    """Return whether the folder ``name`` of an open folder contains anything. Raises ``OSError``."""
     opened = os.open(name, FOLDER, dir_fd=folder)
     try:
         with os.scandir(opened) as entries:
@@ -255,7 +255,7 @@ def _parent(workspace: DirHandle, move: RenameStep) -> Iterator[tuple[int, bytes
 
 @contextmanager
 def _opened(workspace: int, name: str) -> Iterator[int]:
-    """Yield a descriptor of the staging folder. Raise ``OSError``, ENOENT if it is a folder of another process."""
+    """Yield a descriptor of the staging folder. Raises ``OSError``, ENOENT if it is a folder of another process."""
     staging = os.open(name, FOLDER, dir_fd=workspace)
     try:
         if os.fstat(staging).st_uid != os.geteuid():

@@ -72,7 +72,7 @@ def _read(clock: int) -> ChangeClock:
 
 
 def final_view(view: View) -> ResultFolder:
-    """Return the folder as the tool saw it at the end. Raise ``OSError`` or ``TooManyChangesError``."""
+    """Return the folder as the tool saw it at the end. Raises ``OSError`` or ``TooManyChangesError``."""
     return _Overlaid(view) if isinstance(view, Overlay) else RealFolder(view.root)
 
 
@@ -137,7 +137,7 @@ class Transaction:
     def __init__(self, tool: ToolSpec, call_id: str, mount: Mount) -> None:
         """Open the workspace and create the scratch folder.
 
-        Raise ``UsageError`` if the workspace no longer exists, ``InfrastructureError`` if the scratch folder cannot
+        Raises ``UsageError`` if the workspace no longer exists, ``InfrastructureError`` if the scratch folder cannot
         be created or the workspace contains changes of a killed call.
         """
         assert tool.sandbox.transaction is not None
@@ -173,7 +173,7 @@ class Transaction:
         self.close()
 
     def start(self, engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[EngineSandbox, Profile]:
-        """Start a sandbox with a view as its workspace; return it and its profile. Raise ``InfrastructureError``."""
+        """Start a sandbox with a view as its workspace; return it and its profile. Raises ``InfrastructureError``."""
         overlay = replace(
             self._mount, scratch=str(self._scratch), pinned=f"/proc/{os.getpid()}/fd/{self._real.descriptor}"
         )
@@ -200,7 +200,7 @@ class Transaction:
         return engine.start(profile, arguments), profile
 
     def final_folder(self) -> ResultFolder:
-        """Return the workspace as the tool left it, after the sandbox and before ``finish``. Raise ``FolderError``."""
+        """Return the workspace as the tool left it, after the sandbox and before ``finish``. Raises ``FolderError``."""
         assert self._view is not None
         try:
             return final_view(self._view)
@@ -275,7 +275,7 @@ class Transaction:
         return None
 
     def _make_copy(self, obstacle: str) -> Mount:
-        """Return the mount of a full copy. Raise ``InfrastructureError`` if it cannot be created either."""
+        """Return the mount of a full copy. Raises ``InfrastructureError`` if it cannot be created either."""
         folder = self._scratch / "copy"
         try:
             folder.mkdir(mode=0o700)

@@ -50,7 +50,7 @@ class View(Protocol):
         """The folder from which the new files are read."""
 
     def scan(self) -> Iterator[ViewEntry]:
-        """Yield each path that may differ, folders first. Raise ``OSError`` or ``TooManyChangesError``."""
+        """Yield each path that may differ, folders first. Raises ``OSError`` or ``TooManyChangesError``."""
 
     def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
         """Return whether the real file (None if there is none now) is what was at ``path`` when the tool started.
@@ -193,7 +193,7 @@ _PIECE: Final = 1 << 20
 
 
 def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
-    """Copy the contents of ``real`` into the empty folder ``target``. Raise ``OSError`` or ``TooManyChangesError``.
+    """Copy the contents of ``real`` into the empty folder ``target``. Raises ``OSError`` or ``TooManyChangesError``.
 
     Folders, files and symbolic links are copied with their permissions, owners (as root) and times. Fifos, sockets,
     devices, mounts below the folder, and files that the caller may not read are left out.
