@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from remains import children
+from scripted_tools import execute, registered
 from transaction_cases import tool
 
 from toolc.model.call import ToolCall
 from toolc.model.events import Event, ToolUpdate
-from toolc.model.registry import RegisteredTool
-from toolc.runtime.execution.executor import execute
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.selection import EngineSelection
@@ -193,11 +192,7 @@ def main(arguments: Sequence[str]) -> None:
     death = Death(step, victims)
     engine = prepare_docker(death) if name == "docker" else prepare_oci(death)
     prepare_common(death, engine)
-    registered = RegisteredTool(
-        spec=tool(SCRIPT, min_isolation=isolation),  # type: ignore[arg-type]
-        surface_digest="sha256:aa",
-        effect_digest="sha256:bb",
-    )
+    edit = registered(tool(SCRIPT, min_isolation=isolation))  # type: ignore[arg-type]
     options = CallOptions(select_engine=lambda _: EngineSelection(engine), workspace=Path(workspace))
 
     def listen(event: Event) -> None:
@@ -206,7 +201,7 @@ def main(arguments: Sequence[str]) -> None:
 
     def again() -> None:
         while True:
-            execute(registered, ToolCall(name="edit", arguments={}, call_id="c"), options, on_event=listen)
+            execute(edit, ToolCall(name="edit", arguments={}, call_id="c"), options, on_event=listen)
 
     callers = [threading.Thread(target=again, daemon=True) for _ in range(CALLERS)]
     for caller in callers:

@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError
-from toolc.model.events import Event
+from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.plan import Exec, Plan
 from toolc.model.registry import RegisteredTool
@@ -15,7 +16,9 @@ from toolc.model.result import Capture, Outcome, ToolResult
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import Annotations, Retry, ToolSpec
 from toolc.model.template import Placeholder, Template
-from toolc.runtime.execution.executor import Find, execute
+from toolc.runtime.caller import CallContext, no_caller
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution.executor import CallPipeline, Find
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
 from toolc.testing.fake_engine import FakeEngine
@@ -67,6 +70,18 @@ def finding(*specs: ToolSpec) -> Find:
 
 def error_kind(result: ToolResult) -> str | None:
     return result.error.kind if result.error else None
+
+
+def execute(
+    tool: RegisteredTool,
+    call: ToolCall,
+    options: CallOptions,
+    on_event: Listener | None = None,
+    cancellation: Cancellation | None = None,
+) -> ToolResult:
+    with nullcontext(cancellation) if cancellation else Cancellation() as given:
+        context = CallContext(call_id=call.call_id, on_event=on_event or no_caller, cancellation=given)
+        return CallPipeline(options).run(tool, call, context)
 
 
 @dataclass

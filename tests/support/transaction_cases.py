@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from scripted_tools import execute, registered
+
 from toolc.model.call import ApproveChanges, ToolCall
 from toolc.model.events import Listener
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.plan import Plan
-from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, Outcome, ToolResult
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.sandbox import MIB, Commit, Limits, MinIsolation, SandboxSpec, TransactionSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.execution.executor import execute
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection
@@ -60,12 +60,11 @@ def call(
     on_event: Listener | None = None,
     cancellation: Cancellation | None = None,
 ) -> ToolResult:
-    registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
     options = CallOptions(
         select_engine=lambda _: EngineSelection(engine), workspace=workspace, approve_changes=approve_changes
     )
     asked = ToolCall(name=spec.name, arguments=arguments or {}, call_id="c")
-    return execute(registered, asked, options, on_event=on_event, cancellation=cancellation)
+    return execute(registered(spec), asked, options, on_event=on_event, cancellation=cancellation)
 
 
 def doing(act: Callable[[Path], object], outcome: Outcome = DONE) -> FakeEngine:

@@ -6,7 +6,7 @@ from toolc.backends.base import Backend, PlanError, environment
 from toolc.backends.content import combined_output, parse_json, program_failure, signal_name, with_note
 from toolc.guest.context import image_type
 from toolc.model.call import BoundCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.result import Image, Outcome, Text, ToolResult, failure
 from toolc.model.spec.code_backends import Argv, ErrorKind, File, Script, ShellBackend
@@ -125,7 +125,7 @@ def _argv(command: Argv, allow_dash: tuple[str, ...], arguments: JsonObject) -> 
     for element in command.elements:
         if isinstance(element, Template):
             templates.append(element)
-        elif _is_given(arguments.get(element.when)):
+        elif (value := arguments.get(element.when)) or type(value) in (int, float):  # 0 is not empty
             templates += element.argv
     argv: list[str] = []
     after_separator = False
@@ -152,10 +152,6 @@ def _argv(command: Argv, allow_dash: tuple[str, ...], arguments: JsonObject) -> 
     if not argv or not argv[0]:
         raise PlanError("with these arguments the command is empty; there is nothing to run")
     return tuple(argv)
-
-
-def _is_given(value: JsonValue) -> bool:
-    return not (value is None or value is False or value in ("", [], {}))
 
 
 def _check_size(name: str, text: str) -> None:

@@ -26,13 +26,13 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import Text, ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
-from toolc.runtime.caller import no_caller
+from toolc.runtime.caller import CallContext, no_caller
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution import async_calls
 from toolc.runtime.execution.admission import DenyList
 from toolc.runtime.execution.async_calls import WholeBatch, stream_events
 from toolc.runtime.execution.batch import Mode, Order, Steer, new_call_id, with_ids
-from toolc.runtime.execution.executor import CallPipeline, execute
+from toolc.runtime.execution.executor import CallPipeline
 from toolc.runtime.output.result_store import ResultStore
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
@@ -183,8 +183,9 @@ class Executor:
         argument_checks.hook("confirm", confirm)
         _check_open(cancellation)
         options = self._options if confirm is None else replace(self._options, confirm=confirm)
-        with in_use():
-            return execute(tool, call, options, on_event=on_event, cancellation=cancellation, find=self._called)
+        with in_use(), nullcontext(cancellation) if cancellation else Cancellation() as given:
+            context = CallContext(call_id=call.call_id, on_event=on_event or no_caller, cancellation=given)
+            return CallPipeline(options, self._called).run(tool, call, context)
 
     async def arun(
         self,

@@ -13,7 +13,7 @@ Repetitions: ``retry`` of a spec in ``execution.retry``, HTTP requests in ``tool
 a model in ``agents.turns``, the start of a sandbox in ``toolc.sandbox.host.kernel``.
 
 - ``call_durations``: ``details`` of a result: durations (``Timing``), identity of the call, sandbox.
-- ``caller``: interfaces of backends that make further calls. Public: ``no_caller``.
+- ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``no_caller``.
 - ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits; a fair lock.
 - ``host_function``: runs a function of the embedding program on a thread: context, progress, generators.
 - ``validation``: ``bind``: arguments checked and defaults filled in, with messages for models; ``validate_result``.

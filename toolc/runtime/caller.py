@@ -4,6 +4,7 @@ A composite or a sub-agent has no sandbox. It receives a ``CallContext`` and a `
 registry. Each of these tools runs like any other call.
 """
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.secrets.redaction import CallSecrets
 
-__all__ = ["no_caller"]
+__all__ = ["CallContext", "no_caller"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class CallContext:
     call_id: str
     on_event: Listener
     cancellation: Cancellation
-    deadline: float
+    deadline: float = math.inf
     depth: int = 0
     secrets: CallSecrets = field(default_factory=CallSecrets)
 

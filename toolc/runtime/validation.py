@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, cast
 from toolc.backends.content import parse_json
 from toolc.model.call import BoundCall
 from toolc.model.errors import RegistryError
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.names import close_match
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
@@ -322,13 +322,12 @@ MAX_RESULT_PROBLEMS: Final = 10
 """How many problems one message about a result lists."""
 
 
-def validate_result(result: ToolResult, tool: ToolSpec) -> ToolResult:
-    """Return ``result``, or an error if its data does not satisfy ``result.schema``.
+def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult:
+    """Return ``result``, or an error if its data does not satisfy ``schema``, the ``result.schema`` of ``tool``.
 
     Raises ``RegistryError`` if the schema itself is broken.
     """
-    schema = tool.result_schema
-    if schema is None or result.is_error:
+    if result.is_error:
         return result
     if result.structured is None:
         message = "the tool returned no data, but its spec has a result.schema"
@@ -341,7 +340,7 @@ def validate_result(result: ToolResult, tool: ToolSpec) -> ToolResult:
             line for each in validation_errors(schema.value, value) for line in problems_of(failed_keyword(each))
         ]
     except UnresolvableError as error:
-        raise RegistryError(f"the result.schema of tool {tool.name!r} cannot be resolved ({error})") from None
+        raise RegistryError(f"the result.schema of tool {tool!r} cannot be resolved ({error})") from None
     if not problems:
         return result
     problems = [each.replace("arguments: ", "result: ", 1) for each in dict.fromkeys(problems)][:MAX_RESULT_PROBLEMS]

@@ -1,4 +1,3 @@
-import math
 import threading
 from pathlib import Path
 
@@ -185,7 +184,7 @@ def test_no_compiled_tool_reaches_a_function_of_the_process(compiled: Registry) 
         Executor(compiled).run("sneak", {})
     calls = CallPipeline(CallOptions(select_engine=never), compiled.called)
     with Cancellation() as cancellation:
-        context = CallContext(call_id="c", on_event=no_caller, cancellation=cancellation, deadline=math.inf)
+        context = CallContext(call_id="c", on_event=no_caller, cancellation=cancellation)
         result = calls.call("greet", {"name": "x"}, context, step="one")
     assert result.text == "'greet' is a function of the host process, which compiled tools may not call"
     assert calls.tools(["greet"]) == ()

@@ -1,4 +1,3 @@
-import math
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,7 +25,7 @@ ECHO = tool("echo")
 @pytest.fixture
 def outer() -> Iterator[CallContext]:
     with Cancellation() as cancellation:
-        yield CallContext(call_id="outer", on_event=no_caller, cancellation=cancellation, deadline=math.inf)
+        yield CallContext(call_id="outer", on_event=no_caller, cancellation=cancellation)
 
 
 def calls(scripted: Scripted) -> CallPipeline:

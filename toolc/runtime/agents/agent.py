@@ -70,7 +70,9 @@ def final_result(text: str, tool: ToolSpec) -> ToolResult:
     answer = ToolResult(content=(Text(as_text(value)),), structured=(value,))
     answer = truncate_result(answer, tool.sandbox.limits.output_bytes)
     # The schema describes the selected part, which the model does not know.
-    return answer if tool.result.select is not None else validate_result(answer, tool)
+    if tool.result_schema is None or tool.result.select is not None:
+        return answer
+    return validate_result(answer, tool.result_schema, tool.name)
 
 
 MAX_CALLS: Final = 64

@@ -71,7 +71,8 @@ class ComposedCall:
         with redactor.errors():
             result = self.backend.run(spec.backend, self.bound, inner, self.caller)
             result = shape_result(self.tool, self.bound, result, self.options, inner)
-        result = validate_result(result, spec)
+        if spec.result_schema:
+            result = validate_result(result, spec.result_schema, spec.name)
         details = result.details | identity(self.tool, self.bound.call_id)
         details["duration_ms"] = round((monotonic() - began) * 1000, 3)
         result = redact_result(replace(result, details=details), redactor)

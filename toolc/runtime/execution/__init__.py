@@ -10,7 +10,7 @@ policy (``executor``), called tools (``admission``), deny list (``single_call``)
   ``CallRunner``, ``result``, ``stream_events``, ``WholeBatch``.
 - ``batch``: several calls: in parallel, in order, in groups; ids of calls. Public: ``Mode``, ``new_call_id``,
   ``Order``, ``Steer``, ``with_ids``.
-- ``executor``: ``CallPipeline``: the calls of a registry and of its composites; unknown tools. Public: ``execute``.
+- ``executor``: ``CallPipeline``: the calls of a registry and of its composites; unknown tools.
 - ``leftovers``: what dead processes left on this host, for ``toolc gc``. Public: ``survey``.
 - ``retry``: whether to repeat a failed call, and how long to wait.
 - ``single_call``: one call: deny list, validation, confirmation, deadline, attempts.

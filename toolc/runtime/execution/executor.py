@@ -6,29 +6,26 @@ or an exceeded limit. Errors of toolc or its environment (no engine, a sandbox t
 threads may run calls in parallel. See ``toolc.runtime.execution.single_call`` for the steps of a call.
 """
 
-import math
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TypeAlias
 
 from toolc.model.call import ToolCall
 from toolc.model.call_graph import MAX_DEPTH, called_tools
 from toolc.model.errors import UsageError
-from toolc.model.events import Listener, ToolEnd
+from toolc.model.events import ToolEnd
 from toolc.model.json_schema import JsonValue
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, HostFunction
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.rules import enforce_policies
-from toolc.runtime.caller import CallContext, as_part, no_caller
-from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.caller import CallContext, as_part
 from toolc.runtime.execution.admission import ReviewedTools, check_calls
 from toolc.runtime.execution.single_call import Call
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
 
-__all__ = ["CallPipeline", "execute"]
+__all__ = ["CallPipeline"]
 
 Find: TypeAlias = Callable[[str], RegisteredTool]
 """Returns the tool with a name or alias. Raises ``UsageError`` if there is none."""
@@ -122,23 +119,6 @@ class CallPipeline:
             return self._find(name).spec
         except UsageError:
             return None
-
-
-def execute(
-    tool: RegisteredTool,
-    call: ToolCall,
-    options: CallOptions,
-    *,
-    on_event: Listener | None = None,
-    cancellation: Cancellation | None = None,
-    find: Find = no_tools,
-) -> ToolResult:
-    """Run a top-level ``call``. Raises what ``CallPipeline.run`` raises."""
-    with nullcontext(cancellation) if cancellation else Cancellation() as given:
-        context = CallContext(
-            call_id=call.call_id, on_event=on_event or no_caller, cancellation=given, deadline=math.inf
-        )
-        return CallPipeline(options, find).run(tool, call, context)
 
 
 def reject(call: ToolCall, context: CallContext, kind: ErrorKind, message: str) -> ToolResult:

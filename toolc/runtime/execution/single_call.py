@@ -61,34 +61,14 @@ class Call:
             return refused
         if reason := unsupported_features(self.tool.spec):
             raise UsageError(reason)
-        timing = Timing()
         try:
-            ready = self._prepared(self.call.arguments, timing)
-            if self.tool.spec.confirm:
-                decision = self._confirmation(ready.bound)
-                timing.lap("confirm")
-                if not isinstance(decision, Allow):
-                    return self._denied(decision)
-                if decision.arguments is not None:
-                    ready = self._prepared(decision.arguments, timing)
-                # Check again, because the confirmation may have taken long.
-                if refused := self._refused():
-                    return refused
+            ready = self._confirmed()
         except (BindError, PlanError) as error:
             return self._failure("invalid_args", str(error))
+        if isinstance(ready, ToolResult):
+            return ready
         self.context.on_event(ToolStart(name=self.tool.spec.name, call_id=self.call.call_id))
-        return self._attempts(ready)
-
-    def _prepared(self, arguments: JsonValue, timing: Timing) -> SandboxedCall | ComposedCall:
-        spec = self.tool.spec
-        bound = bind(spec, arguments, self.call.call_id)
-        timing.lap("bind")
-        if backend := composed(spec):
-            return ComposedCall.prepare(self.tool, bound, self.options, backend, self.caller)
-        return SandboxedCall.prepare(self.tool, bound, self.options, timing)
-
-    def _attempts(self, ready: SandboxedCall | ComposedCall) -> ToolResult:
-        """Run the call, and repeat it as the spec allows. The caller's timeouts apply to all attempts together."""
+        # The caller's timeouts apply to all attempts together.
         limit = limit_ms(self.tool.spec, self.options)
         limit = limit if self.timeout_ms is None else min(limit, self.timeout_ms)
         retry = self.tool.spec.retry if self.tool.spec.annotations.idempotent else None
@@ -113,6 +93,29 @@ class Call:
                 break
             ready = self._prepared(ready.bound.arguments, Timing())
         return replace(result, details=result.details | {"attempts": attempts})
+
+    def _confirmed(self) -> SandboxedCall | ComposedCall | ToolResult:
+        """Return the first attempt, confirmed if the spec requires it, or an error result."""
+        timing = Timing()
+        ready = self._prepared(self.call.arguments, timing)
+        if not self.tool.spec.confirm:
+            return ready
+        decision = self._confirmation(ready.bound)
+        timing.lap("confirm")
+        if not isinstance(decision, Allow):
+            return self._denied(decision)
+        if decision.arguments is not None:
+            ready = self._prepared(decision.arguments, timing)
+        # Check again, because the confirmation may have taken long.
+        return self._refused() or ready
+
+    def _prepared(self, arguments: JsonValue, timing: Timing) -> SandboxedCall | ComposedCall:
+        spec = self.tool.spec
+        bound = bind(spec, arguments, self.call.call_id)
+        timing.lap("bind")
+        if backend := composed(spec):
+            return ComposedCall.prepare(self.tool, bound, self.options, backend, self.caller)
+        return SandboxedCall.prepare(self.tool, bound, self.options, timing)
 
     def _confirmation(self, bound: BoundCall) -> Allow | str:
         """Return ``Allow``, or a message that says why the call may not run."""

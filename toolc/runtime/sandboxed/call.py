@@ -254,7 +254,7 @@ class SandboxedCall:
             egress = replace(egress, on_attempt=events.attempt)
         has_session = self.tool.spec.sandbox.lifetime == "session"
         if not has_session and not isinstance(self.plan.invocation, PluginCall):
-            return _converse(self.plan, start, timeout_ms, context.cancellation, events, self.timing, egress)
+            return self.run_once(start, timeout_ms, context.cancellation, events, egress)
         call = SessionCall(
             timeout_ms=timeout_ms,
             cancellation=context.cancellation,
@@ -266,6 +266,32 @@ class SandboxedCall:
             digest = self.tool.effect_digest
             return self.options.sessions.call(digest, self.plan, start, call, egress, self.timing)
         return call_once(self.plan, start, call, egress, self.timing)
+
+    def run_once(
+        self, start: Start, timeout_ms: int, cancellation: Cancellation, events: EventEmitter | None, egress: Egress
+    ) -> tuple[Outcome, JsonObject]:
+        """Run the plan in a new sandbox and close it. Return the outcome and the ``details`` of the sandbox."""
+        if cancellation.is_cancelled:
+            return Outcome(ending="cancelled"), {"user": ""}
+        sandbox, profile = start(self.plan.profile)
+        self.timing.lap("create", until=sandbox.created)
+        self.timing.lap("start")
+        try:
+            outcome = converse(
+                sandbox,
+                replace(self.plan, profile=profile),
+                timeout_ms=timeout_ms,
+                cancellation=cancellation,
+                on_progress=events.progress if events else ignore_progress,
+                on_output=events.output if events else None,
+                egress=egress,
+            )
+            self.timing.lap("ready")
+            self.timing.split("ready", "run", outcome.usage.duration_ms)
+        finally:
+            sandbox.close()
+        self.timing.lap("close")
+        return outcome, sandbox_details(sandbox)
 
     def _read(self, outcome: Outcome, cancellation: Cancellation, allowed_ms: int, own_ms: int | None) -> ToolResult:
         """Return the result of the call, shaped as the spec requires, without secrets.
@@ -282,10 +308,10 @@ class SandboxedCall:
         result = load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome)
         result = redact_result(result, self.egress.redactor)
         if not result.is_error and self._is_shaped(outcome.status):
-            plan = self._shaping_plan(result)
             remaining_ms = max(1, allowed_ms - round(outcome.usage.duration_ms))
             start, egress = partial(self._start, (), None), Egress(redactor=self.egress.redactor)
-            shaping, _ = _converse(plan, start, remaining_ms, cancellation, None, Timing(), egress)
+            attempt = replace(self, plan=self._shaping_plan(result), timing=Timing())
+            shaping, _ = attempt.run_once(start, remaining_ms, cancellation, None, egress)
             if shaping.ending in INTERRUPTED:
                 return interrupted_result(shaping, limits, own_ms)
             shaped = Python().read(ENTRY, ResultSpec(), shaping)
@@ -293,7 +319,7 @@ class SandboxedCall:
                 return failure(shaped.error.kind, shaped.error.message, result.details)
             result = with_shaped_text(result, shaped)
         result = truncate_result(result, limits.output_bytes, is_stored=self.plan.keep_bytes > 0)
-        return validate_result(result, spec)
+        return validate_result(result, spec.result_schema, spec.name) if spec.result_schema else result
 
     def _is_shaped(self, status: int) -> bool:
         """Return whether the guest shapes the result of a program that ended with ``status``."""
@@ -344,39 +370,6 @@ class SandboxedCall:
             details["unenforced"] = [*self.selection.unenforced]
         details["timing_ms"] = self.timing.to_json()
         return details
-
-
-def _converse(
-    plan: Plan,
-    start: Start,
-    timeout_ms: int,
-    cancellation: Cancellation,
-    events: EventEmitter | None,
-    timing: Timing,
-    egress: Egress,
-) -> tuple[Outcome, JsonObject]:
-    """Run ``plan`` in a new sandbox and close it. Return the outcome and the ``details`` of the sandbox."""
-    if cancellation.is_cancelled:
-        return Outcome(ending="cancelled"), {"user": ""}
-    sandbox, profile = start(plan.profile)
-    timing.lap("create", until=sandbox.created)
-    timing.lap("start")
-    try:
-        outcome = converse(
-            sandbox,
-            replace(plan, profile=profile),
-            timeout_ms=timeout_ms,
-            cancellation=cancellation,
-            on_progress=events.progress if events else ignore_progress,
-            on_output=events.output if events else None,
-            egress=egress,
-        )
-        timing.lap("ready")
-        timing.split("ready", "run", outcome.usage.duration_ms)
-    finally:
-        sandbox.close()
-    timing.lap("close")
-    return outcome, sandbox_details(sandbox)
 
 
 def describe_plugin(tool: ToolSpec, options: CallOptions) -> Offer:

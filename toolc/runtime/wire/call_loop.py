@@ -3,7 +3,7 @@
 import select
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Final, ParamSpec
@@ -136,27 +136,20 @@ class ListenerTime:
         return measured
 
 
+@dataclass(slots=True)
 class WireLoop:
     """The polling loop: moves bytes between a sandbox and a conversation until a condition is met."""
 
-    def __init__(
-        self,
-        sandbox: EngineSandbox,
-        conversation: Conversation,
-        cancellation: Cancellation | None,
-        listener_time: ListenerTime,
-        broker: Broker | None = None,
-    ) -> None:
-        self._sandbox = sandbox
-        self._conversation = conversation
-        self._cancellation = cancellation
-        self._listener_time = listener_time
-        self.broker = broker
-        self.cancelled = False
+    sandbox: EngineSandbox
+    conversation: Conversation
+    cancellation: Cancellation | None
+    listener_time: ListenerTime
+    broker: Broker | None = None
+    cancelled: bool = False
 
     def run(self, workspace: Mount | None, timeout_ms: int) -> Outcome:
         """Run the whole call, from READY to EXIT. See ``converse``."""
-        conversation, sandbox, started = self._conversation, self._sandbox, monotonic()
+        conversation, sandbox, started = self.conversation, self.sandbox, monotonic()
         try:
             start_deadline = started + START_SECONDS
             # A call that was cancelled before the guest is ready must not send its request.
@@ -194,11 +187,11 @@ class WireLoop:
         """
         while not done():
             self.send()
-            data = self._sandbox.read()
+            data = self.sandbox.read()
             if data == b"":
                 raise StreamEndError
             if data is not None:
-                self._conversation.receive(data)
+                self.conversation.receive(data)
                 if done():
                     break
             if self.broker is not None:
@@ -207,13 +200,13 @@ class WireLoop:
             if self.is_over(deadline):
                 return False
             if data is None:
-                self._wait(deadline + self._listener_time.seconds - monotonic())
+                self._wait(deadline + self.listener_time.seconds - monotonic())
         return True
 
     def is_over(self, deadline: float) -> bool:
         """Return whether ``deadline`` has passed or the call was cancelled."""
-        self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
-        return self.cancelled or deadline + self._listener_time.seconds <= monotonic()
+        self.cancelled = self.cancellation is not None and self.cancellation.is_cancelled
+        return self.cancelled or deadline + self.listener_time.seconds <= monotonic()
 
     def final_outcome(self, duration_ms: float) -> Outcome:
         """Return the outcome that the guest reports, or ``out_of_memory`` if the kernel killed a process of the call.
@@ -221,20 +214,20 @@ class WireLoop:
         The exit status does not show this: a shell whose children were killed may exit with 0, and a partial result
         must not pass as a complete one. Raises ``SandboxDiedError`` if the call never began.
         """
-        report = self._conversation.exit_report
+        report = self.conversation.exit_report
         assert report is not None
         ending = report.ending
-        if ending not in ("timed_out", "not_started") and (report.oom_kills or self._sandbox.out_of_memory()):
-            return self._conversation.outcome("out_of_memory", duration_ms)
+        if ending not in ("timed_out", "not_started") and (report.oom_kills or self.sandbox.out_of_memory()):
+            return self.conversation.outcome("out_of_memory", duration_ms)
         if ending == "failed":
-            raise sandbox_died(self._sandbox, f"the sandbox could not start the call: {_printable(report.reason)}")
-        return self._conversation.outcome(ending, duration_ms)
+            raise sandbox_died(self.sandbox, f"the sandbox could not start the call: {_printable(report.reason)}")
+        return self.conversation.outcome(ending, duration_ms)
 
     def deliver(self, deadline: float) -> None:
         """Deliver what the tool sent before it ended, as the kernel would. Does nothing after a cancellation."""
         broker = self.broker
         while broker is not None and broker.has_pending and not self.cancelled:
-            self._conversation.outgoing.clear()
+            self.conversation.outgoing.clear()
             poll = select.poll()
             poll.register(broker.fileno(), select.POLLIN)
             remaining = deadline - monotonic()
@@ -245,20 +238,20 @@ class WireLoop:
 
     def send(self) -> None:
         """Send as much as the stream accepts without blocking."""
-        outgoing = self._conversation.outgoing
+        outgoing = self.conversation.outgoing
         while outgoing:
             with memoryview(outgoing) as view:
-                sent = self._sandbox.write(view)
+                sent = self.sandbox.write(view)
             if not sent:
                 return
             del outgoing[:sent]
-            self._conversation.refill()
+            self.conversation.refill()
 
     def _wait(self, seconds: float) -> None:
         poll = select.poll()
-        poll.register(self._sandbox.fileno(), select.POLLIN | (select.POLLOUT if self._conversation.outgoing else 0))
-        if self._cancellation is not None:
-            poll.register(self._cancellation.fileno(), select.POLLIN)
+        poll.register(self.sandbox.fileno(), select.POLLIN | (select.POLLOUT if self.conversation.outgoing else 0))
+        if self.cancellation is not None:
+            poll.register(self.cancellation.fileno(), select.POLLIN)
         if self.broker is not None:
             if self.broker.has_room:
                 poll.register(self.broker.fileno(), select.POLLIN)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +66,7 @@ def run(
     cancellation: Cancellation | None = None,
 ) -> ToolResult:
     with cancellation or Cancellation() as own:
-        context = CallContext(call_id="c", on_event=on_event, cancellation=own, deadline=math.inf)
+        context = CallContext(call_id="c", on_event=on_event, cancellation=own)
         call = BoundCall(tool=spec("all"), arguments=arguments or {}, call_id="c")
         return Composite().run(CompositeBackend(strategy=strategy, steps=tuple(steps)), call, context, caller)
 

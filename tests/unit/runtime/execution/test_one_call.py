@@ -2,7 +2,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from scripted_tools import Scripted, error_kind, exited, registered, tool
+from scripted_tools import Scripted, error_kind, execute, exited, registered, tool
 
 from toolc.model.call import Allow, BoundCall, Confirm, Deny, ToolCall
 from toolc.model.errors import InfrastructureError
@@ -14,7 +14,7 @@ from toolc.model.spec.tool import Annotations, Retry
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.admission import DenyList
-from toolc.runtime.execution.executor import CallPipeline, execute
+from toolc.runtime.execution.executor import CallPipeline
 from toolc.runtime.execution.retry import MAX_WAIT_MS, wait_ms
 from toolc.runtime.sandboxed.options import CallOptions
 

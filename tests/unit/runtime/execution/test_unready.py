@@ -1,12 +1,11 @@
 from dataclasses import replace
 
 import pytest
+from scripted_tools import execute, registered
 
 from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import Schema
-from toolc.model.registry import RegisteredTool
-from toolc.model.registry_file import digests
 from toolc.model.spec.code_backends import Argv, File, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import (
@@ -21,7 +20,6 @@ from toolc.model.spec.sandbox import (
 from toolc.model.spec.tool import ResultSpec, Retry, ToolSpec
 from toolc.model.template import Template
 from toolc.runtime.execution.admission import unsupported_features
-from toolc.runtime.execution.executor import execute
 from toolc.runtime.sandboxed.options import CallOptions
 
 TOOL = ToolSpec(
@@ -82,11 +80,10 @@ def test_all_other_features_are_supported() -> None:
 
 def test_a_call_is_refused_before_an_engine_is_chosen() -> None:
     tool = replace(TOOL, backend=HTTP, sandbox=SandboxSpec(lifetime="session"))
-    found = digests(tool)
-    registered = RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect)
 
     def select_engine(_: object) -> object:
         raise AssertionError("nothing may start")
 
+    options = CallOptions(select_engine=select_engine)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="does not run it yet"):
-        execute(registered, ToolCall(name="ls", arguments={}, call_id="c"), CallOptions(select_engine=select_engine))  # type: ignore[arg-type]
+        execute(registered(tool), ToolCall(name="ls", arguments={}, call_id="c"), options)

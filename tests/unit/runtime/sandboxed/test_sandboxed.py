@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scripted_tools import execute
 
 from toolc.model.call import ToolCall
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
@@ -20,7 +21,6 @@ from toolc.model.spec.sandbox import MIB, Limits, SandboxSpec, WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Placeholder, Template
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.execution.executor import execute
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox

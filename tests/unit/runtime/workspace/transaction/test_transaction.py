@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 from edited_workspace import AFTER, BEFORE, edit, scratches, workspace
+from scripted_tools import execute, registered
 from transaction_cases import DONE, FAILED, call, changes_of, doing, paths, tool, tree
 
 from toolc.model.call import Proposal, ToolCall
 from toolc.model.errors import InfrastructureError
-from toolc.model.registry import RegisteredTool
 from toolc.model.result import Outcome
 from toolc.model.spec.sandbox import Commit, SecretSpec
-from toolc.runtime.execution.executor import execute
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.workspace.transaction import diff
 from toolc.runtime.workspace.transaction import view as transaction_view
@@ -322,9 +321,8 @@ def test_errors_about_files_are_redacted(workspace: Path) -> None:
         approve_changes=refuse,
         reveal=lambda names: dict.fromkeys(names, "correct-horse"),
     )
-    registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
     with pytest.raises(InfrastructureError) as raised:
-        execute(registered, ToolCall(name=spec.name, arguments={}, call_id="c"), options)
+        execute(registered(spec), ToolCall(name=spec.name, arguments={}, call_id="c"), options)
     assert str(raised.value) == "approval is not possible for [secret KEY]"
 
 
