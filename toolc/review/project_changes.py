@@ -151,7 +151,7 @@ class _SettingSource:
         return Span(inside(span.path, self.state.prefix), span.start, span.end)
 
     def span_of(self, code: Code) -> Span:
-        """Return the place that decides on a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
+        """Return the place of the setting for a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
         lint = self.project.lint
         routes = [("lint", "ignore", each) for each in lint.ignore]
         routes += [("lint", "severity", each) for each in lint.severity]

@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 MAX_QUOTED: Final = 60
-"""How many characters of a value a message quotes."""
+"""The maximum number of characters of a value that a message quotes."""
 
 MAX_LISTED: Final = 20
-"""How many allowed values a message lists."""
+"""The maximum number of allowed values that a message lists."""
 
 MAX_COMPARED: Final = 200
-"""How many known names are compared with an unknown one to suggest the intended name."""
+"""The maximum number of known names that are compared with an unknown one to suggest the intended name."""
 
 MAX_REASONS: Final = 5
-"""How many reasons a message gives why a value does not match any of several forms."""
+"""The maximum number of reasons that a message gives if a value matches none of several forms."""
 
 _TYPES: Final = {
     "array": "an array", "boolean": "a boolean", "integer": "an integer", "null": "null", "number": "a number",
@@ -209,15 +209,15 @@ def _list(value: JsonValue) -> list[JsonValue]:
 
 
 MAX_DEPTH: Final = 64
-"""How deep arguments may be nested: far more than tools need, far less than exhausts the stack."""
+"""The maximum nesting of arguments, in levels: far more than tools need, far less than exhausts the stack."""
 
 MAX_BITS: Final = 1023
-"""How many bits an integer may have: those of the largest floating-point number, which JSON readers use."""
+"""The maximum size of an integer, in bits: that of the largest floating-point number, which JSON readers use."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 MAX_PROBLEMS: Final = 50
-"""How many problems one message lists: more than a model can fix in one step."""
+"""The maximum number of problems that a message lists: more than a model can fix in one step."""
 
 
 class BindError(ValueError):
@@ -319,7 +319,7 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
 
 
 MAX_RESULT_PROBLEMS: Final = 10
-"""How many problems one message about a result lists."""
+"""The maximum number of problems that a message about a result lists."""
 
 
 def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult:

@@ -99,7 +99,7 @@ def unenforced_reason(capabilities: Capabilities, accepted: Sequence[str]) -> st
 
 
 def format_fallbacks(capabilities: Capabilities, names: Sequence[LimitName]) -> str:
-    """Format what is limited in place of each of ``names``, for the user."""
+    """Return what is limited in place of each limit in ``names``, as text for the user."""
     return "; ".join(f"{name}: {capabilities.limit(name).instead}" for name in names)
 
 

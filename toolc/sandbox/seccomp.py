@@ -130,7 +130,7 @@ def profile(machine: str | None = None) -> JsonObject:
 
 
 def gvisor_profile(machine: str) -> JsonObject:
-    """Return the same for gVisor, whose own kernel is between a tool and the host's kernel.
+    """Return the ``linux.seccomp`` object for gVisor, whose own kernel separates a tool from the host's kernel.
 
     In gVisor's filter EPERM is the only errno; if clone3 fails with it, no thread starts. The first matching entry
     counts. Linux ignores signals to process 1 from inside; gVisor lets them kill it. Older versions of gVisor know

@@ -59,7 +59,7 @@ _APART: Final = re.compile(rb"\n[ \t]*:(?=\s)|\b(?:files?|build|name)\b[\"']?(?:
 """A key whose colon is on a later line than the key."""
 
 _ENCODED: Final = re.compile(rb"\xff|\xfe|\xc2\x85|\xe2\x80[\xa8\xa9]")
-"""Other encodings, and line endings outside ASCII."""
+"""Bytes that indicate another encoding than UTF-8, or line endings outside ASCII."""
 
 
 def possible_names(text: bytes) -> list[bytes]:

@@ -32,7 +32,7 @@ from toolc.runtime.http.request import MAX_BODY
 from toolc.runtime.http.transport import TlsTransport
 
 MAX_RESPONSE: Final = 16 * 1024 * 1024
-"""The longest response of a model's API, in bytes."""
+"""The maximum size of a response of a model's API, in bytes."""
 
 _READ_OR_WRITE: Final = select.POLLIN | select.POLLOUT
 

@@ -101,7 +101,7 @@ BACKOFF_SECONDS: Final = 0.5
 """The delay before the second attempt if the API specifies none, in seconds; doubled before the third."""
 
 MAX_WAIT_SECONDS: Final = 60.0
-"""The longest delay that the API may request, in seconds. If it requests more, the call fails."""
+"""The longest delay that the API may request, in seconds. If the API requests more, the call fails."""
 
 MAX_ANSWERED: Final = 4096
 """The maximum number of calls in an answer. With more, the answer is an error."""

@@ -16,13 +16,13 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import STEPS, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template, render_json
 
 MAX_WORK: Final = 1_000_000
-"""How many steps an evaluation may take and values it may create, in total: about one second."""
+"""The maximum number of steps and created values of one evaluation, in total: about one second of work."""
 
 MAX_TEXT: Final = 16 * 1024 * 1024
 """The longest text that ``join`` may create, in characters."""
 
 _CHARACTERS: Final = 1000
-"""How many characters count as one value."""
+"""The number of characters that count as one created value."""
 
 
 class ConditionError(Exception):

@@ -387,7 +387,7 @@ class Broker:
         return True
 
     def _forward(self, connection: EgressConnection) -> None:
-        """Forward one piece of data from the server; of a response everything, which wakes the guest only once."""
+        """Forward one piece of data from the server, or a whole response, which wakes the guest only once."""
         is_opaque = connection.request.is_opaque
         while self.has_room and (size := connection.read(self._room)):
             frame = self._room[:size]

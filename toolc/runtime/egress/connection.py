@@ -110,7 +110,7 @@ class EgressConnection:
         outstanding = frames.WINDOW_BYTES - self._guest_window
         known = granted.isascii() and granted.isdigit() and len(granted) <= 10
         if self.close_received or not (known and 0 < int(granted) <= outstanding):
-            raise ProtocolError("it acknowledged data that it was not sent")
+            raise ProtocolError("it acknowledged data that was not sent to it")
         self._guest_window += int(granted)
 
     def opened(self, transport: Transport, out: bytearray) -> None:

@@ -34,7 +34,7 @@ from toolc.runtime.http.transport import FramedTransport, transport
 from toolc.runtime.secrets.redaction import Redactor
 
 MAX_TOKENS: Final = 4
-"""How often one call may request an access token: once, and once more after a 401, each in two ways."""
+"""The maximum number of token requests per call: one, and one more after a 401, each in two ways."""
 
 _PRIVATE_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 

@@ -11,7 +11,7 @@ from toolc.model.template import as_text
 __all__ = ["READ_RESULT", "HeadTailBuffer", "fit_to_limit", "truncate_result"]
 
 STORED_STREAM_BYTES: Final = 4 * MIB
-"""How many bytes of each stream are captured for a result that is stored. Of a longer stream, head and tail."""
+"""The maximum number of captured bytes of each stream of a stored result. A longer stream loses its middle."""
 
 READ_RESULT: Final = "read_result"
 """The tool that reads stored results."""

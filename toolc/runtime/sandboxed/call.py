@@ -102,7 +102,7 @@ def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None)
 
 
 MAX_NAMED: Final = 3
-"""How many reasons the result names; ``details.network`` has all of them."""
+"""The maximum number of reasons that the result names; ``details.network`` has all of them."""
 
 
 def explain_blocked_connections(result: ToolResult, attempts: Sequence[ConnectionAttempt]) -> ToolResult:

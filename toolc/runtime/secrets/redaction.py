@@ -25,10 +25,10 @@ The backslash is included because in JSON text lines end with ``\\n``, and some 
 """
 
 _MAX_BREAKS: Final = 1024
-"""How many more of these than Base64 characters a match may contain, so that a tool cannot delay the output."""
+"""The maximum excess of these over Base64 characters in a match, so that a tool cannot delay the output."""
 
 _PREFIX_BYTES: Final = 32
-"""How many bytes of a form are compared before all of it is."""
+"""The number of bytes of a form that are compared first, before the whole form."""
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 

@@ -65,16 +65,16 @@ def _is_same_time(seen: object, mount: Mount) -> bool:
 
 
 START_SECONDS: Final = 60.0
-"""How long a guest may take from its first byte to READY."""
+"""How long a guest may take from its first byte to READY, in seconds."""
 
 GRACE_SECONDS: Final = 0.5
-"""How long to wait after the deadline for the guest's own exit report."""
+"""How long to wait after the deadline for the guest's own exit report, in seconds."""
 
 DELIVERY_SECONDS: Final = 1.0
-"""How long servers may take after a call to receive what it has sent."""
+"""How long servers may take after a call to receive the data that it has sent, in seconds."""
 
 EXPIRY_SECONDS: Final = 1.0
-"""The interval between checks for connections that have waited too long."""
+"""The interval between checks for connections that have waited too long, in seconds."""
 
 
 def ignore_progress(percent: float | None, message: str, content: tuple[Content, ...]) -> None:

@@ -35,7 +35,7 @@ LIFE_MS: Final = 2_000_000_000
 """How long a session's process may live, in milliseconds: 23 days, about the longest timeout of poll(2)."""
 
 END_SECONDS: Final = 1.0
-"""How long to wait for a process to exit after it closed its output, before the closed output is reported."""
+"""How long to wait, in seconds, for a process to exit after it has closed its output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

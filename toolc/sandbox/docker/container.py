@@ -34,7 +34,7 @@ def create_container(client: Client, name: str, body: JsonObject) -> str:
     response = client.call("POST", f"/containers/create?name={name}", body, timeout=CREATE_SECONDS)
     container = response.get("Id") if isinstance(response, dict) else None
     if not isinstance(container, str):
-        raise ApiError("the daemon created a container and did not return its id")
+        raise ApiError("the daemon created a container but did not return its id")
     return container
 
 
