@@ -84,7 +84,7 @@ def _request(wire: SessionWire, message: JsonObject) -> bytes:
 T = TypeVar("T")
 
 QUIET_SECONDS: Final = 0.005
-"""How long to wait for unexpected output after an answer. Two flushes without work in between are closer."""
+"""How long to wait for unexpected output after an answer, in seconds: two consecutive flushes take less time."""
 
 _LOST: Final = "this call was not sent, and the state of the process is lost; call again to start a new process"
 
