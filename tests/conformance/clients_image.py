@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gvisor_daemon import gvisor_socket
 
-from toolc.sandbox.docker import build
+from toolc.sandbox.docker import sdk
 from toolc.sandbox.docker.api_client import find_socket
 from toolc.sandbox.docker.daemon import connect
 from toolc.sandbox.docker.image_builder import base_tag
@@ -27,7 +27,7 @@ def clients_image(configuration: str) -> str | None:
     recipe = (FOLDER / "Dockerfile").read_bytes() + str(base["Id"]).encode()
     tag = f"toolc-tests/clients:{hashlib.sha256(recipe).hexdigest()[:12]}"
     with store.locked("build", tag):
-        if not build.has_image(client, tag):
+        if not sdk.has_image(client, tag):
             said: list[str] = []
-            build.build_folder(client, folder=FOLDER, tag=tag, base=base_tag(), labels={}, on_progress=said.append)
+            sdk.build_folder(client, folder=FOLDER, tag=tag, base=base_tag(), labels={}, on_progress=said.append)
     return tag

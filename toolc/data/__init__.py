@@ -4,9 +4,9 @@
 ``toolc doctor --probe``. ``advisories.toml`` lists known vulnerabilities (read by ``toolc.doctor.advisories``);
 ``schemas.yaml`` is the JSON Schema of specs (read by ``toolc.compiler.spec_schema``).
 
-- ``pages``: reads the pages of ``rules``: front matter, sections, examples. Public: ``PageCode``, ``rule_pages``,
-  ``RulePage``, ``EXAMPLE``.
 - ``paths``: finds data folders in a wheel and in a checkout. Public: ``packaged_path``.
+- ``rule_pages``: reads the pages of ``rules``: front matter, sections, examples. Public: ``PageCode``, ``rule_pages``,
+  ``RulePage``, ``EXAMPLE``.
 
 May import: ``model``.
 """

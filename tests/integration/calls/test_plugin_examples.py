@@ -18,11 +18,11 @@ from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.reporters.text import render
-from toolc.sandbox.docker import build as docker_build
+from toolc.sandbox.docker import sdk
 from toolc.sandbox.docker.api_client import find_socket
-from toolc.sandbox.docker.build import BASE_LABEL
 from toolc.sandbox.docker.daemon import connect
 from toolc.sandbox.docker.image_builder import BUILD_LABEL, base_tag, build_tag
+from toolc.sandbox.docker.sdk import BASE_LABEL
 
 FOLDER = paths.SPECS / "plugins"
 SPECS = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.yaml"))}
@@ -42,13 +42,11 @@ def make_image(language: str) -> None:
     if build is None:
         return
     tag, client = build_tag(build), connect(find_socket(os.environ)).client
-    if not docker_build.has_image(client, tag):
+    if not sdk.has_image(client, tag):
         said: list[str] = []
         labels = {BUILD_LABEL: tag, BASE_LABEL: base_tag()}
-        folder = FOLDER / language / build.folder
-        docker_build.build_folder(
-            client, folder=folder, tag=tag, base=base_tag(), labels=labels, on_progress=said.append
-        )
+        folder = FOLDER / language / sdk.folder
+        sdk.build_folder(client, folder=folder, tag=tag, base=base_tag(), labels=labels, on_progress=said.append)
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,7 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build
-from toolc.sandbox.docker import build as docker_build
-from toolc.sandbox.docker import image_builder
+from toolc.sandbox.docker import image_builder, sdk
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host.kernel import TRIES
@@ -41,13 +40,13 @@ def build(engine: DockerEngine, client: Client) -> Iterator[Build]:
 
 def test_concurrent_builds_build_once(client: Client, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[str] = []
-    really = docker_build._follow
+    really = sdk._follow
 
-    def counting(steps: Iterable[JsonValue], on_progress: docker_build.OnProgress) -> None:
+    def counting(steps: Iterable[JsonValue], on_progress: sdk.OnProgress) -> None:
         really(steps, on_progress)
         built.append("once")
 
-    monkeypatch.setattr(docker_build, "_follow", counting)
+    monkeypatch.setattr(sdk, "_follow", counting)
     with ThreadPoolExecutor(4) as pool:
         tags = set(pool.map(lambda _: image_builder.ensure_built(client, build), range(4)))
     assert tags == {image_builder.build_tag(build)}
@@ -59,22 +58,22 @@ def test_a_transient_build_failure_is_retried(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_disk: bool
 ) -> None:
     """This happens to containers of steps on busy machines with cgroup v1."""
-    really, tries = docker_build._follow, iter(range(100))
+    really, tries = sdk._follow, iter(range(100))
     tag, words = f"toolc-tests/passing-{os.getpid()}:{from_disk:d}", "FROM scratch\nLABEL a=b\n"
 
-    def follow(steps: Iterable[JsonValue], on_progress: docker_build.OnProgress) -> None:
+    def follow(steps: Iterable[JsonValue], on_progress: sdk.OnProgress) -> None:
         really(steps, on_progress)
         if next(tries) < TRIES - 1:
             raise ApiError("OCI runtime create failed: write /sys/fs/cgroup/cpu/x/cgroup.procs: invalid argument")
 
-    monkeypatch.setattr(docker_build, "_follow", follow)
+    monkeypatch.setattr(sdk, "_follow", follow)
     if from_disk:
         (tmp_path / "Dockerfile").write_text(words, encoding="utf-8")
-        docker_build.build_folder(client, folder=tmp_path, tag=tag, base="", labels={}, on_progress=lambda _: None)
+        sdk.build_folder(client, folder=tmp_path, tag=tag, base="", labels={}, on_progress=lambda _: None)
     else:
         files = {"Dockerfile": words.encode()}
-        docker_build.build_files(client, files=files, tag=tag, base="", labels={}, on_progress=lambda _: None)
-    assert docker_build.has_image(client, tag)
+        sdk.build_files(client, files=files, tag=tag, base="", labels={}, on_progress=lambda _: None)
+    assert sdk.has_image(client, tag)
     assert next(tries) == TRIES
     client.call("DELETE", f"/images/{tag}?force=1", timeout=TIMEOUT)
 
@@ -94,9 +93,7 @@ def test_onbuild_downloads_are_refused_and_other_instructions_run(client: Client
         for name, step in (("runs", "RUN echo made >/made"), ("fetches", "ADD http://127.0.0.1:9/key /key")):
             files = {"Dockerfile": f"ARG BASE\nFROM ${{BASE}}\nONBUILD {step}\n".encode()}
             base = image_builder.base_tag()
-            docker_build.build_files(
-                client, files=files, tag=tag + name, base=base, labels={}, on_progress=lambda _: None
-            )
+            sdk.build_files(client, files=files, tag=tag + name, base=base, labels={}, on_progress=lambda _: None)
             made.append(tag + name)
         child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}fetches\n"),))
         with pytest.raises(InfrastructureError) as caught:
@@ -116,7 +113,7 @@ def test_onbuild_downloads_are_refused_and_other_instructions_run(client: Client
 
 SLOW = """
 import os, sys
-from toolc.sandbox.docker import build as docker_build, image_builder as images
+from toolc.sandbox.docker import sdk, image_builder as images
 from toolc.sandbox.docker.api_client import Client
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build

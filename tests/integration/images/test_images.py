@@ -17,9 +17,9 @@ from toolc.data.paths import packaged_path
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.sandbox.docker import image_builder
 from toolc.sandbox.docker.api_client import Client
-from toolc.sandbox.docker.build import RECIPE_LABEL
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.docker.image_builder import build_command
+from toolc.sandbox.docker.sdk import RECIPE_LABEL
 from toolc.sandbox.images import debian
 
 __all__ = ["client", "engine"]

@@ -11,7 +11,7 @@ from reviewing import difference
 from toolc.cli.commands.explain import compile_example
 from toolc.compiler.checks import check_each
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
-from toolc.data.pages import PageCode, RulePage, parse_page, rule_pages
+from toolc.data.rule_pages import PageCode, RulePage, parse_page, rule_pages
 from toolc.model import codes
 from toolc.reporters.text import render
 from toolc.review.rules import rules

@@ -14,7 +14,7 @@ from toolc.model.names import close_match
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
-    from toolc.data.pages import PageCode, RulePage
+    from toolc.data.rule_pages import PageCode, RulePage
 
 
 _TITLE: Final = """\
@@ -37,7 +37,7 @@ def command(number: str | None, everything: bool) -> None:
 
     Without CODE, list every code on one line.
     """
-    from toolc.data.pages import rule_pages  # start-up time
+    from toolc.data.rule_pages import rule_pages  # start-up time
 
     if everything and number is not None:
         raise UsageError("pass either a code or --all, not both")
@@ -51,7 +51,7 @@ def command(number: str | None, everything: bool) -> None:
 
 
 def _find_page(number: str) -> RulePage:
-    from toolc.data.pages import rule_pages
+    from toolc.data.rule_pages import rule_pages
 
     wanted = f"TC{number}" if number.isdecimal() else number.upper()
     if page := rule_pages().get(number.upper()):
@@ -66,7 +66,7 @@ def _find_page(number: str) -> RulePage:
 
 def _overview() -> str:
     """Return one line for each code: the number, the severity, whether it is on by default, and the name."""
-    from toolc.data.pages import rule_pages
+    from toolc.data.rule_pages import rule_pages
 
     lines = [
         f"{page.number:<6}  {code.severity:<10}  {'on ' if code.enabled else 'off'}  {code.name}"
@@ -94,7 +94,7 @@ def _status(page: RulePage, code: PageCode) -> str:
 
 
 def _render_examples(page: RulePage) -> list[str]:
-    from toolc.data.pages import EXAMPLE
+    from toolc.data.rule_pages import EXAMPLE
 
     if page.bad:
         from toolc.reporters.text import render
@@ -120,7 +120,7 @@ def compile_example(page: RulePage, text: str) -> Compilation:
     """
     from toolc.compiler.pipeline.compile import compile_specs  # start-up time
     from toolc.compiler.project.settings import Settings
-    from toolc.data.pages import EXAMPLE
+    from toolc.data.rule_pages import EXAMPLE
     from toolc.model.diagnostics import Severity
 
     with tempfile.TemporaryDirectory(prefix="toolc-example-") as folder, contextlib.chdir(folder):

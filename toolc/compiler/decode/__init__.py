@@ -5,13 +5,13 @@ example a key of HTTP tools in ``http`` and ``toolc.model.spec.http_backend``. O
 ``sandbox.network`` and ``sandbox.secrets`` are in ``toolc.compiler.project.network``, ``sandbox.limits`` in
 ``toolc.compiler.project.limits`` (policies have them too), ``parameters`` in ``toolc.compiler.schema.parameters``.
 
-- ``agreement``: sections that are valid alone but contradict each other, such as ``retry`` of a request that is not
-  idempotent.
 - ``backend``: selects the kind of ``backend``; ``backend.plugin``.
 - ``composed``: ``backend.agent`` and ``backend.composite`` with its steps.
+- ``contradictions``: sections that are valid alone but contradict each other, such as ``retry`` of a request that is not
+  idempotent.
 - ``examples``: ``examples`` and ``tests``: arguments, ``expect``, files of the workspace.
 - ``http``: ``backend.http``: ``method``, ``auth``, ``query``, ``headers``, ``body``.
-- ``http_pages``: ``pagination`` and ``errors`` of an HTTP tool.
+- ``http_response``: ``pagination`` and ``errors`` of an HTTP tool.
 - ``http_url``: ``url`` of an HTTP tool: constant scheme and host, placeholders in the path.
 - ``python``: ``backend.python``: file or inline code, ``requirements``, text that is evaluated as code.
 - ``python_function``: whether a Python file has the function and accepts the parameters.

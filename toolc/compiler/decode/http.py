@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, Literal, get_args
 
-from toolc.compiler.decode.http_pages import read_http_errors, read_pagination
+from toolc.compiler.decode.http_response import read_http_errors, read_pagination
 from toolc.compiler.decode.http_url import read_constant_url, read_url
 from toolc.compiler.decode.retry import attempts
 from toolc.compiler.templates.expressions import read_json_template

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Final, TypeVar, get_args
 
-from toolc.compiler.decode.agreement import check_agreement
 from toolc.compiler.decode.backend import decode_backend
+from toolc.compiler.decode.contradictions import check_contradictions
 from toolc.compiler.decode.examples import decode_examples, decode_tests
 from toolc.compiler.decode.retry import decode_retry
 from toolc.compiler.decode.sandbox import decode_sandbox
@@ -145,7 +145,7 @@ def decode_tool(
         defaults=defaults,
         hosts=hosts,
     )
-    check_agreement(tool, findings)
+    check_contradictions(tool, findings)
     return tool
 
 

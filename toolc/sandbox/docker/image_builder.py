@@ -18,7 +18,8 @@ from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build
 from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
-from toolc.sandbox.docker.build import (
+from toolc.sandbox.docker.daemon import NAME_LABEL, connect
+from toolc.sandbox.docker.sdk import (
     BASE_LABEL,
     RECIPE_LABEL,
     BuiltImage,
@@ -32,7 +33,6 @@ from toolc.sandbox.docker.build import (
     onbuild_instructions,
     remove_replaced,
 )
-from toolc.sandbox.docker.daemon import NAME_LABEL, connect
 from toolc.sandbox.host import store
 from toolc.sandbox.images.metadata import base_images, remote_source
 

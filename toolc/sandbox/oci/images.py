@@ -21,7 +21,7 @@ from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import Build
 from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
-from toolc.sandbox.docker.build import has_image, save_archive
+from toolc.sandbox.docker.sdk import has_image, save_archive
 from toolc.sandbox.docker.container import find_image
 from toolc.sandbox.docker.daemon import connect
 from toolc.sandbox.docker.image_builder import (

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from toolc.cli.commands.image import command
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.sandbox.docker import image_builder
-from toolc.sandbox.docker.build import BuiltImage, OnProgress
+from toolc.sandbox.docker.sdk import BuiltImage, OnProgress
 from toolc.sandbox.images import metadata
 from toolc.sandbox.images.metadata import StoredImage
 from toolc.sandbox.oci import images as oci_images

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.data.pages import rule_pages
+from toolc.data.rule_pages import rule_pages
 
 
 def test_call_depth_is_reported_despite_invalid_arguments(tmp_path: Path) -> None:

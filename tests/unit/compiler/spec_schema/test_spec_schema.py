@@ -20,7 +20,7 @@ from toolc.compiler.project.files import PROJECT_FILES
 from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.schema.check_schema import _KEYWORDS
 from toolc.compiler.spec_schema.schema import spec_schema
-from toolc.data.pages import EXAMPLE, RulePage, rule_pages
+from toolc.data.rule_pages import EXAMPLE, RulePage, rule_pages
 from toolc.document.nodes import to_json
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 

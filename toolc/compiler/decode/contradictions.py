@@ -31,7 +31,7 @@ _AGENT_KEYS: Final = frozenset({"network", "secrets"})
 """The keys of ``sandbox`` that apply to the requests to a sub-agent's model."""
 
 
-def check_agreement(tool: LocatedTool, findings: Findings) -> None:
+def check_contradictions(tool: LocatedTool, findings: Findings) -> None:
     """Report contradictions between sections. Sections that could not be read are skipped."""
     for needs, check in _CHECKS:
         if tool.damaged.isdisjoint(needs):
