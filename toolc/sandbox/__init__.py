@@ -5,7 +5,7 @@ The engines are ``docker`` and ``oci``. Both use ``host`` (this machine: owners,
 
 - ``base``: ``Engine``, ``EngineSandbox``, ``Capabilities``; levels of isolation; limits that are not enforced. Start
   reading here.
-- ``isolation``: files in ``/etc`` (hosts), masked paths, options of tmpfs.
+- ``common_config``: files in ``/etc`` (hosts), masked paths, options of tmpfs.
 - ``seccomp``: the system calls that a tool may make.
 - ``selection``: chooses the engine of a call and imports it; messages if none works.
 

@@ -1,6 +1,6 @@
 """The name files of a sandbox."""
 
-from toolc.sandbox.isolation import FILES, hosts
+from toolc.sandbox.common_config import FILES, hosts
 
 
 def test_the_name_files() -> None:

@@ -12,6 +12,7 @@ from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
 from toolc.sandbox.base import unenforced, unenforced_reason
+from toolc.sandbox.common_config import HOSTNAME, LOOPBACK, MASKED_PATHS, READONLY_PATHS, guest_limits, tmpfs_bounds
 from toolc.sandbox.docker.daemon import (
     OWNER_LABEL,
     Daemon,
@@ -23,7 +24,6 @@ from toolc.sandbox.docker.daemon import (
 )
 from toolc.sandbox.docker.limits import MIN_MEMORY, capabilities_for
 from toolc.sandbox.host.kernel import overlay_options
-from toolc.sandbox.isolation import HOSTNAME, LOOPBACK, MASKED_PATHS, READONLY_PATHS, guest_limits, tmpfs_bounds
 
 
 def overlay_obstacle(profile: Profile, daemon: Daemon) -> str | None:

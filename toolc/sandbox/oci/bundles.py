@@ -16,7 +16,7 @@ from typing import Final
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
-from toolc.sandbox import isolation
+from toolc.sandbox import common_config
 from toolc.sandbox.host import cgroups, janitor
 from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.host.kernel import prepare_overlay
@@ -107,7 +107,7 @@ class BundleDirectory:
             return root
         # In the folder of the roots, which the process that sets up the sandbox can reach.
         path = self.directory / "roots" / f"hosts-{next(_NUMBERS)}"
-        path.write_text(isolation.hosts(profile.hosts), encoding="utf-8")
+        path.write_text(common_config.hosts(profile.hosts), encoding="utf-8")
         path.chmod(0o644)
         return replace(root, binds=(*root.binds, (str(path), "/etc/hosts")))
 

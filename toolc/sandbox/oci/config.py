@@ -9,9 +9,9 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
+from toolc.sandbox.common_config import HOSTNAME, MASKED_PATHS, READONLY_PATHS, tmpfs_bounds
 from toolc.sandbox.host.cgroups import CONTROLLERS
 from toolc.sandbox.host.kernel import overlay_options
-from toolc.sandbox.isolation import HOSTNAME, MASKED_PATHS, READONLY_PATHS, tmpfs_bounds
 from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser
 

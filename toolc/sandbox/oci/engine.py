@@ -19,10 +19,10 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import Build
 from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, Leftover, unenforced, unenforced_reason
+from toolc.sandbox.common_config import guest_limits
 from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.host.kernel import retry_transient
 from toolc.sandbox.host.owner import Owner
-from toolc.sandbox.isolation import guest_limits
 from toolc.sandbox.oci import bundles, sweep, user_namespace
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount

@@ -20,6 +20,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import Build
 from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.common_config import FILES
 from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
 from toolc.sandbox.docker.sdk import has_image, save_archive
 from toolc.sandbox.docker.container import find_image
@@ -36,7 +37,6 @@ from toolc.sandbox.host import store
 from toolc.sandbox.images.archive import open_archive
 from toolc.sandbox.images.metadata import CONFIG, volumes
 from toolc.sandbox.images.unpack import resolve, split
-from toolc.sandbox.isolation import FILES
 from toolc.sandbox.oci.root import HOST, NO_HOST_PYTHON, RootSpec, Unpacked, interpreter
 from toolc.sandbox.python.interpreter import IMAGE_COMMAND
 from toolc.sandbox.python.packages import PLACES, RootFilesystem, packages_of, prepare_guest_environment

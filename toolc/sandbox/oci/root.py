@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.sandbox.base import ImageUsed
-from toolc.sandbox.isolation import FILES
+from toolc.sandbox.common_config import FILES
 from toolc.sandbox.oci.user_namespace import SandboxUser
 
 

@@ -11,10 +11,10 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
+from toolc.sandbox.common_config import MASKED_PATHS, READONLY_PATHS
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.container_config import LocalImage, User, create_config, unsupported_reason, user_of
 from toolc.sandbox.docker.daemon import Daemon, Runtime
-from toolc.sandbox.isolation import MASKED_PATHS, READONLY_PATHS
 
 DAEMON = Daemon(client=Client("/run/docker.sock", "/v1.41"), cpus=2, architecture="x86_64")
 ROOTLESS = replace(DAEMON, rootless=True)

@@ -10,8 +10,8 @@ from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
 from toolc.sandbox.base import SocketStream
+from toolc.sandbox.common_config import tmpfs_bounds
 from toolc.sandbox.host import cgroups
-from toolc.sandbox.isolation import tmpfs_bounds
 from toolc.sandbox.oci import root as oci_root
 from toolc.sandbox.oci.config import config, resources
 from toolc.sandbox.oci.root import Interpreter, RootSpec
