@@ -22,7 +22,7 @@ from targets import judged
 
 from toolc.client.build import write_build
 from toolc.compiler.build_output import write_output
-from toolc.compiler.cache import answers, check_cache
+from toolc.compiler.cache import check_cache, validity
 from toolc.compiler.cache.build import build_changed
 from toolc.compiler.cache.build_cache import BuildCache
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
@@ -35,7 +35,7 @@ ROUNDS = 3
 NO_TARGETS: Mapping[str, float] = {}
 WITH_CACHE = """
 from toolc.cli.main import main
-from toolc.compiler.cache import answers as cache_answers
+from toolc.compiler.cache import validity as cache_answers
 cache_answers._RACY_NS = -(10 ** 18)
 main()
 """

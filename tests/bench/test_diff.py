@@ -12,7 +12,7 @@ import pytest
 from generated_specs import write_specs
 from test_compiler import PEAK, show
 
-from toolc.compiler.cache import answers
+from toolc.compiler.cache import validity
 
 COUNT = 2_000
 CHANGED = 20

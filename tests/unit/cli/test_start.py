@@ -61,7 +61,7 @@ def test_a_check_of_one_file_imports_only_what_reads_it(folder: Path) -> None:
 
 def test_cached_check_does_not_import_the_compiler(folder: Path) -> None:
     (folder / ".git").mkdir()
-    code = f"from toolc.compiler.cache import answers as cache_answers; cache_answers._RACY_NS = -(10 ** 18)\n{LOADED}"
+    code = f"from toolc.compiler.cache import validity as cache_answers; cache_answers._RACY_NS = -(10 ** 18)\n{LOADED}"
     first, second = (loaded(folder, "check", "one.yaml", code=code) for _ in range(2))
     assert first >= {"toolc.model.spec.tool", "toolc.compiler.pipeline.compile", "yaml"}
     assert sorted(second & {"toolc.model.spec.tool", "toolc.compiler.pipeline.compile", "yaml"}) == []

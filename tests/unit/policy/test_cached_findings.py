@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.cache import answers
+from toolc.compiler.cache import validity
 from toolc.compiler.cache.check_cache import check_specs
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.policy import read_policy

@@ -2,7 +2,6 @@
 
 Start reading in ``check_cache``.
 
-- ``answers``: whether a cached result is still valid: digests of everything that was read (``CacheKey``, ``versions``).
 - ``build``: compiles and renders only the tools that changed since the last build. Public: ``build_changed``.
 - ``build_cache``: ``BuildCache``: skips a build whose inputs and output folder are unchanged.
 - ``check_cache``: ``check_specs``: the findings of the last ``toolc check``, if they are valid.
@@ -10,6 +9,7 @@ Start reading in ``check_cache``.
   ``load``, ``save``.
 - ``parallel``: ``compile_many``: compiles files in several processes; outlines of tools for the checks of all tools.
 - ``pieces``: results of single files: after an edit only changed files are compiled.
+- ``validity``: whether a cached result is still valid: digests of everything that was read (``CacheKey``, ``versions``).
 
 May import: every package of ``compiler`` except ``fixes``, and what they may import.
 """

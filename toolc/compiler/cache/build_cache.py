@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from toolc.compiler.cache.answers import CacheKey, cache_key_for
 from toolc.compiler.cache.file import INVALID_CACHE, CachedFile, diagnostics_from_json, load, save, to_json
+from toolc.compiler.cache.validity import CacheKey, cache_key_for
 from toolc.compiler.project.settings import Settings
 from toolc.model.diagnostics import Diagnostics
 

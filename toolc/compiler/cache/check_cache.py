@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolc.compiler.cache.answers import CacheKey, cache_key_for
 from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, load, save
+from toolc.compiler.cache.validity import CacheKey, cache_key_for
 from toolc.compiler.project.settings import Settings
 from toolc.model.diagnostics import Diagnostics
 

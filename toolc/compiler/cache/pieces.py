@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from toolc.compiler.cache.answers import CacheKey
 from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, digest, findings_to_json, to_json
 from toolc.compiler.cache.parallel import FileOutline, chunked, outline_of, parallel_map, piece_of, without_nodes
+from toolc.compiler.cache.validity import CacheKey
 from toolc.compiler.checks import check_all_tools
 from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.located_tool import LocatedTool

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolc.compiler.cache import answers
+from toolc.compiler.cache import validity
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
 from toolc.compiler.project.discovery import SpecFile
 from toolc.document.nodes import Document

@@ -7,7 +7,7 @@ import pytest
 
 from toolc import Registry, build
 from toolc.cli.main import main
-from toolc.compiler.cache import answers
+from toolc.compiler.cache import validity
 from toolc.compiler.pipeline import builtin_tools
 from toolc.compiler.pipeline.compile import Compilation, compile_specs
 from toolc.compiler.project import tool_names
