@@ -31,7 +31,7 @@ ELSEWHERE = {
     "toolc.client.registry", "toolc.model.registry", "rfc8785",  # registries
     "toolc.document.toml.parser", "toolc.document.toml.positions", "tomli",  # the other language
     "toolc.compiler.decode.http", "toolc.compiler.decode.python", "toolc.compiler.decode.composed",
-    "toolc.compiler.cache.pieces", "toolc.compiler.build_output",  # several files
+    "toolc.compiler.cache.file_results", "toolc.compiler.build_output",  # several files
     "toolc.compiler.cache.parallel", "pickle", "multiprocessing",  # many files
     "toolc.document.yaml.errors",  # messages about syntax errors
     "jinja2", "jmespath", "jsonschema",  # what this spec has none of

@@ -7,8 +7,8 @@ Start reading in ``check_cache``.
 - ``check_cache``: ``check_specs``: the findings of the last ``toolc check``, if they are valid.
 - ``file``: the file format, the cache folder and its limits; findings as JSON. Public: ``cache_folder``, ``digest``,
   ``load``, ``save``.
+- ``file_results``: results of single files: after an edit only changed files are compiled.
 - ``parallel``: ``compile_many``: compiles files in several processes; outlines of tools for the checks of all tools.
-- ``pieces``: results of single files: after an edit only changed files are compiled.
 - ``validity``: whether a cached result is still valid: digests of everything that was read (``CacheKey``, ``versions``).
 
 May import: every package of ``compiler`` except ``fixes``, and what they may import.

@@ -11,7 +11,7 @@ from pathlib import Path
 from toolc.compiler.build_output import RenderedTool, depends_on_others, render, split
 from toolc.compiler.cache.build_cache import BuildCache, BuildOutput, Row
 from toolc.compiler.cache.file import INVALID_CACHE
-from toolc.compiler.cache.pieces import PieceCache
+from toolc.compiler.cache.file_results import PieceCache
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.spec.tool import ToolSpec
 

@@ -50,7 +50,7 @@ def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
         compilation, details = compile_specs(key.paths, settings, gather), []
         is_complete = key.contents.keys() >= {*read}
     else:
-        from toolc.compiler.cache.pieces import PieceCache  # lazy: 10 ms, which a single file does not need
+        from toolc.compiler.cache.file_results import PieceCache  # lazy: 10 ms, which a single file does not need
 
         pieces = PieceCache(key, cached.details())
         compilation = compile_specs(key.paths, settings, pieces.gather, pieces.together)

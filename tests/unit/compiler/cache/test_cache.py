@@ -222,7 +222,7 @@ def test_tools_are_compared_only_if_an_outline_changed(folder: Path, monkeypatch
         return check_all_tools(tools)
 
     check()
-    monkeypatch.setattr("toolc.compiler.cache.pieces.check_all_tools", record)
+    monkeypatch.setattr("toolc.compiler.cache.file_results.check_all_tools", record)
     write("specs/a.yaml", SPEC.format(name="alpha") + "owner: us\n")
     assert [each.code.number for each in check().diagnostics.sorted() if "alpha_" in each.message]
     assert runs == []

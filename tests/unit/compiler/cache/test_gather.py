@@ -15,8 +15,8 @@ from toolc.compiler.build_output import join
 from toolc.compiler.cache import parallel
 from toolc.compiler.cache.build import build_changed
 from toolc.compiler.cache.build_cache import BuildCache
+from toolc.compiler.cache.file_results import PieceCache
 from toolc.compiler.cache.parallel import gather_many
-from toolc.compiler.cache.pieces import PieceCache
 from toolc.compiler.cache.validity import CacheKey
 from toolc.compiler.pipeline.compile import Gather, compile_specs, gather
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
