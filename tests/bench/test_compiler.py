@@ -23,8 +23,8 @@ from targets import judged
 from toolc.client.build import write_build
 from toolc.compiler.build_output import write_output
 from toolc.compiler.cache import check_cache, validity
-from toolc.compiler.cache.build import build_changed
 from toolc.compiler.cache.build_cache import BuildCache
+from toolc.compiler.cache.changed_tools import build_changed
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.settings import NO_SETTINGS

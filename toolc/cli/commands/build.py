@@ -51,7 +51,7 @@ def command(
         _report(done.out, done.tools, done.providers, done.losses, output_stream)
         return
     from toolc.compiler.build_output import write_output  # start-up time
-    from toolc.compiler.cache.build import build_changed
+    from toolc.compiler.cache.changed_tools import build_changed
     from toolc.model.names import PROVIDER_NAMES
 
     output = build_changed(cache)

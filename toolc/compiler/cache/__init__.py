@@ -2,8 +2,8 @@
 
 Start reading in ``check_cache``.
 
-- ``build``: compiles and renders only the tools that changed since the last build. Public: ``build_changed``.
 - ``build_cache``: ``BuildCache``: skips a build whose inputs and output folder are unchanged.
+- ``changed_tools``: compiles and renders only the tools that changed since the last build. Public: ``build_changed``.
 - ``check_cache``: ``check_specs``: the findings of the last ``toolc check``, if they are valid.
 - ``file``: the file format, the cache folder and its limits; findings as JSON. Public: ``cache_folder``, ``digest``,
   ``load``, ``save``.

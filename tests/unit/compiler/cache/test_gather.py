@@ -13,8 +13,8 @@ from paths import ROOT, TEST_SPECS
 from toolc.client.build import write_build
 from toolc.compiler.build_output import join
 from toolc.compiler.cache import parallel
-from toolc.compiler.cache.build import build_changed
 from toolc.compiler.cache.build_cache import BuildCache
+from toolc.compiler.cache.changed_tools import build_changed
 from toolc.compiler.cache.file_results import PieceCache
 from toolc.compiler.cache.parallel import gather_many
 from toolc.compiler.cache.validity import CacheKey
