@@ -54,7 +54,7 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(validity, "_RACY_NS", -(10**18))
     return Path("specs")
 
 

@@ -36,7 +36,7 @@ def test_a_diff_compared_with_a_warm_build(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(validity, "_RACY_NS", -(10**18))
     paths = write_specs(Path("specs"), COUNT)
     commit()
     for path in paths[:: COUNT // CHANGED]:

@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "r" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "r")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(validity, "_RACY_NS", -(10**18))
     write(FILES)
 
 

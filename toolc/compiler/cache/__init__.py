@@ -9,7 +9,8 @@ Start reading in ``check_cache``.
   ``load``, ``save``.
 - ``file_results``: results of single files: after an edit only changed files are compiled.
 - ``parallel``: ``compile_many``: compiles files in several processes; outlines of tools for the checks of all tools.
-- ``validity``: whether a cached result is still valid: digests of everything that was read (``CacheKey``, ``versions``).
+- ``validity``: whether a cached result is still valid: digests of everything that was read (``CacheKey``,
+  ``versions``).
 
 May import: every package of ``compiler`` except ``fixes``, and what they may import.
 """

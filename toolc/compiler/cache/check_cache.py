@@ -1,7 +1,7 @@
 """The cache of ``toolc check``: findings are stored in the user's cache folder and reused while they are valid.
 
-There is one cache file per command line, folder and toolc version. Its answer (``answers``) is the result of the
-last run. If an input changed, its details (``pieces``) still contain the results of the files that did not change.
+There is one cache file per command line, folder and toolc version. Its answer (``validity``) is the result of the
+last run. If an input changed, its details (``file_results``) still have the results of unchanged files.
 A cache file or folder that cannot be used is ignored.
 """
 

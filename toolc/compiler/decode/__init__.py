@@ -7,8 +7,8 @@ example a key of HTTP tools in ``http`` and ``toolc.model.spec.http_backend``. O
 
 - ``backend``: selects the kind of ``backend``; ``backend.plugin``.
 - ``composed``: ``backend.agent`` and ``backend.composite`` with its steps.
-- ``contradictions``: sections that are valid alone but contradict each other, such as ``retry`` of a request that is not
-  idempotent.
+- ``contradictions``: sections that are valid alone but contradict each other, such as ``retry`` of a request that is
+  not idempotent.
 - ``examples``: ``examples`` and ``tests``: arguments, ``expect``, files of the workspace.
 - ``http``: ``backend.http``: ``method``, ``auth``, ``query``, ``headers``, ``body``.
 - ``http_response``: ``pagination`` and ``errors`` of an HTTP tool.

@@ -12,7 +12,7 @@ from toolc.model.diagnostics import Diagnostics
 @pytest.fixture(autouse=True)
 def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat no file as just changed."""
-    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(validity, "_RACY_NS", -(10**18))
 
 
 @pytest.fixture
