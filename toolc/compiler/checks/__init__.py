@@ -6,11 +6,11 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 
 - ``base``: the decorators and the tables of registered checks. Start reading here.
 - ``call_graph``: unknown tools in steps and agents, recursion, depth of calls. Public: ``tool_references``.
+- ``code_injection``: arguments that become shell code, SQL or JSON text.
 - ``composite_steps``: arguments and conditions of the steps of a composite.
 - ``descriptions``: length and similarity of descriptions; parameters without a description.
 - ``helpers``: the parameters and subschemas of a tool; a quick text search in its file.
 - ``http``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.
-- ``injection``: arguments that become shell code, SQL or JSON text.
 - ``metadata``: ``label``, ``tests``, ``deprecated``, contradictory ``annotations``.
 - ``model_text``: hidden characters, instructions, markup and URLs in text that a model reads. Public:
   ``first_instruction``, ``first_invisible``.
@@ -34,10 +34,10 @@ from typing import Final
 
 from toolc.compiler.checks import (
     call_graph,
+    code_injection,
     composite_steps,
     descriptions,
     http,
-    injection,
     metadata,
     model_text,
     names,
