@@ -17,7 +17,7 @@ from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.registry import registry_from_json
-from toolc.model.registry_file import canonical, parse
+from toolc.model.registry_io import canonical, parse
 from toolc.model.spec.code_backends import Script, ShellBackend
 from toolc.reporters.text import render
 from toolc.runtime.execution.admission import unsupported_features

@@ -11,7 +11,7 @@ from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.policy import read_policy
 from toolc.compiler.project.settings import Settings
 from toolc.model.lock_file import HEADER, Lock
-from toolc.model.registry_file import canonical
+from toolc.model.registry_io import canonical
 from toolc.model.result import Image, Resource
 from toolc.reporters.text import render
 from toolc.review import accepted

@@ -11,7 +11,7 @@ from toolc.client.registry import Registry
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.plan import Plan, PythonCall
 from toolc.model.registry import RegisteredTool, RegistryFile
-from toolc.model.registry_file import digests
+from toolc.model.registry_io import digests
 from toolc.model.result import Capture, Outcome
 from toolc.model.spec.code_backends import File, PythonBackend
 from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode

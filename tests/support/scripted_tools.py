@@ -11,7 +11,7 @@ from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.plan import Exec, Plan
 from toolc.model.registry import RegisteredTool
-from toolc.model.registry_file import digests
+from toolc.model.registry_io import digests
 from toolc.model.result import Capture, Outcome, ToolResult
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import Annotations, Retry, ToolSpec

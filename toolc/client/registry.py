@@ -23,7 +23,7 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import close_match
 from toolc.model.registry import RegisteredTool, RegistryFile, registry_from_json
-from toolc.model.registry_file import parse, read_registry, registry_bytes
+from toolc.model.registry_io import parse, read_registry, registry_bytes
 from toolc.model.result import ToolResult
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.tool import ToolSpec

@@ -23,7 +23,7 @@ from typing import Final
 from toolc.model.call_graph import called_tools, tools_by_name
 from toolc.model.errors import UsageError
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.registry_file import canonical, register, registry_frame
+from toolc.model.registry_io import canonical, register, registry_frame
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers import load_provider
 from toolc.providers.base import Lowering

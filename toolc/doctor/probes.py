@@ -18,7 +18,7 @@ from toolc.client.registry import Registry
 from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool, RegistryFile
-from toolc.model.registry_file import digests
+from toolc.model.registry_io import digests
 from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.model.spec.tool import ToolSpec

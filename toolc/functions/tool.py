@@ -12,7 +12,7 @@ from toolc.model import argument_checks
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.registry import RegisteredTool
-from toolc.model.registry_file import digests
+from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import Argv, HostFunction, ShellBackend
 from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import Annotations, ToolSpec

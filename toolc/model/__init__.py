@@ -24,7 +24,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``plan``: ``Plan`` and ``Profile``: all that an engine needs; ``Mount``, proxy variables, names of limits.
 - ``registry``: the contents of ``registry.json`` (``RegistryFile``, ``RegisteredTool``), to and from JSON. Public:
   ``registry_from_json``, ``tool_to_json``.
-- ``registry_file``: reads and writes registry files, canonical JSON; both digests of a tool (surface and effect).
+- ``registry_io``: reads and writes registry files, canonical JSON; both digests of a tool (surface and effect).
 - ``result``: ``Outcome`` of an engine and ``ToolResult`` of a caller; content blocks (``Image``, ``Audio``),
   ``BatchError``.
 - ``source``: text with positions: ``Span``, the lines printed for a finding. Public: ``byte_order_mark``, ``Position``,

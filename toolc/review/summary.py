@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from toolc.model.permissions import Permissions, format_permissions, permissions_of
-from toolc.model.registry_file import canonical
+from toolc.model.registry_io import canonical
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers.anthropic import Anthropic
 from toolc.review.compare import Difference

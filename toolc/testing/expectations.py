@@ -9,7 +9,7 @@ from pathlib import Path
 
 from toolc.model.destinations import format_destination
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.registry_file import canonical
+from toolc.model.registry_io import canonical
 from toolc.model.result import ToolResult
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Destination

@@ -10,7 +10,7 @@ from toolc.compiler.build_output import depends_on_others, join, render, split
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry import RegistryFile
-from toolc.model.registry_file import canonical
+from toolc.model.registry_io import canonical
 from toolc.providers import load_provider
 
 

@@ -18,7 +18,7 @@ from toolc.compiler.project.limits import MIN_TIMEOUT_MS
 from toolc.model.errors import SpecError, UsageError
 from toolc.model.json_schema import JsonValue
 from toolc.model.registry import registry_from_json
-from toolc.model.registry_file import canonical, parse
+from toolc.model.registry_io import canonical, parse
 
 POSITIVE = TEST_SPECS / "positive"
 
@@ -90,7 +90,7 @@ import sys
 from pathlib import Path
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.limits import MIN_TIMEOUT_MS
-from toolc.model.registry_file import canonical
+from toolc.model.registry_io import canonical
 from toolc.reporters.text import render
 compilation = compile_specs([Path(path) for path in sys.argv[1:]])
 found = render(compilation.diagnostics, color=False)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from toolc import UsageError
 from toolc.model import argument_checks
 from toolc.model.json_schema import JsonValue
-from toolc.model.registry_file import canonical, parse
+from toolc.model.registry_io import canonical, parse
 
 
 async def coroutine_function() -> None:

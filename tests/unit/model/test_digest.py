@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from toolc.model.call_graph import tools_by_name
 from toolc.model.json_schema import JsonValue, Schema
-from toolc.model.registry_file import canonical, digests
+from toolc.model.registry_io import canonical, digests
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.composed_backends import CompositeBackend, Step
 from toolc.model.spec.sandbox import Limits, SandboxSpec

@@ -11,7 +11,7 @@ from toolc.model.call_graph import called_tools
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.registry import RegisteredTool, RegistryFile, registry_from_json, tool_to_json
-from toolc.model.registry_file import canonical, digests, parse, register, registry_bytes
+from toolc.model.registry_io import canonical, digests, parse, register, registry_bytes
 from toolc.model.spec import http_backend, sandbox
 from toolc.model.spec.code_backends import Argv, File, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend, Step

@@ -13,7 +13,7 @@ from sdk_checks import SDK_CHECKS
 
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.registry_file import canonical
+from toolc.model.registry_io import canonical
 from toolc.providers import _PROVIDERS, load_provider
 from toolc.providers.base import Provider
 

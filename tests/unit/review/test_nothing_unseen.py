@@ -12,7 +12,7 @@ from toolc.model.call_graph import tools_by_name
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import registry_from_json
-from toolc.model.registry_file import register
+from toolc.model.registry_io import register
 from toolc.model.spec.tool import EFFECT, SURFACE, ToolSpec
 from toolc.review.compare import compare
 from toolc.review.model.state import Reviewed, State

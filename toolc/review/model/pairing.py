@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from toolc.model.registry_file import digests
+from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import MAX_EQUAL_PAIRS, equal_pairs

@@ -14,7 +14,7 @@ from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import tool_to_json
-from toolc.model.registry_file import digests
+from toolc.model.registry_io import digests
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Route

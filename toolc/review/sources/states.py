@@ -19,7 +19,7 @@ from toolc.compiler.project.files import MAX_FILE_BYTES, SUFFIXES
 from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.errors import UsageError
-from toolc.model.registry_file import read_registry
+from toolc.model.registry_io import read_registry
 from toolc.model.source import Span
 from toolc.review.model.state import Reviewed, State, inside
 from toolc.review.sources import unchanged_specs

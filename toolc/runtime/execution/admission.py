@@ -8,7 +8,7 @@ from toolc.backends import BACKEND_KINDS
 from toolc.model.call_graph import find_cycle
 from toolc.model.errors import RegistryError, UsageError
 from toolc.model.registry import RegisteredTool
-from toolc.model.registry_file import digests
+from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import HostFunction, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.composite.composite import COMPOSED

@@ -11,7 +11,7 @@ from reviewing import PLAIN
 
 from toolc.model.json_schema import Schema
 from toolc.model.registry import RegistryFile
-from toolc.model.registry_file import register, registry_bytes
+from toolc.model.registry_io import register, registry_bytes
 from toolc.review.sources.states import state_of
 
 WIDER = f"{PLAIN.replace('50', '20')}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
-from toolc.model.registry_file import digests
+from toolc.model.registry_io import digests
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import Url
 from toolc.model.template import Placeholder, Template

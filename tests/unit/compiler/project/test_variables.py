@@ -7,7 +7,7 @@ import pytest
 from project_cases import TOOL, compiled, expected, lines, report
 
 from toolc.compiler.decode import tool as decode_tool
-from toolc.model.registry_file import digests
+from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import Argv, Script, ShellBackend
 from toolc.model.template import Placeholder, Template
 

@@ -8,7 +8,7 @@ from toolc.client.registry import Registry
 from toolc.functions.define import define
 from toolc.model.errors import RegistryError, UsageError
 from toolc.model.json_schema import Schema
-from toolc.model.registry_file import register
+from toolc.model.registry_io import register
 from toolc.model.result import Capture, Outcome
 from toolc.model.spec.composed_backends import CompositeBackend, Step
 from toolc.model.spec.tool import ToolSpec
