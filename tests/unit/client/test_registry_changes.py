@@ -7,7 +7,7 @@ from toolc import Cancellation, Executor, FunctionTool, Registry, RegistryError,
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.runtime.caller import CallContext, no_caller
-from toolc.runtime.execution.executor import CallPipeline
+from toolc.runtime.execution.call_pipeline import CallPipeline
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
 

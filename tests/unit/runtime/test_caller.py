@@ -16,7 +16,7 @@ from toolc.runtime.caller import CallContext, Caller, as_part, no_caller
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.composite.call import ComposedCall
 from toolc.runtime.execution.admission import DenyList
-from toolc.runtime.execution.executor import CallPipeline
+from toolc.runtime.execution.call_pipeline import CallPipeline
 
 WORD: JsonObject = {"word": "a"}
 ECHO = tool("echo")

@@ -23,7 +23,7 @@ from toolc.model.result import ToolResult
 from toolc.runtime.caller import CallContext, no_caller, one_at_a_time
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import Order, run_batch
-from toolc.runtime.execution.executor import CallPipeline, reject
+from toolc.runtime.execution.call_pipeline import CallPipeline, reject
 from toolc.sandbox.selection import in_use
 
 __all__ = ["CallRunner", "WholeBatch", "async_events", "result", "stream_events"]
