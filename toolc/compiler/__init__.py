@@ -3,16 +3,15 @@
 It reads files, but never runs a tool and never reads environment variables. Start reading in ``pipeline.compile``.
 The packages, in the order of the phases:
 
-- ``project``: the project file, settings, policies, variables; finds spec files.
-- ``decode``: reads each tool of a document into a ``ToolSpec``; helpers: ``schema`` (JSON Schemas in specs) and
-  ``templates`` (placeholders and JMESPath).
-- ``checks``: reports findings about decoded tools; helper: ``text`` (similar texts, secrets in texts).
-- ``pipeline``: runs the phases over all files.
-- ``cache``: results reused between runs. ``fixes``: edits of specs. ``spec_schema``: JSON Schemas for editors.
-
 - ``build_output``: writes the files of a build (``registry.json``, provider files) and replaces the folder atomically.
   Public: ``Built``, ``render``, ``write_output``.
+- ``cache``: results reused between runs. ``fixes``: edits of specs. ``spec_schema``: JSON Schemas for editors.
+- ``checks``: reports findings about decoded tools; helper: ``text_analysis`` (similar texts, secrets in texts).
+- ``decode``: reads each tool of a document into a ``ToolSpec``; helpers: ``schema`` (JSON Schemas in specs) and
+  ``templates`` (placeholders and JMESPath).
 - ``located_tool``: ``LocatedTool``: a decoded tool, the positions of its keys, and the texts of it that a model reads.
+- ``pipeline``: runs the phases over all files.
+- ``project``: the project file, settings, policies, variables; finds spec files.
 
 May import: ``document``, ``validation``, ``data``, ``policy``, ``providers`` and ``model``; never ``runtime``. The
 order of the packages inside is a contract in pyproject.toml.

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from toolc.compiler.schema.parameters import is_full_schema
-from toolc.compiler.text import near_duplicates
+from toolc.compiler.text_analysis import near_duplicates
 from toolc.document.map_reader import first_line
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.json_schema import JsonValue

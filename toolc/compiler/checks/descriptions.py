@@ -8,7 +8,7 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.checks.helpers import has_keyword, parameters, text_of
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.text.near_duplicates import DESCRIPTION_SIMILARITY, DescribedTool, find_near_duplicates
+from toolc.compiler.text_analysis.near_duplicates import DESCRIPTION_SIMILARITY, DescribedTool, find_near_duplicates
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_set_check
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.text.near_duplicates import Similarity, find_near_duplicates
+from toolc.compiler.text_analysis.near_duplicates import Similarity, find_near_duplicates
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span

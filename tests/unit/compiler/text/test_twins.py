@@ -1,6 +1,6 @@
 """Find near duplicates."""
 
-from toolc.compiler.text.near_duplicates import Similarity, find_near_duplicates
+from toolc.compiler.text_analysis.near_duplicates import Similarity, find_near_duplicates
 
 TENS: Similarity[int] = Similarity(
     keys=lambda number: [number // 10, -(number % 10) - 1],
