@@ -23,8 +23,8 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``shell``: scripts with one command, arguments that a program reads as options.
 - ``step_types``: no checks: the types of the values that steps receive and return. Public: ``StepArguments``.
 
-May import: ``compiler.located_tool``, ``project``, ``schema``, ``templates`` and ``text``; ``providers``, ``document``,
-``validation`` and ``model``.
+May import: ``compiler.located_tool``, ``project``, ``schema``, ``templates`` and ``text_analysis``; ``providers``,
+``document``, ``validation`` and ``model``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from toolc.model.diagnostics import Diagnostic
 __all__ = ["check_each"]
 
 MODULES: Final = (
-    call_graph, composite_steps, descriptions, http, injection, metadata, model_text, names, network, parameters,
+    call_graph, code_injection, composite_steps, descriptions, http, metadata, model_text, names, network, parameters,
     providers, sandbox, secrets, shell,
 )  # fmt: skip
 """The modules with checks. Importing a module registers its checks."""
