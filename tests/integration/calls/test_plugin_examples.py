@@ -45,7 +45,7 @@ def make_image(language: str) -> None:
     if not sdk.has_image(client, tag):
         said: list[str] = []
         labels = {BUILD_LABEL: tag, BASE_LABEL: base_tag()}
-        folder = FOLDER / language / sdk.folder
+        folder = FOLDER / language / build.folder
         sdk.build_folder(client, folder=folder, tag=tag, base=base_tag(), labels=labels, on_progress=said.append)
 
 
