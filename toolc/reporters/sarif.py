@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
 
-from toolc.data.pages import rule_pages
+from toolc.data.rule_pages import rule_pages
 from toolc.model.diagnostics import Code, Diagnostic, Fix
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span

@@ -13,7 +13,7 @@ from jsonschema import Draft4Validator
 from paths import DATA, TEST_SPECS
 
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.data.pages import PageCode, RulePage
+from toolc.data.rule_pages import PageCode, RulePage
 from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 from toolc.reporters import FORMATS, render

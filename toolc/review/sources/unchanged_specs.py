@@ -17,8 +17,8 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from toolc.compiler.cache.answers import versions
 from toolc.compiler.cache.file import cache_folder, digest, load, save
+from toolc.compiler.cache.validity import versions
 from toolc.compiler.project.files import PROJECT_FILES, SUFFIXES, walk
 from toolc.review.sources.repository import Commit, Repository
 

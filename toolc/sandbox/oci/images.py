@@ -22,7 +22,6 @@ from toolc.model.spec.sandbox import Build
 from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.common_config import FILES
 from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
-from toolc.sandbox.docker.sdk import has_image, save_archive
 from toolc.sandbox.docker.container import find_image
 from toolc.sandbox.docker.daemon import connect
 from toolc.sandbox.docker.image_builder import (
@@ -33,6 +32,7 @@ from toolc.sandbox.docker.image_builder import (
     image_names,
     recipe,
 )  # fmt: skip
+from toolc.sandbox.docker.sdk import has_image, save_archive
 from toolc.sandbox.host import store
 from toolc.sandbox.images.archive import open_archive
 from toolc.sandbox.images.metadata import CONFIG, volumes
