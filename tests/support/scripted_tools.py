@@ -18,7 +18,7 @@ from toolc.model.spec.tool import Annotations, Retry, ToolSpec
 from toolc.model.template import Placeholder, Template
 from toolc.runtime.caller import CallContext, no_caller
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.execution.executor import CallPipeline, Find
+from toolc.runtime.execution.call_pipeline import CallPipeline, Find
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
 from toolc.testing.fake_engine import FakeEngine

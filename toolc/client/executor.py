@@ -32,7 +32,7 @@ from toolc.runtime.execution import async_calls
 from toolc.runtime.execution.admission import DenyList
 from toolc.runtime.execution.async_calls import WholeBatch, stream_events
 from toolc.runtime.execution.batch import Mode, Order, Steer, new_call_id, with_ids
-from toolc.runtime.execution.executor import CallPipeline
+from toolc.runtime.execution.call_pipeline import CallPipeline
 from toolc.runtime.output.result_store import ResultStore
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions

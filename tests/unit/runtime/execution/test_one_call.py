@@ -14,7 +14,7 @@ from toolc.model.spec.tool import Annotations, Retry
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.admission import DenyList
-from toolc.runtime.execution.executor import CallPipeline
+from toolc.runtime.execution.call_pipeline import CallPipeline
 from toolc.runtime.execution.retry import MAX_WAIT_MS, wait_ms
 from toolc.runtime.sandboxed.options import CallOptions
 
