@@ -1,7 +1,7 @@
 """The pipeline of calls: lookup, admission, validation, hooks, retries and batches.
 
-Start reading in ``single_call``, then ``executor``. Whether a call may run is decided in this order: lock file and
-policy (``executor``), called tools (``admission``), deny list (``single_call``), the image
+Start reading in ``single_call``, then ``call_pipeline``. Whether a call may run is decided in this order: lock file
+and policy (``call_pipeline``), called tools (``admission``), deny list (``single_call``), the image
 (``toolc.runtime.sandboxed.options``). Commands check the lock file first, in ``toolc.cli.inputs``.
 
 - ``admission``: ``DenyList``; called tools must be the reviewed ones; features that this version cannot run. Public:
@@ -10,7 +10,7 @@ policy (``executor``), called tools (``admission``), deny list (``single_call``)
   ``CallRunner``, ``result``, ``stream_events``, ``WholeBatch``.
 - ``batch``: several calls: in parallel, in order, in groups; ids of calls. Public: ``Mode``, ``new_call_id``,
   ``Order``, ``Steer``, ``with_ids``.
-- ``executor``: ``CallPipeline``: the calls of a registry and of its composites; unknown tools.
+- ``call_pipeline``: ``CallPipeline``: the calls of a registry and of its composites; unknown tools.
 - ``leftovers``: what dead processes left on this host, for ``toolc gc``. Public: ``survey``.
 - ``retry``: whether to repeat a failed call, and how long to wait.
 - ``single_call``: one call: deny list, validation, confirmation, deadline, attempts.
