@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scripted_model import Answer, OpenAISpeech, ScriptedModel, Speech
+from scripted_tools import captured
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -15,7 +16,7 @@ from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.events import Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan
-from toolc.model.result import Capture, Outcome, ToolResult
+from toolc.model.result import Outcome, ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.base import Engine
 from toolc.testing.fake_engine import FakeEngine
@@ -59,7 +60,7 @@ def registry_of(folder: Path, *tools: JsonObject) -> Registry:
 def echoing(plan: Plan) -> Outcome:
     assert isinstance(plan.invocation, Exec)
     output = plan.invocation.argv[-1].encode()
-    return Outcome(ending="exited", stdout=Capture(head=output, total_bytes=len(output)))
+    return Outcome(ending="exited", stdout=captured(output))
 
 
 def executor_of(

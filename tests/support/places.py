@@ -14,7 +14,7 @@ MAX_MESSAGE: Final = 400
 _ABOUT_BLANKS: Final = {"TC009", "TC210", "TC213"}
 
 
-def complaint(found: Diagnostic, source: SourceText | None) -> str:
+def problem_of(found: Diagnostic, source: SourceText | None) -> str:
     """Return what is wrong with the position or the text of a finding, or an empty string."""
     if len(found.message) > MAX_MESSAGE:
         return "its message fills the screen"
@@ -34,7 +34,7 @@ def complaint(found: Diagnostic, source: SourceText | None) -> str:
     return ""
 
 
-def shown(diagnostics: Diagnostics) -> list[str]:
+def finding_lines(diagnostics: Diagnostics) -> list[str]:
     """Each finding as ``line:column-end code message``, in their order."""
     return [
         f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-from paths import DATA
+from data_files import load_yaml
 
 from toolc.review.compare import Difference, compare
 from toolc.review.model.change import ToolChange
@@ -27,7 +26,7 @@ backend:
 
 def review_cases(name: str) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the specs by name and the sections of cases of a file in tests/data/review; its comment describes them."""
-    sections: dict[str, Any] = yaml.safe_load((DATA / "review" / f"{name}.yaml").read_text(encoding="utf-8"))
+    sections: dict[str, Any] = load_yaml(f"review/{name}")
     return {"plain": PLAIN} | sections.pop("specs"), sections
 
 

@@ -47,8 +47,13 @@ def tool(name: str, *, confirm: bool = False, retry: Retry | None = None, tags: 
     )
 
 
-def exited(status: int = 0, said: bytes = b"") -> Outcome:
-    return Outcome(ending="exited", status=status, stdout=Capture(head=said, total_bytes=len(said)))
+def captured(data: bytes) -> Capture:
+    """Return the complete output ``data`` of a program."""
+    return Capture(head=data, total_bytes=len(data))
+
+
+def exited(status: int = 0, stdout: bytes = b"") -> Outcome:
+    return Outcome(ending="exited", status=status, stdout=captured(stdout))
 
 
 def registered(spec: ToolSpec) -> RegisteredTool:
@@ -91,7 +96,7 @@ class Scripted:
     ``words`` are those of all calls, in their order; ``events`` are the events of all calls.
     """
 
-    answer: Callable[[tuple[str, ...]], Outcome] = lambda words: exited(said=" ".join(words).encode())
+    answer: Callable[[tuple[str, ...]], Outcome] = lambda words: exited(stdout=" ".join(words).encode())
     words: list[tuple[str, ...]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
@@ -107,7 +112,7 @@ class Scripted:
         return execute(registered(spec), call, options or self.options(), on_event=self.events.append)
 
     @property
-    def told(self) -> list[str]:
+    def event_names(self) -> list[str]:
         return [type(event).__name__ for event in self.events]
 
     def _run(self, plan: Plan) -> Outcome:

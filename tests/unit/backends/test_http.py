@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from scripted_tools import captured
 
 from toolc.backends.base import PlanError
 from toolc.backends.http import Http
@@ -11,7 +12,7 @@ from toolc.model.call import BoundCall
 from toolc.model.http_plan import Base64, FormPart, HttpCall, MultipartForm, NamedValue, PlainBody, Slot
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.plan import Plan, Profile
-from toolc.model.result import Capture, Outcome, Resource, Text, ToolFailure, ToolResult
+from toolc.model.result import Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.model.spec.http_backend import (
     ApiKeyAuth,
     BasicAuth,
@@ -330,7 +331,7 @@ def test_an_invalid_url_from_the_caller_is_rejected(value: str, message: str) ->
 
 def read(reply: JsonObject) -> ToolResult:
     data = json.dumps(reply).encode()
-    outcome = Outcome(ending="exited", reply=Capture(head=data, total_bytes=len(data)))
+    outcome = Outcome(ending="exited", reply=captured(data))
     return Http().read(HttpBackend(url=url("/")), ResultSpec(), outcome)
 
 

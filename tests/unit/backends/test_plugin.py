@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from scripted_tools import captured
 
 from toolc.backends.plugin import Plugin, difference
 from toolc.backends.plugin_protocol import Description, Offer
@@ -25,10 +26,6 @@ PARAMETERS: JsonObject = {
     "additionalProperties": False,
 }
 REVIEWED = PluginCall(argv=(), tool="t", description="Do it.", parameters=PARAMETERS, arguments={})
-
-
-def captured(data: bytes) -> Capture:
-    return Capture(data, b"", len(data))
 
 
 def read(outcome: Outcome, form: ResultFormat = "text") -> ToolResult:

@@ -6,6 +6,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_tools import captured
 
 from toolc.backends.python import Python
 from toolc.model.call import BoundCall
@@ -21,12 +22,7 @@ PNG = b"\x89PNG\r\n\x1a\nrest"
 
 
 def read_bytes(reply: bytes, format_: ResultFormat = "text", stdout: bytes = b"", stderr: bytes = b"") -> ToolResult:
-    outcome = Outcome(
-        ending="exited",
-        stdout=Capture(head=stdout, total_bytes=len(stdout)),
-        stderr=Capture(head=stderr, total_bytes=len(stderr)),
-        reply=Capture(head=reply, total_bytes=len(reply)),
-    )
+    outcome = Outcome(ending="exited", stdout=captured(stdout), stderr=captured(stderr), reply=captured(reply))
     return Python().read(BACKEND, ResultSpec(format=format_), outcome)
 
 
@@ -112,8 +108,8 @@ def test_an_unknown_kind_is_execution(kind: JsonValue) -> None:
 )
 def test_a_malformed_reply_is_an_execution_error(reply: JsonValue, reason: str | None) -> None:
     error = read(reply).error
-    wanted = ToolFailure("execution", f"the function's answer cannot be read: {reason}") if reason else None
-    assert error == wanted
+    expected = ToolFailure("execution", f"the function's answer cannot be read: {reason}") if reason else None
+    assert error == expected
 
 
 @pytest.mark.slow

@@ -133,10 +133,10 @@ def test_a_when_group_is_omitted_if_its_argument_is_false_or_empty(value: JsonVa
     assert argv(text("c"), group, x=value) == ("c",)
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0, "0"), (True, "true"), ("a", "a"), (["a"], "a")])
-def test_a_when_group_is_kept_if_its_argument_is_given(value: JsonValue, shown: str) -> None:
+@pytest.mark.parametrize(("value", "rendered"), [(0, "0"), (True, "true"), ("a", "a"), (["a"], "a")])
+def test_a_when_group_is_kept_if_its_argument_is_given(value: JsonValue, rendered: str) -> None:
     group = WhenGroup(when="x", argv=(text("--x"), text(name("x"))))
-    assert argv(text("c"), group, x=value) == ("c", "--x", shown)
+    assert argv(text("c"), group, x=value) == ("c", "--x", rendered)
 
 
 def test_the_size_of_an_argument_is_limited() -> None:

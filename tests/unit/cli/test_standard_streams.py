@@ -72,13 +72,13 @@ def test_colours_on_a_terminal(environment: dict[str, str], *, colored: bool) ->
         command = [*TOOLC.split(" "), "check", "bad.yaml"]
         subprocess.run(command, stdout=theirs, env=inherited | environment, check=False)
         os.close(theirs)
-        shown = b""
+        output = b""
         # A terminal that its last user has closed ends with EIO.
         with contextlib.suppress(OSError):
             while piece := screen.read(4096):
-                shown += piece
-    assert b"TC201" in shown
-    assert (b"\x1b[" in shown) is colored
+                output += piece
+    assert b"TC201" in output
+    assert (b"\x1b[" in output) is colored
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_tools import error_kind
+from scripted_tools import captured, error_kind
 
 import toolc
 from toolc import (
@@ -35,7 +35,7 @@ from toolc import (
     result_to_json,
 )
 from toolc.model.plan import Exec, Plan, Profile
-from toolc.model.result import Capture, Outcome, Resource
+from toolc.model.result import Outcome, Resource
 from toolc.testing.fake_engine import FakeEngine
 
 HELLO = """\
@@ -64,7 +64,7 @@ backend:
 def echo(plan: Plan) -> Outcome:
     assert isinstance(plan.invocation, Exec)
     text = " ".join(plan.invocation.argv[1:]).encode()
-    return Outcome(ending="exited", stdout=Capture(head=text, total_bytes=len(text)))
+    return Outcome(ending="exited", stdout=captured(text))
 
 
 @pytest.fixture

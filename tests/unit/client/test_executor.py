@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted_tools import captured
 
 from toolc import (
     Allow,
@@ -27,7 +28,7 @@ from toolc import (
 )
 from toolc.model.events import BatchEnd, BatchEvent, CallEvent
 from toolc.model.plan import Exec, Plan
-from toolc.model.result import Capture, Outcome, Text
+from toolc.model.result import Outcome, Text
 from toolc.testing.fake_engine import FakeEngine
 
 TOOLS = """\
@@ -66,7 +67,7 @@ class Words:
         if word == "id":
             word = next(each.value for each in plan.env if each.name == "TOOLC_CALL_ID")
         data = f"{program} {word}".encode()
-        return Outcome(ending="exited", stdout=Capture(data, total_bytes=len(data)))
+        return Outcome(ending="exited", stdout=captured(data))
 
 
 @pytest.fixture
@@ -98,8 +99,8 @@ def no_leaks() -> Iterator[None]:
     assert len([*Path("/proc/self/fd").iterdir()]) <= descriptors
 
 
-def echo(*said: str) -> list[ToolCall]:
-    return [ToolCall(name="echo", arguments={"word": word}, call_id=f"c{n}") for n, word in enumerate(said)]
+def echo(*values: str) -> list[ToolCall]:
+    return [ToolCall(name="echo", arguments={"word": word}, call_id=f"c{n}") for n, word in enumerate(values)]
 
 
 def kinds(results: list[ToolResult]) -> list[str | None]:
@@ -169,14 +170,14 @@ class TestBatches:
         assert [type(each) for each in events if each.call_id == "c2"] == [ToolEnd]
 
     def test_events_of_parallel_calls_arrive_one_at_a_time(self, executor: Executor) -> None:
-        telling = threading.Lock()
+        lock = threading.Lock()
         events: list[Event] = []
 
         def listen(event: Event) -> None:
-            assert telling.acquire(blocking=False)
+            assert lock.acquire(blocking=False)
             time.sleep(0.001)
             events.append(event)
-            telling.release()
+            lock.release()
 
         executor.run_batch(echo(*"abcdefgh"), on_event=listen, size=8)
         assert len(events) == 8 * 3
@@ -216,15 +217,17 @@ class TestBatches:
             assert "cancelled" in kinds(results)
 
     def test_arun_batch_calls_the_listener_on_the_loops_thread(self, executor: Executor) -> None:
-        heard: list[threading.Thread] = []
+        listener_threads: list[threading.Thread] = []
 
         async def main() -> list[ToolResult]:
             return await executor.arun_batch(
-                echo("a", "b"), mode="sequential", on_event=lambda _: heard.append(threading.current_thread())
+                echo("a", "b"),
+                mode="sequential",
+                on_event=lambda _: listener_threads.append(threading.current_thread()),
             )
 
         assert [each.text for each in asyncio.run(main())] == ["echo a", "echo b"]
-        assert set(heard) == {threading.main_thread()}
+        assert set(listener_threads) == {threading.main_thread()}
 
     def test_cancelling_the_task_ends_all_calls(self, executor: Executor, words: Words) -> None:
         async def main() -> None:

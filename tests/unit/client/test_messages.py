@@ -95,9 +95,9 @@ def test_gemini_reads_its_response_with_ids_and_without() -> None:
     assert first == CALLS[0]
     assert (second.name, second.arguments) == ("list", {})
     (message,) = tool_messages("gemini", (first, second), with_media(FAILED))
-    told = [part["functionResponse"] for part in message["parts"]]
+    responses = [part["functionResponse"] for part in message["parts"]]
     # The model gave the second none, and would not know it.
-    assert [each.get("id") for each in told] == ["c1", None]
+    assert [each.get("id") for each in responses] == ["c1", None]
 
 
 def test_mcp_reads_its_request() -> None:
@@ -121,10 +121,10 @@ def test_arguments_that_are_not_an_object_are_unchanged(arguments: str) -> None:
 def test_openai_chat_answers_in_text_and_shows_the_rest_after_all_answers() -> None:
     from openai.types.chat import ChatCompletionToolMessageParam, ChatCompletionUserMessageParam
 
-    first, second, shown = messages = tool_messages("openai_chat", CALLS, with_media(MIXED))
+    first, second, media = messages = tool_messages("openai_chat", CALLS, with_media(MIXED))
     for message in messages[:2]:
         accepts(ChatCompletionToolMessageParam, message)
-    accepts(ChatCompletionUserMessageParam, shown)
+    accepts(ChatCompletionUserMessageParam, media)
     assert first == {
         "role": "tool",
         "tool_call_id": "c1",
@@ -137,9 +137,9 @@ def test_openai_chat_answers_in_text_and_shows_the_rest_after_all_answers() -> N
         "[the file 'z.zip' (application/zip, 2 bytes): it cannot be shown here]",
     }
     assert second["content"] == '{"n":1}'
-    assert [part["type"] for part in shown["content"]] == ["text", "image_url", "input_audio", "file"]
-    assert shown["content"][0]["text"] == "From the tool look (c1):"
-    assert shown["content"][1]["image_url"]["url"] == "data:image/png;base64,iVBORw0KGgo="
+    assert [part["type"] for part in media["content"]] == ["text", "image_url", "input_audio", "file"]
+    assert media["content"][0]["text"] == "From the tool look (c1):"
+    assert media["content"][1]["image_url"]["url"] == "data:image/png;base64,iVBORw0KGgo="
 
 
 def test_openai_responses_answers_with_text_or_with_parts() -> None:

@@ -3,10 +3,9 @@
 import json
 from typing import Final
 
-import yaml
-from paths import DATA
+from data_files import load_yaml
 
-_DATA: Final = yaml.safe_load((DATA / "mistakes.yaml").read_text(encoding="utf-8"))
+_DATA: Final = load_yaml("mistakes")
 GOOD: Final[str] = _DATA["good"]
 """A spec without findings."""
 

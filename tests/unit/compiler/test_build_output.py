@@ -24,10 +24,10 @@ def test_files_contain_all_tools(registry: RegistryFile) -> None:
     tools = [tool.spec for tool in registry.tools]
     lowered = {name: load_provider(name).lower(tools) for name in PROVIDER_NAMES}
     losses = {name: [each._asdict() for each in lowering.losses] for name, lowering in lowered.items()}
-    wanted = {f"providers/{name}.json": canonical(lowering.tools) for name, lowering in lowered.items()}
-    wanted |= {"registry.json": canonical(registry.to_json()), "loss.json": canonical(json.loads(json.dumps(losses)))}
+    expected = {f"providers/{name}.json": canonical(lowering.tools) for name, lowering in lowered.items()}
+    expected |= {"registry.json": canonical(registry.to_json()), "loss.json": canonical(json.loads(json.dumps(losses)))}
     assert any(losses.values())
-    assert join(render(tools, tools), registry.toolsets) == wanted
+    assert join(render(tools, tools), registry.toolsets) == expected
 
 
 def test_independent_tools_can_be_rendered_separately(registry: RegistryFile) -> None:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from mistakes import files
-from places import complaint
+from places import problem_of
 from project_cases import expected
 
 from toolc.compiler.pipeline.compile import compile_specs
@@ -43,7 +43,7 @@ def test_messages(golden: bool) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_findings_are_at_tokens(name: str) -> None:
     diagnostics = found_in(name)
-    assert {complaint(each, diagnostics.source(each.span.path)) for each in diagnostics.sorted()} <= {""}
+    assert {problem_of(each, diagnostics.source(each.span.path)) for each in diagnostics.sorted()} <= {""}
 
 
 @pytest.mark.parametrize("name", FILES)

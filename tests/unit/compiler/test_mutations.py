@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from mutations import SEEDS, mutate
-from places import complaint
+from places import problem_of
 
 from toolc.compiler.pipeline.compile import FileResult, compile_text
 from toolc.compiler.project.discovery import Projects, SpecFile
@@ -37,7 +37,7 @@ def test_mutations_are_compiled_fast_with_valid_positions(path: Path) -> None:
         found = compiled(data, path).diagnostics
         assert time.process_time() - started < SECONDS, f"mutation {number} of {path.name}"
         for each in found.sorted():
-            wrong = complaint(each, found.source(each.span.path))
+            wrong = problem_of(each, found.source(each.span.path))
             assert not wrong, f"mutation {number} of {path.name}: {each.span}: {each.message}: {wrong}"
 
 

@@ -209,7 +209,7 @@ def test_sources_in_the_configuration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("secrets: {A: hunter2hunter2}", ":1:14: secrets.A must be the source of the value, not the value itself"),
         ("secrets: {A: {file: b}}", ":1:14: secrets.A.file is not an absolute path; start it with / or ~"),
@@ -218,7 +218,7 @@ def test_sources_in_the_configuration(tmp_path: Path) -> None:
         ("secrets: {A: {vault: X}}", ":1:"),
     ],
 )
-def test_errors_of_sources_in_the_configuration(tmp_path: Path, text: str, wanted: str) -> None:
+def test_errors_of_sources_in_the_configuration(tmp_path: Path, text: str, expected: str) -> None:
     home = {"XDG_CONFIG_HOME": str(tmp_path)}
     configuration_folder(home).mkdir(mode=0o700)
     path = configuration_folder(home) / "config.yaml"
@@ -226,7 +226,7 @@ def test_errors_of_sources_in_the_configuration(tmp_path: Path, text: str, wante
     path.chmod(0o600)
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
-    assert str(caught.value).startswith(f"{path}{wanted}")
+    assert str(caught.value).startswith(f"{path}{expected}")
     assert "hunter2" not in str(caught.value)
 
 
@@ -244,7 +244,7 @@ def test_a_file_of_secrets(tmp_path: Path, name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("A: 1234567890", ":1:4: the value of 'A' is not a string; write it in quotes"),
         ("A: [correct horse]", ":1:4: A must be the source of the value, not the value itself"),
@@ -253,12 +253,12 @@ def test_a_file_of_secrets(tmp_path: Path, name: str, text: str) -> None:
         ("A=correct horse", ":1:1: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
     ],
 )
-def test_errors_of_a_secrets_file_do_not_show_values(tmp_path: Path, text: str, wanted: str) -> None:
+def test_errors_of_a_secrets_file_do_not_show_values(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:
         load_secrets(path)
-    assert str(caught.value) == f"{path}{wanted}"
+    assert str(caught.value) == f"{path}{expected}"
 
 
 def test_a_missing_secrets_file_is_an_error(tmp_path: Path) -> None:

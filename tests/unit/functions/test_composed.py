@@ -160,12 +160,12 @@ def test_sub_agent_equals_the_same_spec(compiled: Registry) -> None:
 
 
 def test_steps_call_functions() -> None:
-    registry, heard = registry_of(counting()), list[Event]()
+    registry, events = registry_of(counting()), list[Event]()
     with Executor(registry) as executor:
-        result = executor.run("report", {"word": "moon"}, call_id="c", on_event=heard.append)
+        result = executor.run("report", {"word": "moon"}, call_id="c", on_event=events.append)
     assert result.data == {"find": "1: moon in a.txt", "count": {"lines": 1}}
     assert result.details["digests"] == {"surface": counting().registered().surface_digest, "effect": None}
-    ends = [(each.call_id, each.parent_call_id) for each in heard if isinstance(each, ToolEnd)]
+    ends = [(each.call_id, each.parent_call_id) for each in events if isinstance(each, ToolEnd)]
     assert ends == [("c.find", "c"), ("c.count", "c"), ("c", None)]
 
 
@@ -237,19 +237,19 @@ def test_compiled_composite_does_not_call_functions(compiled: Registry) -> None:
 
 
 def test_deny_list_and_confirmation_apply_to_steps() -> None:
-    registry, heard = registry_of(counting()), list[Event]()
+    registry, events = registry_of(counting()), list[Event]()
     registry.remove("count")
     asking = define("count", "Count.", confirm=True).param("text", "string").handler(lambda text: text)
     registry.add(asking)
     with Executor(registry, confirm=lambda _: Deny("not now")) as executor:
         refused = executor.run("report", {"word": "x"})
         executor.deny("find")
-        denied = executor.run("report", {"word": "x"}, on_event=heard.append)
+        denied = executor.run("report", {"word": "x"}, on_event=events.append)
     assert refused.error is not None
     assert refused.error.message == "step 'count' (count): this call of 'count' was denied: not now"
     assert denied.error is not None
     assert denied.error.kind == "denied"
-    assert [each.name for each in heard if isinstance(each, ToolDenied)] == ["find"]
+    assert [each.name for each in events if isinstance(each, ToolDenied)] == ["find"]
 
 
 def test_lock_does_not_approve_a_composite() -> None:

@@ -89,16 +89,16 @@ def session() -> Iterator[Session]:
     made.close()
 
 
-def said(answer: JsonObject) -> str:
+def text_of(answer: JsonObject) -> str:
     content = answer["content"]
     assert isinstance(content, list)
     return "".join(str(each["text"]) for each in content if isinstance(each, dict))
 
 
 def test_a_module_is_loaded_once_and_its_names_are_kept(session: Session) -> None:
-    assert said(session.function("_ = loaded; x = 1")) == "said 1"
-    assert said(session.function("loaded += 1; _ = x + 1")) == "said 2"
-    assert said(session.function("_ = loaded")) == "said 2"
+    assert text_of(session.function("_ = loaded; x = 1")) == "said 1"
+    assert text_of(session.function("loaded += 1; _ = x + 1")) == "said 2"
+    assert text_of(session.function("_ = loaded")) == "said 2"
 
 
 def test_the_output_of_a_function_belongs_to_its_call(session: Session) -> None:
@@ -113,17 +113,17 @@ def test_a_function_can_be_called_again_after_an_error(session: Session) -> None
     error = session.function("x = 1; raise KeyError('no')")["error"]
     assert isinstance(error, dict)
     assert (error["kind"], error["message"]) == ("execution", "KeyError: 'no'")
-    assert said(session.function("_ = x")) == "said 1"
+    assert text_of(session.function("_ = x")) == "said 1"
 
 
 def test_a_function_cannot_read_the_calls_on_stdin(session: Session) -> None:
-    assert said(session.function("import sys; _ = repr(sys.stdin.read())")) == "said ''"
-    assert said(session.function("_ = 1")) == "said 1"
+    assert text_of(session.function("import sys; _ = repr(sys.stdin.read())")) == "said ''"
+    assert text_of(session.function("_ = 1")) == "said 1"
 
 
 def test_a_forked_process_that_returns_does_not_respond(session: Session) -> None:
-    assert said(session.function("import os; _ = os.fork() and 'parent'")) == "said parent"
-    assert said(session.function("_ = 'next'")) == "said next"
+    assert text_of(session.function("import os; _ = os.fork() and 'parent'")) == "said parent"
+    assert text_of(session.function("_ = 'next'")) == "said next"
 
 
 def test_a_function_that_ends_its_process_ends_the_session(session: Session) -> None:

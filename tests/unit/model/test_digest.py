@@ -81,9 +81,9 @@ _LEAVES = (
 @given(st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4)))
 def test_canonical_equals_rfc8785(value: JsonValue) -> None:
     try:
-        wanted = rfc8785.dumps(value)
+        expected = rfc8785.dumps(value)
     except ValueError as error:
         with pytest.raises(type(error)):
             canonical(value)
     else:
-        assert canonical(value) == wanted
+        assert canonical(value) == expected

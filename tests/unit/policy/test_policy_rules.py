@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-import yaml
-from paths import DATA
+from data_files import load_yaml
 
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
@@ -14,7 +13,7 @@ from toolc.policy.rules import enforce_policies, violations
 
 HEAD = "description: A tool that exists for the tests of policies and for nothing else.\n"
 SHELL = "backend: {shell: {argv: [echo, hello]}}\n"
-RULES = yaml.safe_load((DATA / "policy-rules.yaml").read_text(encoding="utf-8"))
+RULES = load_yaml("policy-rules")
 
 
 def violations_of(folder: Path, policy: str, *tools: str) -> list[str]:

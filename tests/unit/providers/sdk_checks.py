@@ -87,10 +87,10 @@ def _check_gemini_node(schema: JsonObject, definitions: set[str]) -> None:
         assert str(schema["$ref"]).removeprefix("#/$defs/").replace("~1", "/").replace("~0", "~") in definitions
     assert isinstance(schema.get("type", ""), str)
     if "enum" in schema:
-        wanted = {"string": str, "number": int | float, "integer": int | float}[str(schema["type"])]
+        python_types = {"string": str, "number": int | float, "integer": int | float}[str(schema["type"])]
         enum = schema["enum"]
         assert isinstance(enum, list)
-        assert all(isinstance(value, wanted) and not isinstance(value, bool) for value in enum)
+        assert all(isinstance(value, python_types) and not isinstance(value, bool) for value in enum)
     if schema.get("type") == "array":
         assert {"items", "prefixItems"} & schema.keys()
     if schema.get("type") not in {"integer", "number"}:

@@ -162,8 +162,8 @@ def _of_type(kind: str, schema: JsonObject, root: JsonObject, depth: int) -> st.
             properties = _map(schema["properties"])
             needed = schema["required"]
             assert isinstance(needed, list)
-            wanted = needed if depth > 6 else properties
-            parts = {name: values_for(each, root, depth) for name, each in properties.items() if name in wanted}
+            names = needed if depth > 6 else properties
+            parts = {name: values_for(each, root, depth) for name, each in properties.items() if name in names}
             optional = {name: part for name, part in parts.items() if name not in needed}
             return st.fixed_dictionaries({name: parts[name] for name in parts if name in needed}, optional=optional)
         case "array":

@@ -127,16 +127,16 @@ def test_messages_hints_and_paths_are_escaped() -> None:
 
 @pytest.mark.parametrize("length", [300, 100_000])
 def test_long_lines_are_cut_around_the_caret(length: int) -> None:
-    shown, carets = rendered("x" * length + "BAD" + "y" * length, span(1, length + 1, length + 4))
-    assert shown.startswith("  1 | …xxx")
-    assert shown.endswith("yyy…")
-    assert len(shown) == len("  1 | ") + WIDTH + 2
-    assert [shown[i] for i, mark in enumerate(carets) if mark == "^"] == ["B", "A", "D"]
+    code, carets = rendered("x" * length + "BAD" + "y" * length, span(1, length + 1, length + 4))
+    assert code.startswith("  1 | …xxx")
+    assert code.endswith("yyy…")
+    assert len(code) == len("  1 | ") + WIDTH + 2
+    assert [code[i] for i, mark in enumerate(carets) if mark == "^"] == ["B", "A", "D"]
 
 
 def test_long_spans_are_cut_with_their_line() -> None:
-    shown, carets = rendered("k: " + "v" * 500, span(1, 4, 504))
-    assert shown == "  1 | k: " + "v" * (WIDTH - 3) + "…"
+    code, carets = rendered("k: " + "v" * 500, span(1, 4, 504))
+    assert code == "  1 | k: " + "v" * (WIDTH - 3) + "…"
     assert carets == "    |    " + "^" * (WIDTH - 3)
 
 

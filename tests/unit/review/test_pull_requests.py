@@ -126,12 +126,12 @@ LOOKS_AWAY: Final = {
 }
 
 
-@pytest.mark.parametrize(("project", "wanted"), LOOKS_AWAY.values(), ids=LOOKS_AWAY)
-def test_relaxed_lint_settings_are_reported_once(tmp_path: Path, project: str, wanted: list[str]) -> None:
+@pytest.mark.parametrize(("project", "expected"), LOOKS_AWAY.values(), ids=LOOKS_AWAY)
+def test_relaxed_lint_settings_are_reported_once(tmp_path: Path, project: str, expected: list[str]) -> None:
     found = difference(
         tmp_path, {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}, {"a.yaml": PLAIN, "toolc.yaml": project}
     )
-    assert (found.tools, change_lines(found.shared)) == ((), wanted)
+    assert (found.tools, change_lines(found.shared)) == ((), expected)
 
 
 def test_relaxed_lint_settings_are_reported_with_their_line(tmp_path: Path) -> None:

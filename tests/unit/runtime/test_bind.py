@@ -109,7 +109,7 @@ def test_messages_show_the_received_value_with_its_type(value: JsonValue, got: s
 
 
 @pytest.mark.parametrize(
-    ("schema", "value", "told"),
+    ("schema", "value", "message"),
     [
         ({"type": ["string", "null"]}, 1, "x: expected a string or null, got the number 1"),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 1, "x: expected a string or null, got the number 1"),
@@ -131,21 +131,21 @@ def test_messages_show_the_received_value_with_its_type(value: JsonValue, got: s
         ({"additionalProperties": False}, {"k": 1}, "x.k: no such parameter; there are none"),
     ],
 )  # fmt: skip
-def test_each_keyword_has_its_own_message(schema: JsonObject, value: JsonValue, told: str) -> None:
-    assert problem(schema, value) == told
+def test_each_keyword_has_its_own_message(schema: JsonObject, value: JsonValue, message: str) -> None:
+    assert problem(schema, value) == message
 
 
 def test_a_value_that_matches_no_form_has_a_reason_for_each() -> None:
-    told = (
+    message = (
         "x: matches none of 2 allowed forms; got the number 1 "
         "(x: expected a string, got the number 1; x: expected at least 5, got the number 1)"
     )
-    assert problem({"anyOf": [{"type": "string"}, {"minimum": 5}]}, 1) == told
+    assert problem({"anyOf": [{"type": "string"}, {"minimum": 5}]}, 1) == message
 
 
 def test_a_value_that_matches_two_forms_of_one_of_is_refused() -> None:
-    told = "x: matches more than one of 2 forms and must match exactly one; got the number 1"
-    assert problem({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1) == told
+    message = "x: matches more than one of 2 forms and must match exactly one; got the number 1"
+    assert problem({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1) == message
 
 
 def test_a_name_that_matches_a_pattern_is_known() -> None:
@@ -205,8 +205,8 @@ def test_a_hostile_schema_cannot_hang_a_call() -> None:
         for level in range(30)
     }
     spec = tool({"x": {"$ref": "#/$defs/d0"}}, (), {"$defs": {**doubled, "d30": {"type": "string"}}})
-    told = "arguments: too many steps are needed to check this value"
-    assert problems(spec, {"x": 1}) == (told,)
+    message = "arguments: too many steps are needed to check this value"
+    assert problems(spec, {"x": 1}) == (message,)
 
 
 def test_a_hostile_pattern_cannot_hang_a_call() -> None:
@@ -218,18 +218,18 @@ def test_a_hostile_pattern_cannot_hang_a_call() -> None:
 @pytest.mark.slow
 def test_hostile_arguments_cannot_hang_a_call() -> None:
     spec = tool({f"parameter_{index}": {} for index in range(500)})
-    told = problems(spec, {f"parametr_{index}": None for index in range(20_000)})
-    assert len(told) == MAX_PROBLEMS
-    assert told[0] == "parametr_0: no such parameter; did you mean 'parameter_0'?"
+    message = problems(spec, {f"parametr_{index}": None for index in range(20_000)})
+    assert len(message) == MAX_PROBLEMS
+    assert message[0] == "parametr_0: no such parameter; did you mean 'parameter_0'?"
     (only,) = problems(spec, {"p" * 1_000_000: 1})
     assert only.startswith(f"{'p' * 57}...: no such parameter; the parameters are: parameter_0, parameter_1, ")
 
 
 def test_a_large_value_that_matches_no_form_has_a_short_message() -> None:
     forms: list[JsonValue] = [{"type": "object", "required": [f"key_{index}"]} for index in range(100)]
-    told = problem({"anyOf": forms}, {f"other_{index}": 1 for index in range(10_000)})
-    assert len(told) < 1000
-    assert told.startswith("x: matches none of 100 allowed forms; got an object with the keys other_0, other_1, ")
+    message = problem({"anyOf": forms}, {f"other_{index}": 1 for index in range(10_000)})
+    assert len(message) < 1000
+    assert message.startswith("x: matches none of 100 allowed forms; got an object with the keys other_0, other_1, ")
 
 
 def test_strict_mode_treats_null_as_omitted() -> None:
@@ -248,14 +248,14 @@ def test_a_huge_integer_is_refused_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ('{"name": ', "a string that is not JSON (line 1 column 10: Expecting value): '{\"name\": '"),
         ('["a"]', "the string '[\"a\"]'"),
         ('{"name": 1}', "a string that contains a JSON object instead of the object: '{\"name\": 1}'"),
     ],
 )
-def test_arguments_as_a_string_are_explained(arguments: str, told: str) -> None:
+def test_arguments_as_a_string_are_explained(arguments: str, message: str) -> None:
     with pytest.raises(BindError) as error:
         bind(tool({"name": {}}), arguments, "c")
-    assert error.value.problems == (f"arguments: expected an object, got {told}",)
+    assert error.value.problems == (f"arguments: expected an object, got {message}",)

@@ -37,7 +37,7 @@ def test_a_part_has_its_own_call_id_and_a_parent_call_id(outer: CallContext) -> 
     outer = replace(outer, on_event=scripted.events.append)
     result = calls(scripted).call("echo_too", WORD, outer, step="first")
     assert (result.text, result.details["call_id"]) == ("echo -- a", "outer.first")
-    assert scripted.told == ["ToolStart", "ToolUpdate", "ToolEnd"]
+    assert scripted.event_names == ["ToolStart", "ToolUpdate", "ToolEnd"]
     assert {(each.name, each.call_id, each.parent_call_id) for each in scripted.events} == {
         ("echo", "outer.first", "outer")
     }
@@ -117,8 +117,8 @@ def test_the_lowest_limit_applies_and_is_reported(
         result = calls(Scripted(hang)).call("echo", WORD, context, step="x", timeout_ms=timeout_ms)
     over.set()
     assert result is not None
-    told = f"the call did not finish {when} and was stopped; request less work per call"
-    assert result.error == ToolFailure("timeout", told)
+    message = f"the call did not finish {when} and was stopped; request less work per call"
+    assert result.error == ToolFailure("timeout", message)
 
 
 def test_a_part_shares_the_cancellation(outer: CallContext) -> None:

@@ -124,8 +124,8 @@ def test_content_blocks_may_be_yielded_or_reported() -> None:
         yield Image(PNG, "image/png")
 
     assert run(shot).content == (Text("Shot"), Image(PNG, "image/png"))
-    told = run(shots)
-    assert (told.content, told.data) == ((Text("Last"), Image(PNG, "image/png")), 1)
+    returned = run(shots)
+    assert (returned.content, returned.data) == ((Text("Last"), Image(PNG, "image/png")), 1)
 
 
 @pytest.mark.parametrize(
@@ -219,15 +219,15 @@ def test_progress_is_reported_on_the_thread_of_the_call() -> None:
         ctx.progress(None, "there")
         return "done"
 
-    registry, heard, threads = Registry(), list[Event](), set[int]()
+    registry, events, threads = Registry(), list[Event](), set[int]()
     registry.add(work)
 
     def listen(event: Event) -> None:
-        heard.append(event)
+        events.append(event)
         threads.add(threading.get_ident())
 
     Executor(registry).run("work", {}, on_event=listen)
-    start, first, second, end = heard
+    start, first, second, end = events
     assert isinstance(start, ToolStart)
     assert isinstance(first, ToolUpdate)
     assert isinstance(second, ToolUpdate)
@@ -330,14 +330,14 @@ def test_a_function_can_see_that_its_call_ended() -> None:
         seen.set()
         return "too late"
 
-    registry, heard = Registry(), list[Event]()
+    registry, events = Registry(), list[Event]()
     registry.add(stubborn)
-    result = Executor(registry).run("stubborn", {}, on_event=heard.append)
+    result = Executor(registry).run("stubborn", {}, on_event=events.append)
     assert error_kind(result) == "timeout"
     assert "still_running" in result.details
     assert seen.wait(60)
-    assert isinstance(heard[-1], ToolEnd)
-    assert not any(isinstance(each, ToolUpdate) for each in heard)
+    assert isinstance(events[-1], ToolEnd)
+    assert not any(isinstance(each, ToolUpdate) for each in events)
 
 
 def test_a_generator_reports_progress_and_ends_with_the_call() -> None:

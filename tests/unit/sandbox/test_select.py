@@ -155,7 +155,7 @@ def test_accepted_limits() -> None:
     assert unenforced_reason(Capabilities(), ()) is None
 
 
-@pytest.mark.parametrize(("wanted", "got"), [("namespace", "namespace"), ("gvisor", "vm"), ("vm", "vm")])
-def test_the_weakest_sufficient_isolation(wanted: MinIsolation, got: MinIsolation) -> None:
+@pytest.mark.parametrize(("required", "selected"), [("namespace", "namespace"), ("gvisor", "vm"), ("vm", "vm")])
+def test_the_weakest_sufficient_isolation(required: MinIsolation, selected: MinIsolation) -> None:
     offered = (Capabilities(isolation="namespace"), Capabilities(isolation="vm"))
-    assert offer(offered, wanted).isolation == got
+    assert offer(offered, required).isolation == selected

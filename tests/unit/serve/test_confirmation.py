@@ -43,17 +43,17 @@ def wiping(calls: list[JsonObject]) -> Executor:
 async def test_the_user_is_asked_and_the_call_runs_only_if_accepted(
     mode: Literal["auto", "legacy"], action: Literal["accept", "decline", "cancel"], text: str | None
 ) -> None:
-    asked: list[str] = []
+    prompted: list[str] = []
     calls: list[JsonObject] = []
 
     async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-        asked.append(params.message)
+        prompted.append(params.message)
         return ElicitResult(action=action)
 
     with wiping(calls) as each:
         async with Client(make_server(each, version="1"), mode=mode, elicitation_callback=ask) as client:
             result = await client.call_tool("wipe", {"path": "a"})
-    assert asked == [QUESTION]
+    assert prompted == [QUESTION]
     assert (result.is_error, calls) == ((False, [{"path": "a"}]) if text else (True, []))
     assert result.content == [TextContent(type="text", text=text or "this call of 'wipe' was denied")]
 
@@ -82,10 +82,10 @@ async def test_the_confirm_function_of_the_application_is_used_instead_of_the_cl
 
 
 async def test_cancelling_a_call_during_the_question_frees_the_server() -> None:
-    asked = anyio.Event()
+    prompted = anyio.Event()
 
     async def think(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-        asked.set()
+        prompted.set()
         await anyio.sleep_forever()
         raise AssertionError
 
@@ -94,7 +94,7 @@ async def test_cancelling_a_call_during_the_question_frees_the_server() -> None:
         async with Client(make_server(each, version="1"), mode="legacy", elicitation_callback=think) as client:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(client.call_tool, "wipe", {"path": "a"})
-                await asked.wait()
+                await prompted.wait()
                 tasks.cancel_scope.cancel()
             assert (await client.list_tools()).tools
     assert calls == []
@@ -132,12 +132,12 @@ async def test_only_one_question_is_asked_at_a_time() -> None:
 
 
 async def test_a_call_that_waits_for_its_question_can_be_cancelled() -> None:
-    asked, answer = anyio.Event(), anyio.Event()
+    prompted, answer = anyio.Event(), anyio.Event()
     questions: list[str] = []
 
     async def think(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         questions.append(params.message)
-        asked.set()
+        prompted.set()
         await answer.wait()
         return ElicitResult(action="accept")
 
@@ -146,7 +146,7 @@ async def test_a_call_that_waits_for_its_question_can_be_cancelled() -> None:
         async with Client(make_server(each, version="1"), mode="legacy", elicitation_callback=think) as client:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(client.call_tool, "wipe", {"path": "a"})
-                await asked.wait()
+                await prompted.wait()
                 async with anyio.create_task_group() as waiting:
                     waiting.start_soon(client.call_tool, "wipe", {"path": "b"})
                     await client.list_tools()  # then the server has received both calls
@@ -165,7 +165,7 @@ async def test_a_denied_tool_is_no_longer_listed() -> None:
 
 
 async def test_a_response_is_only_valid_for_its_own_question() -> None:
-    def asked(arguments: JsonObject, answers: dict[str, ElicitResult]) -> tuple[str, ...]:
+    def prompted(arguments: JsonObject, answers: dict[str, ElicitResult]) -> tuple[str, ...]:
         params = CallToolRequestParams(name="wipe", arguments=arguments, input_responses={**answers})
         confirmation = ClientConfirmation(context, params, "c", anyio.Lock())
         with pytest.raises(InputRequiredError) as caught:
@@ -176,8 +176,8 @@ async def test_a_response_is_only_valid_for_its_own_question() -> None:
         session=cast("ServerSession", None), lifespan_context={}, protocol_version="2026-07-28", method="tools/call"
     )
     yes = ElicitResult(action="accept")
-    (key,) = asked({"path": "a"}, {})
-    (other,) = asked({"path": "b"}, {key: yes})
+    (key,) = prompted({"path": "a"}, {})
+    (other,) = prompted({"path": "b"}, {key: yes})
     assert key != other
     params = CallToolRequestParams(name="wipe", arguments={"path": "b"}, input_responses={other: yes})
     call = BoundCall(tool=WIPE, arguments={"path": "b"}, call_id="c")

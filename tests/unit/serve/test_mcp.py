@@ -166,13 +166,13 @@ def test_images_recordings_and_texts_have_their_block_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "structured", "shown"), [({"count": 2}, {"count": 2}, '{"count":2}'), ([1, None], None, "[1,null]")]
+    ("data", "structured", "text"), [({"count": 2}, {"count": 2}, '{"count":2}'), ([1, None], None, "[1,null]")]
 )
 def test_only_an_object_is_structured_content_and_all_data_is_text(
-    data: JsonValue, structured: JsonValue, shown: str
+    data: JsonValue, structured: JsonValue, text: str
 ) -> None:
     result = to_call_result(ToolResult(content=(), structured=(data,)))
-    assert (result.structured_content, result.content) == (structured, [TextContent(type="text", text=shown)])
+    assert (result.structured_content, result.content) == (structured, [TextContent(type="text", text=text)])
 
 
 def test_an_error_result_has_no_details() -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from fake_tools import executor, text, tool
+from scripted_tools import captured
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
-from toolc.model.result import Capture, Outcome
+from toolc.model.result import Outcome
 from toolc.serve.plugin import PluginServer
 from toolc.testing.fake_engine import FakeEngine
 
@@ -121,7 +122,7 @@ def test_the_plugin_backend_can_call_the_server(tmp_path: Path) -> None:
 
         def script(plan: Plan) -> Outcome:
             response = server.respond(plan.stdin)
-            return Outcome(ending="answered", stdout=Capture(response, b"", len(response)))
+            return Outcome(ending="answered", stdout=captured(response))
 
         spec = _spec(tmp_path, "echo", {"plugin": {"command": ["toolc"]}}, {"lifetime": "session"})
         with Executor(Registry.load(spec), engine=FakeEngine(script)) as made:

@@ -9,11 +9,12 @@ import pytest
 from fake_tools import registry, tool
 from mcp import Client
 from mcp.shared.dispatcher import ProgressFnT
+from scripted_tools import captured
 
 from toolc.client.executor import Executor
 from toolc.model.events import Event, ToolStart, ToolUpdate
 from toolc.model.plan import Plan
-from toolc.model.result import Capture, Outcome
+from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.template import Template
 from toolc.serve.mcp import make_server
@@ -137,7 +138,7 @@ def reporting(lines: bytes) -> Executor:
     """Return an executor whose tool ``load`` writes ``lines`` to stderr."""
 
     def run(_: Plan) -> Outcome:
-        return Outcome(ending="exited", stderr=Capture(head=lines, total_bytes=len(lines)))
+        return Outcome(ending="exited", stderr=captured(lines))
 
     shell = ShellBackend(command=Argv(elements=(Template(("load",)),)), progress=True)
     return Executor(registry(replace(tool("load"), backend=shell)), engine=FakeEngine(run))

@@ -37,28 +37,28 @@ def test_expected_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "got", "same"),
+    ("expected", "got", "same"),
     [
         (1, 1.0, True), (1, True, False), (0, False, False), (2**60, 2**60, True), (None, None, True),
         ({"a": 1, "b": [2]}, {"b": [2], "a": 1}, True), ([1, 2], [2, 1], False),
     ],
 )  # fmt: skip
-def test_json_equality(wanted: JsonValue, got: JsonValue, *, same: bool) -> None:
-    assert (problems(Expect(json=(wanted,)), ToolResult(content=(), structured=(got,))) == []) is same
+def test_json_equality(expected: JsonValue, got: JsonValue, *, same: bool) -> None:
+    assert (problems(Expect(json=(expected,)), ToolResult(content=(), structured=(got,))) == []) is same
 
 
 @pytest.mark.parametrize(
-    ("wanted", "got", "same"),
+    ("expected", "got", "same"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, True), ({"a": {}}, {"a": {"b": 2}}, True),
         ([{"a": 1}, {}], [{"a": 1, "b": 2}, {"c": 3}], True), ([], [1], False), ([{"a": 1}], [{"a": 1}, {}], False),
         ({"a": None}, {}, False), ({}, [], False),
     ],
 )  # fmt: skip
-def test_json_may_have_more_keys_and_structured_may_not(wanted: JsonValue, got: JsonValue, *, same: bool) -> None:
+def test_json_may_have_more_keys_and_structured_may_not(expected: JsonValue, got: JsonValue, *, same: bool) -> None:
     result = ToolResult(content=(), structured=(got,))
-    assert (problems(Expect(json=(wanted,)), result) == []) is same
-    assert problems(Expect(structured=(wanted,)), result)
+    assert (problems(Expect(json=(expected,)), result) == []) is same
+    assert problems(Expect(structured=(expected,)), result)
     assert problems(Expect(structured=(got,)), result) == []
 
 

@@ -42,8 +42,8 @@ def test_the_exit_code_does_not_depend_on_the_format(
     capsys.readouterr()
     assert run(command, "bad.yaml", "--format", name) == 1
     out, err = capsys.readouterr()
-    shown, silent = (err, out) if (command, name) == ("build", "text") else (out, err)
-    assert "TC101" in shown
+    output, silent = (err, out) if (command, name) == ("build", "text") else (out, err)
+    assert "TC101" in output
     assert silent == ""
 
 

@@ -22,10 +22,10 @@ BASE = BuiltImage(
 
 
 def test_build_prints_progress_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, str | None]] = []
+    requested: list[tuple[str, str | None]] = []
 
     def build_image(name: str, *, base: str | None, on_progress: OnProgress) -> BuiltImage:
-        asked.append((name, base))
+        requested.append((name, base))
         on_progress("Step 1/2")
         return BASE
 
@@ -33,7 +33,7 @@ def test_build_prints_progress_on_stderr(monkeypatch: pytest.MonkeyPatch) -> Non
     result = CliRunner().invoke(command, ["build"])
     assert (result.exit_code, result.stdout, result.stderr) == (0, "toolc/base:1.0\n", "Step 1/2\n")
     CliRunner().invoke(command, ["build", "python", "node", "--from", "debian:13"])
-    assert asked == [("base", None), ("python", "debian:13"), ("node", "debian:13")]
+    assert requested == [("base", None), ("python", "debian:13"), ("node", "debian:13")]
 
 
 def test_unknown_name_is_refused_before_the_first_build(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,10 +46,10 @@ def test_unknown_name_is_refused_before_the_first_build(monkeypatch: pytest.Monk
 
 
 def test_export_prints_the_unpacked_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, Path | None]] = []
+    requested: list[tuple[str, Path | None]] = []
 
     def export_image(name: str, archive: Path | None) -> Unpacked:
-        asked.append((name, archive))
+        requested.append((name, archive))
         return Unpacked(
             name="toolc/node:1.0", digest="sha256:ab", root=Path("/store/root"), search_path=None, volumes=()
         )
@@ -58,7 +58,7 @@ def test_export_prints_the_unpacked_image(monkeypatch: pytest.MonkeyPatch) -> No
     result = CliRunner().invoke(command, ["export", "node"])
     assert (result.exit_code, result.stdout) == (0, "toolc/node:1.0  sha256:ab  /store/root\n")
     CliRunner().invoke(command, ["export", "mine:1", "--from", "a.tar"])
-    assert asked == [("node", None), ("mine:1", Path("a.tar"))]
+    assert requested == [("node", None), ("mine:1", Path("a.tar"))]
 
 
 def test_export_writes_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,10 +100,10 @@ def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[S
 
 
 def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
-    def nobody() -> tuple[BuiltImage, ...]:
+    def no_images() -> tuple[BuiltImage, ...]:
         raise NoEngineError("images are built with Docker: it does not answer")
 
-    monkeypatch.setattr(image_builder, "list_images", nobody)
+    monkeypatch.setattr(image_builder, "list_images", no_images)
     unpacked.append(NAMED)
     result = CliRunner().invoke(command, ["list"])
     assert (result.exit_code, result.stdout) == (0, "a:1, b:1  3MiB  unpacked in /store/sha256-a\n")

@@ -89,14 +89,14 @@ def test_effective_values_have_an_origin(capsys: pytest.CaptureFixture[str]) -> 
     Path("toolc.yaml").write_text("defaults: {sandbox: {limits: {timeout: 5s}}}\n", encoding="utf-8")
     for target in (["hello"], ["hello", "specs"], ["specs"], ["specs/hello.yaml#hello"]):
         assert run("show", *target, "--effective") == 0
-        shown = capsys.readouterr().out.splitlines()
-        assert shown[:4] == [
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[:4] == [
             'name                              "hello"            specs/hello.yaml:2:7',
             'description                       "Say hello."       specs/hello.yaml:3:14',
             'backend.shell.argv                ["echo", "hello"]  specs/hello.yaml:4:25',
             'sandbox.limits.timeout            "5s"               toolc.yaml:1:40 (defaults)',
         ]
-        assert 'sandbox.limits.memory             "256MiB"           format 1 default' in shown
+        assert 'sandbox.limits.memory             "256MiB"           format 1 default' in lines
     assert run("show", "hello", "--effective", "--json") == 0
     assert json.loads(capsys.readouterr().out)[3] == {
         "key": "sandbox.limits.timeout",

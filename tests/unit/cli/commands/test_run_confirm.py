@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from scripted_tools import captured
 from terminal import run_on_terminal
 from transaction_cases import DONE
 
 from toolc.cli.commands.run import command
-from toolc.model.result import Capture, Outcome
+from toolc.model.result import Outcome
 from toolc.sandbox import selection
 from toolc.testing.fake_engine import FakeEngine
 
@@ -117,7 +118,8 @@ tools:
 REPORTS_DURING_A_PROMPT = """
 import threading
 import click
-from toolc.model.result import Capture, Outcome
+from scripted_tools import captured
+from toolc.model.result import Outcome
 from toolc.testing.fake_engine import FakeEngine
 prompted, reported = threading.Event(), threading.Event()
 confirm = click.confirm
@@ -132,8 +134,8 @@ def script(plan):
         prompted.wait(60)
         threading.Timer(0.2, reported.set).start()
         line = b"::progress 40 nearly\\n"
-        return Outcome(ending="exited", stderr=Capture(line, total_bytes=len(line)))
-    return Outcome(ending="exited", stdout=Capture(b"done", total_bytes=4))
+        return Outcome(ending="exited", stderr=captured(line))
+    return Outcome(ending="exited", stdout=captured(b"done"))
 
 click.confirm = prompt
 engine = FakeEngine(script)
@@ -157,7 +159,7 @@ def test_output_of_a_retried_attempt_is_not_printed(tmp_path: Path, monkeypatch:
 
     def answer(_: object) -> Outcome:
         status, printed = left.pop(0)
-        return Outcome(ending="exited", status=status, stdout=Capture(printed, total_bytes=len(printed)))
+        return Outcome(ending="exited", status=status, stdout=captured(printed))
 
     use(monkeypatch, FakeEngine(answer))
     monkeypatch.chdir(tmp_path)

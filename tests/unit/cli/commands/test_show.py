@@ -61,11 +61,11 @@ def test_page_shows_parameters_and_permissions(name: str, golden: bool, capsys: 
 
 def test_json_output(capsys: pytest.CaptureFixture[str]) -> None:
     build("s.yaml", "build")
-    shown = json.loads(show(capsys, "mirror", "--registry", "build/registry.json", "--json"))
+    tool = json.loads(show(capsys, "mirror", "--registry", "build/registry.json", "--json"))
     stored = {tool["name"]: tool for tool in json.loads(Path("build/registry.json").read_bytes())["tools"]}
 
-    granted = shown.pop("permissions")
-    assert shown == stored["mirror"]
+    granted = tool.pop("permissions")
+    assert tool == stored["mirror"]
     assert granted["hosts"] == [{"value": "api.example.com:443", "by": ["get"]}]
     assert granted["transactions"] == [{"value": "commit: ask, writes: a", "by": ["put"]}]
     assert granted["images"] == [{"value": None, "by": ["get", "put"]}]

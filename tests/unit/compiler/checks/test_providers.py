@@ -59,10 +59,10 @@ def test_an_open_object(tmp_path: Path) -> None:
 )
 def test_unsupported_in_strict_mode_is_reported_like_in_the_build(tmp_path: Path, parameters: str, found: str) -> None:
     text = spec(parameters, "{openai_chat: {strict: true}}")
-    wanted = f"tool.yaml:{found}; the definition is not strict"
-    assert findings(tmp_path, "TC702", text) == [wanted]
+    expected = f"tool.yaml:{found}; the definition is not strict"
+    assert findings(tmp_path, "TC702", text) == [expected]
     loss = json.loads(write(tmp_path, text))["openai_chat"]
-    assert [each["message"] for each in loss if "strict" in each["message"]] == [wanted.partition(" ")[2]]
+    assert [each["message"] for each in loss if "strict" in each["message"]] == [expected.partition(" ")[2]]
 
 
 @pytest.mark.parametrize("providers", ["{}", "{openai_chat: {strict: false}}", "{anthropic: {strict: true}}"])

@@ -25,9 +25,9 @@ def test_references_that_are_not_replaced(tmp_path: Path, more: str) -> None:
 
 
 def test_references_with_escapes_are_found(tmp_path: Path) -> None:
-    said = ["secrets under 'label' are not replaced: this text stays as it is"]
+    expected = ["secrets under 'label' are not replaced: this text stays as it is"]
     for label in (r'"{{ \x73ecrets.KEY }}"', r'"{{ \u0073ecrets.KEY }}"', '"{{ sec\\\n  rets.KEY }}"'):
-        assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", f"label: {label}\n")) == said
+        assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", f"label: {label}\n")) == expected
 
 
 def test_reference_in_a_command_line_is_an_error(tmp_path: Path) -> None:

@@ -205,9 +205,9 @@ sandbox:
     ],
 )
 def test_contradictions_are_rejected(tmp_path: Path, body: str, more: str, found: list[str]) -> None:
-    said = found_in(tmp_path, f"{HEAD}backend:\n  http: {body}\n{more}")
-    assert len(said) == len(found), said
-    assert all(each in line for each, line in zip(found, said, strict=True)), said
+    messages = found_in(tmp_path, f"{HEAD}backend:\n  http: {body}\n{more}")
+    assert len(messages) == len(found), messages
+    assert all(each in line for each, line in zip(found, messages, strict=True)), messages
 
 
 @pytest.mark.parametrize(
@@ -248,10 +248,10 @@ def test_a_cursor_in_the_body_has_a_place_there(tmp_path: Path, body: str, curso
     more = "how: {type: object, optional: true}, some: {type: [array, 'null'], items: {type: object}, optional: true}"
     parameters = PARAMETERS.replace("}}", f"}}, {more}}}")
     secrets = "sandbox: {secrets: {KEY: {hosts: [a.example]}}}\n"
-    said = found_in(tmp_path, f"{HEAD}{parameters}backend:\n  http: {http}\n{secrets}")
-    said = [each for each in said if "cursor" in each or "JSON Pointer" in each]
-    assert len(said) == bool(found), said
-    assert all(found in each for each in said), said
+    messages = found_in(tmp_path, f"{HEAD}{parameters}backend:\n  http: {http}\n{secrets}")
+    messages = [each for each in messages if "cursor" in each or "JSON Pointer" in each]
+    assert len(messages) == bool(found), messages
+    assert all(found in each for each in messages), messages
 
 
 @pytest.mark.parametrize(

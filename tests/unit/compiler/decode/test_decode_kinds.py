@@ -181,8 +181,8 @@ def test_packages_carry_the_hashes_that_they_may_have(tmp_path: Path) -> None:
     ],
 )
 def test_a_hash_that_would_protect_nothing_is_an_error(tmp_path: Path, lines: list[str], found: str) -> None:
-    (complaint,) = found_in(tmp_path, requiring(tmp_path, *lines))
-    assert found in complaint
+    (problem,) = found_in(tmp_path, requiring(tmp_path, *lines))
+    assert found in problem
 
 
 @pytest.mark.parametrize("idempotent", ["true", "false"])

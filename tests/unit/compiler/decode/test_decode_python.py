@@ -102,8 +102,8 @@ def test_functions_that_do_not(tmp_path: Path, code: str, found: list[str]) -> N
     lines = found_in(tmp_path, FILE)
 
     assert len(lines) == len(found)
-    for line, wanted in zip(lines, found, strict=True):
-        wanted_start = wanted.replace("{py}", f"{tmp_path.as_posix()}/hello.py").split("TC", 1)
+    for line, expected in zip(lines, found, strict=True):
+        wanted_start = expected.replace("{py}", f"{tmp_path.as_posix()}/hello.py").split("TC", 1)
         assert f"TC{wanted_start[1]}" in line
         assert wanted_start[0] in line or "not valid" in line
 

@@ -193,8 +193,8 @@ def test_file_of_one_tool_needs_no_name(
     project: Path, option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_project("builtin: [calculator]\n")
-    for target, shown in (("double.yaml", "double"), ("double.yaml#calculator", "calculator")):
+    for target, heading in (("double.yaml", "double"), ("double.yaml#calculator", "calculator")):
         with pytest.raises(SystemExit) as end:
             main(["show", f"specs/{target}", *option])
         assert not end.value.code
-        assert shown in capsys.readouterr().out.splitlines()[0]
+        assert heading in capsys.readouterr().out.splitlines()[0]

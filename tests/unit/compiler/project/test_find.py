@@ -16,7 +16,7 @@ def make(folder: Path, *names: str, text: str = "toolc: 1\n") -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def shown(*paths: Path) -> list[str]:
+def paths_found(*paths: Path) -> list[str]:
     return [each.display_path for each in find(paths)]
 
 
@@ -27,12 +27,12 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_folder_gives_its_yaml_and_toml_files_sorted() -> None:
     make(Path("specs"), "b.yaml", "a.yml", "sub/z.toml", "C.YAML", "README.md", "data.json", "noext")
-    assert shown(Path("specs")) == ["specs/C.YAML", "specs/a.yml", "specs/b.yaml", "specs/sub/z.toml"]
+    assert paths_found(Path("specs")) == ["specs/C.YAML", "specs/a.yml", "specs/b.yaml", "specs/sub/z.toml"]
 
 
 def test_the_current_folder_has_no_name() -> None:
     make(Path(), "a.yaml", "sub/b.yaml")
-    assert shown(Path()) == ["a.yaml", "sub/b.yaml"]
+    assert paths_found(Path()) == ["a.yaml", "sub/b.yaml"]
 
 
 def test_each_file_remembers_how_it_was_found(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_hidden_generated_and_linked_files_are_passed_over() -> None:
     Path("specs/link.yaml").symlink_to("a.yaml")
     Path("specs/linked").symlink_to(Path("elsewhere").resolve())
     os.mkfifo("specs/pipe.yaml")
-    assert shown(Path("specs")) == ["specs/a.yaml"]
+    assert paths_found(Path("specs")) == ["specs/a.yaml"]
 
 
 def test_named_pipes_and_devices_are_rejected() -> None:
@@ -62,19 +62,19 @@ def test_named_pipes_and_devices_are_rejected() -> None:
 
 def test_a_named_file_is_taken_whatever_its_name() -> None:
     make(Path(), "tool.txt", ".hidden", "toolc.yaml")
-    assert shown(Path("tool.txt"), Path(".hidden"), Path("toolc.yaml")) == [".hidden", "tool.txt", "toolc.yaml"]
+    assert paths_found(Path("tool.txt"), Path(".hidden"), Path("toolc.yaml")) == [".hidden", "tool.txt", "toolc.yaml"]
 
 
 def test_a_file_found_twice_is_taken_once_as_the_user_named_it() -> None:
     make(Path("specs"), "a.yaml", "sub/b.yaml")
     paths = [Path("specs"), Path("specs/sub"), Path("./specs/a.yaml")]
-    assert shown(*paths) == shown(*reversed(paths)) == ["specs/a.yaml", "specs/sub/b.yaml"]
+    assert paths_found(*paths) == paths_found(*reversed(paths)) == ["specs/a.yaml", "specs/sub/b.yaml"]
     assert [each.folder for each in find(paths)] == [None, Path("specs")]
 
 
 def test_a_folder_without_specs_gives_nothing() -> None:
     Path("empty").mkdir()
-    assert shown(Path("empty")) == []
+    assert paths_found(Path("empty")) == []
 
 
 def test_a_path_that_does_not_exist_is_the_users_mistake() -> None:
@@ -84,4 +84,4 @@ def test_a_path_that_does_not_exist_is_the_users_mistake() -> None:
 
 def test_project_files_are_not_specs() -> None:
     make(Path("specs"), "a.yaml", "toolc.yaml", "sub/toolc.toml")
-    assert shown(Path("specs")) == ["specs/a.yaml"]
+    assert paths_found(Path("specs")) == ["specs/a.yaml"]

@@ -62,8 +62,10 @@ def test_comments_in_yaml(tmp_path: Path, lines: str, found: list[str | None]) -
 def test_comments_in_toml(tmp_path: Path, lines: str, found: list[str]) -> None:
     text = 'toolc = 1\nname = "hello"\n' + lines + 'backend.shell.argv = ["echo", "hello"]\n'
     reported = compile_text(tmp_path, text, "tool.toml").diagnostics.sorted()
-    shown = [f"{each.span.start.line}:{each.span.start.column} {each.code.number} {each.message}" for each in reported]
-    assert shown == [each for each in found if "33" not in each]
+    findings = [
+        f"{each.span.start.line}:{each.span.start.column} {each.code.number} {each.message}" for each in reported
+    ]
+    assert findings == [each for each in found if "33" not in each]
 
 
 def test_of_one_line_only_the_named_code_is_ignored(tmp_path: Path) -> None:

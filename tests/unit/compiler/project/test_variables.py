@@ -118,8 +118,8 @@ def test_unknown_variable_causes_no_further_findings(project: str) -> None:
 
 
 def test_file_is_searched_for_variables_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Mock(return_value=False)
-    monkeypatch.setattr(decode_tool, "may_name_variables", asked)
+    confirm = Mock(return_value=False)
+    monkeypatch.setattr(decode_tool, "may_name_variables", confirm)
     entries = (f"  - {{name: tool_{n}, backend: {{shell: {{argv: [date]}}}}}}\n" for n in range(50))
     assert len(compiled("", "toolc: 1\ntools:\n" + "".join(entries)).tools) == 50
-    assert asked.call_count == 1, "one time per tool makes a long file cost the square of its length"
+    assert confirm.call_count == 1, "one time per tool makes a long file cost the square of its length"

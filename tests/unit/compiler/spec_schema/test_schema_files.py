@@ -59,8 +59,8 @@ def test_every_key_is_described(name: str) -> None:
     schema = SCHEMAS[name]
     described = [*keys(schema, schema)]
     assert len(described) > 200
-    for key, says in described:
-        words = says.get("description", "")
+    for key, text in described:
+        words = text.get("description", "")
         assert words.endswith((".", "]", "}")) or "e.g." in words, key
         assert words[0] in "':" or words[0].isupper() or words[0].isalpha(), key
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from data_files import load_yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
-from paths import DATA, ROOT, TEST_SPECS
+from paths import ROOT, TEST_SPECS
 from places import load
 
 from toolc.compiler.pipeline.compile import compile_specs
@@ -25,7 +25,7 @@ from toolc.document.nodes import to_json
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 
 SPECS = TEST_SPECS
-SAMPLES = yaml.safe_load((DATA / "format-samples.yaml").read_text(encoding="utf-8"))
+SAMPLES = load_yaml("format-samples")
 SCHEMA: Any = spec_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 OLDER = Draft7Validator(SCHEMA)

@@ -7,7 +7,7 @@ import pytest
 import tomli
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import covered, shown
+from places import covered, finding_lines
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, to_json
 from toolc.document.toml.parser import parse_toml
@@ -19,7 +19,7 @@ def parse(text: str) -> tuple[Node | None, list[str]]:
     """Return the root, and each finding as ``line:column-end code message``."""
     diagnostics = Diagnostics()
     root = parse_toml(SourceText("a.toml", text), diagnostics)
-    return root, shown(diagnostics)
+    return root, finding_lines(diagnostics)
 
 
 def parsed(text: str) -> Mapping:

@@ -45,11 +45,11 @@ def test_invalid_toml_is_rejected(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", VALID, ids=ids(VALID))
 def test_valid_toml_has_the_expected_value(case: dict[str, Any]) -> None:
     diagnostics = Diagnostics()
-    wanted, codes = value_of(case["json"])
+    expected, codes = value_of(case["json"])
     root = parse_toml(SourceText("a.toml", case["toml"].removeprefix("\ufeff")), diagnostics)
     assert {each.code.number for each in diagnostics.sorted()} == codes
     assert root is not None
-    assert json.dumps(to_json(root), sort_keys=True) == json.dumps(wanted, sort_keys=True)
+    assert json.dumps(to_json(root), sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
 def value_of(tagged: Any) -> tuple[Any, set[str]]:

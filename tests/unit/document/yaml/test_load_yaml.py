@@ -7,7 +7,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import covered, shown
+from places import covered, finding_lines
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, to_json
 from toolc.document.yaml.parser import parse_yaml
@@ -19,7 +19,7 @@ def parse(text: str) -> tuple[Node | None, list[str]]:
     """Return the root, and each finding as ``line:column-end code message``."""
     diagnostics = Diagnostics()
     root = parse_yaml(SourceText("a.yaml", text), diagnostics)
-    return root, shown(diagnostics)
+    return root, finding_lines(diagnostics)
 
 
 def value(text: str) -> object:

@@ -1,7 +1,7 @@
 """Text that libyaml accepts and YAML 1.2 reads differently. Names such as 652Z are cases of the YAML test suite."""
 
 import pytest
-from places import shown
+from places import finding_lines
 
 from toolc.document.nodes import to_json
 from toolc.document.yaml.parser import parse_yaml
@@ -94,4 +94,4 @@ def test_an_indented_line_is_accepted(text: str) -> None:
 def findings(text: str) -> list[str]:
     diagnostics = Diagnostics()
     parse_yaml(SourceText("a.yaml", text), diagnostics)
-    return shown(diagnostics)
+    return finding_lines(diagnostics)

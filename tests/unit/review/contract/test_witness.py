@@ -43,10 +43,10 @@ BESIDE: Final[dict[str, JsonObject]] = {
 """What a call must have beside the value that is refused now."""
 
 
-@pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
-def test_other_required_properties_are_valid(beside: JsonObject) -> None:
+@pytest.mark.parametrize("others", BESIDE.values(), ids=BESIDE)
+def test_other_required_properties_are_valid(others: JsonObject) -> None:
     def schema(most: int, *required: JsonValue) -> JsonObject:
-        properties: JsonObject = {"beside": beside, "word": {"type": "string", "maxLength": most}}
+        properties: JsonObject = {"beside": others, "word": {"type": "string", "maxLength": most}}
         known: JsonObject = {"id": {"type": "string", "pattern": UUID}}
         return {"type": "object", "properties": properties, "required": ["beside", *required], "$defs": known}
 
@@ -102,14 +102,14 @@ def test_witness_search_has_a_budget() -> None:
 
 
 def test_surrounding_value_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    evaluated: list[int] = []
 
     def counted(node: Node, *depth: int) -> object:
-        asked.extend([] if depth else [0])  # calls for parts of a value pass a depth
+        evaluated.extend([] if depth else [0])  # calls for parts of a value pass a depth
         return least_object(node, *depth)
 
     monkeypatch.setattr("toolc.review.contract.witness.least_object", counted)
     old: JsonObject = {"type": "object", "properties": {"a": {"pattern": "^zq{9}x$"}}, "required": ["a"]}
     new: JsonObject = {"type": "object", "properties": {"a": {"pattern": "^zq{9}y$"}}, "required": ["a"]}
     assert witness(old, new, schema_changes(old, new)[0]) == NOT_FOUND
-    assert asked == [0]
+    assert evaluated == [0]

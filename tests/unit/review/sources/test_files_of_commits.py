@@ -52,14 +52,14 @@ CHANGES: Final[dict[str, tuple[dict[str, str], list[str]]]] = {
 }
 
 
-@pytest.mark.parametrize(("files", "wanted"), CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(("files", "expected"), CHANGES.values(), ids=CHANGES)
 def test_changed_file_is_reported_for_its_tool(
-    repository: Repository, files: dict[str, str], wanted: list[str]
+    repository: Repository, files: dict[str, str], expected: list[str]
 ) -> None:
     repository.commit(files)
     with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
         found = [f"{tool.name}: {line}" for tool in compare(old, new).tools for line in change_lines(tool.changes)]
-    assert found == wanted
+    assert found == expected
 
 
 LINKS: Final[dict[str, Callable[[Path], str]]] = {

@@ -29,13 +29,13 @@ def entry(host: str, port: int) -> Destination:
 
 
 def connect(allow: Destination, host: str, port: int) -> tuple[str, list[ConnectionAttempt]]:
-    told: list[ConnectionAttempt] = []
+    attempts: list[ConnectionAttempt] = []
     with Cancellation() as cancellation:
-        network = EgressNetwork((allow,), Deadline(cancellation, math.inf), told.append)
+        network = EgressNetwork((allow,), Deadline(cancellation, math.inf), attempts.append)
         with suppress(RefusedError):
             network.connect_tcp(host, port).close()
         reasons = [each.reason for each in network.attempts()]
-    return reasons[0], told
+    return reasons[0], attempts
 
 
 @pytest.fixture

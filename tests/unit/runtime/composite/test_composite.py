@@ -363,7 +363,7 @@ def test_progress_is_reported(strategy: Strategy) -> None:
 def test_events_arrive_one_at_a_time() -> None:
     busy = threading.Lock()
 
-    def hears(_: Event) -> None:
+    def listener(_: Event) -> None:
         assert busy.acquire(blocking=False), "two at the same time"
         time.sleep(0.001)
         busy.release()
@@ -373,11 +373,11 @@ def test_events_arrive_one_at_a_time() -> None:
             context.on_event(ToolUpdate(name="t", call_id="t"))
         return ToolResult(content=())
 
-    assert not run("parallel", [step("a", "t"), step("b", "t")], Caller({"t": talks}), on_event=hears).is_error
+    assert not run("parallel", [step("a", "t"), step("b", "t")], Caller({"t": talks}), on_event=listener).is_error
 
 
 def test_an_exception_of_a_listener_ends_the_call() -> None:
-    def hears(_: Event) -> None:
+    def listener(_: Event) -> None:
         raise KeyboardInterrupt
 
     def talks(_: JsonObject, context: CallContext) -> ToolResult:
@@ -385,4 +385,4 @@ def test_an_exception_of_a_listener_ends_the_call() -> None:
         return ToolResult(content=())
 
     with pytest.raises(KeyboardInterrupt):
-        run("parallel", [step("a", "talk"), step("b", "wait")], Caller(HELLO | {"talk": talks}), on_event=hears)
+        run("parallel", [step("a", "talk"), step("b", "wait")], Caller(HELLO | {"talk": talks}), on_event=listener)

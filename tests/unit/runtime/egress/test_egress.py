@@ -49,17 +49,17 @@ def test_the_next_call_of_a_session_lists_open_and_new_connections(monkeypatch: 
 
 
 def test_the_first_request_is_sent_before_the_guest_asks_for_it() -> None:
-    asked: list[bytes] = []
+    requested: list[bytes] = []
     with tcp(echo) as port:
 
         def requests(payload: bytes) -> ConnectionRequest:
-            asked.append(payload)
+            requested.append(payload)
             return ConnectionRequest(host="127.0.0.1", port=port, head=b"GET", is_opaque=False)
 
         with ScriptedGuest(f"127.0.0.1:{port}", requests=requests) as guest:
             guest.broker.send_first_request()
             guest.until(lambda: guest.data(frames.FIRST_CONNECTION) == b"GET")
-            assert (asked, guest.kinds(frames.FIRST_CONNECTION)[0]) == ([b"{}"], frames.OPENED)
+            assert (requested, guest.kinds(frames.FIRST_CONNECTION)[0]) == ([b"{}"], frames.OPENED)
             # The number of the first connection is used up.
             with pytest.raises(ProtocolError, match="opened connection 16 twice"):
                 guest.send(frames.REQUEST, frames.FIRST_CONNECTION, b"{}")
@@ -109,12 +109,12 @@ def test_a_failed_lookup_mentions_the_proxy_of_this_machine(monkeypatch: pytest.
 
 
 def test_a_name_is_resolved_once_per_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    requested = []
 
     def look_up(host: str) -> ResolvedHost:
-        asked.append(host)
+        requested.append(host)
         # DNS rebinding: a second lookup would return another address.
-        return ResolvedHost(host, ("127.0.0.1",) if len(asked) == 1 else ("169.254.169.254",))
+        return ResolvedHost(host, ("127.0.0.1",) if len(requested) == 1 else ("169.254.169.254",))
 
     monkeypatch.setattr(polling, "look_up", look_up)
     with tcp(echo) as port, ScriptedGuest(f"api.example.com:{port}", f"127.0.0.1:{port}") as guest:
@@ -122,7 +122,7 @@ def test_a_name_is_resolved_once_per_call(monkeypatch: pytest.MonkeyPatch) -> No
         guest.until(lambda: all(frames.OPENED in guest.kinds(stream) for stream in first))
         guest.connect("api.example.com", port)
         assert {attempt.address for attempt in guest.broker.attempts()} == {"127.0.0.1"}
-    assert asked == ["api.example.com"]
+    assert requested == ["api.example.com"]
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "64:ff9b::7f00:1"])

@@ -12,14 +12,14 @@ SECONDS = 60
 def test_each_lookup_has_one_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("192.0.2.1",)))
     resolver = Resolver()
-    asked = [f"{number}.example" for number in range(MAX_THREADS + 1)]
-    for host in asked:
+    hosts = [f"{number}.example" for number in range(MAX_THREADS + 1)]
+    for host in hosts:
         resolver.request(host)
     found: list[str] = []
-    while len(found) < len(asked):
+    while len(found) < len(hosts):
         assert select.select([resolver], [], [], SECONDS)[0]
         found += [result.host for result in resolver.results()]
-    assert sorted(found) == asked
+    assert sorted(found) == hosts
     resolver.close()
 
 

@@ -33,9 +33,9 @@ def test_the_result_is_what_the_call_returned_and_events_come_on_the_loops_threa
             on_event(update(str(number)))
         return 7
 
-    told: list[tuple[Event, threading.Thread]] = []
-    assert run(async_calls.result(call, lambda event: told.append((event, threading.current_thread())))) == 7
-    assert told == [(update(str(number)), threading.main_thread()) for number in range(200)]
+    reported: list[tuple[Event, threading.Thread]] = []
+    assert run(async_calls.result(call, lambda event: reported.append((event, threading.current_thread())))) == 7
+    assert reported == [(update(str(number)), threading.main_thread()) for number in range(200)]
 
 
 def test_without_a_listener_no_events_are_emitted() -> None:
@@ -50,12 +50,12 @@ def test_the_calls_exception_is_raised_after_the_events(is_iterator: bool) -> No
 
     async def iterate() -> None:
         async for event in async_calls.async_events(call):
-            told.append(event)
+            reported.append(event)
 
-    told: list[Event] = []
+    reported: list[Event] = []
     with pytest.raises(ValueError, match="the call"):
-        run(iterate() if is_iterator else async_calls.result(call, told.append))
-    assert told == [update("a")]
+        run(iterate() if is_iterator else async_calls.result(call, reported.append))
+    assert reported == [update("a")]
 
 
 def test_an_exception_of_a_listener_cancels_the_call() -> None:
@@ -127,20 +127,20 @@ def test_closing_the_iterator_cancels_a_call_with_much_output() -> None:
 
 
 def test_a_slow_reader_delays_the_call() -> None:
-    said: list[int] = []
+    emitted: list[int] = []
 
     def call(on_event: Listener, _: Cancellation) -> None:
         for number in range(MAX_AHEAD * 3):
             on_event(update("x"))
-            said.append(number)
+            emitted.append(number)
 
     async def main() -> None:
         events = async_calls.async_events(call)
         await anext(events)
-        while len(said) < MAX_AHEAD:
+        while len(emitted) < MAX_AHEAD:
             await asyncio.sleep(0.001)
         await asyncio.sleep(0.05)
-        assert len(said) <= MAX_AHEAD + 1
+        assert len(emitted) <= MAX_AHEAD + 1
         assert len([event async for event in events]) == MAX_AHEAD * 3 - 1
 
     run(main())

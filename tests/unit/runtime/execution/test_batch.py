@@ -16,7 +16,7 @@ def calls(count: int) -> list[ToolCall]:
     return [ToolCall(name="t", arguments={"n": n}, call_id=f"c{n}") for n in range(count)]
 
 
-def said(call: ToolCall) -> ToolResult:
+def succeed(call: ToolCall) -> ToolResult:
     return ToolResult.success(call.call_id)
 
 
@@ -40,7 +40,7 @@ def texts(results: Sequence[ToolResult]) -> list[str]:
 )
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_results_are_in_the_order_of_the_calls(order: Order, count: int) -> None:
-    assert texts(batch(said, count, order)) == [f"c{n}" for n in range(count)]
+    assert texts(batch(succeed, count, order)) == [f"c{n}" for n in range(count)]
 
 
 def test_results_keep_the_order_of_the_calls() -> None:
@@ -51,7 +51,7 @@ def test_results_keep_the_order_of_the_calls() -> None:
             assert second_is_done.wait(60)
         else:
             second_is_done.set()
-        return said(call)
+        return succeed(call)
 
     assert texts(batch(make, 2, Order(size=2))) == ["c0", "c1"]
 
@@ -73,7 +73,7 @@ def test_the_number_of_parallel_calls_is_limited(order: Order, at_once: int) -> 
         together.wait(60)
         with lock:
             running -= 1
-        return said(call)
+        return succeed(call)
 
     batch(make, 12, order)
     assert most == at_once
@@ -89,7 +89,7 @@ def test_groups_run_one_after_the_other() -> None:
     def make(call: ToolCall) -> ToolResult:
         log.append(f"begin {call.call_id}")
         log.append(f"end {call.call_id}")
-        return said(call)
+        return succeed(call)
 
     batch(make, 5, Order(mode="batched", size=2))
     assert [{each.split()[1] for each in log[i : i + 4]} for i in (0, 4, 8)] == [{"c0", "c1"}, {"c2", "c3"}, {"c4"}]
@@ -104,13 +104,13 @@ def test_a_batch_error_has_all_results(order: Order) -> None:
             raise died
         if call.call_id == "c2":
             return failure("execution", "no")
-        return said(call)
+        return succeed(call)
 
     with pytest.raises(BatchError) as caught:
         batch(make, 4, order)
     assert str(caught.value) == "1 of 4 calls could not be made:\n- c1 (t): the sandbox ended"
     first, second, third, fourth = caught.value.outcomes
-    assert (first, second, fourth) == (said(calls(1)[0]), died, said(calls(4)[3]))
+    assert (first, second, fourth) == (succeed(calls(1)[0]), died, succeed(calls(4)[3]))
     assert isinstance(third, ToolResult)
     assert third.is_error
     assert caught.value.__cause__ is died
@@ -142,7 +142,7 @@ def steering(at: int, answer: str | Exception) -> Steer:
     ("mode", "size", "made"), [("sequential", None, 3), ("batched", 2, 4)], ids=["sequential", "batched"]
 )
 def test_skipped_calls_have_the_reason_of_steer(mode: Mode, size: int | None, made: int) -> None:
-    results = batch(said, 6, Order(mode=mode, size=size, steer=steering(3, "the user has something to say")))
+    results = batch(succeed, 6, Order(mode=mode, size=size, steer=steering(3, "the user has something to say")))
     assert texts(results) == [f"c{n}" for n in range(made)] + [
         f"c{n} skipped: the user has something to say" for n in range(made, 6)
     ]
@@ -150,18 +150,18 @@ def test_skipped_calls_have_the_reason_of_steer(mode: Mode, size: int | None, ma
 
 
 def test_steer_is_called_between_calls() -> None:
-    asked: list[int] = []
+    counts: list[int] = []
 
     def steer(results: Sequence[ToolResult]) -> None:
-        asked.append(len(results))
+        counts.append(len(results))
 
-    batch(said, 3, Order(mode="sequential", steer=steer))
-    assert asked == [1, 2]
+    batch(succeed, 3, Order(mode="sequential", steer=steer))
+    assert counts == [1, 2]
 
 
 @pytest.mark.parametrize("answer", [None, "", False])
 def test_steer_without_a_reason_continues(answer: str | None) -> None:
-    assert texts(batch(said, 3, Order(mode="sequential", steer=lambda _: answer))) == ["c0", "c1", "c2"]
+    assert texts(batch(succeed, 3, Order(mode="sequential", steer=lambda _: answer))) == ["c0", "c1", "c2"]
 
 
 def test_anything_but_a_call_is_refused() -> None:
@@ -172,7 +172,7 @@ def test_anything_but_a_call_is_refused() -> None:
 
 def test_an_error_in_steer_loses_no_result() -> None:
     with pytest.raises(BatchError, match="2 of 3 calls") as caught:
-        batch(said, 3, Order(mode="sequential", steer=steering(1, ValueError("bad steering"))))
+        batch(succeed, 3, Order(mode="sequential", steer=steering(1, ValueError("bad steering"))))
     assert [isinstance(each, ToolResult) for each in caught.value.outcomes] == [True, False, False]
 
 
@@ -190,7 +190,7 @@ def test_ctrl_c_is_raised_after_all_calls_ended(order: Order) -> None:
                     signal_main()
                 assert cancellation.wait(60)
                 time.sleep(0.05)  # long enough for somebody who does not wait to be seen
-                return said(call)
+                return succeed(call)
             finally:
                 running.discard(call.call_id)
 
@@ -217,7 +217,7 @@ def test_ctrl_c_while_a_thread_starts_waits_for_its_call(monkeypatch: pytest.Mon
             assert cancellation.wait(60)
             time.sleep(0.05)
             over.append(call.call_id)
-            return said(call)
+            return succeed(call)
 
         with pytest.raises(KeyboardInterrupt):
             run_batch(calls(3), make, Order(size=2), cancellation, skipped)
@@ -239,7 +239,7 @@ def test_system_exit_is_raised_and_no_other_call_starts(order: Order, ending: Ba
             if call.call_id == "c0":
                 raise ending
             assert cancellation.wait(60)
-            return said(call)
+            return succeed(call)
 
         with pytest.raises(type(ending), match="c0"):
             run_batch(calls(8), make, order, cancellation, skipped)
@@ -255,7 +255,7 @@ def test_ids_are_made_unique_and_missing_ones_added() -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "told"),
+    ("order", "message"),
     [
         (lambda: Order(mode="both"), "there is no mode 'both'; choose one of: parallel, sequential, batched"),  # type: ignore[arg-type]
         (
@@ -270,7 +270,7 @@ def test_ids_are_made_unique_and_missing_ones_added() -> None:
         ),
     ],
 )
-def test_an_invalid_order_is_refused(order: Callable[[], Order], told: str) -> None:
+def test_an_invalid_order_is_refused(order: Callable[[], Order], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         order()
-    assert str(caught.value) == told
+    assert str(caught.value) == message

@@ -80,24 +80,24 @@ class TestConfirmed:
         return replace(scripted.options(), confirm=confirm)
 
     def test_confirm_receives_the_validated_call(self) -> None:
-        asked: list[BoundCall] = []
+        confirmed: list[BoundCall] = []
         scripted = Scripted()
 
         def confirm(call: BoundCall) -> Allow:
-            asked.append(call)
+            confirmed.append(call)
             return Allow()
 
         assert scripted.run(WIPE, WORD, self.options(scripted, confirm)).text == "wipe -- a"
-        assert asked == [BoundCall(tool=WIPE, arguments=WORD, call_id="c")]
+        assert confirmed == [BoundCall(tool=WIPE, arguments=WORD, call_id="c")]
 
     def test_without_confirm_the_call_is_denied_with_a_hint(self) -> None:
         scripted = Scripted()
         result = scripted.run(WIPE, WORD)
         assert result.error == ToolFailure("denied", NOBODY)
-        assert (scripted.told, scripted.engine.profiles) == (["ToolDenied", "ToolEnd"], [])
+        assert (scripted.event_names, scripted.engine.profiles) == (["ToolDenied", "ToolEnd"], [])
 
     @pytest.mark.parametrize(
-        ("answer", "told"),
+        ("answer", "message"),
         [
             (Deny("it is friday"), "this call of 'wipe' was denied: it is friday"),
             (Deny(), "this call of 'wipe' was denied"),
@@ -105,10 +105,10 @@ class TestConfirmed:
             (None, "this call of 'wipe' was denied"),
         ],
     )
-    def test_any_answer_but_allow_denies_the_call(self, answer: object, told: str) -> None:
+    def test_any_answer_but_allow_denies_the_call(self, answer: object, message: str) -> None:
         scripted = Scripted()
         result = scripted.run(WIPE, WORD, self.options(scripted, lambda _: answer))  # type: ignore[arg-type,return-value]
-        assert result.error == ToolFailure("denied", told)
+        assert result.error == ToolFailure("denied", message)
         assert scripted.engine.profiles == []
 
     def test_changed_arguments_are_what_runs(self) -> None:
@@ -177,7 +177,7 @@ class TestTriedAgain:
         scripted = self.failing(1, 2, 0)
         result = scripted.run(tool("t", retry=self.AGAIN), WORD)
         assert (result.is_error, result.text) == (False, "said")
-        assert scripted.told == [
+        assert scripted.event_names == [
             "ToolStart", "ToolUpdate", "ToolRetry", "ToolUpdate", "ToolRetry", "ToolUpdate", "ToolEnd",
         ]  # fmt: skip
         assert [each for each in scripted.events if isinstance(each, ToolRetry)] == [
@@ -225,16 +225,16 @@ class TestTriedAgain:
         assert len(scripted.words) == 1
 
     def test_confirmation_is_requested_once(self) -> None:
-        asked: list[BoundCall] = []
+        confirmed: list[BoundCall] = []
 
         def confirm(call: BoundCall) -> Allow:
-            asked.append(call)
+            confirmed.append(call)
             return Allow({"word": "b"})
 
         scripted = self.failing(1, 0)
         options = replace(scripted.options(), confirm=confirm)
         assert scripted.run(tool("t", retry=self.AGAIN, confirm=True), WORD, options).text == "said"
-        assert (len(asked), scripted.words) == (1, [("t", "--", "b")] * 2)
+        assert (len(confirmed), scripted.words) == (1, [("t", "--", "b")] * 2)
 
     def test_a_cancellation_ends_the_wait(self) -> None:
         scripted = self.failing(1)
@@ -295,4 +295,4 @@ def test_a_call_without_remaining_time_starts_nothing() -> None:
     assert result.error == ToolFailure(
         "timeout", "the call was not started: the time limit of the whole operation was reached"
     )
-    assert (scripted.told, scripted.engine.profiles) == (["ToolEnd"], [])
+    assert (scripted.event_names, scripted.engine.profiles) == (["ToolEnd"], [])

@@ -83,16 +83,16 @@ def test_a_listener_that_fails_cancels_the_call() -> None:
 
 
 def test_a_call_waits_for_a_slow_listener() -> None:
-    told = 0
+    emitted = 0
 
     def call(on_event: Listener, _: Cancellation) -> None:
-        nonlocal told
+        nonlocal emitted
         for number in range(10 * MAX_AHEAD):
             on_event(update(number))
-            told += 1
+            emitted += 1
 
     stream = stream_events(call)
     next(stream)
     threading.Event().wait(0.1)
-    assert told <= MAX_AHEAD + 1
+    assert emitted <= MAX_AHEAD + 1
     assert sum(1 for _ in stream) == 10 * MAX_AHEAD - 1

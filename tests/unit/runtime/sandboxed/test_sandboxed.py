@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted_tools import execute
+from scripted_tools import captured, execute
 
 from toolc.model.call import ToolCall
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
@@ -67,10 +67,6 @@ class WatchedEngine(FakeEngine):
         return WatchedSandbox(profile, self)
 
 
-def said(data: bytes) -> Capture:
-    return Capture(head=data, total_bytes=len(data))
-
-
 def run(
     engine: FakeEngine,
     arguments: JsonObject | None = None,
@@ -94,8 +90,8 @@ def test_a_call_is_bound_planned_run_closed_and_read() -> None:
     engine = WatchedEngine(
         Outcome(
             ending="exited",
-            stdout=said(b"hi\n"),
-            stderr=said(b"note\n"),
+            stdout=captured(b"hi\n"),
+            stderr=captured(b"note\n"),
             usage=Usage(cpu_ms=1.23456, peak_memory_bytes=7 * MIB),
         )
     )
@@ -126,13 +122,13 @@ def test_a_call_is_bound_planned_run_closed_and_read() -> None:
 
 
 def test_a_failure_has_stderr_in_its_content() -> None:
-    result = run(WatchedEngine(Outcome(ending="exited", status=2, stderr=said(b"no\n"))))
+    result = run(WatchedEngine(Outcome(ending="exited", status=2, stderr=captured(b"no\n"))))
     assert result.error == ToolFailure("exit_status", "the command ended with exit status 2")
     assert (result.details["exit_status"], "stderr" in result.details) == (2, False)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         ({"word": 3}, "wrong arguments for echo:\n- word: expected a string, got the number 3"),
         (
@@ -141,13 +137,13 @@ def test_a_failure_has_stderr_in_its_content() -> None:
         ),
     ],
 )
-def test_invalid_arguments_start_nothing_and_emit_the_end(arguments: JsonObject, told: str) -> None:
+def test_invalid_arguments_start_nothing_and_emit_the_end(arguments: JsonObject, expected: str) -> None:
     engine = WatchedEngine(Outcome(ending="exited"))
     events: list[Event] = []
     result = run(engine, arguments, on_event=events.append)
     assert result == ToolResult(
-        content=(Text(told),),
-        error=ToolFailure("invalid_args", told),
+        content=(Text(expected),),
+        error=ToolFailure("invalid_args", expected),
         details={"call_id": "call_1", "digests": {"surface": "sha256:aa", "effect": "sha256:bb"}},
     )
     assert engine.profiles == []
@@ -156,7 +152,7 @@ def test_invalid_arguments_start_nothing_and_emit_the_end(arguments: JsonObject,
 
 def test_events_begin_with_the_start_and_end_with_the_result() -> None:
     events: list[Event] = []
-    result = run(WatchedEngine(Outcome(ending="exited", stdout=said(b"x"))), on_event=events.append)
+    result = run(WatchedEngine(Outcome(ending="exited", stdout=captured(b"x"))), on_event=events.append)
     assert events == [
         ToolStart(name="echo", call_id="call_1"),
         ToolUpdate(name="echo", call_id="call_1", stream="stdout", text="x"),
@@ -166,7 +162,7 @@ def test_events_begin_with_the_start_and_end_with_the_result() -> None:
 
 def test_progress_reports_are_events_and_not_in_stderr() -> None:
     backend = replace(ECHO.backend, progress=True) if isinstance(ECHO.backend, ShellBackend) else ECHO.backend
-    engine = WatchedEngine(Outcome(ending="exited", stderr=said(b"a\n::progress 40 text\n")))
+    engine = WatchedEngine(Outcome(ending="exited", stderr=captured(b"a\n::progress 40 text\n")))
     events: list[Event] = []
     result = run(engine, tool=replace(ECHO, backend=backend), on_event=events.append)
     assert [event for event in events if isinstance(event, ToolUpdate)] == [
@@ -199,14 +195,14 @@ def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceM
 
 
 @pytest.mark.parametrize(
-    ("outcome", "told"),
+    ("outcome", "expected"),
     [
         (
-            Outcome(ending="timed_out", stdout=said(b"one\n"), stderr=said(b"two\n")),
+            Outcome(ending="timed_out", stdout=captured(b"one\n"), stderr=captured(b"two\n")),
             ToolFailure("timeout", "the call did not finish within 100 s and was stopped; request less work per call"),
         ),
         (
-            Outcome(ending="out_of_memory", stdout=said(b"one\n"), stderr=said(b"two\n")),
+            Outcome(ending="out_of_memory", stdout=captured(b"one\n"), stderr=captured(b"two\n")),
             ToolFailure(
                 "out_of_memory",
                 "the call exceeded its memory limit of 64 MiB and was stopped; request less data per call",
@@ -214,10 +210,10 @@ def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceM
         ),
     ],
 )
-def test_a_call_ended_by_a_limit_is_an_error_with_its_output(outcome: Outcome, told: ToolFailure) -> None:
+def test_a_call_ended_by_a_limit_is_an_error_with_its_output(outcome: Outcome, expected: ToolFailure) -> None:
     result = run(WatchedEngine(outcome))
-    assert result.error == told
-    assert result.text == f"{told.message}\n[stdout so far]\none\n[stderr so far]\ntwo"
+    assert result.error == expected
+    assert result.text == f"{expected.message}\n[stdout so far]\none\n[stderr so far]\ntwo"
     assert (result.details["outcome"], result.details["exit_status"]) == (outcome.ending, None)
 
 
@@ -311,7 +307,7 @@ def test_details_say_why_another_engine_was_not_used() -> None:
 def test_calls_in_several_threads_are_independent() -> None:
     def shout(plan: Plan) -> Outcome:
         assert isinstance(plan.invocation, Exec)
-        return Outcome(ending="exited", stdout=said(plan.invocation.argv[1].upper().encode()))
+        return Outcome(ending="exited", stdout=captured(plan.invocation.argv[1].upper().encode()))
 
     engine = FakeEngine(shout)
     results: dict[str, str] = {}

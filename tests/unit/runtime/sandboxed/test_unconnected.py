@@ -38,11 +38,13 @@ def test_at_most_three_reasons_are_named() -> None:
 
 
 def test_a_reason_in_the_tools_output_is_not_repeated() -> None:
-    told = "URLError: 403 Forbidden: no entry of network.allow covers b.example:443"
-    result = ToolResult(content=(Text(told),), error=FAILED)
+    expected = "URLError: 403 Forbidden: no entry of network.allow covers b.example:443"
+    result = ToolResult(content=(Text(expected),), error=FAILED)
     assert explain_blocked_connections(result, [refused("b.example")]) is result
     line = "[not connected: no entry of network.allow covers c.example:443]"
-    assert explain_blocked_connections(result, [refused("b.example"), refused("c.example")]).text == f"{told}\n{line}"
+    assert (
+        explain_blocked_connections(result, [refused("b.example"), refused("c.example")]).text == f"{expected}\n{line}"
+    )
 
 
 def test_the_content_before_files_may_be_an_image_or_empty() -> None:

@@ -55,11 +55,11 @@ def test_unenforced_limits_are_in_the_details_and_logged(registry: Registry, cap
     with executor(registry, "cpus") as accepting, caplog.at_level(logging.WARNING, "toolc"):
         found = [accepting.run("nothing", {}).details["unenforced"] for _ in range(2)]
     assert found == [["cpus"], ["cpus"]]
-    said = (
+    expected = (
         "tool 'nothing' runs without limits.cpus: the engine 'fake' cannot enforce that here, and your "
         "configuration accepts it; limited instead: cpus: nothing"
     )
-    assert caplog.messages == [said, said]
+    assert caplog.messages == [expected, expected]
 
 
 def test_enforced_limits_are_not_mentioned(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:

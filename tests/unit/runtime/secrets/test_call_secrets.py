@@ -2,13 +2,14 @@ import json
 from pathlib import Path
 
 import pytest
+from scripted_tools import captured
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PythonCall
-from toolc.model.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult
+from toolc.model.result import Image, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.runtime.secrets.redaction import Redactor, redact_result
 from toolc.testing.fake_engine import FakeEngine
 
@@ -67,7 +68,7 @@ def test_a_result_is_redacted_before_another_sandbox_shapes_it(tmp_path: Path) -
         arguments.append(plan.invocation.arguments)
         assert any(each.name == "KEY" for each in plan.env) == (len(arguments) == 1)
         reply = json.dumps({"content": [{"type": "text", "text": KEY}], "structured": [{"a": KEY}]}).encode()
-        return Outcome(ending="exited", reply=Capture(head=reply, total_bytes=len(reply)))
+        return Outcome(ending="exited", reply=captured(reply))
 
     path = tmp_path / "spill.yaml"
     path.write_text(json.dumps(SHAPED))

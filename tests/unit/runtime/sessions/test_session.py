@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from scripted_tools import error_kind
+from scripted_tools import captured, error_kind
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -21,7 +21,7 @@ from toolc.model.errors import SandboxDiedError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall, SecretFile
-from toolc.model.result import Capture, Ending, Image, Outcome, ToolFailure
+from toolc.model.result import Ending, Image, Outcome, ToolFailure
 from toolc.model.spec.sandbox import Destination, EnvVar
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sessions.server import idle_state
@@ -42,12 +42,8 @@ NOTES: JsonObject = {
 PARAMETERS: JsonObject = {"type": "object", "properties": {"how": {"type": "string", "default": "ok"}}}
 
 
-def said(data: bytes) -> Capture:
-    return Capture(data, b"", len(data))
-
-
 def line(value: JsonObject) -> Outcome:
-    return Outcome(ending="answered", stdout=said(json.dumps(value).encode() + b"\n"))
+    return Outcome(ending="answered", stdout=captured(json.dumps(value).encode() + b"\n"))
 
 
 def text(words: str) -> JsonObject:
@@ -81,9 +77,9 @@ class Notes:
     def _called(self, how: str) -> Outcome:
         endings: dict[str, Ending] = {"exit": "exited", "kill": "signaled"}
         if how in endings:
-            return Outcome(ending=endings[how], status=9, stderr=said(b"so be it\n"))
+            return Outcome(ending=endings[how], status=9, stderr=captured(b"so be it\n"))
         if how == "late":
-            return Outcome(ending="timed_out", stderr=said(b"so be it\n"))
+            return Outcome(ending="timed_out", stderr=captured(b"so be it\n"))
         if how == "wait":
             self.began.set()
             self.hold.wait(60)
@@ -338,8 +334,8 @@ def test_secrets_in_a_plugins_environment_are_redacted(tmp_path: Path) -> None:
             return line(ADD)
         return Outcome(
             ending="answered",
-            stdout=said(json.dumps(text("https://x/?key=first-key")).encode() + b"\n"),
-            stderr=said(b"first-key\n"),
+            stdout=captured(json.dumps(text("https://x/?key=first-key")).encode() + b"\n"),
+            stderr=captured(b"first-key\n"),
         )
 
     with executor(tmp_path, script, spec, KEY="first-key") as made:
@@ -356,7 +352,7 @@ ANSWER = json.dumps(text("ok")).encode() + b"\n"
 
 
 @pytest.mark.parametrize(
-    ("described", "answered", "wanted"),
+    ("described", "answered", "expected"),
     [
         (JUNK + b"\n", b"", "x" * 190 + "[secret KE"),
         (b"", JUNK + b"\n", "x" * 190 + "[secret KE"),
@@ -369,16 +365,16 @@ ANSWER = json.dumps(text("ok")).encode() + b"\n"
     ids=["description", "answer", "after an answer", "part", "only part", "id of an answer", "id of an update"],
 )
 def test_a_truncated_line_of_a_plugin_has_no_part_of_a_secret(
-    tmp_path: Path, described: bytes, answered: bytes, wanted: str
+    tmp_path: Path, described: bytes, answered: bytes, expected: str
 ) -> None:
     def script(plan: Plan) -> Outcome:
         if b"describe" in plan.stdin:
-            return Outcome(ending="answered", stdout=said(described or json.dumps(ADD).encode() + b"\n"))
-        return Outcome(ending="answered", stdout=said(answered))
+            return Outcome(ending="answered", stdout=captured(described or json.dumps(ADD).encode() + b"\n"))
+        return Outcome(ending="answered", stdout=captured(answered))
 
     with executor(tmp_path, script, KEYED, KEY=KEY) as made:
         result = made.run("add", {})
-    assert wanted in result.text
+    assert expected in result.text
     assert KEY[:8] not in result.text
 
 
@@ -430,7 +426,7 @@ def test_a_session_runs_each_program_with_its_own_arguments(tmp_path: Path) -> N
 
     def script(plan: Plan) -> Outcome:
         plans.append(plan)
-        return Outcome(ending="exited", status=len(plans) - 1, stdout=said(plan.stdin), stderr=said(b"e"))
+        return Outcome(ending="exited", status=len(plans) - 1, stdout=captured(plan.stdin), stderr=captured(b"e"))
 
     events: list[Event] = []
     with executor(tmp_path, script, PROGRAM) as made:
@@ -439,8 +435,13 @@ def test_a_session_runs_each_program_with_its_own_arguments(tmp_path: Path) -> N
     assert [plan.invocation for plan in plans] == [Exec(argv=("sh", "-c", code)) for code in ("one", "two")]
     assert [next(each.value for each in plan.env if each.name == "TOOLC_CALL_ID") for plan in plans] == ["one", "two"]
     assert [each.text for each in results] == ["one", "two\n[stderr]\ne\n[exit status 1]"]
-    shown = [(each.call_id, each.stream, each.text) for each in events if isinstance(each, ToolUpdate)]
-    assert shown == [("one", "stdout", "one"), ("one", "stderr", "e"), ("two", "stdout", "two"), ("two", "stderr", "e")]
+    updates = [(each.call_id, each.stream, each.text) for each in events if isinstance(each, ToolUpdate)]
+    assert updates == [
+        ("one", "stdout", "one"),
+        ("one", "stderr", "e"),
+        ("two", "stdout", "two"),
+        ("two", "stderr", "e"),
+    ]
 
 
 def test_a_session_of_a_function_calls_it_in_one_interpreter(tmp_path: Path) -> None:
@@ -458,7 +459,7 @@ def test_a_session_of_a_function_calls_it_in_one_interpreter(tmp_path: Path) -> 
         assert isinstance(plan.invocation, PythonCall)
         calls.append(plan.invocation)
         reply: JsonObject = {"content": [{"type": "text", "text": str(len(calls))}], "structured": None, "details": {}}
-        return Outcome(ending="exited", reply=said(json.dumps(reply).encode()))
+        return Outcome(ending="exited", reply=captured(json.dumps(reply).encode()))
 
     with executor(tmp_path, script, spec) as made:
         results = [made.run("py", {"code": code}) for code in ("a", "b")]

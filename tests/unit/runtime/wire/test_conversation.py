@@ -44,14 +44,14 @@ PYTHON = Plan(
 GOOD_EXIT = {"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu_ms": 1.5, "peak_memory_bytes": 9}
 
 
-def started(plan: Plan = EXEC, told: list[object] | None = None) -> Conversation:
+def started(plan: Plan = EXEC, reports: list[object] | None = None) -> Conversation:
     """A conversation whose call has been sent; ``outgoing`` is empty again."""
-    heard: list[object] = [] if told is None else told
+    events: list[object] = [] if reports is None else reports
     conversation = Conversation(
         plan,
         1000,
-        on_progress=lambda percent, message, content: heard.append((percent, message, *content)),
-        on_output=lambda stream, text: heard.append((stream, text)),
+        on_progress=lambda percent, message, content: events.append((percent, message, *content)),
+        on_output=lambda stream, text: events.append((stream, text)),
     )
     # What was sent before the guest could be ready: its bundle.
     conversation.outgoing.clear()
@@ -228,23 +228,23 @@ def test_data_before_the_call_is_refused() -> None:
 
 
 def test_progress_of_a_function_is_reported() -> None:
-    told: list[object] = []
-    conversation = started(PYTHON, told)
+    reports: list[object] = []
+    conversation = started(PYTHON, reports)
     conversation.receive(encode(PROGRESS, 0, b'{"percent": 40.5, "message": "m"}'))
     conversation.receive(encode(PROGRESS, 0, b'{"percent": null, "message": ""}'))
-    assert told == [(40.5, "m"), (None, "")]
+    assert reports == [(40.5, "m"), (None, "")]
 
 
 @pytest.mark.parametrize("plan", [PYTHON, replace(EXEC, invocation=Exec(argv=("x",), progress=True))])
 def test_half_a_surrogate_pair_in_progress_becomes_a_question_mark(plan: Plan) -> None:
-    told: list[object] = []
-    conversation = started(plan, told)
+    reports: list[object] = []
+    conversation = started(plan, reports)
     if plan is PYTHON:
         conversation.receive(encode(PROGRESS, 0, b'{"percent": 1, "message": "a\\ud800"}'))
     else:
         conversation.receive(encode(DATA, STDERR, b"::progress 1 a\xed\xa0\x80\n"))
     # Whatever stands for it: a client's protocol must be able to say it.
-    assert told in ([(1, "a?")], [(1, "a" + "\N{REPLACEMENT CHARACTER}" * 3)])
+    assert reports in ([(1, "a?")], [(1, "a" + "\N{REPLACEMENT CHARACTER}" * 3)])
 
 
 def test_an_exit_report_contains_no_secret() -> None:
@@ -255,46 +255,46 @@ def test_an_exit_report_contains_no_secret() -> None:
 
 
 def test_output_and_progress_are_reported_in_order() -> None:
-    told: list[object] = []
-    conversation = started(PYTHON, told)
+    reports: list[object] = []
+    conversation = started(PYTHON, reports)
     conversation.receive(encode(DATA, STDOUT, b"a") + encode(DATA, STDOUT, b"b") + encode(DATA, STDERR, b"c"))
     yielded = '{"text": "ü"}\n'.encode()
     conversation.receive(encode(DATA, YIELDED, yielded[:11]) + encode(PROGRESS, 0, b'{"percent": 1, "message": ""}'))
     conversation.receive(encode(DATA, YIELDED, yielded[11:]) + encode(DATA, REPLY, b"r") + encode(END, YIELDED))
-    assert told == [("stdout", "ab"), ("stderr", "c"), (1, ""), ("content", "ü")]
+    assert reports == [("stdout", "ab"), ("stderr", "c"), (1, ""), ("content", "ü")]
 
 
 def test_images_keep_their_order_among_texts() -> None:
-    told: list[object] = []
-    conversation = started(PYTHON, told)
+    reports: list[object] = []
+    conversation = started(PYTHON, reports)
     picture = '{"content": [{"type": "image", "mime_type": "image/gif", "data": "R0lGODlh"}]}'
     lines = f'{{"text": "a"}}\n{picture}\n{{"text": "b"}}\n'.encode()
     conversation.receive(encode(DATA, YIELDED, lines) + encode(END, YIELDED))
-    assert told == [("content", "a"), (None, "", Image(b"GIF89a", "image/gif")), ("content", "b")]
+    assert reports == [("content", "a"), (None, "", Image(b"GIF89a", "image/gif")), ("content", "b")]
 
 
 def test_live_output_is_limited_per_stream() -> None:
-    told: list[tuple[str, str]] = []
-    conversation = started(EXEC, told)  # type: ignore[arg-type]  # nothing else is told here
+    reports: list[tuple[str, str]] = []
+    conversation = started(EXEC, reports)  # type: ignore[arg-type]  # nothing else is told here
     for _ in range(10):
         conversation.receive(encode(DATA, STDOUT, b"x" * 65_536))
-    assert sum(len(text) for _, text in told) == EXEC.profile.limits.output_bytes
-    assert all(text for _, text in told)
+    assert sum(len(text) for _, text in reports) == EXEC.profile.limits.output_bytes
+    assert all(text for _, text in reports)
 
 
-def reporting(told: list[object]) -> Conversation:
+def reporting(reports: list[object]) -> Conversation:
     """A program that may report progress on its stderr."""
-    return started(replace(EXEC, invocation=Exec(argv=("x",), progress=True)), told)
+    return started(replace(EXEC, invocation=Exec(argv=("x",), progress=True)), reports)
 
 
 def test_progress_lines_are_removed_from_stderr_if_enabled() -> None:
-    told: list[object] = []
-    conversation = reporting(told)
+    reports: list[object] = []
+    conversation = reporting(reports)
     conversation.receive(encode(DATA, STDOUT, b"out\n::progress 1 x\n") + encode(DATA, STDERR, b"a\n::progr"))
     conversation.receive(encode(DATA, STDERR, b"ess 40 text\nb\n"))
     captures = [conversation.capture(stream) for stream in (STDOUT, STDERR)]
     assert [capture and capture.data() for capture in captures] == [b"out\n::progress 1 x\n", b"a\nb\n"]
-    assert told == [("stdout", "out\n::progress 1 x\n"), ("stderr", "a\n"), (40.0, "text"), ("stderr", "b\n")]
+    assert reports == [("stdout", "out\n::progress 1 x\n"), ("stderr", "a\n"), (40.0, "text"), ("stderr", "b\n")]
 
 
 def test_a_buffered_line_is_not_lost() -> None:

@@ -84,8 +84,8 @@ def data(stream: int, text: str) -> bytes:
     return encode(frames.DATA, stream, text.encode())
 
 
-def reply(mark: str, said: str = ENDED) -> bytes:
-    return data(frames.REPLY, f"{mark} {said}\n")
+def reply(mark: str, verdict: str = ENDED) -> bytes:
+    return data(frames.REPLY, f"{mark} {verdict}\n")
 
 
 def marks(mark: str) -> list[bytes]:
@@ -103,7 +103,7 @@ def test_output_after_the_answer_belongs_to_the_same_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("verdict", "reason"),
     [
         ("{", "its report about the program is not a JSON object"),
         ("[]", "its report about the program is not a JSON object"),
@@ -112,8 +112,8 @@ def test_output_after_the_answer_belongs_to_the_same_call() -> None:
         (ENDED.replace('"status": 0', '"status": "0"'), "its report about the program is invalid"),
     ],
 )
-def test_an_invalid_answer_ends_the_session(said: str, reason: str) -> None:
-    with session(lambda mark: [reply(mark, said), *marks(mark)]) as wire, pytest.raises(EndedError) as raised:
+def test_an_invalid_answer_ends_the_session(verdict: str, reason: str) -> None:
+    with session(lambda mark: [reply(mark, verdict), *marks(mark)]) as wire, pytest.raises(EndedError) as raised:
         run_program(wire, PLAN, Exec(argv=("true",)))
     assert (raised.value.outcome.ending, raised.value.outcome.reason) == ("broken", reason)
 

@@ -218,8 +218,8 @@ FAILED = b'{"ending": "failed", "status": 127, "reason": "no \\u001b room", "oom
 
 
 def test_a_call_that_failed_to_start_raises_with_the_reason() -> None:
-    said = "^the sandbox could not start the call: no \N{REPLACEMENT CHARACTER} room"
-    with pytest.raises(SandboxDiedError, match=said):
+    expected = "^the sandbox could not start the call: no \N{REPLACEMENT CHARACTER} room"
+    with pytest.raises(SandboxDiedError, match=expected):
         hear(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED)))
 
 
@@ -260,20 +260,20 @@ def test_a_slow_listener_does_not_use_the_tools_time(held: str, monkeypatch: pyt
     monkeypatch.setattr(call_loop, "monotonic", lambda: clock)
     monkeypatch.setattr(call_loop, "GRACE_SECONDS", 0.0)
     plan = Plan(profile=Profile(), invocation=Exec(argv=("x",), progress=held == "progress"), call_id="c")
-    heard: list[object] = []
+    reports: list[object] = []
 
     def listen(*words: object) -> None:
         nonlocal clock
-        heard.append(words)
+        reports.append(words)
         clock += 0.3
 
     # The exit comes with the next read, when the deadline is long past.
-    said = frames.encode(frames.DATA, frames.STDERR, b"::progress 1 x\n")
+    expected = frames.encode(frames.DATA, frames.STDERR, b"::progress 1 x\n")
     exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": 0}'
-    rogue = Rogue(READY, said, frames.encode(frames.EXIT, 0, exit_))
+    rogue = Rogue(READY, expected, frames.encode(frames.EXIT, 0, exit_))
     outcome = converse(rogue, plan, timeout_ms=100, cancellation=None, on_progress=listen, on_output=listen)
     rogue.close()
-    assert (len(heard), outcome.ending) == (1, "exited")
+    assert (len(reports), outcome.ending) == (1, "exited")
 
 
 def test_an_exception_of_a_progress_sink_is_propagated() -> None:

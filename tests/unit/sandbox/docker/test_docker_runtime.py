@@ -54,7 +54,7 @@ RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata",
 
 
 @pytest.mark.parametrize(
-    ("registered", "wanted", "chosen"),
+    ("registered", "minimum", "chosen"),
     [
         ((RUNC, KATA, RUNSC), "namespace", RUNC), ((RUNC, KATA, RUNSC), "gvisor", RUNSC),
         ((RUNC, KATA, RUNSC), "vm", KATA), ((RUNC, KATA), "gvisor", KATA), ((RUNSC, RUNC), "namespace", RUNSC),
@@ -62,6 +62,6 @@ RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata",
     ],
 )  # fmt: skip
 def test_the_default_runtime_or_the_weakest_sufficient_one(
-    registered: tuple[Runtime, ...], wanted: MinIsolation, chosen: Runtime | None
+    registered: tuple[Runtime, ...], minimum: MinIsolation, chosen: Runtime | None
 ) -> None:
-    assert choose_runtime(registered, wanted) == chosen
+    assert choose_runtime(registered, minimum) == chosen

@@ -91,16 +91,17 @@ while not janitor._is_broken(janitor._STATE.pipe):
 
 
 @pytest.mark.parametrize(
-    ("next_command", "said"), [("sys.argv[1]", "swept\n"), ("sys.argv[1].replace('swept', 'other')", "swept\nother\n")]
+    ("next_command", "expected"),
+    [("sys.argv[1]", "swept\n"), ("sys.argv[1].replace('swept', 'other')", "swept\nother\n")],
 )
-def test_a_killed_janitor_is_replaced_by_the_next_start(tmp_path: Path, next_command: str, said: str) -> None:
+def test_a_killed_janitor_is_replaced_by_the_next_start(tmp_path: Path, next_command: str, expected: str) -> None:
     sign = tmp_path / "sign"
     again = f'janitor.register([sys.executable, "-c", {next_command}, sys.argv[2]])\nprint(janitor._STATE.pid != pid)'
     with start_owner(sign, KILLED + again) as process:
         directory = Path(first_line(process))
         assert first_line(process) == "True"
         assert process.wait() == 0
-        assert until(lambda: not directory.exists() and sign.exists() and sign.read_text() == said * 2)
+        assert until(lambda: not directory.exists() and sign.exists() and sign.read_text() == expected * 2)
 
 
 def test_folders_are_removed_after_the_sandboxes_that_use_them(tmp_path: Path) -> None:

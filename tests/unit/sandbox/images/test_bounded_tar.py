@@ -15,9 +15,9 @@ from toolc.sandbox.images import archive
 from toolc.sandbox.images.archive import open_tar
 
 
-def members(*infos: tarfile.TarInfo, said: dict[str, str] | None = None) -> bytes:
+def members(*infos: tarfile.TarInfo, pax_headers: dict[str, str] | None = None) -> bytes:
     data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=said or {}) as tar:
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=pax_headers or {}) as tar:
         for info in infos:
             tar.addfile(info, io.BytesIO(bytes(info.size)))
     return data.getvalue()
@@ -75,7 +75,7 @@ def test_a_name_that_is_too_long(tmp_path: Path, infos: list[tarfile.TarInfo]) -
 
 
 def test_too_many_global_header_records(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(members(one(), said={f"key{number}": "x" for number in range(2000)}))
+    (tmp_path / "x").write_bytes(members(one(), pax_headers={f"key{number}": "x" for number in range(2000)}))
     with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):
         pass
 

@@ -186,8 +186,8 @@ def test_a_negative_size_does_not_increase_the_budget(root: Path, kind: bytes) -
 def test_headers_do_not_accumulate_in_memory(root: Path) -> None:
     """Each header has a copy of the global one before it."""
     data = io.BytesIO()
-    said = {f"key{number}": "value" for number in range(10_000)}
-    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=said) as tar:
+    pax_headers = {f"key{number}": "value" for number in range(10_000)}
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=pax_headers) as tar:
         for number in range(200):
             tar.addfile(tarfile.TarInfo(str(number)))
     tracemalloc.start()

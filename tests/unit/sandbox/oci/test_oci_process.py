@@ -37,8 +37,8 @@ def test_the_child_inherits_only_the_stream_and_stderr() -> None:
         process.wait()
         assert process.returncode == 3
         assert ours.recv(100) == b"here"
-        found, heard, environment = ast.literal_eval(errors.read())
-    assert (found, heard) == ([0, 1, 2, STREAM], b"")
+        found, received, environment = ast.literal_eval(errors.read())
+    assert (found, received) == ([0, 1, 2, STREAM], b"")
     # Python's own, where it finds no locale.
     assert set(environment) <= {"LC_CTYPE"}
 
