@@ -185,7 +185,7 @@ class Supervisor:
         elif stream >= frames.FIRST_CONNECTION and self._network is not None:
             self._network.receive(kind, stream, payload, self._out)
         else:
-            raise FrameError("frame of type %d on stream %d at this point" % (kind, stream))
+            raise FrameError("unexpected frame of type %d on stream %d" % (kind, stream))
 
     def _connect(self, setting: dict[str, list[list[object]]], *, is_begun: bool) -> None:
         """Start the network listeners before the call can connect. If that fails, the call is not started.

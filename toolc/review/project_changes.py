@@ -131,7 +131,7 @@ def relaxation_changes(old: State, new: State) -> Iterator[ToolChange]:
 
 @dataclass(frozen=True, slots=True)
 class _SettingSource:
-    """The places in a project file where its settings are."""
+    """The positions of the settings in a project file."""
 
     state: State
     project: Project

@@ -64,7 +64,7 @@ class Exchange:
         return self.send({})
 
     def send(self, request: dict[str, object]) -> Response:
-        """Return the response to ``request`` (see ``toolc.guest.http.request``), after the retries in the spec.
+        """Return the response to ``request`` (see ``toolc.guest.http.request``), after the retries of the spec.
 
         Raises ``ToolError``, also for an error response.
         """

@@ -121,7 +121,7 @@ class GuestConnection:
             self._response_left = len(self._response)
             self.write(out, target)
         else:
-            raise FrameError("frame of type %d on connection %d" % (kind, self.stream))
+            raise FrameError("unexpected frame of type %d on connection %d" % (kind, self.stream))
 
     def read(self, out: bytearray) -> None:
         """Forward data from the program."""

@@ -106,7 +106,7 @@ def authority(text: bytes) -> tuple[str, int | None]:
 
 
 CONNECTED = b"{}\n"
-"""The response after the server is connected."""
+"""The response to the worker after the host has connected to the server."""
 
 
 class RequestHandshake:

@@ -74,7 +74,7 @@ class SchemaChange:
 
 
 def doubts(changes: Sequence[SchemaChange], aspect: Aspect, route: Route, message: str) -> Iterator[SchemaChange]:
-    """Yield the other direction of changes inside a keyword that counts matches: possible, but never certain."""
+    """Yield the possible opposite effect of changes inside a keyword that counts matches; it is never certain."""
     directions = {each.direction for each in changes}
     for each in (Direction.NARROWER, Direction.WIDER):
         if each.reversed in directions and each not in directions:

@@ -1,4 +1,4 @@
-"""Find a value that one schema accepts and the other rejects: few fixed candidates near the difference."""
+"""Find a value that one schema accepts and the other rejects, among a few fixed candidates near the difference."""
 
 from __future__ import annotations
 

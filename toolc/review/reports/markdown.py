@@ -15,7 +15,7 @@ from toolc.review.summary import summary
 __all__ = ["report"]
 
 LONGEST: Final = 60_000
-"""How many characters a comment may have: GitHub's limit is 65,536."""
+"""The maximum length of a comment, in characters: GitHub's limit is 65,536."""
 
 MARKER: Final = "<!-- toolc diff -->"
 """The marker in every comment, so that the next comment can replace it."""

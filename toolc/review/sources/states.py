@@ -226,8 +226,8 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
     for path, data in _write_blobs(commit, texts, top):
         if data.startswith(_LFS_POINTER):
             raise UsageError(
-                f"{commit.name}: {path} is stored in Git LFS and not in the commit; compare folders "
-                "that do: git worktree add FOLDER COMMIT"
+                f"{commit.name}: {path} is stored in Git LFS and not in the commit; compare folders that "
+                "contain the file: git worktree add FOLDER COMMIT"
             )
         if mentions_files(data):
             folders.add(str(PurePosixPath(path).parent))

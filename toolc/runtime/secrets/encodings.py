@@ -127,7 +127,7 @@ def _in_code(value: str) -> Iterator[str]:
 
 
 def _base64(data: bytes) -> Iterator[bytes]:
-    """Yield the Base64 for each of three alignments."""
+    """Yield the constant part of the Base64 of ``data`` for each of three alignments."""
     for before in range(3):
         padded = b"\0" * before + data
         encoded = base64.b64encode(padded)

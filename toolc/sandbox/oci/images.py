@@ -153,7 +153,7 @@ def _built_image(build: Build) -> Unpacked:
 
 
 def _known(name: str) -> JsonObject | None:
-    """Return the note about a name, if the image that it refers to still exists."""
+    """Return the stored note about an image name; None if there is none, or its image no longer exists."""
     note = store.read_note("images", name)
     return note if note is not None and store.find("rootfs", str(note.get("digest"))) else None
 

@@ -143,7 +143,7 @@ def _stage_all(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
 
 
 def _set_group_id(real: DirHandle, change: FileChange, inherited: dict[str, int]) -> int:
-    """Return the set-group-id bit of the folder in which a new one is created; a shared folder may rely on it."""
+    """Return the set-group-id bit that a new folder inherits from its parent; shared folders may rely on it."""
     parent = change.path.rpartition("/")[0]
     if parent in inherited:
         return inherited[parent]
