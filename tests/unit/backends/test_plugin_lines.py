@@ -148,6 +148,8 @@ def test_an_update_is_not_a_response() -> None:
     value = {"type": "update", "percent": 40, "message": "nearly", "content": [{"type": "text", "text": "so far"}]}
     assert read_message(line(value)) == ProgressUpdate(40, "nearly", (Text("so far"),))
     assert read_message(line({"type": "update"})) == ProgressUpdate()
+    for percent in (0, 100):
+        assert read_message(line({"type": "update", "percent": percent})) == ProgressUpdate(percent)
     assert read_message(line({"type": "result", "content": []})) == PluginResponse(())
 
 

@@ -58,5 +58,10 @@ def test_a_rule_of_the_spec_has_priority() -> None:
     assert error_of(response(status=429), rule | {"message": None}).kind == "denied"
 
 
+def test_statuses_from_500_are_network_errors() -> None:
+    kinds = [error_of(response(status=status), None).kind for status in (499, 500, 501, 599)]
+    assert kinds == ["execution", "network", "network", "network"]
+
+
 def test_another_protocol_is_an_error() -> None:
     assert error_of(response(status=101), None).kind == "execution"

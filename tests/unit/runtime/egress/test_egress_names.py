@@ -43,4 +43,5 @@ def test_pending_names_are_not_resolved_after_the_call(monkeypatch: pytest.Monke
     proceed.set()
     for thread in set(threading.enumerate()) - before:
         thread.join(SECONDS)
+        assert not thread.is_alive()
     assert len(looked_up) == MAX_THREADS
