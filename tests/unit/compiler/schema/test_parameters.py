@@ -110,6 +110,12 @@ def test_a_whole_schema_without_its_type_is_one_finding(tmp_path: Path, paramete
     assert found.hint == "write 'type: object' next to 'properties'"
 
 
+def test_templates_are_checked_although_a_parameter_is_invalid(tmp_path: Path) -> None:
+    shell = '{argv: [a, "{{ x }}", {when: z, argv: ["{{ z }}"]}]}'
+    spec = f"{HEAD}parameters: {{x: {{type: strng}}}}\nbackend: {{shell: {shell}}}\n"
+    assert [each.split()[1] for each in found_in(tmp_path, spec)] == ["TC704", "TC406", "TC406"]
+
+
 @pytest.mark.parametrize(
     ("schema", "hint"),
     [
