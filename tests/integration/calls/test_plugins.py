@@ -142,9 +142,9 @@ def test_output_after_an_answer_is_not_used_for_the_next_call(
 
 
 def test_an_immediate_next_call_waits_for_late_output(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = call(executor, "twice, late")
     # The second answer comes after 0.2 s, and ends the wait.
     monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
-    answered = call(executor, "twice, late")
     failed, after = call(executor, "ok"), call(executor, "ok")
     message = f"{BROKEN}it wrote unexpected output, {LATE}; {LOST}"
     assert failed.error is not None
