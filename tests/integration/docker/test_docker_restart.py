@@ -20,10 +20,12 @@ from transaction_cases import call, tool
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.docker import container as docker_container
 from toolc.sandbox.docker import engine as docker_engine
+from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.docker.image_builder import base_tag
 from toolc.sandbox.docker.sandbox import KILLED_BY_DAEMON
@@ -39,7 +41,7 @@ pytestmark = pytest.mark.skipif(missing() != "", reason=missing())
 
 @pytest.fixture(scope="module")
 def daemon() -> Iterator[OwnDaemon]:
-    with own_daemon() as daemon:
+    with own_daemon(megabytes=600) as daemon:
         yield daemon
 
 
@@ -95,7 +97,16 @@ def nothing_left(engine: DockerEngine) -> bool:
     return True
 
 
-def test_a_daemon_restart(daemon: OwnDaemon, engine: DockerEngine, workspace: Path) -> None:
+def test_a_daemon_restart(
+    daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = docker_container.create_container
+
+    def create(client: Client, name: str, body: JsonObject) -> str:
+        # Process 1 ignores SIGTERM, and the daemon would wait for ten seconds.
+        return really(client, name, {**body, "StopTimeout": 1})
+
+    monkeypatch.setattr(docker_engine, "create_container", create)
     try:
         message = failure_of_a_call_while(engine, workspace, daemon.stop)
         # A busy daemon may be gone before it has removed what it killed.
