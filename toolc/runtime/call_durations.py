@@ -4,7 +4,7 @@ from time import perf_counter
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.base import ImageUsed
 
 
 class Timing:
@@ -39,9 +39,9 @@ def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
     return {"call_id": call_id, "digests": {"surface": tool.surface_digest, "effect": tool.effect_digest or None}}
 
 
-def sandbox_details(sandbox: EngineSandbox) -> JsonObject:
+def sandbox_details(user: str, image: ImageUsed | None) -> JsonObject:
     """Return the user in the sandbox, and the image from which the sandbox was created, if any."""
-    details: JsonObject = {"user": sandbox.user}
-    if sandbox.image is not None:
-        details["image"] = {"name": sandbox.image.name, "digest": sandbox.image.digest}
+    details: JsonObject = {"user": user}
+    if image is not None:
+        details["image"] = {"name": image.name, "digest": image.digest}
     return details

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.validation.coercion import with_integers
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
 
 _KEYWORDS = (
@@ -53,6 +54,7 @@ def test_plain_schemas_are_valid_for_the_metaschema(value: JsonValue) -> None:
 def test_plainly_valid_values_are_valid(schema: JsonValue, value: JsonValue) -> None:
     if isinstance(schema, dict) and is_plain_schema(schema) and plainly_satisfies(value, schema):
         assert [*Draft202012Validator(schema).iter_errors(value)] == []
+        assert repr(with_integers({"properties": {"x": schema}}, {"x": value})["x"]) == repr(value)
 
 
 ORDER: JsonObject = {

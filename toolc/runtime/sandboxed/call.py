@@ -291,7 +291,7 @@ class SandboxedCall:
         finally:
             sandbox.close()
         self.timing.lap("close")
-        return outcome, sandbox_details(sandbox)
+        return outcome, sandbox_details(sandbox.user, sandbox.image)
 
     def _read(self, outcome: Outcome, cancellation: Cancellation, allowed_ms: int, own_ms: int | None) -> ToolResult:
         """Return the result of the call, shaped as the spec requires, without secrets.

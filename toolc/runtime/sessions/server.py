@@ -234,7 +234,7 @@ class SandboxServer:
 
     def details(self) -> JsonObject:
         """Return the sandbox's ``details``. ``session.call`` counts from 1 for each new sandbox."""
-        return sandbox_details(self.sandbox) | {"session": {"call": self.calls}}
+        return sandbox_details(self.sandbox.user, self.sandbox.image) | {"session": {"call": self.calls}}
 
     def close(self) -> None:
         """End the process and close its sandbox."""
@@ -256,7 +256,7 @@ def call_once(
         timing.lap("run")
         server.close()
         timing.lap("close")
-    return outcome, sandbox_details(server.sandbox)
+    return outcome, sandbox_details(server.sandbox.user, server.sandbox.image)
 
 
 def idle_state(plan: Plan) -> Hashable:
