@@ -149,8 +149,8 @@ def _read_resource(block: JsonObject) -> Audio | Resource:
     mime_type = require_string(block.get("mime_type"), "a resource's type")
     if not _MIME_TYPE.fullmatch(mime_type):
         raise MalformedError(f"a resource has the invalid type {mime_type!r:.40}")
-    if mime_type.startswith("audio/") and (found := audio_type(data)):
-        return Audio(data, found)
+    if mime_type.startswith("audio/") and (detected := audio_type(data)):
+        return Audio(data, detected)
     return Resource(data, mime_type, name)
 
 

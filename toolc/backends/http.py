@@ -193,8 +193,8 @@ def _allow(backend: HttpBackend, listed: tuple[Destination, ...]) -> tuple[Desti
     urls = [backend.url] if isinstance(backend.url, Url) else []
     if isinstance(backend.auth, OAuth2Auth):
         urls.append(backend.auth.token_url)
-    found = {*listed, *(Destination(kind="exact", host=url.host, port=url.port) for url in urls)}
-    return tuple(sorted(found, key=lambda each: (each.host, each.port, each.kind)))
+    allowed = {*listed, *(Destination(kind="exact", host=url.host, port=url.port) for url in urls)}
+    return tuple(sorted(allowed, key=lambda each: (each.host, each.port, each.kind)))
 
 
 def _call(backend: HttpBackend, call: BoundCall) -> HttpCall:

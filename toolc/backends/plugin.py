@@ -61,13 +61,13 @@ class Plugin:
 
 def difference(reviewed: PluginCall, offer: Offer) -> str | None:
     """Return how a plugin's own description differs from the reviewed one, as a sentence; None if it does not."""
-    found = next((each for each in offer.tools if each.name == reviewed.tool), None)
-    if found is None:
+    offered = next((each for each in offer.tools if each.name == reviewed.tool), None)
+    if offered is None:
         names = ", ".join(repr(each.name) for each in offer.tools)
-        return f"it offers {names}, and the spec is of {reviewed.tool!r}"
-    parameters = normalise_parameters(found.parameters), normalise_parameters(reviewed.parameters)
+        return f"it offers {names}, but the spec is for {reviewed.tool!r}"
+    parameters = normalise_parameters(offered.parameters), normalise_parameters(reviewed.parameters)
     differences = [
-        *_differences("description", found.description, reviewed.description),
+        *_differences("description", offered.description, reviewed.description),
         *_differences("parameters", *parameters),
     ]
     return "; ".join(differences[:3]) or None
@@ -110,7 +110,7 @@ def _differences(where: str, offered: JsonValue, reviewed: JsonValue) -> Iterato
         for index, pair in enumerate(zip(offered, reviewed, strict=True)):
             yield from _differences(f"{where}[{index}]", *pair)
     elif isinstance(offered, bool) != isinstance(reviewed, bool) or offered != reviewed:
-        yield f"its {where} is {_short(offered)}, and {_short(reviewed)} was reviewed"
+        yield f"its {where} is {_short(offered)}, but {_short(reviewed)} was reviewed"
 
 
 def _short(value: JsonValue) -> str:
@@ -147,17 +147,17 @@ def _apply_format(read: ToolResult, result: ResultSpec) -> ToolResult:
         case "image" if any(isinstance(block, Image) for block in read.content):
             return read
         case "image":
-            return failure("serialization", "the plugin must answer with an image, and gave none", read.details)
+            return failure("serialization", "the plugin must return an image, but returned none", read.details)
         case "json":
             try:
                 value = parse_json(read.text.encode("utf-8", "replace"))
             except ValueError as error:
-                return failure("serialization", f"the plugin's answer is not JSON: {error}", read.details)
+                return failure("serialization", f"the plugin's response is not JSON: {error}", read.details)
             return ToolResult(content=read.content, structured=(value,), details=read.details)
 
 
 def _protocol_error(reason: str, outcome: Outcome) -> ToolResult:
-    return with_stderr(failure("serialization", f"the plugin broke its protocol: {reason}"), outcome)
+    return with_stderr(failure("serialization", f"the plugin violated the protocol: {reason}"), outcome)
 
 
 BACKEND: Final[Backend[PluginBackend]] = Plugin()

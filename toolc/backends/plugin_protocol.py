@@ -56,7 +56,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools of a plugin. ``has_several``: it described them as a list, so calls must name the tool."""
+    """The tools of a plugin. If ``has_several``, it described them as a list, and each call must name its tool."""
 
     tools: tuple[Description, ...]
     has_several: bool
@@ -102,7 +102,7 @@ def read_offer(line: bytes) -> Offer:
     if listed is None:
         return Offer((_description(value, "its description"),), has_several=False)
     if not isinstance(listed, list) or not listed:
-        raise LineError("its description has 'tools' that are not a list of tools")
+        raise LineError("the 'tools' in its description are not a list of tools")
     tools = tuple(_description(each, f"tools[{index}]") for index, each in enumerate(listed))
     names = [each.name for each in tools]
     if duplicates := sorted({name for name in names if names.count(name) > 1}):
@@ -124,12 +124,12 @@ def read_response(line: bytes) -> PluginResponse:
 def _response(value: JsonObject, line: bytes) -> PluginResponse:
     is_error, details = value.get("error", False), value.get("details")
     if not isinstance(value.get("content"), list):
-        raise LineError(f"its answer has no list 'content': {quote_line(line)}")
+        raise LineError(f"its response has no list 'content': {quote_line(line)}")
     content = _content(value, "answer")
     if not isinstance(is_error, bool):
-        raise LineError("its answer has an 'error' that is neither true nor false")
+        raise LineError("its response has an 'error' that is neither true nor false")
     if details is not None and not isinstance(details, dict):
-        raise LineError("its answer has 'details' that are not an object")
+        raise LineError("its response has 'details' that are not an object")
     return PluginResponse(content, is_error, details or {}, _call_id(value, "answer"))
 
 
@@ -221,4 +221,4 @@ def _block(value: JsonValue, where: str) -> Content:
             except MalformedError as error:
                 raise LineError(str(error)) from None
         case other:
-            raise LineError(f"{where} has the type {other!r:.40}; a block is a 'text', an 'image' or an 'audio'")
+            raise LineError(f"{where} has the type {other!r:.40}; the types are 'text', 'image' and 'audio'")

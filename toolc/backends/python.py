@@ -1,7 +1,7 @@
 """``backend.python``: a function that is called with the arguments as keywords, and its JSON response.
 
-The response is untrusted: the sandbox writes it, and the tool could write it too. It is therefore validated
-strictly, and can only contain what a tool may report.
+The response is untrusted, because the tool runs in the same sandbox and can forge it. It is therefore validated
+strictly, and can contain only what a tool may report.
 """
 
 from dataclasses import replace
@@ -47,9 +47,11 @@ class Python:
         if outcome.ending == "signaled":
             return _no_response(f"the function's process was killed by {signal_name(outcome.status)}", outcome)
         if outcome.ending == "broken":
-            return _no_response(f"the function's process is out of step: {outcome.reason}", outcome)
+            return _no_response(f"the function's process violated the protocol: {outcome.reason}", outcome)
         if outcome.reply is None or not outcome.reply.total_bytes:
-            return _no_response(f"the process ended with status {outcome.status} and no answer", outcome)
+            return _no_response(
+                f"the function's process ended with status {outcome.status} and without a response", outcome
+            )
         if outcome.reply.truncated:
             size = outcome.reply.total_bytes
             return failure(
@@ -58,7 +60,7 @@ class Python:
         try:
             read = _read_reply(outcome.reply)
         except MalformedError as error:
-            return failure("execution", f"the function's answer cannot be read: {error}")
+            return failure("execution", f"the function's response cannot be read: {error}")
         streams = {"stdout": outcome.stdout, "stderr": outcome.stderr}
         printed: JsonObject = {name: each.text() for name, each in streams.items() if each.total_bytes}
         read = replace(read, details=read.details | printed)
@@ -76,7 +78,7 @@ def _apply_format(read: ToolResult, result: ResultSpec) -> ToolResult:
             message = "the function must return JSON (a dict, list, number or boolean)"
             return failure("serialization", message, read.details)
         case "image" if not any(isinstance(block, Image) for block in read.content):
-            return failure("serialization", "the function must return an image, and returned none", read.details)
+            return failure("serialization", "the function must return an image, but returned none", read.details)
         case "json" | "image":
             return read
 

@@ -58,7 +58,7 @@ class Shell:
             return failure("not_found", outcome.reason or "the command could not be started")
         if outcome.ending == "broken":
             return program_failure(
-                "execution", f"the session is out of step: {outcome.reason}", outcome, outcome.reason
+                "execution", f"the session violated the protocol: {outcome.reason}", outcome, outcome.reason
             )
         if outcome.ending != "exited":
             name = signal_name(outcome.status)

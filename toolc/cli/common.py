@@ -1,4 +1,4 @@
-"""Options, output of findings, and loading of tools, shared by several commands."""
+"""Options, exit codes and output functions that several commands share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """Parse a duration as in specs (``500ms``, ``30s`` or ``10m``) to seconds; an option callback."""
+    """Convert a duration as in specs (``500ms``, ``30s``, ``10m``) to seconds. This is an option callback."""
     if value is None:
         return None
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m)", value)
@@ -47,7 +47,7 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> f
 
 
 def named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Reject empty paths, which result from unset variables; an argument callback."""
+    """Reject empty paths, which result from unset variables. This is an argument callback."""
     if "" in value:
         raise click.BadParameter("the path is empty; write . for the current folder", ctx, param)
     return value

@@ -1,4 +1,4 @@
-"""What commands read: arguments of a call, registries, the user's configuration, secrets and locks."""
+"""Reads the inputs of commands: arguments of a call, registries, the user's configuration, secrets and locks."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _source(args: str) -> tuple[str, str]:
     except OSError as error:
         raise UsageError(f"--args {args} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise UsageError(f"--args {args} is not UTF-8: see byte {error.start}") from None
+        raise UsageError(f"--args {args} is not UTF-8: invalid byte at offset {error.start}") from None
     return "--args", args
 
 
@@ -111,11 +111,11 @@ def _types(schema: JsonObject) -> set[str]:
 
 
 def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} appears twice")
-    return found
+    return values
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -133,8 +133,8 @@ def find_registry(target: str, registry: str | None) -> Registry:
             "for a tool of a registry add: --registry build/registry.json"
         )
     if name is not None or source.suffix == ".json":
-        found = open_registry(target)
-        return _single(target, found, found.names)
+        tools = open_registry(target)
+        return _single(target, tools, tools.names)
     compilation = compiled_source(source)
     own = sorted(tool.spec.name for tool in compilation.local)
     return _single(target, Registry.compiled(compilation), own)

@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _handle_interrupts() -> None:
-    """Let the first Ctrl-C raise ``KeyboardInterrupt`` and the next one end the process, and thus its sandboxes."""
+    """Let the first Ctrl-C raise ``KeyboardInterrupt``, and let the next one end the process with its sandboxes."""
 
     def interrupt(*_: object) -> NoReturn:
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))

@@ -140,8 +140,7 @@ class Executor:
         """Deny further calls of the tools with these names or aliases, and of all tools with one of these tags.
 
         Denied tools are not in ``definitions``. A call of one, also by another tool, emits ``ToolDenied`` and returns a
-        result of kind ``denied``. Running calls continue. Raises ``UsageError`` for an unknown name or invalid
-        ``tags``.
+        result of kind ``denied``. Running calls continue. Raises ``UsageError`` for unknown names and invalid tags.
         """
         self._denials.deny((self._called(name).spec.name for name in names), tags)
 

@@ -73,8 +73,8 @@ class ToolCollection:
     def parts(self, callers: Iterable[RegisteredTool]) -> ToolCollection:
         """Return the tools of this collection that ``callers`` may call, directly or indirectly."""
         specs = call_graph.tools_by_name(tool.spec for tool in self.by_name.values())
-        found = {name for caller in callers for name in call_graph.reachable_tools(caller.spec, specs)}
-        return ToolCollection().added(tool for name, tool in self.by_name.items() if name in found)
+        reachable = {name for caller in callers for name in call_graph.reachable_tools(caller.spec, specs)}
+        return ToolCollection().added(tool for name, tool in self.by_name.items() if name in reachable)
 
     def get(self, name: object) -> RegisteredTool | None:
         """Return the tool with this name or alias, or None."""
@@ -82,12 +82,12 @@ class ToolCollection:
 
     def find(self, name: str) -> RegisteredTool:
         """Return the tool with this name or alias. Raises ``UsageError``, which names a similar tool, or all."""
-        found = self.get(name)
-        if found is None:
+        tool = self.get(name)
+        if tool is None:
             close = close_match(str(name), self.by_name)
-            hint = f"did you mean {close!r}?" if close else f"there are: {', '.join(self.by_name) or 'none'}"
+            hint = f"did you mean {close!r}?" if close else f"the tools are: {', '.join(self.by_name) or 'none'}"
             raise UsageError(f"there is no tool {name!r}; {hint}")
-        return found
+        return tool
 
 
 Addable: TypeAlias = "RegisteredTool | FunctionTool | ComposedTool | Registry | Callable[..., object]"
@@ -98,8 +98,8 @@ class Registry:
     """Tools by name: compiled ones, and functions of this program. Any number of threads may use and change it.
 
     Iterates over the specs of its tools, sorted by name; ``name in registry`` and ``len(registry)`` work.
-    ``diagnostics`` has the compiler's warnings for a registry made from specs. ``parts`` are tools that only these
-    tools call.
+    ``diagnostics`` has the compiler's warnings for a registry made from specs. ``parts`` are tools that only others
+    call.
     """
 
     def __init__(
@@ -183,25 +183,21 @@ class Registry:
 
     def get(self, name: str) -> ToolSpec | None:
         """Return the tool with this name or alias, or None."""
-        found = self._tools.get(name)
-        return found.spec if found else None
+        tool = self._tools.get(name)
+        return tool.spec if tool else None
 
     def registered(self, name: str) -> RegisteredTool:
         """Return the tool with this name or alias, with its digests. Raises ``UsageError``."""
         return self._tools.find(name)
 
     def called(self, name: str) -> RegisteredTool:
-        """Return the tool, perhaps one of ``parts``, that other tools call by this name or alias. Raises
-        ``UsageError``.
-        """
+        """Return the tool that other tools call by this name or alias, perhaps a part. Raises ``UsageError``."""
         return self.parts.get(name) or self._tools.find(name)
 
     def only(self, *names: str) -> Self:
-        """Return a registry of these tools (names or aliases) whose ``parts`` are what they call. Raises
-        ``UsageError``.
-        """
+        """Return a registry of these tools (names or aliases); ``parts`` are what they call. Raises ``UsageError``."""
         tools = self._tools
-        chosen = {found.spec.name: found for found in map(tools.find, names)}
+        chosen = {tool.spec.name: tool for tool in map(tools.find, names)}
         parts = self.parts.joined(tools).parts(chosen.values())
         return type(self)(RegistryFile(tuple(chosen.values())), self.diagnostics, parts=parts)
 
@@ -256,7 +252,7 @@ def _registered(tool: Addable) -> Iterable[RegisteredTool]:
 
 
 def _joined(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Return the toolsets of two registries. A toolset of both has the tools of both."""
+    """Return the toolsets of both registries. A toolset with the same name in both has the tools of both."""
     return {name: (*first.get(name, ()), *second.get(name, ())) for name in (*first, *second)}
 
 

@@ -38,7 +38,7 @@ def event_to_json(event: BatchEvent) -> JsonObject:
     """
     if isinstance(event, BatchEnd):
         return {"event": "batch_end", "results": [result_to_json(result) for result in event.results]}
-    argument_checks.of_type("event", event, CallEvent, "an event of toolc")
+    argument_checks.of_type("event", event, CallEvent, "a toolc event")
     about: JsonObject = {"name": event.name, "call_id": event.call_id}
     if event.parent_call_id is not None:
         about["parent_call_id"] = event.parent_call_id

@@ -90,10 +90,10 @@ def _check_owned(target: Path, out: Path) -> None:
     if not target.is_dir():
         raise UsageError(f"cannot write {out}: it is not a folder; choose another with --out")
     listed = _listed(target / MANIFEST)
-    found = sorted(path for path in _contents(target) if path not in listed)
-    if found:
+    foreign = sorted(path for path in _contents(target) if path not in listed)
+    if foreign:
         raise UsageError(
-            f"{out} contains files that toolc did not write ({found[0]}), and a build replaces the whole folder; "
+            f"{out} contains files that toolc did not write ({foreign[0]}), and a build replaces the whole folder; "
             "move them, or choose another folder with --out"
         )
 
@@ -194,9 +194,9 @@ def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> lis
         lowering = load_provider(name).lower(tools)
         columns.append([*map(canonical, lowering.definitions)])
         losses[name] = []
-        for index, found in enumerate(_losses_by_tool(tools, lowering)):
-            losses[name].append(canonical([loss._asdict() for loss in found])[1:-1] if found else b"")
-            counts[index] += sum(loss.pointer.startswith(_COUNTED) for loss in found)
+        for index, tool_losses in enumerate(_losses_by_tool(tools, lowering)):
+            losses[name].append(canonical([loss._asdict() for loss in tool_losses])[1:-1] if tool_losses else b"")
+            counts[index] += sum(loss.pointer.startswith(_COUNTED) for loss in tool_losses)
     columns += [losses[name] for name in sorted(PROVIDER_NAMES)]
     return [
         RenderedTool(texts, count, hashlib.sha256(b"\0".join(texts)).hexdigest())

@@ -53,22 +53,22 @@ class ModelText(NamedTuple):
 
 def model_texts(tool: Mapping) -> tuple[ModelText, ...]:
     """Return every string of a tool that a model sees, in file order."""
-    found: list[ModelText] = []
+    texts: list[ModelText] = []
     for entry in tool.entries:
         if entry.key not in SURFACE_KEYS:
             continue
         if entry.key == "parameters" and isinstance(entry.value, Mapping):
             if is_full_schema(entry.value):
-                _schema(entry.value, "the parameters", found)
+                _schema(entry.value, "the parameters", texts)
             else:
-                _properties(entry.value, found)
+                _properties(entry.value, texts)
         elif entry.key == "examples":
-            _values(entry.value, "an example", found)
+            _values(entry.value, "an example", texts)
         elif entry.key in {"description", "deprecated"}:
-            _leaves(entry.value, f"the {entry.key}", "prose", found)
+            _leaves(entry.value, f"the {entry.key}", "prose", texts)
         else:
-            _leaves(entry.value, f"the {entry.key}", "name", found)
-    return tuple(found)
+            _leaves(entry.value, f"the {entry.key}", "name", texts)
+    return tuple(texts)
 
 
 def surface_json(tool: ToolSpec) -> str:
@@ -80,48 +80,48 @@ def surface_json(tool: ToolSpec) -> str:
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False)
 
 
-def _properties(node: Mapping, found: list[ModelText]) -> None:
+def _properties(node: Mapping, texts: list[ModelText]) -> None:
     for entry in node.entries:
-        found.append(ModelText(f"the name '{entry.key}'", entry.key, entry, "name"))
-        _schema(entry.value, f"'{entry.key}'", found)
+        texts.append(ModelText(f"the name '{entry.key}'", entry.key, entry, "name"))
+        _schema(entry.value, f"'{entry.key}'", texts)
 
 
-def _schema(node: Node, owner: str, found: list[ModelText]) -> None:
+def _schema(node: Node, owner: str, texts: list[ModelText]) -> None:
     for entry in node.entries if isinstance(node, Mapping) else ():
         key, value = entry.key, entry.value
         if key in _PROSE:
-            _leaves(value, f"the {key} of {owner}", "prose", found)
+            _leaves(value, f"the {key} of {owner}", "prose", texts)
         elif key in _VALUES:
-            _values(value, f"the {key} of {owner}", found)
+            _values(value, f"the {key} of {owner}", texts)
         elif isinstance(value, Mapping):
             if key in _NAMED:
-                _properties(value, found)
+                _properties(value, texts)
             else:
-                _schema(value, owner, found)
+                _schema(value, owner, texts)
         elif isinstance(value, Sequence):
             for item in value.items:
-                _schema(item, owner, found)
+                _schema(item, owner, texts)
 
 
-def _values(node: Node, what: str, found: list[ModelText]) -> None:
+def _values(node: Node, what: str, texts: list[ModelText]) -> None:
     if not isinstance(node, Mapping):
-        _leaves(node, what, "value", found)
+        _leaves(node, what, "value", texts)
         return
     for entry in node.entries:
-        found.append(ModelText(f"a key in {what}", entry.key, entry, "value"))
-        _values(entry.value, what, found)
+        texts.append(ModelText(f"a key in {what}", entry.key, entry, "value"))
+        _values(entry.value, what, texts)
 
 
-def _leaves(node: Node, what: str, role: Role, found: list[ModelText]) -> None:
+def _leaves(node: Node, what: str, role: Role, texts: list[ModelText]) -> None:
     if isinstance(node, Scalar):
         if isinstance(node.value, str):
-            found.append(ModelText(what, node.value, node, role))
+            texts.append(ModelText(what, node.value, node, role))
     elif isinstance(node, Sequence):
         for item in node.items:
             if role == "value":
-                _values(item, what, found)
+                _values(item, what, texts)
             else:
-                _leaves(item, what, role, found)
+                _leaves(item, what, role, texts)
 
 
 def _child(node: Node, step: str | int) -> Node | None:

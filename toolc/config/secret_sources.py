@@ -102,19 +102,19 @@ class SecretStore:
 
         Only callers that need the same secret wait for its source.
         """
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         problems: list[str] = []
         for name in sorted(set(names)):
             with self._lock:
                 reading = self._reading.setdefault(name, threading.Lock())
             with reading:
                 try:
-                    found[name] = self._values[name] = self._values.get(name) or self._value(name)
+                    values[name] = self._values[name] = self._values.get(name) or self._value(name)
                 except UsageError as error:
                     problems.append(str(error))
         if problems:
             raise UsageError("\n".join(problems))
-        return found
+        return values
 
     def _value(self, name: str) -> str:
         source = self._sources.get(name)
@@ -243,10 +243,10 @@ def _check_value(name: str, value: str) -> str:
 
 def read_sources(node: nodes.Node, what: str, findings: Findings) -> dict[str, SecretSource] | None:
     """Read ``secrets:`` of the configuration."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    sources = {entry.key: _source(entry.value, f"secrets.{entry.key}", findings) for entry in found.entries}
+    sources = {entry.key: _source(entry.value, f"secrets.{entry.key}", findings) for entry in map_node.entries}
     return {name: source for name, source in sources.items() if source is not None}
 
 
@@ -255,11 +255,11 @@ def load_secrets(path: Path) -> dict[str, SecretSource]:
     if not path.exists():
         raise UsageError(f"{path} does not exist; --secrets needs a file with lines like NAME: value")
     diagnostics = Diagnostics()
-    document = load_project(path, str(path), diagnostics, what="a file of secrets")
+    document = load_project(path, str(path), diagnostics, what="a secrets file")
     if document is None:
         # The message of the finding is not shown, because it could contain a secret value.
         span = diagnostics.sorted()[0].span
-        raise UsageError(f"{span}: cannot be read; a file of secrets has lines like NAME: value, values in quotes")
+        raise UsageError(f"{span}: cannot be read; write lines like NAME: value, values in quotes")
     findings = Findings(document.source, diagnostics)
     sources: dict[str, SecretSource] = {}
     for entry in document.root.entries:

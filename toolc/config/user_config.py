@@ -48,13 +48,13 @@ def load_configuration(environment: Mapping[str, str] | None = None) -> Configur
     environment = os.environ if environment is None else environment
     folder = configuration_folder(environment)
     # Without access to the home folder, as with sudo, there is no configuration.
-    found = [path for path in (folder / name for name in NAMES) if os.path.lexists(path)]
-    if not found:
+    existing = [path for path in (folder / name for name in NAMES) if os.path.lexists(path)]
+    if not existing:
         return Configuration()
-    if len(found) > 1:
-        raise UsageError(f"there are both {found[0]} and {found[1].name}; keep one of them")
-    _check_place(found[0], environment)
-    return _read(found[0])
+    if len(existing) > 1:
+        raise UsageError(f"both {existing[0]} and {existing[1].name} exist; keep one of them")
+    _check_place(existing[0], environment)
+    return _read(existing[0])
 
 
 def configuration_folder(environment: Mapping[str, str]) -> Path:
@@ -65,7 +65,7 @@ def configuration_folder(environment: Mapping[str, str]) -> Path:
 
 
 def _check_place(path: Path, environment: Mapping[str, str]) -> None:
-    """Reject a file that another user could have written or placed there."""
+    """Reject a file that another user could have written or put there."""
     try:
         status = path.stat()
     except OSError as error:
@@ -73,8 +73,8 @@ def _check_place(path: Path, environment: Mapping[str, str]) -> None:
     if not stat.S_ISREG(status.st_mode):
         # Opening a pipe would wait for its writer.
         raise UsageError(f"{path} is not a regular file; put your configuration into one")
-    for each, found, mode in ((path, status, 600), (path.parent, path.parent.stat(), 700)):
-        if found.st_uid not in {os.geteuid(), 0} or found.st_mode & 0o022:
+    for each, state, mode in ((path, status, 600), (path.parent, path.parent.stat(), 700)):
+        if state.st_uid not in {os.geteuid(), 0} or state.st_mode & 0o022:
             raise UsageError(
                 f"{each} can be written by other users, so they may have changed it; "
                 f"run: chown $USER {each} && chmod {mode} {each}"
@@ -95,12 +95,12 @@ def _repository(folder: Path) -> Path | None:
 def _read(path: Path) -> Configuration:
     diagnostics = Diagnostics()
     document = load_project(path, str(path), diagnostics, what="the configuration")
-    found = _decode(document, Findings(document.source, diagnostics)) if document else Configuration()
+    configuration = _decode(document, Findings(document.source, diagnostics)) if document else Configuration()
     if diagnostics.has_errors:
         problems = (each for each in diagnostics.sorted() if each.is_error)
         lines = (f"{each.span}: {each.message}{f'; {each.hint}' if each.hint else ''}" for each in problems)
         raise UsageError("\n".join(lines))
-    return found
+    return configuration
 
 
 def _decode(document: Document, findings: Findings) -> Configuration:

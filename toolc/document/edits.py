@@ -63,15 +63,15 @@ class Unquoted:
 
 def unquoted(line: str, before: int) -> Unquoted | None:
     """Return the last unquoted value with a placeholder that starts before column ``before`` (from 0) of a line."""
-    found = None
+    last = None
     # Without the text after the last placeholder, which the pattern would read again for each brace in it.
     for match in re.finditer(_WORDS, line[: line.rfind("}}") + 2], re.VERBOSE):
         if match["bare"] and match.start("bare") <= before:
-            found = match
-    if found is None:
+            last = match
+    if last is None:
         return None
-    rest = re.compile(_REST).match(line, found.end())
-    return Unquoted(line[found.start() : rest.end() if rest else found.end()], found.start())
+    rest = re.compile(_REST).match(line, last.end())
+    return Unquoted(line[last.start() : rest.end() if rest else last.end()], last.start())
 
 
 def quoted(text: str) -> str:
@@ -106,10 +106,10 @@ def replace(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
     return Edit(span, text) if was and text_at(source, span) == was else None
 
 
-def quote(source: SourceText, span: Span, found: Unquoted) -> Fix | None:
+def quote(source: SourceText, span: Span, value: Unquoted) -> Fix | None:
     """Return the fix that puts the placeholder at ``span`` in quotes."""
     # This is valid with an anchor too: without quotes there is no value that an alias could repeat.
-    edit = Edit(span, found.in_quotes) if source.between(span) == found.text else None
+    edit = Edit(span, value.in_quotes) if source.between(span) == value.text else None
     return fix("put it in quotes", edit)
 
 

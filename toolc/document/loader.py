@@ -36,12 +36,12 @@ def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> D
     is raised. A file that parses but has no key ``toolc`` and could not be a document is not a spec of the user: it
     gets one warning instead of its errors.
     """
-    found = Diagnostics()
-    source, root = _parse(data, path, name, diagnostics, found)
+    problems = Diagnostics()
+    source, root = _parse(data, path, name, diagnostics, problems)
     if problem := _misnamed(source, root):
         problem.report(diagnostics)
         return None
-    if _is_foreign(root, found):
+    if _is_foreign(root, problems):
         diagnostics.add(
             codes.NOT_A_SPEC,
             f"{name} is not a spec: it has no key 'toolc'",
@@ -49,24 +49,24 @@ def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> D
             "a spec file starts with 'toolc: 1' ('toolc = 1' in TOML)",
         )
         return None
-    if not isinstance(root, Mapping) or root.get("toolc") or found.has_errors:
-        for each in found.sorted():
+    if not isinstance(root, Mapping) or root.get("toolc") or problems.has_errors:
+        for each in problems.sorted():
             diagnostics.append(each)
-    return Document(source, root) if isinstance(root, Mapping) and not found.has_errors else None
+    return Document(source, root) if isinstance(root, Mapping) and not problems.has_errors else None
 
 
 def load_project(path: Path, name: str, diagnostics: Diagnostics, *, what: str = "a project file") -> Document | None:
     """Return the project file at ``path``; None, and findings, if it is invalid. ``what`` names it in findings."""
-    found = Diagnostics()
+    problems = Diagnostics()
     data = read(path, name, diagnostics)
     if data is None:
         return None
-    source, root = _parse(data, path, name, diagnostics, found)
+    source, root = _parse(data, path, name, diagnostics, problems)
     severities = {*_severities(root)}
-    for each in found.sorted():
+    for each in problems.sorted():
         if each.code is not codes.YAML_DISAGREEMENT or each.span not in severities:
             diagnostics.append(each)
-    if found.has_errors:
+    if problems.has_errors:
         return None
     if root is None:
         root = Mapping({}, source.whole_file())
@@ -86,16 +86,16 @@ def _severities(root: Node | None) -> Iterator[Span]:
 
 
 def _parse(
-    data: bytes, path: Path, name: str, diagnostics: Diagnostics, found: Diagnostics
+    data: bytes, path: Path, name: str, diagnostics: Diagnostics, problems: Diagnostics
 ) -> tuple[SourceText, Node | None]:
-    """Return the text of a file and its root node. Problems with the text are added to ``found``."""
-    source = _decode(data, name, found)
+    """Return the text of a file and its root node. Problems with the text are added to ``problems``."""
+    source = _decode(data, name, problems)
     diagnostics.add_source(source)
     if path.suffix.lower() == ".toml":
         from toolc.document.toml.parser import parse_toml as parse  # lazy: takes 11 ms, and most files are YAML
     else:
         from toolc.document.yaml.parser import parse_yaml as parse  # lazy: takes 27 ms, also when all is cached
-    return source, None if found.has_errors else parse(source, found)
+    return source, None if problems.has_errors else parse(source, problems)
 
 
 def _misnamed(source: SourceText, root: Node | None) -> SyntaxProblem | None:
@@ -103,18 +103,18 @@ def _misnamed(source: SourceText, root: Node | None) -> SyntaxProblem | None:
     if isinstance(root, Scalar):
         return detect_foreign_content(source) if "toolc" in source.text else None
     items = root.items if isinstance(root, Sequence) else ()
-    entry = next((found for each in items if isinstance(each, Mapping) and (found := each.entry("toolc"))), None)
+    entry = next((match for each in items if isinstance(each, Mapping) and (match := each.entry("toolc"))), None)
     if entry is None:
         return None
     hint = "put 'toolc: 1' at the start, and the list under 'tools:'"
     return SyntaxProblem(codes.BAD_VALUE, "a spec is a map, and this file is a list", entry.key_span, hint)
 
 
-def _is_foreign(root: Node | None, found: Diagnostics) -> bool:
+def _is_foreign(root: Node | None, problems: Diagnostics) -> bool:
     """Return whether a file parsed, but is neither a spec nor a document."""
     if root is None:
-        return not found.has_errors
-    return not isinstance(root, Mapping) or (root.get("toolc") is None and found.has_errors)
+        return not problems.has_errors
+    return not isinstance(root, Mapping) or (root.get("toolc") is None and problems.has_errors)
 
 
 def read(path: Path, name: str, diagnostics: Diagnostics) -> bytes | None:
@@ -139,8 +139,8 @@ def read(path: Path, name: str, diagnostics: Diagnostics) -> bytes | None:
     return data
 
 
-def _decode(data: bytes, name: str, found: Diagnostics) -> SourceText:
-    """Return the text of a file. Bytes that are not valid text are replaced, with an error in ``found``."""
+def _decode(data: bytes, name: str, problems: Diagnostics) -> SourceText:
+    """Return the text of a file. Bytes that are not valid text are replaced, with an error in ``problems``."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -151,11 +151,11 @@ def _decode(data: bytes, name: str, found: Diagnostics) -> SourceText:
         hint = "save the file as UTF-8"
         if b"\0" in data and not utf_16:
             message, hint = f"{message}: this is a binary file", "a spec is text: YAML or TOML"
-        found.add(codes.NOT_UTF8, message, source.span(good, good + 1), hint)
+        problems.add(codes.NOT_UTF8, message, source.span(good, good + 1), hint)
         return source
     source = SourceText(name, text.removeprefix(BOM))
     if source.text != text:
-        found.add(
+        problems.add(
             codes.BYTE_ORDER_MARK,
             "the file starts with a byte order mark",
             source.whole_file(),
@@ -166,7 +166,7 @@ def _decode(data: bytes, name: str, found: Diagnostics) -> SourceText:
         return source
     for match in islice(_FORBIDDEN.finditer(source.text), MAX_CHARACTERS):
         what = "a carriage return without a line feed" if match[0] == "\r" else f"U+{ord(match[0]):04X}"
-        found.add(
+        problems.add(
             codes.STRAY_CHARACTER,
             f"{what} is not allowed in a spec",
             source.span(match.start(), match.end()),

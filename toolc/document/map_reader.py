@@ -125,13 +125,13 @@ class Reader:
         self._known.update(keys)
 
     def optional(self, key: str, parse: Parse[T]) -> T | None:
-        """Return the value of ``key``, or None if it is absent or wrong."""
+        """Return the value of ``key``, or None if it is absent or invalid."""
         self._known.add(key)
         entry = self._by_key.get(key)
         return None if entry is None else parse(entry.value, f"'{key}'", self.findings)
 
     def default(self, key: str, parse: Parse[T], default: T) -> T:
-        """Return the value of ``key``, or ``default`` if it is absent or wrong."""
+        """Return the value of ``key``, or ``default`` if it is absent or invalid."""
         self._known.add(key)
         entry = self._by_key.get(key)
         if entry is None:
@@ -140,7 +140,7 @@ class Reader:
         return default if value is None else value
 
     def required(self, key: str, parse: Parse[T]) -> T | None:
-        """Return the value of ``key``, or None if it is wrong or absent. An absent key is a finding."""
+        """Return the value of ``key``, or None if it is invalid or absent. An absent key is a finding."""
         if key not in self._by_key:
             self._known.add(key)
             place, hint = first_line(self.node.span), suggestions.missing_key(key, self.node)
@@ -149,15 +149,15 @@ class Reader:
         return self.optional(key, parse)
 
     def one_of(self, *keys: str) -> str | None:
-        """Return the one of ``keys`` that is present. None or several of them is a finding."""
+        """Return which of ``keys`` is present; None, and a finding, unless exactly one of them is."""
         self._known.update(keys)
-        found = [entry for entry in self.node.entries if entry.key in keys]
-        if len(found) == 1:
-            return found[0].key
+        named = [entry for entry in self.node.entries if entry.key in keys]
+        if len(named) == 1:
+            return named[0].key
         wanted = f"exactly one of {quote_names(keys)}"
-        if found:
-            message = f"{self.what} has both '{found[0].key}' and '{found[1].key}'; it must have {wanted}"
-            self.findings.add(codes.BAD_VALUE, message, found[1].key_span, f"remove all but one of {quote_names(keys)}")
+        if named:
+            message = f"{self.what} has both '{named[0].key}' and '{named[1].key}'; it must have {wanted}"
+            self.findings.add(codes.BAD_VALUE, message, named[1].key_span, f"remove all but one of {quote_names(keys)}")
         else:
             self.findings.add(
                 codes.MISSING_KEY, f"{self.what} has none of {quote_names(keys)}", first_line(self.node.span),
@@ -221,7 +221,7 @@ def quote_names(names: Iterable[str]) -> str:
 
 
 def first_line(span: Span) -> Span:
-    """Return the start of a span of several lines, to report that something is missing in it."""
+    """Return ``span`` if it is on one line, else its first character: the position for a missing part."""
     if span.end.line == span.start.line:
         return span
     return Span(span.path, span.start, Position(span.start.line, span.start.column + 1))
@@ -247,14 +247,14 @@ def describe(node: Node) -> str:
 def mismatch(
     node: Node, what: str, wanted: str, findings: Findings, hint: str = "", correction: Fix | None = None
 ) -> None:
-    """Report that ``what`` is not what it must be."""
+    """Add a finding that ``what`` must be ``wanted``, with a description of ``node``."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
     hint = hint or suggestions.value_hint(node, what, wanted)
     findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint, correction)
 
 
 def string(node: Node, what: str, findings: Findings) -> str | None:
-    """Return a string. For a number or boolean, the finding suggests quotes."""
+    """Return the value of a string; None, and a finding, for other nodes. For a number it suggests quotes."""
     if isinstance(node, Scalar) and isinstance(node.value, str):
         return node.value
     if isinstance(node, Scalar) and node.text is not None:
@@ -290,7 +290,7 @@ def _tag(node: Scalar, findings: Findings) -> str:
 
 
 def text(node: Node, what: str, findings: Findings) -> str | None:
-    """Return a string that is not empty and has no NUL."""
+    """Return a string that is not empty and has no NUL character; None, and a finding, for other nodes."""
     value = string(node, what, findings)
     if value is not None and (not value.strip() or "\0" in value):
         wrong = "contain a NUL character" if "\0" in value else "be empty"
@@ -300,7 +300,7 @@ def text(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def boolean(node: Node, what: str, findings: Findings) -> bool | None:
-    """Return ``true`` or ``false``."""
+    """Return the value of a boolean; None, and a finding, for other nodes."""
     if isinstance(node, Scalar) and isinstance(node.value, bool):
         return node.value
     mismatch(node, what, "true or false", findings)
@@ -308,7 +308,7 @@ def boolean(node: Node, what: str, findings: Findings) -> bool | None:
 
 
 def integer(low: int, high: int) -> Parse[int]:
-    """Return a parser for whole numbers from ``low`` to ``high``."""
+    """Return a parser for whole numbers from ``low`` to ``high``, inclusive."""
 
     def parse(node: Node, what: str, findings: Findings) -> int | None:
         value = node.value if isinstance(node, Scalar) else None
@@ -321,7 +321,7 @@ def integer(low: int, high: int) -> Parse[int]:
 
 
 def choice(options: tuple[T, ...]) -> Parse[T]:
-    """Return a parser for one of several strings."""
+    """Return a parser for strings that are one of ``options``."""
 
     def parse(node: Node, what: str, findings: Findings) -> T | None:
         value = node.value if isinstance(node, Scalar) else None
@@ -337,7 +337,7 @@ def choice(options: tuple[T, ...]) -> Parse[T]:
 
 
 def mapping(node: Node, what: str, findings: Findings) -> Mapping | None:
-    """Return a map, not yet read."""
+    """Return ``node`` if it is a map; None, and a finding, if it is not."""
     if isinstance(node, Mapping):
         return node
     mismatch(node, what, "a map", findings)
@@ -345,7 +345,7 @@ def mapping(node: Node, what: str, findings: Findings) -> Mapping | None:
 
 
 def sequence(node: Node, what: str, findings: Findings) -> Sequence | None:
-    """Return a list, not yet read."""
+    """Return ``node`` if it is a list; None, and a finding, if it is not."""
     if isinstance(node, Sequence):
         return node
     mismatch(node, what, "a list", findings)
@@ -356,10 +356,10 @@ def list_of(parse: Parse[T]) -> Parse[tuple[T, ...]]:
     """Return a parser for lists. Wrong items are reported and omitted."""
 
     def parse_list(node: Node, what: str, findings: Findings) -> tuple[T, ...] | None:
-        found = sequence(node, what, findings)
-        if found is None:
+        list_node = sequence(node, what, findings)
+        if list_node is None:
             return None
-        values = [parse(item, f"{what}[{index}]", findings) for index, item in enumerate(found.items)]
+        values = [parse(item, f"{what}[{index}]", findings) for index, item in enumerate(list_node.items)]
         return tuple([value for value in values if value is not None])
 
     return parse_list
@@ -378,10 +378,10 @@ def map_parser(
         decode: Callable[Concatenate[Reader, P], T],
     ) -> Callable[Concatenate[Node, str, Findings, P], T | None]:
         def parse(node: Node, what: str, findings: Findings, /, *args: P.args, **kwargs: P.kwargs) -> T | None:
-            found = mapping(node, what, findings)
-            if found is None:
+            map_node = mapping(node, what, findings)
+            if map_node is None:
                 return None
-            reader = Reader(found, name or what, findings)
+            reader = Reader(map_node, name or what, findings)
             value = decode(reader, *args, **kwargs)
             reader.close()
             return value

@@ -74,7 +74,7 @@ class MappingEntry(NamedTuple):
 
 
 class Mapping:
-    """A map with unique string keys, in the order of the file. It is not changed after it was created."""
+    """A map with unique string keys, in the order of the file. It is never modified."""
 
     __slots__ = ("by_key", "entries", "place")
 
@@ -165,22 +165,22 @@ def _before_blank(source: SourceText, start: Position, end: Position) -> Positio
 
 def strings(node: Node | None, skipped_keys: Collection[str] = ()) -> list[tuple[Scalar, str]]:
     """Return every string below ``node`` in the order of the file, except below the keys ``skipped_keys``."""
-    found: list[tuple[Scalar, str]] = []
-    _collect(node, skipped_keys, found)
-    return found
+    scalars: list[tuple[Scalar, str]] = []
+    _collect(node, skipped_keys, scalars)
+    return scalars
 
 
-def _collect(node: Node | None, skipped_keys: Collection[str], found: list[tuple[Scalar, str]]) -> None:
+def _collect(node: Node | None, skipped_keys: Collection[str], scalars: list[tuple[Scalar, str]]) -> None:
     if isinstance(node, Scalar):
         if isinstance(node.value, str):
-            found.append((node, node.value))
+            scalars.append((node, node.value))
     elif isinstance(node, Mapping):
         for key, _, value in node.entries:
             if key not in skipped_keys:
-                _collect(value, skipped_keys, found)
+                _collect(value, skipped_keys, scalars)
     elif isinstance(node, Sequence):
         for item in node.items:
-            _collect(item, skipped_keys, found)
+            _collect(item, skipped_keys, scalars)
 
 
 MAX_INTEGER: Final = 2**53 - 1

@@ -69,7 +69,7 @@ _STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
 
 
 def missing_key(key: str, node: Mapping) -> str:
-    """Return what to do about a map that lacks ``key``."""
+    """Return a hint for a map that lacks ``key``."""
     if key == "toolc":
         return _foreign(node) or "a spec starts with 'toolc: 1'"
     return _FORMS.get(f"'{key}'") or f"add '{key}'"

@@ -1,4 +1,4 @@
-"""Text of another program or format in a spec: Git conflicts, Markdown fences, templates, a wrong suffix."""
+"""Recognizes text of another program or format in a spec: Git conflicts, Markdown fences, templates, a wrong suffix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix
 from toolc.model.source import SourceText, Span
 
 MAX_DEPTH: Final = 100
-"""How many levels of lists and maps a document may have."""
+"""The maximum nesting depth of lists and maps in a document."""
 
 
 class TooDeepError(Exception):
@@ -76,9 +76,9 @@ def detect_foreign_content(source: SourceText) -> SyntaxProblem | None:
             f"rename the file to end in {suffix}",
         ),
     ):
-        if found := pattern.search(source.text):
-            start = found.end() - len(found[0].lstrip())
-            return SyntaxProblem(codes.SYNTAX, message, source.span(start, found.end()), hint)
+        if match := pattern.search(source.text):
+            start = match.end() - len(match[0].lstrip())
+            return SyntaxProblem(codes.SYNTAX, message, source.span(start, match.end()), hint)
     return None
 
 

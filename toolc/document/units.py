@@ -40,12 +40,12 @@ _MAX_VALUE: Final = 2**53 - 1
 
 
 def duration(node: Node, what: str, findings: Findings) -> int | None:
-    """Return a duration in milliseconds, greater than 0."""
+    """Return the milliseconds of a duration such as ``30s``, greater than 0; None, and a finding, for other nodes."""
     return _quantity(node, what, findings, _DURATION)
 
 
 def size(node: Node, what: str, findings: Findings) -> int | None:
-    """Return a size in bytes, greater than 0."""
+    """Return the bytes of a size such as ``64KiB``, greater than 0; None, and a finding, for other nodes."""
     return _quantity(node, what, findings, _SIZE)
 
 

@@ -136,18 +136,18 @@ def compose(
     return ComposedTool(tool.spec, tool)
 
 
-def _raise_errors(name: str, found: Sequence[Diagnostic]) -> None:
-    """Raise ``SpecError`` if ``found``, the findings about the tool ``name``, contains an error."""
-    errors = [each for each in found if each.is_error]
+def _raise_errors(name: str, findings: Sequence[Diagnostic]) -> None:
+    """Raise ``SpecError`` if ``findings``, the findings about the tool ``name``, contains an error."""
+    errors = [each for each in findings if each.is_error]
     if errors:
         lines = (f"{each.span}: {each.code.number} {each.message}{_hint(each)}" for each in errors)
         count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
-        raise SpecError("\n".join([f"{count} in the tool {name!r}:", *lines]), tuple(found))
+        raise SpecError("\n".join([f"{count} in the tool {name!r}:", *lines]), tuple(findings))
 
 
-def _hint(found: Diagnostic) -> str:
+def _hint(finding: Diagnostic) -> str:
     """Return the hint of a finding. Hints about quotes in spec files do not apply to programs."""
-    return f"; {found.hint}" if found.hint and "quotes" not in found.hint else ""
+    return f"; {finding.hint}" if finding.hint and "quotes" not in finding.hint else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class _Nodes:
         """Return the node of a value. Raises ``UsageError`` if it is not JSON; ``what`` names it."""
         span = self._span(location)
         if depth > argument_checks.MAX_DEPTH:
-            raise UsageError(f"tool {self.name!r}: {what} is nested too deep, or contains itself")
+            raise UsageError(f"tool {self.name!r}: {what} is nested too deeply, or contains itself")
         if isinstance(value, DefinedStep):
             return self.node(value.to_spec(), value.location, what, depth + 1)
         if isinstance(value, Mapping):
@@ -203,10 +203,14 @@ def _findings(tool: ComposedTool, known: Mapping[str, ToolSpec]) -> Iterator[Dia
             yield Diagnostic(codes.DANGLING, f"there is no tool {name[:80]!r} in this registry", span, hint)
     span = tool.located.key_span("backend")
     if names := find_cycle(tool.spec, known):
-        yield Diagnostic(codes.RECURSIVE_CALL, f"it would call itself: {' -> '.join(names)}", span, "break the cycle")
+        yield Diagnostic(
+            codes.RECURSIVE_CALL, f"this tool would call itself: {' -> '.join(names)}", span, "break the cycle"
+        )
     elif (deep := call_depth(tool.spec, known)) > MAX_DEPTH:
         message = f"calls are nested {deep} levels deep; the maximum is {MAX_DEPTH}"
-        yield Diagnostic(codes.CALL_DEPTH, message, span, "call the tool that does the work more directly")
+        yield Diagnostic(
+            codes.CALL_DEPTH, message, span, "reduce the nesting: call the tool that does the work directly"
+        )
     backend = tool.spec.backend
     if backend.tag == "composite":
         for index, step in enumerate(backend.steps):

@@ -56,8 +56,7 @@ def define(
 ) -> Definition:
     """Start the definition of a tool; ``handler``, ``composite`` or ``agent`` completes it.
 
-    ``parameters`` is a JSON Schema of type object, instead of calls of ``param``. Raises ``UsageError`` if it is
-    invalid.
+    ``parameters`` is a JSON Schema of type object, instead of calls of ``param``. Raises ``UsageError`` if invalid.
     """
     argument_checks.text("a tool's name", name)
     check_description(name, description)
@@ -226,7 +225,7 @@ def _hints(function: Function) -> dict[inspect.Parameter, object]:
 def _parameter(function: Function, each: inspect.Parameter, hint: object, description: str | None) -> Hint:
     where = f"{_location(function)}: the parameter {each.name!r}"
     if each.kind not in _NAMED:
-        raise UsageError(f"{where} cannot be passed by name; a tool needs named parameters, listed individually")
+        raise UsageError(f"{where} cannot be passed by name; declare each parameter of a tool individually, by name")
     if hint is each.empty:
         raise UsageError(f"{where} has no type hint; write for example {each.name}: str")
     try:

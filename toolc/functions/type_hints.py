@@ -1,4 +1,4 @@
-"""Convert type hints to JSON Schema, and JSON values to the types of the hints; read docstrings.
+"""Convert type hints to JSON Schema and JSON values to the types of the hints, and read docstrings.
 
 Supported hints: ``str int float bool None``, ``list[T]``, ``tuple[T, ...]``, ``dict[str, T]``, ``Literal``, ``Enum``,
 unions, dataclasses, ``TypedDict``, ``object`` or ``Any`` for any JSON value, and ``Annotated[T, "description"]`` or
@@ -243,7 +243,7 @@ class Docstring:
 
 def read_docstring(text: str | None) -> Docstring:
     """Read a docstring in Google or Sphinx style; in any other style, all of it is the description."""
-    found = Docstring()
+    result = Docstring()
     description: list[str] = []
     current, indent, in_arguments, in_sections = "", 0, False, False
     for line in inspect.cleandoc(text or "").splitlines():
@@ -252,17 +252,17 @@ def read_docstring(text: str | None) -> Docstring:
         elif match := _FIELD.match(line):
             in_sections, in_arguments = True, False
             current = (match[2] or "") if match[1] in {"param", "parameter", "arg"} else ""
-            _append(found, current, match[3])
+            _append(result, current, match[3])
             indent = 0
         elif in_arguments and (match := _ARGUMENT.match(line)) and (not current or _indent(line) <= indent):
             current, indent = match[1], _indent(line)
-            _append(found, current, match[2])
+            _append(result, current, match[2])
         elif current and line.strip():
-            _append(found, current, line)
+            _append(result, current, line)
         elif not in_sections:
             description.append(line)
-    found.description = re.sub(r"(?<!\n)\n(?!\n)", " ", "\n".join(description).strip())
-    return found
+    result.description = re.sub(r"(?<!\n)\n(?!\n)", " ", "\n".join(description).strip())
+    return result
 
 
 def _append(docstring: Docstring, name: str, text: str) -> None:

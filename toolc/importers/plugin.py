@@ -102,17 +102,17 @@ def plugin_spec(offer: Offer, command: Sequence[str], files: Sequence[str], sand
 
 def valid_names(names: Sequence[str]) -> list[str]:
     """Return unique names that are similar to ``names`` and valid for every provider."""
-    found: list[str] = []
+    valid: list[str] = []
     for name in names:
         base = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:MAX_NAME] or "tool"
         if not re.match(r"[A-Za-z_]", base):
             base = f"_{base}"[:MAX_NAME]
         candidate, number = base, 2
-        while candidate in found or (candidate != name and candidate in names):
+        while candidate in valid or (candidate != name and candidate in names):
             candidate = f"{base[: MAX_NAME - len(str(number)) - 1]}_{number}"
             number += 1
-        found.append(candidate)
-    return found
+        valid.append(candidate)
+    return valid
 
 
 def _process(command: Sequence[str], files: Sequence[str]) -> JsonObject:

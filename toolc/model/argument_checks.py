@@ -28,19 +28,19 @@ MAX_CALL_ID: Final = 4096
 """The maximum length of a call id, in characters. Some servers store more in it than a number."""
 
 MAX_DEPTH: Final = 100
-"""How deep lists and dicts may be nested."""
+"""The maximum nesting depth of lists and dicts."""
 
 
 def text(what: str, given: object) -> str:
     """Check that ``given`` is a string that UTF-8 can encode."""
-    found = of_type(what, given, str, "a string")
+    string = of_type(what, given, str, "a string")
     try:
-        found.encode()
+        string.encode()
     except UnicodeEncodeError:
         raise UsageError(
-            f"{what} contains half of a surrogate pair, which JSON does not allow: {found!r:.60}"
+            f"{what} contains half of a surrogate pair, which JSON does not allow: {string!r:.60}"
         ) from None
-    return found
+    return string
 
 
 def boolean(what: str, given: object) -> bool:
@@ -50,9 +50,9 @@ def boolean(what: str, given: object) -> bool:
 
 def json_object(what: str, given: object) -> JsonObject:
     """Check that ``given`` is a dict that JSON can represent."""
-    found = of_type(what, given, dict, "a dict")
-    json_value(what, found)
-    return cast("JsonObject", found)
+    value = of_type(what, given, dict, "a dict")
+    json_value(what, value)
+    return cast("JsonObject", value)
 
 
 def json_value(what: str, given: object, depth: int = 0) -> JsonValue:
@@ -115,13 +115,13 @@ def function(what: str, given: object) -> None:
 
 
 def listener(what: str, given: object) -> None:
-    """Check for a function that receives events, or None."""
+    """Check for None, or a function that receives events."""
     hint = "to await something for each event, iterate over astream(...) or astream_batch(...)"
     _plain_function(what, given, hint)
 
 
 def hook(what: str, given: object) -> None:
-    """Check for a function that is called on the thread of a call and returns a decision, or None."""
+    """Check for None, or a function that is called on the thread of a call and returns a decision."""
     hint = "a function can wait for a coroutine: asyncio.run_coroutine_threadsafe(decide(...), loop).result()"
     _plain_function(what, given, hint)
 
@@ -142,10 +142,10 @@ def call_id(given: object) -> str:
 
 
 def one_of(what: str, given: object, known: Iterable[str]) -> str:
-    """Check that ``given`` is one of the names ``known``. ``what`` is what they name."""
+    """Check that ``given`` is one of the names ``known``. ``what`` is the kind of name, such as "provider"."""
     names = [*known]
     if given not in names:
-        raise UsageError(f"there is no {what} {given!r:.60}; there are: {', '.join(names) or 'none'}")
+        raise UsageError(f"there is no {what} {given!r:.60}; choose one of: {', '.join(names) or 'none'}")
     return str(given)
 
 

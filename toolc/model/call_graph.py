@@ -25,7 +25,7 @@ NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
 
 
 def tools_by_name(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
-    """Return ``tools`` by name and alias."""
+    """Return a dict of ``tools`` by name and alias."""
     listed = [*tools]
     aliases = {alias: tool for tool in listed for alias in tool.aliases}
     return aliases | {tool.name: tool for tool in listed}
@@ -44,16 +44,16 @@ def reachable_tools(tool: ToolSpec, tools: ToolLookup) -> dict[str, ToolSpec | N
 
     The value is None for a name that is not in ``tools``. ``tool`` itself is included only if it can call itself.
     """
-    found: dict[str, ToolSpec | None] = {}
+    reachable: dict[str, ToolSpec | None] = {}
     waiting = [*called_tools(tool)]
     while waiting:
         name = waiting.pop()
         each = tools.get(name)
         key = each.name if each else name
-        if key not in found:
-            found[key] = each
+        if key not in reachable:
+            reachable[key] = each
             waiting += called_tools(each) if each else ()
-    return dict(sorted(found.items()))
+    return dict(sorted(reachable.items()))
 
 
 def find_cycle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
@@ -76,12 +76,12 @@ def find_cycle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
 
 def call_depth(tool: ToolSpec, tools: ToolLookup) -> int:
     """Return the depth of nested calls in a call of ``tool``, which must not be recursive."""
-    found: dict[str, int] = {}
+    depths: dict[str, int] = {}
 
     def of(each: ToolSpec) -> int:
-        if each.name not in found:
-            found[each.name] = 1 + max(map(of, _calls_of(each, tools)), default=0)
-        return found[each.name]
+        if each.name not in depths:
+            depths[each.name] = 1 + max(map(of, _calls_of(each, tools)), default=0)
+        return depths[each.name]
 
     return of(tool)
 

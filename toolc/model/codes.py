@@ -2,8 +2,7 @@
 
 0xx: the file itself. 1xx: its structure. 2xx: names and texts. 3xx: parameters. 4xx: backends. 5xx: sandboxes. 6xx:
 secrets. 7xx: providers. 8xx: tests, annotations and deprecation. 9xx: policies. The meaning of a number never
-changes. Codes about the same subject can share a number: each has its own name and slug. The pages are in
-``toolc/data/rules``.
+changes. Codes about the same subject can share a number: each has its own name and slug. Pages: ``toolc/data/rules``.
 """
 
 from typing import Final

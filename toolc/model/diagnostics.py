@@ -12,7 +12,7 @@ from toolc.model.source import SourceText, Span
 __all__ = ["Code", "Diagnostic", "Diagnostics", "Edit", "Fix", "Severity"]
 
 MAX_SAME_CODE: Final = 1_000
-"""The maximum number of findings with the same code that are kept per file. One more represents all others."""
+"""The maximum number of findings with the same code per file. One additional finding represents all others."""
 
 
 class Severity(StrEnum):
@@ -94,23 +94,23 @@ class Diagnostics:
         """Add a finding, with its span limited to the text of the file. Duplicates are dropped."""
         self.append(Diagnostic(code, message, span, hint, fix))
 
-    def append(self, found: Diagnostic) -> None:
-        """Add an existing finding, like ``add``."""
-        source = self._sources.get(found.span.path)
-        span = source.fit(found.span) if source else found.span
-        self._keep(found if span == found.span else replace(found, span=span))
+    def append(self, finding: Diagnostic) -> None:
+        """Add a finding, as ``add`` does."""
+        source = self._sources.get(finding.span.path)
+        span = source.fit(finding.span) if source else finding.span
+        self._keep(finding if span == finding.span else replace(finding, span=span))
 
-    def _keep(self, found: Diagnostic) -> None:
-        if found in self._found:
+    def _keep(self, finding: Diagnostic) -> None:
+        if finding in self._found:
             return
-        about = found.span.path, found.code.number, found.code.severity
+        about = finding.span.path, finding.code.number, finding.code.severity
         kept = self._kept.get(about, 0)
-        if kept < MAX_SAME_CODE and found.times == 1:
+        if kept < MAX_SAME_CODE and finding.times == 1:
             self._kept[about] = kept + 1
-            self._found[found] = None
+            self._found[finding] = None
         else:
-            first, times = self._others.get(about, (found, 0))
-            self._others[about] = first, times + found.times
+            first, times = self._others.get(about, (finding, 0))
+            self._others[about] = first, times + finding.times
 
     def add_source(self, source: SourceText) -> None:
         """Keep the text of a file, so that a reporter can print the line of a finding."""
@@ -133,8 +133,8 @@ class Diagnostics:
     def map(self, change: Callable[[Diagnostic], Diagnostic | None]) -> Diagnostics:
         """Return a copy with ``change`` applied to each finding. Findings for which it returns None are dropped."""
         made = Diagnostics(_sources=dict(self._sources))
-        for found in self._all():
-            changed = change(found)
+        for finding in self._all():
+            changed = change(finding)
             if changed is not None:
                 made._keep(changed)
         return made
@@ -142,18 +142,18 @@ class Diagnostics:
     @property
     def has_errors(self) -> bool:
         """Whether any finding is an error."""
-        return any(found.is_error for found in self._all())
+        return any(finding.is_error for finding in self._all())
 
     @property
     def total(self) -> int:
         """The number of findings, including those that are not kept."""
-        return sum(found.times for found in self._all())
+        return sum(finding.times for finding in self._all())
 
     def _all(self) -> list[Diagnostic]:
         others = [replace(first, times=times, fix=None) for first, times in self._others.values()]
         return [*self._found, *others]
 
 
-def _order(found: Diagnostic) -> tuple[str, int, int, str, str]:
-    start = found.span.start
-    return (found.span.path, start.line, start.column, found.code.number, found.message)
+def _order(finding: Diagnostic) -> tuple[str, int, int, str, str]:
+    start = finding.span.start
+    return (finding.span.path, start.line, start.column, finding.code.number, finding.message)

@@ -13,8 +13,7 @@
         ├── NoPythonError      3  an image does not have a python3 that starts
         └── SandboxDiedError   3  a sandbox exited before its call ended
 
-A tool that fails does not raise an exception: the result is a :class:`toolc.model.result.ToolResult` with
-``is_error``.
+A tool that fails raises no exception: its :class:`toolc.model.result.ToolResult` has ``is_error``.
 """
 
 from typing import ClassVar

@@ -77,7 +77,7 @@ class ToolRetry(CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDenied(CallEvent):
-    """A call was denied, so nothing of it starts. Its ``ToolEnd`` follows."""
+    """A call was denied and does not start. Its ``ToolEnd`` follows."""
 
     reason: str
 

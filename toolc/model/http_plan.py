@@ -42,7 +42,7 @@ Pieces: TypeAlias = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class NamedValue:
-    """A header, or a field of a query with name and value escaped for it."""
+    """A header, or a query field whose name and value are already escaped."""
 
     name: str
     value: Pieces
@@ -141,10 +141,10 @@ class HttpCall:
 
 def slots(pieces: Pieces) -> frozenset[str]:
     """Return the names of the secrets used in ``pieces``."""
-    found: set[str] = set()
+    names: set[str] = set()
     for piece in pieces:
         if isinstance(piece, Slot):
-            found.add(piece.name)
+            names.add(piece.name)
         elif isinstance(piece, Base64):
-            found |= slots(piece.pieces)
-    return frozenset(found)
+            names |= slots(piece.pieces)
+    return frozenset(names)

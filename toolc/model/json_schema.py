@@ -39,16 +39,16 @@ class Schema:
     @cached_property
     def properties(self) -> dict[str, JsonObject]:
         """The schema of each parameter by name, with ``{}`` for ``true``."""
-        found = self.value.get("properties", {})
-        assert isinstance(found, dict)
-        return {name: schema if isinstance(schema, dict) else {} for name, schema in found.items()}
+        declared = self.value.get("properties", {})
+        assert isinstance(declared, dict)
+        return {name: schema if isinstance(schema, dict) else {} for name, schema in declared.items()}
 
     @cached_property
     def required(self) -> frozenset[str]:
         """The names of the parameters that every call must have."""
-        found = self.value.get("required", [])
-        assert isinstance(found, list)
-        return frozenset(name for name in found if isinstance(name, str))
+        names = self.value.get("required", [])
+        assert isinstance(names, list)
+        return frozenset(name for name in names if isinstance(name, str))
 
     def may_be_absent(self, name: str) -> bool:
         """Return whether a validated call can lack ``name``: it is not required and does not have a default."""
@@ -61,12 +61,12 @@ def direct_subschemas(schema: JsonObject) -> Iterator[JsonObject]:
         return
     for key, value in schema.items():
         if key in MAPS_OF_SCHEMAS and isinstance(value, dict):
-            found: Iterable[JsonValue] = value.values()
+            subschemas: Iterable[JsonValue] = value.values()
         elif key in LISTS_OF_SCHEMAS and isinstance(value, list):
-            found = value
+            subschemas = value
         else:
-            found = [value] if key in SCHEMAS else []
-        yield from (each for each in found if isinstance(each, dict))
+            subschemas = [value] if key in SCHEMAS else []
+        yield from (each for each in subschemas if isinstance(each, dict))
 
 
 def map_subschemas(schema: JsonObject, change: Callable[[JsonValue], JsonValue]) -> JsonObject:

@@ -114,21 +114,21 @@ class Lock:
     def check(self, tool: RegisteredTool) -> LockedTool:
         """Return what was approved for ``tool``. Raises ``LockError`` if it is not approved or has changed."""
         name = tool.spec.name
-        found = self.tools.get(name)
-        if found is None:
+        locked = self.tools.get(name)
+        if locked is None:
             known = self._renamed(tool)
             was = f"; it has the same effect as the approved tool {known}" if known else ""
             raise LockError(f"{self.path} does not approve the tool {name}{was}; {_APPROVE}")
         for kind, approved, actual in (
-            ("surface (what a model sees)", found.surface, tool.surface_digest),
-            ("effect (what a call does)", found.effect, tool.effect_digest),
+            ("surface (what a model sees)", locked.surface, tool.surface_digest),
+            ("effect (what a call does)", locked.effect, tool.effect_digest),
         ):
             if approved != actual:
                 raise LockError(
                     f"the tool {name} is not the one that {self.path} approves: its {kind} has the digest {actual}, "
                     f"the approved one is {approved}; {_APPROVE}"
                 )
-        return found
+        return locked
 
     def _renamed(self, tool: RegisteredTool) -> str:
         """Return the name under which the same effect is approved, or an empty string."""
@@ -155,7 +155,7 @@ def _tool(line: str, where: str) -> LockedTool:
     single = [len(values.get(key, [])) for key in ("surface", "effect", "image")]
     if not _TOOL.fullmatch(name) or single[:2] != [1, 1] or single[2] > 1:
         raise LockError(
-            f"{where}: a line has the name of a tool, its surface, its effect and at most one image; run: toolc lock"
+            f"{where}: expected the name of a tool, its surface, its effect and at most one image; run: toolc lock"
         )
     return LockedTool(
         name=name,
@@ -174,14 +174,14 @@ def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
     listed = [*tools]
     for tool in listed:
         try:
-            found = lock.check(tool)
+            locked = lock.check(tool)
         except LockError as error:
             yield str(error)
             continue
-        if tool.spec.sandbox.image and not found.image:
+        if tool.spec.sandbox.image and not locked.image:
             yield f"{lock.path} approves no image for {tool.spec.name}; run: toolc lock"
         backend = tool.spec.backend
-        if isinstance(backend, PythonBackend) and backend.requirements and not found.packages:
+        if isinstance(backend, PythonBackend) and backend.requirements and not locked.packages:
             yield f"{lock.path} approves no packages for {tool.spec.name}; run: toolc lock"
     names = {tool.spec.name for tool in listed}
     for name in sorted(lock.tools.keys() - names):
@@ -194,10 +194,10 @@ Pin = Callable[[RegisteredTool], tuple[str | None, tuple[str, ...]]]
 
 def lock_tools(tools: Iterable[RegisteredTool], pin: Pin, path: str) -> Lock:
     """Return the lock that approves ``tools`` as they are now."""
-    found: dict[str, LockedTool] = {}
+    locked: dict[str, LockedTool] = {}
     for tool in tools:
         image, packages = pin(tool)
-        found[tool.spec.name] = LockedTool(
+        locked[tool.spec.name] = LockedTool(
             name=tool.spec.name, surface=tool.surface_digest, effect=tool.effect_digest, image=image, packages=packages
         )
-    return Lock(path, found)
+    return Lock(path, locked)

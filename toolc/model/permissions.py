@@ -44,7 +44,7 @@ _UNITS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that one call may use. ``name`` is a field of ``toolc.model.spec.sandbox.Limits``, with its unit."""
+    """The maximum that one call may use. ``name`` is a field of ``toolc.model.spec.sandbox.Limits``, with its unit."""
 
     name: str
     amount: float
@@ -160,11 +160,11 @@ def _union(parts: Sequence[tuple[str, Permissions]], timeout_ms: int) -> Permiss
 
 
 def _merged(parts: Iterable[tuple[str, Iterable[Grant[T]]]]) -> tuple[Grant[T], ...]:
-    found: dict[T, dict[str, None]] = {}
+    steps_by_value: dict[T, dict[str, None]] = {}
     for by, granted in parts:
         for each in granted:
-            found.setdefault(each.value, {})[by] = None
-    return tuple(Grant(value, tuple(found[value])) for value in sorted(found, key=format_permissions))
+            steps_by_value.setdefault(each.value, {})[by] = None
+    return tuple(Grant(value, tuple(steps_by_value[value])) for value in sorted(steps_by_value, key=format_permissions))
 
 
 def _highest(limits: Sequence[Grant[Limit]]) -> Iterator[Grant[Limit]]:

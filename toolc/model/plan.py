@@ -72,16 +72,16 @@ def loopback_proxy(allow: Sequence[Destination]) -> LoopbackProxy:
     )
 
 
-def proxy_environment(found: LoopbackProxy) -> tuple[EnvVar, ...]:
+def proxy_environment(loopback: LoopbackProxy) -> tuple[EnvVar, ...]:
     """Return the environment variables that make programs use the proxy, in upper and lower case.
 
     There is no standard: curl reads ``http_proxy`` in lower case only, many programs read both. Node supports them
     since 22.21, if ``NODE_USE_ENV_PROXY`` is set. The result is empty if there is no proxy.
     """
-    if found.proxy is None:
+    if loopback.proxy is None:
         return ()
-    values = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), f"http://{found.proxy}:{PROXY_PORT}")
-    values["no_proxy"] = ",".join(found.direct)
+    values = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), f"http://{loopback.proxy}:{PROXY_PORT}")
+    values["no_proxy"] = ",".join(loopback.direct)
     both = values | {name.upper(): value for name, value in values.items()} | {"NODE_USE_ENV_PROXY": "1"}
     return tuple(EnvVar(name=name, value=value) for name, value in sorted(both.items()))
 
@@ -112,7 +112,7 @@ class Mount:
     ``owner`` and ``group`` are the uid and gid of the folder on the host. ``device`` and ``inode`` identify it (both 0
     if not checked). In the mode ``overlay`` the folder is the read-only layer below what the call writes. ``scratch``
     is the private folder for this view of the call: the engine creates ``upper`` and ``work`` for an overlay, or a
-    copy, in it. ``pinned`` is a path to the folder that stays valid if another folder replaces it.
+    copy, in it. ``pinned`` is a path that refers to this folder, even if it is replaced, while this process runs.
     """
 
     source: str

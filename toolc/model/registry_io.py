@@ -101,11 +101,11 @@ def parse(data: bytes | str) -> JsonValue:
 
 
 def _object_of(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise ValueError(f"the key {twice!r:.60} occurs twice in an object")
-    return found
+    return result
 
 
 def _number(digits: str) -> int | float:
@@ -124,10 +124,10 @@ def digests(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> Digests:
 def register(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> RegisteredTool:
     """Return a tool with its digests, ready to be stored. ``tools`` has the tools that it calls."""
     fields = _fields(tool)
-    found = _digests(fields, _calls(tool, tools))
-    fields["digests"] = b'"digests":{"effect":"%b","surface":"%b"}' % (found.effect.encode(), found.surface.encode())
+    both = _digests(fields, _calls(tool, tools))
+    fields["digests"] = b'"digests":{"effect":"%b","surface":"%b"}' % (both.effect.encode(), both.surface.encode())
     stored = _object(fields, sorted(fields))
-    return RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect, stored=stored)
+    return RegisteredTool(spec=tool, surface_digest=both.surface, effect_digest=both.effect, stored=stored)
 
 
 def registry_of(tools: Sequence[ToolSpec], toolsets: Mapping[str, tuple[str, ...]]) -> RegistryFile:
@@ -164,11 +164,11 @@ def _calls(tool: ToolSpec, tools: ToolLookup) -> bytes:
     """
     if not called_tools(tool):
         return b""
-    found: JsonObject = {}
+    entries: JsonObject = {}
     for name, each in reachable_tools(tool, tools).items():
         by_itself = _digests(_fields(each), b"") if each else None
-        found[name] = {"effect": by_itself.effect, "surface": by_itself.surface} if by_itself else None
-    return b'"calls":%b,' % canonical(found)
+        entries[name] = {"effect": by_itself.effect, "surface": by_itself.surface} if by_itself else None
+    return b'"calls":%b,' % canonical(entries)
 
 
 def _digests(fields: Mapping[str, bytes], calls: bytes) -> Digests:
@@ -223,10 +223,10 @@ def read_registry(path: Path) -> RegistryFile:
 
 
 def _check_digests(path: Path, tool: RegisteredTool, others: ToolLookup) -> None:
-    found = digests(tool.spec, others)
+    computed = digests(tool.spec, others)
     for kind, recorded, actual in (
-        ("surface", tool.surface_digest, found.surface),
-        ("effect", tool.effect_digest, found.effect),
+        ("surface", tool.surface_digest, computed.surface),
+        ("effect", tool.effect_digest, computed.effect),
     ):
         if recorded != actual:
             raise RegistryError(

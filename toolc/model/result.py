@@ -22,7 +22,7 @@ class ConnectionAttempt:
     """A host and a port that a call tried to connect to.
 
     ``entry`` is the entry of the allow-list that allows it, ``remedy`` the entry that would allow it; both are as
-    written in a spec, or empty. ``address`` is empty if no address was tried. ``bytes_in`` is what the server sent.
+    written in a spec, or empty. ``address`` is empty if no address was tried. ``bytes_in`` counts what the server sent.
     """
 
     host: str
@@ -74,11 +74,11 @@ class Capture:
         return self.cut_bytes > 0
 
     def data(self) -> bytes:
-        """Return all that was kept, as bytes, without a note about what was cut."""
+        """Return the bytes that were kept, without a note about what was cut."""
         return self.head + self.tail
 
     def text(self, more: str = "") -> str:
-        """Return all that was kept, as text, with a line in between that says how much was cut.
+        """Return the bytes that were kept, as text. If bytes were cut, a line at that place says how many.
 
         Bytes that are not UTF-8 are replaced. ``more`` is added to that line and says how to get the rest.
         """

@@ -50,14 +50,14 @@ class Template:
     @property
     def names(self) -> frozenset[str]:
         """The arguments that this template uses."""
-        found = (part.name for part in self.parts if isinstance(part, Placeholder))
-        return frozenset(name for name in found if name not in {SECRETS, STEPS})
+        used = (part.name for part in self.parts if isinstance(part, Placeholder))
+        return frozenset(name for name in used if name not in {SECRETS, STEPS})
 
     @property
     def secrets(self) -> frozenset[str]:
         """The secrets that this template uses, as in ``{{ secrets.TOKEN }}``."""
-        found = (part for part in self.parts if isinstance(part, Placeholder) and part.name == SECRETS)
-        return frozenset(part.keys[0] for part in found if part.keys)
+        used = (part for part in self.parts if isinstance(part, Placeholder) and part.name == SECRETS)
+        return frozenset(part.keys[0] for part in used if part.keys)
 
     @property
     def sole_placeholder(self) -> Placeholder | None:

@@ -94,7 +94,7 @@ def _hosts(request: PolicyRequest) -> Iterator[Violation]:
         if (each.value.kind == "public" and not policy.public_egress) or (
             hosts is not None and not any(covers(host, each.value) for host in hosts)
         ):
-            allowed = ["hosts that are named"] if hosts is None else map(format_destination, hosts)
+            allowed = ["only named hosts"] if hosts is None else map(format_destination, hosts)
             message = f"a call may reach {name}, which {policy.path} does not allow"
             yield request.violation("hosts", each, message, _host_route(request.tool, each.value), allowed)
 

@@ -1,8 +1,7 @@
 """Model providers: their tool declarations, calls and results.
 
 Start reading in ``base``. One module per provider: which keywords it keeps, its limits, and its messages.
-``json_schema`` lowers JSON Schema. A new provider is a module here, a line in ``_PROVIDERS``, and its name in
-``toolc.model.names``.
+``json_schema`` lowers JSON Schema. A new provider is a module here, in ``_PROVIDERS`` and ``model.names``.
 
 - ``anthropic``: Anthropic Messages; strict tools and their limits. Public: ``Anthropic``.
 - ``base``: ``Provider``, and helpers for messages: files as text, base64, unreadable arguments. Public:

@@ -55,7 +55,7 @@ class Lowering:
 
 
 class Provider(Protocol):
-    """A target of ``toolc build``."""
+    """A model provider, or MCP: converts tools, calls and results to and from its format."""
 
     @property
     def name(self) -> str:

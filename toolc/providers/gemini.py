@@ -45,8 +45,8 @@ class Gemini:
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the function calls of a ``GenerateContentResponse``'s first candidate, or of a ``Content``."""
         parts = members(response, "parts") or members(response, "candidates", 0, "content", "parts")
-        found = (part.get("functionCall", part.get("function_call")) for part in parts)
-        return tuple(_call(each, index) for index, each in enumerate(found) if isinstance(each, dict))
+        function_calls = (part.get("functionCall", part.get("function_call")) for part in parts)
+        return tuple(_call(each, index) for index, each in enumerate(function_calls) if isinstance(each, dict))
 
     def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
         """Return one content of role ``user`` with a ``functionResponse`` for each call."""

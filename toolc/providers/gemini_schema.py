@@ -122,7 +122,7 @@ class _Location:
     optional: bool = False
 
     def at(self, *keys: str | int) -> _Location:
-        """Return the location of a subschema below this one."""
+        """Return the location of the subschema at ``keys`` below this one."""
         return _Location(self.scope, child_pointer(self.pointer, *keys), self.optional)
 
     def property(self, name: str, *, required: bool) -> _Location:
@@ -139,7 +139,7 @@ class _Lowering:
     nodes: int = 0
 
     def lower(self, schema: JsonValue, location: _Location) -> JsonObject:
-        """Return a subschema for Gemini."""
+        """Return ``schema``, the subschema at ``location``, lowered for Gemini."""
         self.nodes += 1
         if self.nodes > MAX_NODES:
             self.losses.add("/parameters", f"more than {MAX_NODES} subschemas; the others allow any value")
@@ -174,7 +174,7 @@ class _Lowering:
         return definitions
 
     def _lower_subschemas(self, source: JsonObject, location: _Location) -> JsonObject:
-        """Return the kept keywords and the lowered keywords with subschemas."""
+        """Return the supported keywords of ``source``, with its subschemas lowered."""
         result: JsonObject = {key: value for key, value in source.items() if key in _KEPT}
         if _WITH_SCHEMAS.isdisjoint(source):
             return result

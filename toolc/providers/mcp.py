@@ -57,8 +57,8 @@ class MCP:
 def call_result(result: ToolResult) -> JsonObject:
     """Return a ``CallToolResult`` without ``details``, which are not for the model.
 
-    Data that is an object is ``structuredContent``. Without content, data also becomes a text block, for clients that
-    show only content.
+    Data that is an object is ``structuredContent``. Without content, data also becomes a text block, which MCP
+    recommends for clients that do not read ``structuredContent``.
     """
     content: list[JsonValue] = [_block(block) for block in result.content]
     if result.structured is not None and not content:

@@ -130,8 +130,8 @@ class _Size:
 
 
 def _map(schema: JsonObject, keyword: str) -> JsonObject:
-    found = schema.get(keyword)
-    return found if isinstance(found, dict) else {}
+    value = schema.get(keyword)
+    return value if isinstance(value, dict) else {}
 
 
 def _function(tool: ToolSpec, provider: str, losses: LossLog) -> tuple[JsonObject, bool]:
@@ -162,8 +162,8 @@ class OpenAIChat:
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the calls of a ``ChatCompletion``'s first choice, or of a message."""
-        found = members(response, "tool_calls") or members(response, "choices", 0, "message", "tool_calls")
-        return tuple(_call(each) for each in found if isinstance(each.get("function"), dict))
+        tool_calls = members(response, "tool_calls") or members(response, "choices", 0, "message", "tool_calls")
+        return tuple(_call(each) for each in tool_calls if isinstance(each.get("function"), dict))
 
     def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
         """Return a ``tool`` message for each call, then one ``user`` message with all images and files.

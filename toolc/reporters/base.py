@@ -42,26 +42,26 @@ class SelectedFindings:
     omitted: Mapping[str, int]
 
 
-def select_findings(found: Sequence[Diagnostic]) -> SelectedFindings:
+def select_findings(findings: Sequence[Diagnostic]) -> SelectedFindings:
     """Select the findings to print from a sorted sequence, at most ``MAX_PER_FILE`` per file."""
     counts = Counter[str]()
-    for each in found:
+    for each in findings:
         counts[each.span.path] += each.times
     omitted = {path: count - MAX_PER_FILE for path, count in counts.items() if count > MAX_PER_FILE}
     if not omitted:
-        return SelectedFindings(tuple(found), {})
+        return SelectedFindings(tuple(findings), {})
     room = dict.fromkeys(omitted, MAX_PER_FILE)
     kept: set[Diagnostic] = set()
-    for each in sorted(found, key=lambda finding: not finding.is_error):
-        if room.setdefault(each.span.path, len(found)):
+    for each in sorted(findings, key=lambda finding: not finding.is_error):
+        if room.setdefault(each.span.path, len(findings)):
             room[each.span.path] -= 1
             kept.add(each)
-    return SelectedFindings(tuple(each for each in found if each in kept), omitted)
+    return SelectedFindings(tuple(each for each in findings if each in kept), omitted)
 
 
-def count_findings(found: Iterable[Diagnostic], severity: Severity) -> int:
+def count_findings(findings: Iterable[Diagnostic], severity: Severity) -> int:
     """Return the number of findings with this severity, including those that one finding represents."""
-    return sum(each.times for each in found if each.code.severity is severity)
+    return sum(each.times for each in findings if each.code.severity is severity)
 
 
 def omitted_text(count: int) -> str:

@@ -20,19 +20,19 @@ def report(findings: Report) -> str:
     return "".join(commands)
 
 
-def _command(found: Diagnostic, findings: Report) -> str:
-    start, end = found.span.start, found.span.end
+def _command(finding: Diagnostic, findings: Report) -> str:
+    start, end = finding.span.start, finding.span.end
     properties = {
-        "file": findings.relative(found.span.path),
+        "file": findings.relative(finding.span.path),
         "line": str(start.line),
         "endLine": str(end.line),
-        "title": found.code.number,
+        "title": finding.code.number,
     }
     if start.line == end.line:  # GitHub rejects columns for a range of several lines
         properties |= {"col": str(start.column), "endColumn": str(end.column)}
     listed = ",".join(f"{name}={_property(value)}" for name, value in sorted(properties.items()))
-    lines = [found.message, *found.hint.split("\n")] if found.hint else [found.message]
-    return f"::{found.code.severity} {listed}::{_data(lines)}\n"
+    lines = [finding.message, *finding.hint.split("\n")] if finding.hint else [finding.message]
+    return f"::{finding.code.severity} {listed}::{_data(lines)}\n"
 
 
 def _data(lines: list[str]) -> str:

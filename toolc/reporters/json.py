@@ -42,32 +42,32 @@ VERSION: Final = 1
 
 def report(findings: Report) -> str:
     """Return all findings in order, and the number of errors and warnings."""
-    found = findings.diagnostics.sorted()
-    some = select_findings(found)
+    diagnostics = findings.diagnostics.sorted()
+    some = select_findings(diagnostics)
     shape: JsonObject = {
         "report": VERSION,
         "findings": [_finding(each, findings) for each in some.findings],
         "omitted": [{"path": findings.relative(path), "findings": left} for path, left in some.omitted.items()],
-        "errors": count_findings(found, Severity.ERROR),
-        "warnings": count_findings(found, Severity.WARNING),
+        "errors": count_findings(diagnostics, Severity.ERROR),
+        "warnings": count_findings(diagnostics, Severity.WARNING),
     }
     # ASCII only, so that text from a spec cannot contain control characters of a terminal.
     return json.dumps(shape, indent=2) + "\n"
 
 
-def _finding(found: Diagnostic, findings: Report) -> JsonObject:
-    start, end = found.span.start, found.span.end
+def _finding(finding: Diagnostic, findings: Report) -> JsonObject:
+    start, end = finding.span.start, finding.span.end
     return {
-        "path": findings.relative(found.span.path),
+        "path": findings.relative(finding.span.path),
         "line": start.line,
         "column": start.column,
         "end_line": end.line,
         "end_column": end.column,
-        "code": found.code.number,
-        "severity": found.code.severity.value,
-        "message": found.message,
-        "hint": found.hint,
-        "fix": _fix(found.fix) if found.fix else None,
+        "code": finding.code.number,
+        "severity": finding.code.severity.value,
+        "message": finding.message,
+        "hint": finding.hint,
+        "fix": _fix(finding.fix) if finding.fix else None,
     }
 
 

@@ -16,13 +16,13 @@ from toolc.reporters.text import printable
 def report(findings: Report) -> str:
     """Return all findings in order, as an XML document."""
     some = select_findings(findings.diagnostics.sorted())
-    found = some.findings
-    root = Element("testsuites", name="toolc", tests=str(len(found) or 1), failures=str(len(found)), errors="0")
-    for path, each in groupby(found, key=lambda finding: finding.span.path):
+    selected = some.findings
+    root = Element("testsuites", name="toolc", tests=str(len(selected) or 1), failures=str(len(selected)), errors="0")
+    for path, each in groupby(selected, key=lambda finding: finding.span.path):
         suite = _suite(root, findings.relative(path), list(each))
         if path in some.omitted:
             SubElement(suite, "system-out").text = omitted_text(some.omitted[path])
-    if not found:
+    if not selected:
         suite = SubElement(root, "testsuite", name="toolc", tests="1", failures="0", errors="0")
         SubElement(suite, "testcase", name="no findings", classname="toolc")
     indent(root)
@@ -30,11 +30,11 @@ def report(findings: Report) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root).decode("ascii")}\n'
 
 
-def _suite(root: Element, path: str, found: list[Diagnostic]) -> Element:
+def _suite(root: Element, path: str, findings: list[Diagnostic]) -> Element:
     name = _text(path)
-    count = str(len(found))
+    count = str(len(findings))
     suite = SubElement(root, "testsuite", name=name, tests=count, failures=count, errors="0")
-    for each in found:
+    for each in findings:
         start = each.span.start
         place = f"{start.line}:{start.column}"
         # Servers identify cases by these two names only.

@@ -25,8 +25,8 @@ FINGERPRINT: Final = "toolcFinding/v1"
 def report(findings: Report) -> str:
     """Return all findings in order, as a log with one run."""
     some = select_findings(findings.diagnostics.sorted())
-    found = some.findings
-    codes = {each.code.number: each.code for each in reversed(found)}
+    selected = some.findings
+    codes = {each.code.number: each.code for each in reversed(selected)}
     numbers = sorted(codes)
     run: JsonObject = {
         "tool": {
@@ -39,7 +39,7 @@ def report(findings: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [
             _result(each, fingerprint, numbers, findings)
-            for each, fingerprint in zip(found, _fingerprints(found, findings), strict=True)
+            for each, fingerprint in zip(selected, _fingerprints(selected, findings), strict=True)
         ],
     }
     log: JsonObject = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run | _invocations(some, findings)]}
@@ -72,19 +72,19 @@ def _rule(code: Code, findings: Report) -> JsonObject:
     return rule | ({"help": {"text": page.explanation, "markdown": page.explanation}} if page else {})
 
 
-def _result(found: Diagnostic, fingerprint: str, numbers: list[str], findings: Report) -> JsonObject:
-    location: JsonObject = {"uri": _uri(findings.relative(found.span.path))}
+def _result(finding: Diagnostic, fingerprint: str, numbers: list[str], findings: Report) -> JsonObject:
+    location: JsonObject = {"uri": _uri(findings.relative(finding.span.path))}
     result: JsonObject = {
-        "ruleId": found.code.number,
-        "ruleIndex": numbers.index(found.code.number),
-        "level": found.code.severity.value,
-        "message": {"text": f"{found.message}\n{found.hint}" if found.hint else found.message},
-        "locations": [{"physicalLocation": {"artifactLocation": location, "region": _region(found.span)}}],
+        "ruleId": finding.code.number,
+        "ruleIndex": numbers.index(finding.code.number),
+        "level": finding.code.severity.value,
+        "message": {"text": f"{finding.message}\n{finding.hint}" if finding.hint else finding.message},
+        "locations": [{"physicalLocation": {"artifactLocation": location, "region": _region(finding.span)}}],
         "partialFingerprints": {FINGERPRINT: fingerprint},
     }
     # In SARIF a byte order mark is not part of the text, so a log cannot contain an edit of it.
-    if found.fix and all(edit.span.start.column for edit in found.fix.edits):
-        result["fixes"] = [_fix(found.fix, location)]
+    if finding.fix and all(edit.span.start.column for edit in finding.fix.edits):
+        result["fixes"] = [_fix(finding.fix, location)]
     return result
 
 
@@ -109,14 +109,14 @@ def _uri(path: str) -> str:
     return f"file://{quoted}" if path.startswith("/") else quoted
 
 
-def _fingerprints(found: Iterable[Diagnostic], findings: Report) -> list[str]:
+def _fingerprints(diagnostics: Iterable[Diagnostic], findings: Report) -> list[str]:
     """Return for each finding a digest of its code, file and source line, without its position and message.
 
     It stays the same if lines move or are indented, or if a message changes. Equal findings are numbered.
     """
     seen: Counter[str] = Counter()
     fingerprints: list[str] = []
-    for each in found:
+    for each in diagnostics:
         source = findings.diagnostics.source(each.span.path)
         line = source.line(each.span.start.line).strip() if source else ""
         known = json.dumps([each.code.number, findings.relative(each.span.path), line])

@@ -57,37 +57,37 @@ def render(diagnostics: Diagnostics, *, color: bool) -> str:
 
     ``color`` adds ANSI colors. The text ends with a line feed.
     """
-    found = diagnostics.sorted()
-    if not found:
+    ordered = diagnostics.sorted()
+    if not ordered:
         return ""
     style = _Style(color)
-    some = select_findings(found)
+    some = select_findings(ordered)
     blocks = ["\n".join(_lines(each, diagnostics.source(each.span.path), style)) for each in some.findings]
     blocks += [f"{style(_BOLD, printable(path))}: {omitted_text(count)}" for path, count in some.omitted.items()]
-    return "\n\n".join([*blocks, summary(found)]) + "\n"
+    return "\n\n".join([*blocks, summary(ordered)]) + "\n"
 
 
-def summary(found: Sequence[Diagnostic]) -> str:
+def summary(findings: Sequence[Diagnostic]) -> str:
     """Return the number of errors and warnings: ``2 errors, 1 warning``."""
-    counts = [(severity, count_findings(found, severity)) for severity in Severity]
+    counts = [(severity, count_findings(findings, severity)) for severity in Severity]
     return ", ".join(f"{many} {severity}{'s' if many > 1 else ''}" for severity, many in counts if many)
 
 
-def _lines(found: Diagnostic, source: SourceText | None, style: _Style) -> list[str]:
-    severity = found.code.severity
-    where = style(_BOLD, printable(str(found.span)))
-    what = style(_COLORS[severity], f"{severity} {found.code.number}")
-    lines = [f"{where}: {what}: {style(_BOLD, printable(found.message))}"]
-    number = str(found.span.start.line)
+def _lines(finding: Diagnostic, source: SourceText | None, style: _Style) -> list[str]:
+    severity = finding.code.severity
+    where = style(_BOLD, printable(str(finding.span)))
+    what = style(_COLORS[severity], f"{severity} {finding.code.number}")
+    lines = [f"{where}: {what}: {style(_BOLD, printable(finding.message))}"]
+    number = str(finding.span.start.line)
     margin = " " * (len(number) + 3)
     if source is not None:
-        excerpt = _excerpt(source.line(found.span.start.line), found.span)
+        excerpt = _excerpt(source.line(finding.span.start.line), finding.span)
         carets = " " * excerpt.caret + style(_COLORS[severity], "^" * excerpt.width)
         lines.append(f"  {style(_GUTTER, number + ' |')} {excerpt.text}".rstrip())
         lines.append(f"{margin}{style(_GUTTER, '|')} {carets}")
-    hint = found.hint
-    if found.fix is not None:
-        hint = f"{hint} [fixable with {'--fix' if found.fix.safe else '--unsafe-fixes'}]".lstrip()
+    hint = finding.hint
+    if finding.fix is not None:
+        hint = f"{hint} [fixable with {'--fix' if finding.fix.safe else '--unsafe-fixes'}]".lstrip()
     for index, line in enumerate(hint.split("\n") if hint else ()):
         lead = style(_GUTTER, "=") + " help: " if index == 0 else " " * 8
         lines.append(f"{margin}{lead}{printable(line)}")

@@ -152,7 +152,7 @@ class ProgressRelay:
             await self.flush()
 
     async def flush(self) -> None:
-        """Send the latest report, unless it was sent already."""
+        """Send the latest report unless it has already been sent."""
         async with self._sending:
             latest, self._latest = self._latest, None
             self._arrived = anyio.Event()
@@ -168,7 +168,7 @@ class ProgressRelay:
 
 
 def _report(event: Event) -> ToolUpdate | None:
-    """Return the report for a client: the progress of its own call, or the activity of a part of it."""
+    """Return the progress of the client's own call, or of a call that is part of it; None for other events."""
     if isinstance(event, ToolUpdate) and event.stream is None:
         if event.parent_call_id is None:
             return event

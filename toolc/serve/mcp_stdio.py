@@ -71,8 +71,7 @@ def _claim(descriptor: int, instead: int) -> int:
 class _Input:
     """The lines of a descriptor. ``end`` works while a thread waits for the next line.
 
-    A read from a pipe cannot be interrupted, so a daemon thread forwards the data to a socket pair, which can be
-    closed.
+    A read from a pipe cannot be interrupted, so a daemon thread forwards the data to a socket pair, which can.
     """
 
     def __init__(self, descriptor: int) -> None:

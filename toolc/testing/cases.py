@@ -130,18 +130,18 @@ def _sources(targets: Sequence[str], compile_sources: CompileSources) -> list[_S
         compilation = compile_sources(sources)
         return _Source(Registry.compiled(compilation), compilation.located)
 
-    found: list[_Source] = []
+    compiled_sources: list[_Source] = []
     whole: list[str] = []
     for target in targets:
         source, name = split_target(target)
         if source.suffix == ".json":
-            found.append(_Source(Registry.load(target)))
+            compiled_sources.append(_Source(Registry.load(target)))
         elif name is None:
             whole.append(target)
         else:
             complete = compiled(str(source))
-            found.append(_Source(complete.registry.only(name), complete.located))
-    return [*([_without_builtin(compiled(*whole))] if whole else []), *found]
+            compiled_sources.append(_Source(complete.registry.only(name), complete.located))
+    return [*([_without_builtin(compiled(*whole))] if whole else []), *compiled_sources]
 
 
 def _without_builtin(source: _Source) -> _Source:

@@ -29,8 +29,8 @@ def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Change
     if expect.matches is not None and not re.search(expect.matches, result.text):
         yield f"the text does not match {expect.matches!r}:\n{result.text}"
     if expect.json is not None:
-        found = json_of(result)
-        restricted = None if found is None else (restrict_keys(expect.json[0], found[0]),)
+        data = json_of(result)
+        restricted = None if data is None else (restrict_keys(expect.json[0], data[0]),)
         yield from _compare_data("JSON", expect.json[0], restricted, result)
     if expect.structured is not None:
         yield from _compare_data("structured data", expect.structured[0], result.structured, result)
@@ -59,12 +59,12 @@ def json_of(result: ToolResult) -> tuple[JsonValue] | None:
 
 def reached(result: ToolResult, *, allowed: bool) -> tuple[str, ...]:
     """Return the destinations that a call reached, or was refused, in the notation of specs, sorted."""
-    found = {
+    destinations = {
         format_destination(Destination(kind="exact", host=str(each["host"]), port=int(str(each["port"]))))
         for each in _attempts(result)
         if each["allowed"] is allowed and each["host"]
     }
-    return tuple(sorted(found))
+    return tuple(sorted(destinations))
 
 
 def _attempts(result: ToolResult) -> list[JsonObject]:
@@ -76,24 +76,24 @@ def compare_network(listed: tuple[Destination, ...], result: ToolResult) -> Iter
     """Yield the destinations that the call reached and the test does not list."""
     for each in _attempts(result):
         if each["allowed"] and not any(_is(entry, each) for entry in listed):
-            yield f"reached {each['host']}:{each['port']}, which expect.network does not list"
+            yield f"the call reached {each['host']}:{each['port']}, which expect.network does not list"
 
 
 def compare_connections(wanted: ExpectedNetwork, result: ToolResult) -> Iterator[str]:
     """Yield the differences between the connections of a call and the lists of a test."""
-    for key, was, never, entries, is_allowed in (
-        ("allowed", "reached", "never reached", wanted.allowed, True),
-        ("refused", "was refused", "was never refused", wanted.refused, False),
+    for key, was, was_not, entries, is_allowed in (
+        ("allowed", "reached", "did not reach", wanted.allowed, True),
+        ("refused", "was refused", "was not refused", wanted.refused, False),
     ):
         if entries is None:
             continue
         attempts = [each for each in _attempts(result) if each["allowed"] is is_allowed]
         for each in attempts:
             if not any(_is(entry, each) for entry in entries):
-                yield f"{was} {each['host']}:{each['port']}, which expect.network.{key} does not list"
+                yield f"the call {was} {each['host']}:{each['port']}, which expect.network.{key} does not list"
         for entry in entries:
             if not any(_is(entry, each) for each in attempts):
-                yield f"{never} {format_destination(entry)}, which expect.network.{key} lists"
+                yield f"the call {was_not} {format_destination(entry)}, which expect.network.{key} lists"
 
 
 def compare_changes(wanted: ExpectedChanges, got: Changes) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _compare_data(what: str, wanted: JsonValue, got: tuple[JsonValue] | None, re
 
 
 def restrict_keys(wanted: JsonValue, got: JsonValue) -> JsonValue:
-    """Return ``got`` without the keys of objects that ``wanted`` does not contain."""
+    """Return ``got`` with only those keys of objects that ``wanted`` contains."""
     match wanted, got:
         case dict(), dict():
             return {key: restrict_keys(wanted[key], value) for key, value in got.items() if key in wanted}

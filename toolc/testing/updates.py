@@ -69,7 +69,7 @@ def _unwritable(tested: Tested) -> Iterator[str]:
         yield "it expects structured data, but the result has none"
     for file in expect.files:
         if file.path not in tested.files:
-            yield f"it expects the text of {file.path}, which is not a text file now"
+            yield f"it expects the text of {file.path}, which is no longer a text file"
 
 
 def _update_of(tested: Tested) -> ExpectationUpdate | None:
@@ -98,9 +98,9 @@ def _texts(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValu
 
 
 def _data(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValue]]:
-    found = json_of(result)
-    if expect.json is not None and found is not None:
-        restricted = restrict_keys(expect.json[0], found[0])
+    data = json_of(result)
+    if expect.json is not None and data is not None:
+        restricted = restrict_keys(expect.json[0], data[0])
         if not json_equal(expect.json[0], restricted):
             yield ("json",), restricted
     if expect.structured and result.structured and not json_equal(expect.structured[0], result.structured[0]):

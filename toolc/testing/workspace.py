@@ -39,15 +39,15 @@ class Changes:
 
 def snapshot(workspace: Path) -> dict[str, str]:
     """Return a digest of each file, link and special file of a workspace by path, to compare with a later one."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for folder, folders, names in os.walk(workspace):
         for name in sorted(folders + names):
             path = Path(folder) / name
             if path.is_symlink():
-                found[path.relative_to(workspace).as_posix()] = f"link to {path.readlink()}"
+                digests[path.relative_to(workspace).as_posix()] = f"link to {path.readlink()}"
             elif name in names:
-                found[path.relative_to(workspace).as_posix()] = _digest(path)
-    return found
+                digests[path.relative_to(workspace).as_posix()] = _digest(path)
+    return digests
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str], result: ToolResult) -> Changes:
@@ -65,14 +65,14 @@ def changes(before: Mapping[str, str], after: Mapping[str, str], result: ToolRes
 
 def file_texts(expect: Expect, workspace: Path) -> dict[str, str | None]:
     """Return the text of each file that a test names, or None if it does not exist. Other files are omitted."""
-    found: dict[str, str | None] = {}
+    texts: dict[str, str | None] = {}
     for name in (*(file.path for file in expect.files), *expect.absent):
         if not os.path.lexists(workspace / workspace_path(name)):
-            found[name] = None
+            texts[name] = None
         elif comparison_obstacle(name, workspace) is None:
             with suppress(UnicodeDecodeError):
-                found[name] = (workspace / name).read_bytes().decode("utf-8")
-    return found
+                texts[name] = (workspace / name).read_bytes().decode("utf-8")
+    return texts
 
 
 def comparison_obstacle(name: str, workspace: Path) -> str | None:

@@ -19,9 +19,9 @@ __all__ = ["allows_null", "with_integers", "without_nulls"]
 
 def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     """Return a copy of ``arguments`` without optional properties that are null but must not be."""
-    found = _NullRemoval(schema, ValidationBudget.of(arguments)).convert(schema, arguments)
-    assert isinstance(found, dict)
-    return found
+    converted = _NullRemoval(schema, ValidationBudget.of(arguments)).convert(schema, arguments)
+    assert isinstance(converted, dict)
+    return converted
 
 
 def allows_null(root: JsonObject, schema: JsonValue) -> bool:
@@ -34,9 +34,9 @@ def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
 
     The value is kept if the schema also allows other numbers. Raises ``UnresolvableError``.
     """
-    found = _IntegerConversion(schema, ValidationBudget.of(arguments)).convert(schema, arguments)
-    assert isinstance(found, dict)
-    return found
+    converted = _IntegerConversion(schema, ValidationBudget.of(arguments)).convert(schema, arguments)
+    assert isinstance(converted, dict)
+    return converted
 
 
 @dataclass(slots=True)
@@ -85,10 +85,10 @@ class _Conversion:
         """Return the schema that ``reference`` points to, or None if it is an anchor."""
         if reference != "#" and not reference.startswith("#/"):
             return None
-        found: JsonValue = self.root
+        schema: JsonValue = self.root
         for key in pointer_tokens(unquote(reference)):
-            found = found.get(key) if isinstance(found, dict) else None
-        return found
+            schema = schema.get(key) if isinstance(schema, dict) else None
+        return schema
 
 
 class _NullRemoval(_Conversion):

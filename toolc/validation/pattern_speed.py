@@ -28,7 +28,7 @@ FEW_WAYS: Final = 500
 
 _STEPS_OF_RE: Final = 500
 _STEPS_OF_AUTOMATON: Final = 20
-"""The number of steps that take as long as a validator needs for one keyword of a schema."""
+"""How many steps of ``re`` and of the automaton take as long as a validator needs for one schema keyword."""
 
 _UNREADABLE: Final = (re.error, RecursionError, OverflowError, TooManyStatesError)
 
@@ -44,7 +44,7 @@ def is_slow(pattern: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def speed(pattern: str, *, many: int = MANY) -> Speed:
-    """Return whether a pattern is exponential. ``{m,n}`` is treated as a loop if n is at least ``many``."""
+    """Return ``slow`` for an exponential pattern. ``{m,n}`` is treated as a loop if n is at least ``many``."""
     try:
         trees = [tree for tree in _trees(parse(pattern)) if _has_nested(tree)]
         return "slow" if any(_is_ambiguous(automaton(tree, many=many)) for tree in trees) else "fine"
@@ -63,10 +63,10 @@ def search(pattern: str, text: str, *, spend: Callable[[int], None] = lambda _: 
         if ways <= FEW_WAYS or steps <= FEW_STEPS:
             spend(steps // _STEPS_OF_RE)
             return re.search(pattern, text) is not None
-        found = _automaton(pattern)
-        if found.exact and len(text) * len(found.accepts) <= MAX_STEPS:
-            spend(len(text) * len(found.accepts) // _STEPS_OF_AUTOMATON)
-            return found.matches(text)
+        states = _automaton(pattern)
+        if states.exact and len(text) * len(states.accepts) <= MAX_STEPS:
+            spend(len(text) * len(states.accepts) // _STEPS_OF_AUTOMATON)
+            return states.matches(text)
     except _UNREADABLE:
         raise TooSlowError from None
     if steps <= MAX_STEPS:
@@ -87,7 +87,7 @@ def _automaton(pattern: str) -> Automaton:
 
 @lru_cache(maxsize=1024)
 def ways_to_match(pattern: str, length: int) -> int:
-    """Return an upper bound of the ways to match a text of ``length`` from one position, or ``MAX_STEPS + 1``."""
+    """Return an upper bound of the ways to match ``length`` characters from one position, at most ``MAX_STEPS + 1``."""
     if speed(pattern) != "fine":
         return MAX_STEPS + 1
     return _ways(_tree(pattern), length, is_loop=speed(pattern, many=2) == "fine")
@@ -153,31 +153,31 @@ def _ways(tree: Any, length: int, *, is_loop: bool) -> int:
     return ways
 
 
-def _is_ambiguous(found: Automaton) -> bool:
+def _is_ambiguous(states: Automaton) -> bool:
     """Return whether a loop of the automaton can match one text in two ways and return to the same state."""
-    if found.repeats_empty:
+    if states.repeats_empty:
         return True
-    followers = found.followers()
+    followers = states.followers()
     reach = _reachable(followers)
     inside = [[after for after in each if reach[after] >> state & 1] for state, each in enumerate(followers)]
-    if any(count > 1 and reach[after] >> before & 1 for (before, after), count in found.edges.items()):
+    if any(count > 1 and reach[after] >> before & 1 for (before, after), count in states.edges.items()):
         return True
-    marks = sorted(found.marks)
-    classes = [sum(1 << n for n, mark in enumerate(marks) if accepts(mark)) for accepts in found.accepts]
+    marks = sorted(states.marks)
+    classes = [sum(1 << n for n, mark in enumerate(marks) if accepts(mark)) for accepts in states.accepts]
     return _splits_and_joins(inside, classes)
 
 
 def _reachable(followers: list[list[int]]) -> list[int]:
     """Return for each state, as a bit mask, the states that can be reached from it in one or more steps."""
-    found = [0] * len(followers)
+    reachable = [0] * len(followers)
     for start in range(len(followers)):
         waiting = list(followers[start])
         while waiting:
             state = waiting.pop()
-            if not found[start] >> state & 1:
-                found[start] |= 1 << state
+            if not reachable[start] >> state & 1:
+                reachable[start] |= 1 << state
                 waiting += followers[state]
-    return found
+    return reachable
 
 
 def _splits_and_joins(followers: list[list[int]], classes: list[int]) -> bool:

@@ -52,10 +52,10 @@ class Automaton:
 
     def followers(self) -> list[list[int]]:
         """Return for each state the states that can follow, in order."""
-        found: list[list[int]] = [[] for _ in self.accepts]
+        following: list[list[int]] = [[] for _ in self.accepts]
         for before, after in sorted(self.edges):
-            found[before].append(after)
-        return found
+            following[before].append(after)
+        return following
 
     def matches(self, text: str) -> bool:
         """Return whether the pattern matches somewhere in ``text``, in linear time. The automaton must be ``exact``."""

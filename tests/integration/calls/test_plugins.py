@@ -21,7 +21,7 @@ from toolc.sandbox.oci.engine import OciEngine
 
 PLUGIN = (SUPPORT / "hostile_plugin.py").read_text(encoding="utf-8")
 LOST = "this call was not sent, and the state of the process is lost; call again to start a new process"
-BROKEN = "the plugin broke its protocol: "
+BROKEN = "the plugin violated the protocol: "
 TOO_LATE = (
     "the call did not finish before the time limit of the whole operation and was stopped; request less work per call"
 )
@@ -86,7 +86,7 @@ def listen(executor: Executor) -> None:
         ("not UTF-8", "serialization", rf"{BROKEN}this line is not JSON \(byte 39 is not UTF-8\): .*"),
         ("NaN", "serialization", rf"{BROKEN}this line is not JSON \(NaN is not JSON\): .*"),
         ("deep", "serialization", rf"{BROKEN}this line is not JSON \(it is nested too deeply\): .*"),
-        ("no content", "serialization", f"{BROKEN}its answer has no list 'content': .*"),
+        ("no content", "serialization", f"{BROKEN}its response has no list 'content': .*"),
         ("updates without end", "timeout", TOO_LATE),
         (
             "a bad update", "serialization",

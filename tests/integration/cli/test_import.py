@@ -105,7 +105,7 @@ NOT = "did not send a valid description"
     ("part", "message"),
     [
         (["nosuch"], f"nosuch {NOT}: command not found: nosuch"),
-        (["echo", "hello"], f"echo hello {NOT}: the plugin broke its protocol: this line is .*"),
+        (["echo", "hello"], f"echo hello {NOT}: the plugin violated the protocol: this line is .*"),
         (["sh", "-c", "echo boom >&2; sleep 0.3; echo hi"], f".* {NOT}: .*: 'hi'; .*\n\\[stderr\\]\nboom"),
         (["sh", "-c", "exit 3"], f"sh -c 'exit 3' {NOT}: the plugin's process ended with exit status 3 before .*"),
         (["sleep", "1000"], f"sleep 1000 {NOT}: the call did not finish within 1 s and was stopped; .*"),

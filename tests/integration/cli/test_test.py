@@ -468,6 +468,6 @@ def test_connections_of_called_tools_are_included(capsys: pytest.CaptureFixture[
         "ok   fetch[1] (N ms)\n"
         "ok   mirror[1] (N ms)\n"
         "FAIL mirror[2] (N ms) n.yaml:19:9\n"
-        f"     reached 127.0.0.1:{port}, which expect.network does not list\n"
+        f"     the call reached 127.0.0.1:{port}, which expect.network does not list\n"
         "2 passed, 1 failed\n"
     )

@@ -48,7 +48,10 @@ def test_a_redirect_to_a_host_that_is_not_allowed_is_refused(ask: Ask) -> None:
         ("http://[::1", "'http://[::1' has no port from 1 to 65535"),
         ("http://a\u2100b", "is not in ASCII, where letters can look alike"),
         ("https:evil", "'https:evil' is not an http or https URL"),
-        ("http://[::ffff:127.0.0.1]/", "the URL's host: '[::ffff:127.0.0.1]' is an IPv4 address in the form of IPv6"),
+        (
+            "http://[::ffff:127.0.0.1]/",
+            "the host of the URL is invalid: '[::ffff:127.0.0.1]' is an IPv4 address in the form of IPv6",
+        ),
     ],
 )
 def test_a_redirect_to_an_invalid_url_is_refused(ask: Ask, location: str, reason: str) -> None:

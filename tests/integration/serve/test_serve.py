@@ -78,7 +78,7 @@ def test_a_built_registry_serves_a_toolset(specs: Path) -> None:
     anyio.run(talk)
     refused = toolc("serve", "build/registry.json", "--toolset", "writers", folder=specs)
     assert refused.returncode == 2
-    assert "there is no toolset 'writers'; there are: readers, sleepers" in refused.stderr
+    assert "there is no toolset 'writers'; choose one of: readers, sleepers" in refused.stderr
 
 
 @pytest.mark.parametrize("engine", ENGINES)

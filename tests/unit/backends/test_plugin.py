@@ -86,22 +86,22 @@ LACKING: JsonObject = {"n": {"type": "string", "minimum": 1}, "b": {}}
 FLAG: JsonObject = {"a": {}, "n": {"type": "integer", "minimum": True}}
 SEVERAL_WORDS = (
     "it lacks parameters.properties.a; it adds parameters.properties.b; "
-    "its parameters.properties.n.type is 'string', and 'integer' was reviewed"
+    "its parameters.properties.n.type is 'string', but 'integer' was reviewed"
 )
 
 
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (offer(name="u"), "it offers 'u', and the spec is of 't'"),
-        (offer(description="Do more."), "its description is 'Do more.', and 'Do it.' was reviewed"),
+        (offer(name="u"), "it offers 'u', but the spec is for 't'"),
+        (offer(description="Do more."), "its description is 'Do more.', but 'Do it.' was reviewed"),
         (
             offer({**PARAMETERS, "additionalProperties": True}),
-            "its parameters.additionalProperties is True, and False was reviewed",
+            "its parameters.additionalProperties is True, but False was reviewed",
         ),
         (offer({**PARAMETERS, "properties": LACKING}), SEVERAL_WORDS),
-        (offer({**PARAMETERS, "properties": FLAG}), "its parameters.properties.n.minimum is True, and 1 was reviewed"),
-        (offer({**PARAMETERS, "required": ["a"]}), "its parameters.required is ['a'], and ['a', 'n'] was reviewed"),
+        (offer({**PARAMETERS, "properties": FLAG}), "its parameters.properties.n.minimum is True, but 1 was reviewed"),
+        (offer({**PARAMETERS, "required": ["a"]}), "its parameters.required is ['a'], but ['a', 'n'] was reviewed"),
     ],
 )
 def test_differences_from_the_review_are_described(found: Offer, words: str) -> None:
@@ -142,7 +142,7 @@ def test_the_format_of_the_spec_is_enforced(form: ResultFormat, text: str, kind:
     [
         ("exited", "execution", "the plugin's process ended with exit status 3 before it answered"),
         ("signaled", "execution", "the plugin's process was killed by SIGQUIT before it answered"),
-        ("broken", "serialization", "the plugin broke its protocol: before it answered"),
+        ("broken", "serialization", "the plugin violated the protocol: before it answered"),
         ("refused", "denied", "before it answered"),
         ("not_started", "not_found", "before it answered"),
     ],

@@ -64,7 +64,7 @@ def test_one_tool_is_described_directly_and_several_as_a_list() -> None:
         ({"name": "a", "description": "b"}, "its description has no object 'parameters'"),
         ({**TOOL, "name": 3}, "its description has no text 'name'"),
         ({**TOOL, "description": ""}, "its description has no text 'description'"),
-        ({"tools": []}, "its description has 'tools' that are not a list of tools"),
+        ({"tools": []}, "the 'tools' in its description are not a list of tools"),
         ({"tools": [TOOL, 1]}, "tools[1] is not an object"),
         ({"tools": [TOOL, TOOL]}, "it describes the tool 'a' twice"),
         ([], f"this line is not a JSON object: '[]'; {RULE}"),
@@ -102,16 +102,16 @@ def test_the_media_type_has_several_accepted_keys(key: str | None, block: Image 
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ({"result": 1}, "its answer has no list 'content': '{\"result\": 1}'"),
-        ({"content": "text"}, "its answer has no list 'content': '{\"content\": \"text\"}'"),
-        ({"content": [], "error": "no"}, "its answer has an 'error' that is neither true nor false"),
-        ({"content": [], "details": 1}, "its answer has 'details' that are not an object"),
+        ({"result": 1}, "its response has no list 'content': '{\"result\": 1}'"),
+        ({"content": "text"}, "its response has no list 'content': '{\"content\": \"text\"}'"),
+        ({"content": [], "error": "no"}, "its response has an 'error' that is neither true nor false"),
+        ({"content": [], "details": 1}, "its response has 'details' that are not an object"),
         ({"content": [], "call_id": 3}, "its answer has a 'call_id' that is not a string"),
         ({"content": [1]}, "content[0] of its answer is not an object"),
         ({"content": [{"type": "text"}]}, "content[0] of its answer has no 'text'"),
         (
             {"content": [{"type": "video"}]},
-            "content[0] of its answer has the type 'video'; a block is a 'text', an 'image' or an 'audio'",
+            "content[0] of its answer has the type 'video'; the types are 'text', 'image' and 'audio'",
         ),
         ({"content": [{"type": "audio"}]}, "content[0] of its answer is a recording whose 'data' is not base64"),
         (

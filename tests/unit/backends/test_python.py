@@ -108,7 +108,7 @@ def test_an_unknown_kind_is_execution(kind: JsonValue) -> None:
 )
 def test_a_malformed_reply_is_an_execution_error(reply: JsonValue, reason: str | None) -> None:
     error = read(reply).error
-    expected = ToolFailure("execution", f"the function's answer cannot be read: {reason}") if reason else None
+    expected = ToolFailure("execution", f"the function's response cannot be read: {reason}") if reason else None
     assert error == expected
 
 
@@ -127,8 +127,8 @@ def test_no_reply_raises_an_exception(reply: bytes) -> None:
 def test_a_missing_reply_reports_how_the_process_ended() -> None:
     outcome = Outcome(ending="exited", status=3, stderr=Capture(head=b"bye", total_bytes=3))
     assert Python().read(BACKEND, ResultSpec(), outcome) == ToolResult(
-        content=(Text("bye\n[the process ended with status 3 and no answer]"),),
-        error=ToolFailure("execution", "the process ended with status 3 and no answer"),
+        content=(Text("bye\n[the function's process ended with status 3 and without a response]"),),
+        error=ToolFailure("execution", "the function's process ended with status 3 and without a response"),
     )
 
 

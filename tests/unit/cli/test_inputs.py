@@ -58,7 +58,7 @@ def test_arguments_must_be_an_object(args: str, output: str) -> None:
 def test_arguments_file_is_not_utf8(tmp_path: Path) -> None:
     file = tmp_path / "args.json"
     file.write_bytes(b'{"a": "\xe4"}')
-    with pytest.raises(UsageError, match=rf"^--args @{file} is not UTF-8: see byte 7$"):
+    with pytest.raises(UsageError, match=rf"^--args @{file} is not UTF-8: invalid byte at offset 7$"):
         read_arguments(f"@{file}", (), NONE)
 
 

@@ -125,7 +125,9 @@ def test_bug_is_one_line_with_the_traceback_file(
         raise ZeroDivisionError("oh\nno")
     assert exit_code(raised.value) == 3
     (file,) = tmp_path.iterdir()
-    assert capsys.readouterr().err == f"toolc: this is a bug in toolc: no; please report it with what is in {file}\n"
+    assert (
+        capsys.readouterr().err == f"toolc: this is a bug in toolc: no; please report it with the contents of {file}\n"
+    )
     assert "ZeroDivisionError: oh\nno" in file.read_text(encoding="utf-8")
 
 

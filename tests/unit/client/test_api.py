@@ -109,7 +109,7 @@ def test_an_unknown_tool_is_reported_with_a_similar_one_or_all(specs: Path) -> N
     registry = Registry.load(specs)
     with pytest.raises(UsageError, match="there is no tool 'helo'; did you mean 'hello'"):
         registry.registered("helo")
-    with pytest.raises(UsageError, match="there is no tool 'zzz'; there are: count, hello"):
+    with pytest.raises(UsageError, match="there is no tool 'zzz'; the tools are: count, hello"):
         Registry.load(f"{specs}#zzz")
 
 
@@ -138,7 +138,7 @@ def test_definitions_equal_the_files_of_the_build(specs: Path, tmp_path: Path) -
         assert stored.definitions(provider) == written
         # Compared as text, which shows the order of keys too.
         assert json.dumps(Registry.load(specs).definitions(provider)) == json.dumps(stored.definitions(provider))
-    with pytest.raises(UsageError, match="there is no provider 'openai'; there are: openai_chat,"):
+    with pytest.raises(UsageError, match="there is no provider 'openai'; choose one of: openai_chat,"):
         stored.definitions("openai")
 
 

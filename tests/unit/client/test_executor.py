@@ -413,7 +413,7 @@ class TestDenied:
         assert not executor.run("echo", {"word": "a"}).is_error
 
     @pytest.mark.parametrize(
-        ("name", "hint"), [("ecoh", r"'ecoh'; did you mean 'echo'\?"), (3, "3; there are: echo, wipe$")]
+        ("name", "hint"), [("ecoh", r"'ecoh'; did you mean 'echo'\?"), (3, "3; the tools are: echo, wipe$")]
     )
     def test_an_unknown_name_is_refused(self, executor: Executor, name: Any, hint: str) -> None:
         with pytest.raises(UsageError, match=f"^there is no tool {hint}"):

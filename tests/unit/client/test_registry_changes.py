@@ -144,7 +144,7 @@ def test_toolsets_come_from_the_project_file(compiled: Registry) -> None:
     assert registry.toolset("polite").names == ("greet",)
     registry.remove("greet")
     assert registry.toolset("polite").names == ()
-    with pytest.raises(UsageError, match="there is no toolset 'rude'; there are: polite"):
+    with pytest.raises(UsageError, match="there is no toolset 'rude'; choose one of: polite"):
         compiled.toolset("rude")
     with pytest.raises(UsageError, match="there is no toolset 'rude'; define toolsets in a project file"):
         Registry().toolset("rude")
@@ -155,7 +155,7 @@ def test_a_built_registry_has_parts(compiled: Registry, tmp_path: Path) -> None:
     built = Registry.load(tmp_path / "build" / "registry.json")
     assert built.toolsets == compiled.toolsets
     assert built.toolset("polite").definitions("mcp") == compiled.toolset("polite").definitions("mcp")
-    with pytest.raises(UsageError, match="there is no toolset 'rude'; there are: polite"):
+    with pytest.raises(UsageError, match="there is no toolset 'rude'; choose one of: polite"):
         built.toolset("rude")
 
 
@@ -166,7 +166,7 @@ def test_builtin_tools_are_selected_by_preset() -> None:
     assert set(readonly.names) < set(coding.names) < set(Registry.builtin().names)
     assert all(each.sandbox.workspace in {"none", "ro"} for each in readonly)
     assert "bash" in coding
-    with pytest.raises(UsageError, match="there is no toolset 'everything'; there are: coding, readonly"):
+    with pytest.raises(UsageError, match="there is no toolset 'everything'; choose one of: coding, readonly"):
         Registry.builtin("everything")
 
 

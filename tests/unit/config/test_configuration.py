@@ -97,7 +97,7 @@ def test_two_files_are_an_error(home: dict[str, str]) -> None:
     path = write(home, "")
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
-    assert str(caught.value) == f"there are both {path} and config.toml; keep one of them"
+    assert str(caught.value) == f"both {path} and config.toml exist; keep one of them"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")

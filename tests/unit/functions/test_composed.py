@@ -351,7 +351,7 @@ def test_call_cycles_and_deep_calls_are_rejected() -> None:
         return define(name, f"Call the tool {other}.").composite("sequential", step("s", other))
 
     registry = Registry()
-    with pytest.raises(SpecError, match="it would call itself: a -> b -> a; break the cycle"):
+    with pytest.raises(SpecError, match="this tool would call itself: a -> b -> a; break the cycle"):
         registry.add(calling("a", "b"), calling("b", "a"))
     registry.add(define("d0", "Do it.").handler(lambda: "done"))
     for depth in range(1, MAX_DEPTH):
@@ -360,7 +360,7 @@ def test_call_cycles_and_deep_calls_are_rejected() -> None:
     with pytest.raises(SpecError, match=f"calls are nested {MAX_DEPTH + 1} levels deep; the maximum is {MAX_DEPTH}"):
         registry.add(calling("deepest", f"d{MAX_DEPTH - 1}"))
     registry.remove("d0")
-    with pytest.raises(SpecError, match="it would call itself: d0 -> d1 -> d0"):
+    with pytest.raises(SpecError, match="this tool would call itself: d0 -> d1 -> d0"):
         registry.add(calling("d0", "d1"))
 
 

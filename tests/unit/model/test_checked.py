@@ -60,7 +60,7 @@ ENDLESS.append(ENDLESS)
             "out must be a path: a string or a Path, without a NUL character; got 'a\\x00'",
         ),
         (lambda: argument_checks.function("it", 5), "it must be a function; got 5"),
-        (lambda: argument_checks.one_of("mode", [], ["a", "b"]), "there is no mode []; there are: a, b"),
+        (lambda: argument_checks.one_of("mode", [], ["a", "b"]), "there is no mode []; choose one of: a, b"),
         (lambda: argument_checks.optional("it", 5, Path, "a Path"), "it must be a Path; got 5"),
         (
             lambda: argument_checks.hook("steer", coroutine_function),

@@ -50,5 +50,5 @@ def test_data_is_none_without_structured_data() -> None:
 def test_a_truncated_stream_says_how_much_is_missing() -> None:
     capture = Capture(b"ab\xc3", b"\xa4yz", 10)
     assert capture.text() == "ab\n[4 bytes cut]\nyz"
-    assert capture.text("ask for less") == "ab\n[4 bytes cut; ask for less]\nyz"
+    assert capture.text("request less") == "ab\n[4 bytes cut; request less]\nyz"
     assert Capture(b"\xff", b"", 1).text("never said") == "\ufffd"

@@ -115,12 +115,12 @@ def test_a_finding_of_a_policy_cannot_be_ignored() -> None:
     [
         ("policy: {limits: {timeout: 5}}\n", "p.yaml:1:28: 'timeout' must be a duration"),
         ("policy:\n", "p.yaml:1:1: 'policy' must be a map, but is empty"),
-        ("{}\n", "p.yaml:1:1: the policy's file has no 'policy'"),
-        ("hosts: []\npolicy: {}\n", "p.yaml:1:1: the policy's file has no key 'hosts'"),
+        ("{}\n", "p.yaml:1:1: the policy file has no 'policy'"),
+        ("hosts: []\npolicy: {}\n", "p.yaml:1:1: the policy file has no key 'hosts'"),
         ("policy: {hosts: ['*.com:443']}\n", "p.yaml:1:18: 'hosts'[0]: '*.com' would allow too much"),
         ("policy: {approvals: [{by: []}]}\n", "p.yaml:1:27: 'by' must not be empty; name a user or a team"),
         ("policy: {a: &a 1\n", "p.yaml:"),
-        ("", "p.yaml:1:1: the policy's file has no 'policy'"),
+        ("", "p.yaml:1:1: the policy file has no 'policy'"),
     ],
 )
 def test_a_central_policy_with_an_error_allows_nothing(text: str, message: str) -> None:

@@ -122,10 +122,12 @@ def test_reached_destinations_must_be_listed() -> None:
     assert problems(Expect(network=(exact,)), result_of("x")) == []
     assert problems(Expect(network=(exact, wildcard)), result) == []
     assert problems(Expect(network=(Destination(kind="public", host="", port=443),)), result) == []
-    assert problems(Expect(network=(exact,)), result) == ["reached b.c.example:443, which expect.network does not list"]
+    assert problems(Expect(network=(exact,)), result) == [
+        "the call reached b.c.example:443, which expect.network does not list"
+    ]
     assert problems(Expect(network=(Destination(kind="exact", host="c.example", port=443),)), result) == [
-        "reached a.example:443, which expect.network does not list",
-        "reached b.c.example:443, which expect.network does not list",
+        "the call reached a.example:443, which expect.network does not list",
+        "the call reached b.c.example:443, which expect.network does not list",
     ]
 
 
@@ -143,12 +145,12 @@ def test_connections_must_equal_the_lists() -> None:
 
     assert differences(None, None) == differences((good,), (evil,)) == differences((good,), None) == []
     assert differences((), (evil, good)) == [
-        "reached a.example:443, which expect.network.allowed does not list",
-        "was never refused a.example:443, which expect.network.refused lists",
+        "the call reached a.example:443, which expect.network.allowed does not list",
+        "the call was not refused a.example:443, which expect.network.refused lists",
     ]
     assert differences((good, evil), ()) == [
-        "never reached evil.example:443, which expect.network.allowed lists",
-        "was refused evil.example:443, which expect.network.refused does not list",
+        "the call did not reach evil.example:443, which expect.network.allowed lists",
+        "the call was refused evil.example:443, which expect.network.refused does not list",
     ]
 
 

@@ -45,11 +45,11 @@ def lint_settings(select: tuple[str, ...], ignore: tuple[str, ...], policy: Poli
 def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[str, ...]:
     from toolc.compiler.project.settings import invalid_code  # start-up time
 
-    found = tuple(code for value in values for code in value.replace(",", " ").split())
-    for code in found:
+    codes = tuple(code for value in values for code in value.replace(",", " ").split())
+    for code in codes:
         if wrong := invalid_code(code, turns_off=turns_off):
             raise click.ClickException(f"{option}: {wrong.message}; {wrong.hint}")
-    return found
+    return codes
 
 
 @click.command("check")
@@ -90,7 +90,7 @@ def command(  # noqa: PLR0913  one parameter per option
     print_findings(checked.diagnostics, sys.stdout, format_name)
     left = checked.diagnostics.total
     if fix or unsafe_fixes:
-        note(f"fixed {fixed} of {fixed + left}")
+        note(f"fixed {fixed} of {fixed + left} findings")
     if checked.diagnostics.has_errors or (strict and left):
         raise click.exceptions.Exit(FINDINGS)
     if format_name == "text":

@@ -87,9 +87,9 @@ def _refuse_disallowed(new: State, policy: Policy) -> None:
     """Exit if a tool that changed violates the central policy."""
     from toolc.review.project_changes import policy_violations  # start-up time
 
-    found = policy_violations(new, policy)
-    if found.has_errors:
-        print_findings(found, sys.stderr)
+    violations = policy_violations(new, policy)
+    if violations.has_errors:
+        print_findings(violations, sys.stderr)
         raise click.exceptions.Exit(FINDINGS)
 
 

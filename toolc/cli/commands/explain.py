@@ -58,9 +58,9 @@ def _find_page(number: str) -> RulePage:
         return page
     starting = [each for each in rule_pages() if each.startswith(number.upper())]
     if starting and len(number) > len("TC"):
-        raise UsageError(f"{number!r} is the beginning of several codes; explain one of {', '.join(starting)}")
+        raise UsageError(f"{number!r} is the start of several codes; choose one of: {', '.join(starting)}")
     near = close_match(wanted, [each for each in rule_pages() if each.startswith(wanted[:3])])
-    hint = f"did you mean {near}?" if near else "see the list: toolc explain"
+    hint = f"did you mean {near}?" if near else "list all codes with: toolc explain"
     raise UsageError(f"there is no code {number!r}; {hint}")
 
 

@@ -29,19 +29,19 @@ def command(dry_run: bool, as_json: bool) -> None:
     """
     from toolc.runtime.execution.leftovers import survey  # start-up time
 
-    found = survey()
-    outcomes = [_Outcome(each, reason=each.kept) if dry_run or each.kept else _remove(each) for each in found.leftovers]
+    state = survey()
+    outcomes = [_Outcome(each, reason=each.kept) if dry_run or each.kept else _remove(each) for each in state.leftovers]
     if as_json:
-        report = {"leftovers": [outcome.to_json() for outcome in outcomes], "unseen": [*found.unchecked]}
+        report = {"leftovers": [outcome.to_json() for outcome in outcomes], "unseen": [*state.unchecked]}
         click.echo(json.dumps(report, indent=2))
     else:
         for outcome in outcomes:
             click.echo(outcome.line())
-        if not outcomes and not found.unchecked:
+        if not outcomes and not state.unchecked:
             note("nothing to remove")
-        for reason in found.unchecked:
+        for reason in state.unchecked:
             note(f"some places could not be inspected: {reason}")
-    if found.unchecked or any(outcome.failed for outcome in outcomes):
+    if state.unchecked or any(outcome.failed for outcome in outcomes):
         raise click.exceptions.Exit(COULD_NOT)
 
 
@@ -60,8 +60,8 @@ class _Outcome:
         return escape_for_terminal(f"{word}  {self.leftover.kind}  {self.leftover.name}{reason}")
 
     def to_json(self) -> JsonObject:
-        found = self.leftover
-        fields: JsonObject = {"kind": found.kind, "name": found.name, "owner": found.owner}
+        leftover = self.leftover
+        fields: JsonObject = {"kind": leftover.kind, "name": leftover.name, "owner": leftover.owner}
         return fields | {"removed": self.removed, "reason": self.reason}
 
 

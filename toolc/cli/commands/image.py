@@ -51,7 +51,7 @@ def list_() -> None:
     unpacked = stored_images()
     for each in unpacked:
         name = ", ".join(each.names) or each.digest
-        stale = "; no name refers to it any more: toolc image prune" if each.is_stale else ""
+        stale = "; no longer used, remove it with: toolc image prune" if each.is_stale else ""
         click.echo(f"{name}  {_mebibytes(each.size_bytes())}  unpacked in {each.folder}{stale}")
     if not built and not unpacked:
         note("there are no images yet; build one with: toolc image build")

@@ -36,7 +36,9 @@ def command() -> None:
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
 @click.option("--out", metavar="FILE", help="The spec file to write.  [default: NAME.yaml]")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-@click.option("--file", "patterns", multiple=True, metavar="PATTERN", help="Files next to the spec that it needs.")
+@click.option(
+    "--file", "patterns", multiple=True, metavar="PATTERN", help="Files next to the spec that the plugin needs."
+)
 @click.option("--image", metavar="NAME", help="The image of the plugin.")
 @click.option("--build", metavar="DIR", help="A folder with the Dockerfile of the image.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="An environment variable.")
@@ -86,17 +88,17 @@ def _files(folder: Path, words: tuple[str, ...], patterns: tuple[str, ...]) -> l
     from toolc.compiler.project.files import SpecFolder  # start-up time
 
     spec_folder = SpecFolder(folder, "")
-    found = dict.fromkeys(patterns)
+    files = dict.fromkeys(patterns)
     for word in words:
         path = word.removeprefix("./")
         if spec_folder.has(path):
-            found[path] = None
+            files[path] = None
         elif not path.startswith("/") and Path(path).is_file():
             raise UsageError(
                 f"{path} is not in {folder}, the folder of the spec, and files of a tool must be next to its spec; "
                 f"use --out {Path(path).with_suffix('.yaml')}, and write the command relative to that folder"
             )
-    return [*found]
+    return [*files]
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -144,8 +146,8 @@ def _ask(tool: ToolSpec, timeout: float | None, engine: str | None) -> Offer:
 def _modeline(folder: Path) -> str:
     """Return the line with the schema for editors: that of a folder above, or where ``toolc init`` puts it."""
     here = folder.resolve()
-    found = next((each / SCHEMA for each in (here, *here.parents) if (each / SCHEMA).is_file()), None)
-    path = os.path.relpath(found, here) if found else f"../{SCHEMA}"
+    schema = next((each / SCHEMA for each in (here, *here.parents) if (each / SCHEMA).is_file()), None)
+    path = os.path.relpath(schema, here) if schema else f"../{SCHEMA}"
     return f"# yaml-language-server: $schema={path}\n"
 
 

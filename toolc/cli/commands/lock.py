@@ -39,7 +39,7 @@ def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str 
         note(f"{path} approves all {len(tools)} tools")
         return
     _write(path, lock_tools(tools, _pin(engine), str(path)).text())
-    note(f"{path} approves {len(tools)} tool{'s' * (len(tools) != 1)}: have its change reviewed")
+    note(f"{path} approves {len(tools)} tool{'s' * (len(tools) != 1)}: have the change reviewed")
 
 
 def _pin(engine: str | None) -> Pin:
@@ -61,8 +61,8 @@ def _pin(engine: str | None) -> Pin:
             requirements=packages,
             accept_unenforced=configuration.accept_unenforced,
         )
-        found = select(engine or configuration.engine, profile).engine.content_digests(profile)
-        return approval_name(found.image.names, found.image.name) if found.image else None, found.packages
+        pinned = select(engine or configuration.engine, profile).engine.content_digests(profile)
+        return approval_name(pinned.image.names, pinned.image.name) if pinned.image else None, pinned.packages
 
     configuration = user_configuration()
     return pin

@@ -53,7 +53,7 @@ TOOL_FAILED: Final = 1
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 @click.option("--events", "as_events", is_flag=True, help="Print events while the call runs, one JSON object per line.")
 @click.option("--yes", is_flag=True, help="Assume yes to all prompts.")
-@click.option("--explain-network", is_flag=True, help="Show each connection, with the line of the spec about it.")
+@click.option("--explain-network", is_flag=True, help="Show each connection, with the line of the spec that allows it.")
 @click.option("--timing", is_flag=True, help="Print the duration of each phase of the call on stderr.")
 def command(  # noqa: PLR0913, PLR0917  one parameter per option
     target: str,
@@ -84,8 +84,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     from toolc.client.executor import Executor  # start-up time
 
     lock, policy = approved(lock_file, locked=locked), central_policy(policy_file)
-    found = find_registry(target, registry)
-    (tool,) = found
+    tools = find_registry(target, registry)
+    (tool,) = tools
     arguments = _arguments(tool, args, pairs, as_json=as_json, as_events=as_events)
     live = Live(_live_outputs(tool))
     prompts = Prompts(live.close)
@@ -94,7 +94,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     commit_prompt = CommitPrompt(prompts, yes=yes)
     configuration = user_configuration()
     executor = Executor(
-        found, workspace=workspace, engine=engine, timeout=timeout, configuration=configuration,
+        tools, workspace=workspace, engine=engine, timeout=timeout, configuration=configuration,
         secrets=secret_store(secrets, configuration), approve_changes=commit_prompt.callback(),
         confirm=confirmation(prompts, yes=yes), lock=lock, policy=policy,
     )  # fmt: skip

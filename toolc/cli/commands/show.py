@@ -27,16 +27,16 @@ def command(target: str, paths: tuple[str, ...], registry: str | None, effective
         return
     if paths or effective:
         raise click.ClickException(
-            "--effective needs specs: toolc show NAME --effective [PATHS...], without --registry"
+            "--effective reads specs and cannot be used with --registry; run: toolc show NAME --effective [PATHS...]"
         )
     from toolc.cli.inputs import find_registry
     from toolc.model.call_graph import tools_by_name
     from toolc.model.permissions import permissions_of  # start-up time
     from toolc.model.registry import tool_to_json
 
-    found = find_registry(target, registry)
-    tool = found.registered(found.names[0])
-    granted = permissions_of(tool.spec, tools_by_name(each.spec for each in found.parts.by_name.values()))
+    tools = find_registry(target, registry)
+    tool = tools.registered(tools.names[0])
+    granted = permissions_of(tool.spec, tools_by_name(each.spec for each in tools.parts.by_name.values()))
     if not as_json:
         from toolc.cli.output.tool import tool_text  # start-up time
 

@@ -80,12 +80,12 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     from toolc.testing.cases import CaseFilter, find_cases  # start-up time
 
     compile_for_tests = partial(compile_or_exit, to=sys.stderr, code=FINDINGS)
-    found = find_cases(targets, CaseFilter(names=names, tags=tags), compile_for_tests)
-    if update and not all(case.located for case in found.cases):
+    cases = find_cases(targets, CaseFilter(names=names, tags=tags), compile_for_tests)
+    if update and not all(case.located for case in cases.cases):
         raise UsageError("--update changes specs and cannot change a registry; pass the specs it was built from")
     make = _maker(engine, secrets, _Bounds(approved(lock_file, locked=locked), central_policy(policy_file)))
-    tested = _run(found, make, jobs or os.cpu_count() or 1, format_name)
-    _report(tested, found, format_name)
+    tested = _run(cases, make, jobs or os.cpu_count() or 1, format_name)
+    _report(tested, cases, format_name)
     if update:
         from toolc.testing.updates import update as update_specs  # start-up time
 
@@ -95,7 +95,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """The restrictions on calls."""
+    """The lock and the policy that restrict which tools are called."""
 
     lock: Lock | None
     policy: Policy | None
@@ -125,7 +125,7 @@ def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Executor
     return make
 
 
-def _run(found: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> list[Tested]:
+def _run(cases: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> list[Tested]:
     """Run the tests and print each result in order; on a terminal, show a progress bar."""
     from toolc.cli.output.live import Progress
     from toolc.testing.reports import as_line  # start-up time
@@ -133,8 +133,8 @@ def _run(found: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> 
 
     progress = Progress() if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else None
     tested: list[Tested] = []
-    bar = ProgressBar(progress, len(found.cases))
-    with closing(bar), closing(run_cases(found.cases, make, min(jobs, len(found.cases)), bar.note)) as running:
+    bar = ProgressBar(progress, len(cases.cases))
+    with closing(bar), closing(run_cases(cases.cases, make, min(jobs, len(cases.cases)), bar.note)) as running:
         for each in running:
             tested.append(each)
             if format_name == "text":
@@ -182,16 +182,16 @@ class ProgressBar:
             self._progress.draw()
 
 
-def _report(tested: Sequence[Tested], found: CaseSet, format_name: str) -> None:
+def _report(tested: Sequence[Tested], cases: CaseSet, format_name: str) -> None:
     from toolc.testing import reports  # start-up time
 
     match format_name:
         case "json":
-            print(reports.as_json(tested, found.untested))
+            print(reports.as_json(tested, cases.untested))
         case "junit":
-            print(reports.as_junit(tested, found.untested))
+            print(reports.as_junit(tested, cases.untested))
         case _:
-            print(reports.as_summary(tested, found.untested))
+            print(reports.as_summary(tested, cases.untested))
 
 
 def _exit_with_worst(tested: Sequence[Tested]) -> None:

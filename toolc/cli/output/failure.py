@@ -71,7 +71,7 @@ def _bug(error: BaseException) -> int:
             "w", encoding="utf-8", errors="replace", prefix="toolc-bug-", suffix=".txt", delete=False
         ) as file:
             traceback.print_exception(error, file=file)
-        _say(f"this is a bug in toolc: {summary}; please report it with what is in {file.name}")
+        _say(f"this is a bug in toolc: {summary}; please report it with the contents of {file.name}")
         return BUG
     _say(f"this is a bug in toolc: {summary}; please report it")
     return BUG

@@ -59,7 +59,7 @@ class Progress:
         self._drawn = False
 
     def report(self, percent: float | None, message: str) -> None:
-        """Accept a report; a line is written now, a redrawn line with the next ``draw``."""
+        """Accept a report: print it as a line now, or redraw the line at the next ``draw``."""
         words = escape_for_terminal(" ".join(message.splitlines()).replace("\t", " "))
         if not self._redraws:
             number = "" if percent is None else f"{percent:3.0f}% "
@@ -88,7 +88,7 @@ class Progress:
 
 
 class Live:
-    """Show the events of a call: progress, and the tool's streams that are in ``outputs``."""
+    """Show the events of a call: its progress, and the streams in ``outputs``."""
 
     def __init__(self, outputs: Mapping[Stream, LiveDisplay]) -> None:
         self._outputs = outputs
@@ -99,7 +99,7 @@ class Live:
         of_part = event.parent_call_id is not None
         if isinstance(event, ToolRetry):
             wait = f"{event.wait_ms / 1000:g} s"
-            self._progress.report(None, f"attempt {event.attempt} failed ({event.error.kind}); again in {wait}")
+            self._progress.report(None, f"attempt {event.attempt} failed ({event.error.kind}); retrying in {wait}")
         elif isinstance(event, ToolStart) and of_part:
             self._progress.report(None, event.name)
         elif not isinstance(event, ToolUpdate):

@@ -51,7 +51,7 @@ class Prompts:
                 self._resume()
 
     def delaying(self, listener: Listener) -> Listener:
-        """Return a listener that delays events during a question until it is answered."""
+        """Return ``listener`` wrapped so that events during a question are delayed until it is answered."""
 
         def listen(event: Event) -> None:
             with self._screen:
@@ -90,7 +90,7 @@ _SIGNS: Final[dict[Action, str]] = {"added": "+", "changed": "~", "deleted": "-"
 
 
 class CommitPrompt:
-    """Asks whether to commit the changes of one call."""
+    """Asks whether to commit the workspace changes of one call."""
 
     def __init__(self, prompts: Prompts, *, yes: bool) -> None:
         """Create the prompt; with ``yes`` the answer is yes without asking."""
@@ -105,7 +105,7 @@ class CommitPrompt:
         return self._ask if self._prompts.is_available else None
 
     def _ask(self, proposal: Proposal) -> bool:
-        """Show what the tool would change, and ask."""
+        """Show the proposed changes, and return whether the user accepts them."""
         self.was_asked = True
         changes = proposal.changes[:MAX_SHOWN]
         lines = [
@@ -114,7 +114,7 @@ class CommitPrompt:
         ]
         lines += _rest(len(proposal.changes))
         would = f"{proposal.tool} would make {_count(len(proposal.changes))} in {proposal.workspace}."
-        return self._prompts.ask(lines, f"{would} Do it?")
+        return self._prompts.ask(lines, f"{would} Continue?")
 
 
 def print_changes(result: ToolResult, *, listed: bool) -> None:
@@ -129,13 +129,13 @@ def print_changes(result: ToolResult, *, listed: bool) -> None:
         for line in _rest(total):
             print(line, file=sys.stderr)
     if changes.get("committed") is True:
-        note(f"the workspace has {_count(total)}")
+        note(f"committed {_count(total)} to the workspace")
     elif result.is_error:
-        note(f"the workspace is as it was, without {_count(total)}")
+        note(f"discarded {_count(total)}; the workspace is unchanged")
         if changes.get("reason") == NO_APPROVER:
             note("run the command on a terminal to be asked, or add --yes to allow the changes")
     else:
-        note(escape_for_terminal(f"the workspace is as it was: {changes.get('reason')}"))
+        note(escape_for_terminal(f"the workspace is unchanged: {changes.get('reason')}"))
 
 
 def _print_changes(changes: JsonObject) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def print_content(result: ToolResult, shown: str, noted: str) -> None:
-    """Print the content; ``shown`` of its text is on stdout already, and ``noted`` of stderr on the terminal."""
+    """Print the content without what is on the screen already: ``shown`` on stdout and ``noted`` on stderr."""
     terminal = sys.stdout.isatty()
     for block in _joined(result.content) if shown else result.content:
         if isinstance(block, Text):
@@ -50,7 +50,7 @@ def _joined(content: tuple[Content, ...]) -> tuple[Content, ...]:
 
 
 def _remaining_text(text: str, shown: str) -> str:
-    """Return what of a result's text is still to be printed after ``shown``."""
+    """Return the part of a result's text that was not printed yet, given what is ``shown``."""
     if text.startswith(shown):
         return text.removeprefix(shown)
     gap = "" if shown.endswith("\n") else "\n"
@@ -71,7 +71,7 @@ def _without_stderr(text: str, noted: str) -> str:
 
 
 def print_details(result: ToolResult, noted: str) -> None:
-    """Print the tool's output, its failure and the engine for the user; ``noted`` of stderr is already printed."""
+    """Print the tool's output, its failure and the engine on stderr, except for ``noted``, which is already printed."""
     for stream, known in (("stdout", ""), ("stderr", noted)):
         output = result.details.get(stream)
         if isinstance(output, str) and output and not (output == known and output.endswith("\n")):
@@ -106,11 +106,11 @@ def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | Non
     source, _ = split_target(target)
     spec = _Lines(source, tool.name) if registry is None and source.suffix != ".json" else _NoLines()
     attempts = result.details.get("network")
-    found = [each for each in attempts if isinstance(each, dict)] if isinstance(attempts, list) else []
-    if not found:
+    connections = [each for each in attempts if isinstance(each, dict)] if isinstance(attempts, list) else []
+    if not connections:
         allowed = ", ".join(format_destination(each) for each in tool.sandbox.network.allow)
         note(f"the tool opened no connection; {UNSEEN}" if allowed else "the tool has no network access")
-    for attempt in found:
+    for attempt in connections:
         note(escape_for_terminal(_line(attempt, spec)))
     if unlisted := result.details.get("network_not_listed"):
         note(f"and {unlisted} more connections")
@@ -180,8 +180,8 @@ class _Lines:
         return None
 
     def _nodes(self) -> tuple[Node, ...]:
-        found = self._tool.node_at("sandbox", "network", "allow")
-        return found.items if isinstance(found, Sequence) else ()
+        allow = self._tool.node_at("sandbox", "network", "allow")
+        return allow.items if isinstance(allow, Sequence) else ()
 
 
 def _spelled(node: Node) -> str | None:

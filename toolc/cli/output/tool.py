@@ -90,13 +90,13 @@ def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
         name = target
     compilation = compile_or_exit(paths, to=sys.stderr, code=CANNOT)
     named = [tool for tool in compilation.located if name in {tool.spec.name, *tool.spec.aliases}]
-    found = compilation.local if name is None else named
-    if len(found) == 1:
-        return found[0]
-    names = [tool.spec.name for tool in found or compilation.located]
+    matching = compilation.local if name is None else named
+    if len(matching) == 1:
+        return matching[0]
+    names = [tool.spec.name for tool in matching or compilation.located]
     if name is None:
-        raise UsageError(f"{target} has {len(found)} tools; select one: {target}#{'|'.join(names)}")
-    hint = suggestion(name, names) or f"there are: {quote_names(names)}"
+        raise UsageError(f"{target} has {len(matching)} tools; select one: {target}#{'|'.join(names)}")
+    hint = suggestion(name, names) or f"the tools are {quote_names(names)}"
     raise UsageError(f"there is no tool {name!r} in {', '.join(map(str, map(Path, paths)))}; {hint}")
 
 
@@ -109,7 +109,7 @@ def effective_text(tool: LocatedTool) -> str:
 
 
 def as_json(tool: LocatedTool) -> str:
-    """Return the values as a list of ``key``, ``value`` and ``origin``."""
+    """Return the values of a tool as a JSON list of objects with ``key``, ``value`` and ``origin``."""
     rows = [{"key": each.key, "value": each.value, "origin": each.origin} for each in effective(tool)]
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 

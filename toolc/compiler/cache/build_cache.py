@@ -123,7 +123,7 @@ class BuildCache:
         save(self.key.file, [answer, folder], [to_json(rows), *output.details])
 
     def is_folder_unchanged(self) -> bool:
-        """Return whether the folder is unchanged since the last build. Raise one of ``INVALID_CACHE``."""
+        """Return whether the folder is unchanged since the last build. Raises one of ``INVALID_CACHE``."""
         out, state, _ = self.folder
         return bool(state == _state(out))
 

@@ -139,7 +139,7 @@ def sources_to_json(diagnostics: Diagnostics) -> dict[str, str]:
 
 
 def diagnostics_from_json(findings: Any, sources: Any) -> Diagnostics:
-    """Return findings and the texts they refer to. Raise one of ``INVALID_CACHE``."""
+    """Return findings and the texts they refer to. Raises one of ``INVALID_CACHE``."""
     diagnostics = Diagnostics()
     for path, text in sources.items():
         diagnostics.add_source(SourceText(path, text))
@@ -154,7 +154,7 @@ def diagnostics_from_json(findings: Any, sources: Any) -> Diagnostics:
 
 
 def span(value: Any) -> Span:
-    """Return a span that is stored as nested lists. Raise one of ``INVALID_CACHE``."""
+    """Return a span that is stored as nested lists. Raises one of ``INVALID_CACHE``."""
     path, start, end = value
     return Span(path, Position(*start), Position(*end))
 

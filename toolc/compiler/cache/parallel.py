@@ -299,7 +299,7 @@ def _position(tool: LocatedTool, key: str) -> _OutlinedPlace:
 
 
 def piece_of(outline: FileOutline, file: SpecFile, text: str) -> Piece | None:
-    """Return the piece of the file ``file`` with this ``text``, restored from its outline.
+    """Return the piece of ``file``, whose contents are ``text``, restored from its outline.
 
     Return None if a file that its tools refer to has changed, or if the outline is invalid.
     """

@@ -59,7 +59,7 @@ class CacheKey:
     start: int
 
     def is_fresh(self, answer: Any) -> bool:
-        """Return whether ``answer`` is still valid. Raise one of ``INVALID_CACHE`` if it is damaged."""
+        """Return whether ``answer`` is still valid. Raises one of ``INVALID_CACHE`` if it is damaged."""
         return (
             answer is not None
             and self.specs is not None

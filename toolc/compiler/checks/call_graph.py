@@ -92,10 +92,10 @@ def _cycles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[str]]
 
 def _pop_cycle(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
     at = stack.index(until)
-    found = frozenset(stack[at:])
+    cycle = frozenset(stack[at:])
     del stack[at:]
-    on_stack -= found
-    return found
+    on_stack -= cycle
+    return cycle
 
 
 def _unknown_tool(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diagnostic:
@@ -117,5 +117,5 @@ def check_call_depth(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
         deep = 0 if find_cycle(tool.spec, known) else call_depth(tool.spec, known)
         if deep > MAX_DEPTH:
             message = f"calls are nested {deep} levels deep here; the maximum is {MAX_DEPTH}"
-            hint = "call the tools that do the work more directly"
+            hint = "reduce the nesting: call the tools that do the work directly"
             yield Diagnostic(codes.CALL_DEPTH, message, tool.key_span("backend"), hint)

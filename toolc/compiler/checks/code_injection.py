@@ -45,11 +45,11 @@ def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
         if not is_sql and not _JSON_START.match(text):
             continue
         template = parse(text).template
-        found = _unescaped_parameter(template, tool, escaped_by=None if is_sql else "json")
-        if found is not None and (is_sql or _is_json(template)):
-            what, hint = ("SQL statement", _SQL_HINT) if is_sql else ("JSON", _json_hint(found))
-            message = f"a value of '{found}' is inserted into this {what} and can change its meaning"
-            yield Diagnostic(codes.BUILT_TEXT, message, _placeholder_span(tool, node, found), hint)
+        parameter = _unescaped_parameter(template, tool, escaped_by=None if is_sql else "json")
+        if parameter is not None and (is_sql or _is_json(template)):
+            what, hint = ("SQL statement", _SQL_HINT) if is_sql else ("JSON", _json_hint(parameter))
+            message = f"a value of '{parameter}' is inserted into this {what} and can change its meaning"
+            yield Diagnostic(codes.BUILT_TEXT, message, _placeholder_span(tool, node, parameter), hint)
     yield from _sql_in_script(tool)
 
 
@@ -80,8 +80,8 @@ def _is_json(template: Template) -> bool:
 
 
 def _placeholder_span(tool: LocatedTool, node: Scalar, name: str) -> Span:
-    found = re.search(rf"\{{\{{\s*{name}\b[^}}]*\}}\}}", str(node.value))
-    return tool.source.locate(node.span, found[0]) if found else node.span
+    match = re.search(rf"\{{\{{\s*{name}\b[^}}]*\}}\}}", str(node.value))
+    return tool.source.locate(node.span, match[0]) if match else node.span
 
 
 def _sql_in_script(tool: LocatedTool) -> Iterator[Diagnostic]:

@@ -64,7 +64,9 @@ def _problem(chain: tuple[str, ...], tool: LocatedTool, before: list[str], ids: 
         known = f"the earlier steps are {quote_names(before)}" if before else "there is no earlier step"
         return f"there is no step '{name}'", suggestion(name, before) or known
     if what and what not in STEP_PROPERTIES:
-        return f"a step has no '{what}'", suggestion(what, STEP_PROPERTIES) or f"it has {quote_names(STEP_PROPERTIES)}"
+        return f"a step has no '{what}'", suggestion(
+            what, STEP_PROPERTIES
+        ) or f"the results are {quote_names(STEP_PROPERTIES)}"
     return None
 
 

@@ -58,8 +58,8 @@ def all_subschemas(tool: LocatedTool) -> Iterator[Mapping]:
 def has_type(schema: Mapping, name: str) -> bool:
     """Return whether ``schema`` has ``type: name`` or ``type: [name, "null"]``."""
     kind = schema.get("type")
-    found = kind.items if isinstance(kind, Sequence) else (kind,)
-    names = [each.value for each in found if isinstance(each, Scalar)]
+    types = kind.items if isinstance(kind, Sequence) else (kind,)
+    names = [each.value for each in types if isinstance(each, Scalar)]
     return [each for each in names if each != "null"] == [name]
 
 

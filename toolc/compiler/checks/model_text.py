@@ -30,8 +30,8 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 def first_invisible(text: str) -> str:
     """Return the first invisible character of ``text`` in the form ``U+200B``, or an empty string."""
-    found = (match for match in _INVISIBLE.finditer(text) if not _is_ordinary(text, match))
-    return next((f"U+{ord(match[0][0]):04X}" for match in found), "")
+    matches = (match for match in _INVISIBLE.finditer(text) if not _is_ordinary(text, match))
+    return next((f"U+{ord(match[0][0]):04X}" for match in matches), "")
 
 
 @tool_check("TC210", needs={"description", "name"})
@@ -125,9 +125,9 @@ def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
     and comments from the reviewer.
     """
     for each in tool.model_texts if _may_contain_markup(tool.surface_text) else ():
-        found = _markup_in(each)
-        if found:
-            part, message = found
+        markup = _markup_in(each)
+        if markup:
+            part, message = markup
             hint = "remove it, and describe what matters in plain text"
             yield Diagnostic(codes.MARKUP, f"{each.what} {message}", each.span_of(tool.source, part), hint)
 
@@ -221,8 +221,7 @@ def first_instruction(text: str) -> str:
 def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report the first instruction to the model in each string that it reads.
 
-    The phrases have been used in attacks, and descriptions do not need them: 8 of 755 tools in a public catalogue have
-    one.
+    The phrases have been used in attacks. Descriptions do not need them: 8 of 755 tools in a public catalogue have one.
     """
     for each in tool.model_texts if _may_contain_phrase(tool.surface_text) else ():
         match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_contain_phrase(each.text) else None

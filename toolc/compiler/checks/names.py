@@ -31,8 +31,7 @@ class _Name:
 def check_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Report each name or alias that equals, or nearly equals, an earlier one in the order of files and lines.
 
-    Names come before aliases. Letter case does not count: clients, file systems and models confuse ``Read`` and
-    ``read``.
+    Names come before aliases. Case does not count: clients, file systems and models confuse ``Read`` and ``read``.
     """
     yield from _duplicate_names(tools)
     yield from similar_names(tools)
@@ -90,7 +89,7 @@ def _keys(name: str) -> list[str]:
 
 
 def _is_near(name: str, other: str) -> bool:
-    """Return whether two names that share a key are similar. A difference in case only is an error elsewhere."""
+    """Return whether two names that share a key are similar. Names that differ only in case are duplicates instead."""
     one, two = _letters(name), _letters(other)
     if name.lower() == other.lower() or _digits(one) != _digits(two):
         return False

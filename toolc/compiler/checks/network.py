@@ -36,11 +36,11 @@ def check_broad_destinations(tool: LocatedTool) -> Iterator[Diagnostic]:
         if not isinstance(item, Scalar) or not isinstance(item.value, str):
             continue
         try:
-            found = _finding(parse_destination(item.value))
+            finding = _finding(parse_destination(item.value))
         except HostError:
             continue
-        if found:
-            yield Diagnostic(codes.WIDE_EGRESS, found[0], item.span, found[1])
+        if finding:
+            yield Diagnostic(codes.WIDE_EGRESS, finding[0], item.span, finding[1])
 
 
 def _finding(entry: Destination) -> tuple[str, str] | None:

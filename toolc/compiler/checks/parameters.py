@@ -65,13 +65,13 @@ def _is_open_string(schema: Mapping) -> bool:
 def _closed_set(text: str) -> str | None:
     """Return the list of values in ``text`` as written, or None if there is none or the list is open."""
     for lead in re.finditer(_LEAD, text, re.IGNORECASE):
-        found = re.compile(_LIST).match(text, lead.end())
-        if found is None:
+        match = re.compile(_LIST).match(text, lead.end())
+        if match is None:
             continue
-        listed = found[0]
+        listed = match[0]
         quoted = listed[0] in "'\"`"
         count = len(re.findall(_BETWEEN, re.sub(r"\([^()]*\)", "", listed))) + 1
-        rest = text[found.end() : found.end() + 12]
+        rest = text[match.end() : match.end() + 12]
         # Two bare words occur in any sentence ("must be a file or folder"). A list has a colon, quotes or a third
         # word.
         is_list = quoted or count >= 3 or bool(lead["colon"])

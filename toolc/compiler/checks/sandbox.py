@@ -24,10 +24,10 @@ _FILES: Final = frozenset(
 def check_missing_workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each parameter with the name of a file in a tool without access to files.
 
-    The sandbox contains only the workspace. Without one, a call with a user's path finds nothing. Tools that can
-    get files elsewhere are not reported: from their image, from packed files, from the network, from values in the
-    spec, or if the backend is neither a command nor a function. In a tool with ``open_world: true`` the path is
-    external (in a repository, on a cluster); TC503 reports its missing network.
+    The sandbox contains only the workspace. Without one, a call with a user's path finds nothing. Tools that get files
+    from elsewhere (their image, packed files, the network, values in the spec) are not reported, nor are other backends
+    than commands and functions. In a tool with ``open_world: true`` the path is external (in a repository, on a
+    cluster); TC503 reports its missing network.
     """
     if _FILES.isdisjoint(tool.spec.parameters.properties):
         return

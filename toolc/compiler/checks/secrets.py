@@ -50,7 +50,7 @@ def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
             for match in _PLACEHOLDER.finditer(text) if "secrets" in text else ():
                 yield Diagnostic(
                     codes.MISPLACED_SECRET, f"secrets under '{key}' are not replaced: this text stays as it is",
-                    tool.source.locate(node.span, match[0]), "name secrets where they are used, in the backend",
+                    tool.source.locate(node.span, match[0]), "refer to secrets only in the backend",
                 )  # fmt: skip
     may_ask = not _SECRET_NAMES.isdisjoint(map(str.lower, tool.spec.parameters.properties))
     for entry, _ in parameters(tool) if may_ask else ():
@@ -130,14 +130,14 @@ def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
     for variable in tool.spec.sandbox.env:
         span = tool.span("sandbox", "env", variable.name)
         if variable.value == "*" or variable.name == "*":
-            found = variable.value
+            reference = variable.value
         elif match := _EXPANSION.search(variable.value):
-            found = match[0]
+            reference = match[0]
         else:
             continue
         yield Diagnostic(
-            codes.ENV_EXPANSION, f"'{found}' is not expanded: a variable under 'env' is a constant",
-            tool.source.locate(span, found),
+            codes.ENV_EXPANSION, f"'{reference}' is not expanded: a variable under 'env' is a constant",
+            tool.source.locate(span, reference),
             "write the value itself; secrets and values that differ per user belong under sandbox.secrets",
         )  # fmt: skip
     if isinstance(tool.spec.backend, PluginBackend):
@@ -163,9 +163,9 @@ _HINT: Final = "revoke it, because it is also in the history; declare it under s
 
 def check_text_for_secrets(source: SourceText) -> Iterator[Diagnostic]:
     """Yield a finding for each secret that is written in a file."""
-    for found in find_secrets(source.text):
-        span = source.span(found.start, found.end)
-        yield Diagnostic(codes.SECRET, f"this looks like {found.kind}", span, _HINT)
+    for secret in find_secrets(source.text):
+        span = source.span(secret.start, secret.end)
+        yield Diagnostic(codes.SECRET, f"this looks like {secret.kind}", span, _HINT)
 
 
 @tool_check("TC601", needs={"backend"})

@@ -150,7 +150,7 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
                 codes.LEADING_DASH,
                 f"'{placeholder.name}' may be {dashed}, but a call with it is rejected: it looks like an option",
                 span,
-                f"put '--' before it, or if the program needs no '--' write allow_dash: [{placeholder.name}]",
+                f"put '--' before it, or, if the program does not need '--', write allow_dash: [{placeholder.name}]",
                 None if is_fixed else _dash_fix(tool, backend.command, template, span),
             )
             is_fixed = True

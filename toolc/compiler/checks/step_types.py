@@ -59,9 +59,9 @@ class StepScope:
         sole = template.sole_placeholder
         for part in template.parts:
             if isinstance(part, Placeholder):
-                found = self._placeholder_shape(part)
+                of_part = self._placeholder_shape(part)
                 if part is sole and not part.filters:
-                    return found
+                    return of_part
         return TEXT
 
     def may_be_absent(self, template: Template) -> str:
@@ -73,16 +73,16 @@ class StepScope:
         keys = list(placeholder.keys)
         if placeholder.name == STEPS:
             step, what, *keys = keys
-            found = outputs(self.steps.get(step)) if what == "outputs" else _FIXED.get(what, ANYTHING)
+            shape = outputs(self.steps.get(step)) if what == "outputs" else _FIXED.get(what, ANYTHING)
         else:
-            found = Shape(self.parameters.properties.get(placeholder.name, {}), self.parameters.value)
+            shape = Shape(self.parameters.properties.get(placeholder.name, {}), self.parameters.value)
         for key in keys:
-            if found.keys is not None and key not in found.keys:
-                raise NoSuchKeyError(key, found.keys)
-            if "object" not in found.types:
+            if shape.keys is not None and key not in shape.keys:
+                raise NoSuchKeyError(key, shape.keys)
+            if "object" not in shape.types:
                 raise NoSuchKeyError(key, frozenset())
-            found = found.key(key)
-        return found
+            shape = shape.key(key)
+        return shape
 
 
 def outputs(tool: ToolSpec | None) -> Shape:

@@ -72,7 +72,7 @@ def _decode(kind: str, node: Node, findings: Findings, context: _Context) -> Bac
 
 @map_parser("backend.plugin")
 def decode_plugin(reader: Reader, folder: SpecFolder) -> PluginBackend | None:
-    """Decode ``backend.plugin``."""
+    """Decode ``backend.plugin``; report files that the command names but the plugin would not find."""
     command = reader.required("command", _command)
     tool = reader.optional("tool", text)
     groups = reader.optional("files", list_of(partial(_match, folder=folder))) or ()

@@ -109,22 +109,22 @@ def decode_composite(reader: Reader, parameters: Schema | None) -> CompositeBack
 def _steps(
     node: Node, what: str, findings: Findings, parameters: Schema | None, strategy: Strategy | None
 ) -> tuple[Step, ...] | None:
-    found = sequence(node, what, findings)
-    if found is None:
+    list_node = sequence(node, what, findings)
+    if list_node is None:
         return None
-    if not 0 < len(found.items) <= _MAX_STEPS:
-        message = f"a composite has 1 to {_MAX_STEPS} steps, but this one has {len(found.items)}"
-        findings.add(codes.BAD_VALUE, message, first_line(found.span))
+    if not 0 < len(list_node.items) <= _MAX_STEPS:
+        message = f"a composite has 1 to {_MAX_STEPS} steps, but this one has {len(list_node.items)}"
+        findings.add(codes.BAD_VALUE, message, first_line(list_node.span))
         return None
-    ids = _ids(found, findings)
+    ids = _ids(list_node, findings)
     steps: list[Step] = []
-    for index, item in enumerate(found.items):
+    for index, item in enumerate(list_node.items):
         # If the strategy could not be read, assume that steps run in order.
         before = frozenset(ids[:index]) if strategy in {"sequential", "pipeline", None} else frozenset[str]()
         scope = Scope(parameters=parameters, steps=before, later_steps=frozenset(ids) - before)
         steps.append(_step(item, f"{what}[{index}]", findings, scope))
     if strategy == "conditional":
-        _check_conditions(found, findings)
+        _check_conditions(list_node, findings)
     return tuple(steps)
 
 
@@ -143,10 +143,10 @@ def _ids(steps: Sequence, findings: Findings) -> list[str]:
 
 def _step(node: Node, what: str, findings: Findings, scope: Scope) -> Step:
     """Decode a step. An invalid step is kept, because checks refer to steps by index."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return Step(id="", tool="")
-    reader = Reader(found, what, findings)
+    reader = Reader(map_node, what, findings)
     step = Step(
         id=reader.required("id", _id) or "",
         tool=reader.required("tool", text) or "",

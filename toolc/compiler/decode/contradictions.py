@@ -42,7 +42,7 @@ def check_contradictions(tool: LocatedTool, findings: Findings) -> None:
 def _retry(tool: LocatedTool) -> Iterator[Diagnostic]:
     if tool.spec.retry is not None and not tool.spec.annotations.idempotent:
         message = "another attempt may do the work twice: this tool is not declared idempotent"
-        hint = "if calling it twice does no harm, write annotations: {idempotent: true}; else remove 'retry'"
+        hint = "if calling it twice does no harm, write annotations: {idempotent: true}; otherwise remove 'retry'"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("retry"), hint)
 
 
@@ -60,7 +60,7 @@ def _http_retry(tool: LocatedTool) -> Iterator[Diagnostic]:
         idempotent = backend.method in _IDEMPOTENT_METHODS
     if not idempotent:
         message = f"another {backend.method} may do the work twice: this tool is not declared idempotent"
-        hint = "if sending it twice does no harm, write annotations: {idempotent: true}; else remove 'retry'"
+        hint = "if sending it twice does no harm, write annotations: {idempotent: true}; otherwise remove 'retry'"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("backend", "http", "retry"), hint)
 
 
@@ -71,7 +71,7 @@ def _url_from_argument(tool: LocatedTool) -> Iterator[Diagnostic]:
     if not tool.spec.sandbox.network.allow:
         message = "callers choose the host, but 'network' allows none"
         span = tool.key_span("backend", "http", "url_from_argument")
-        hint = 'list where they may go: sandbox: {network: {allow: ["*.example.com:443"]}}'
+        hint = 'list the allowed hosts: sandbox: {network: {allow: ["*.example.com:443"]}}'
         yield Diagnostic(codes.MISSING_KEY, message, span, hint)
     if backend.auth is not None and backend.auth.tag == "oauth2":
         message = "callers choose the host, so an access token, which has no 'hosts', could be sent to any host"

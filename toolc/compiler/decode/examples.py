@@ -59,12 +59,12 @@ def _report_files(test: Mapping, findings: Findings) -> None:
 
 
 def _arguments(node: Node, what: str, findings: Findings, parameters: Schema | None) -> JsonObject | None:
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
     if parameters is not None:
-        check_instance(found, parameters, what, codes.EXAMPLE, findings)
-    value = to_json(found)
+        check_instance(map_node, parameters, what, codes.EXAMPLE, findings)
+    value = to_json(map_node)
     assert isinstance(value, dict)
     return value
 
@@ -112,8 +112,8 @@ def _path(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def _paths(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
-    found = list_of(_path)(node, what, findings)
-    return None if found is None else tuple(sorted(set(found)))
+    paths = list_of(_path)(node, what, findings)
+    return None if paths is None else tuple(sorted(set(paths)))
 
 
 def _pattern(node: Node, what: str, findings: Findings) -> str | None:
@@ -124,15 +124,15 @@ def _pattern(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def _files(node: Node, what: str, findings: Findings) -> tuple[File, ...] | None:
-    found = mapping(node, what, findings)
-    return None if found is None else _workspace_files(found.entries, findings)
+    map_node = mapping(node, what, findings)
+    return None if map_node is None else _workspace_files(map_node.entries, findings)
 
 
 def _files_after(node: Node, what: str, findings: Findings) -> tuple[File, ...] | None:
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    return _workspace_files([entry for entry in found.entries if not _is_null(entry.value)], findings)
+    return _workspace_files([entry for entry in map_node.entries if not _is_null(entry.value)], findings)
 
 
 def _absent(node: Node | None, findings: Findings) -> tuple[str, ...]:

@@ -105,10 +105,10 @@ _MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
 
 def read_fields(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Field, ...] | None:
     """Decode a map of names to templates; the result is sorted by name."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    fields = (_field(entry, f"{what}.{entry.key}", findings, scope.omitting()) for entry in found.entries)
+    fields = (_field(entry, f"{what}.{entry.key}", findings, scope.omitting()) for entry in map_node.entries)
     return tuple(sorted((each for each in fields if each is not None), key=lambda each: each.name))
 
 
@@ -170,14 +170,14 @@ def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> 
 def _report_line_breaks(node: Node, what: str, findings: Findings) -> None:
     if isinstance(node, Scalar) and isinstance(node.value, str) and re.search(r"[\r\n\0]", node.value):
         message = f"{what} must not contain a line break: it would start another header"
-        findings.add(codes.BAD_VALUE, message, node.span, "write it on one line; in YAML '>-' or quotes do that")
+        findings.add(codes.BAD_VALUE, message, node.span, "write it on one line; in YAML, use '>-' or quotes")
 
 
 def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[MultipartPart, ...] | None:
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    parts = (_part(entry, f"{what}.{entry.key}", findings, scope) for entry in found.entries)
+    parts = (_part(entry, f"{what}.{entry.key}", findings, scope) for entry in map_node.entries)
     return tuple(sorted((part for part in parts if part is not None), key=lambda part: part.name))
 
 
@@ -197,11 +197,11 @@ def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> M
 
 
 def _media_type(node: Node, what: str, findings: Findings) -> str | None:
-    found = text(node, what, findings)
-    if found is not None and not _MEDIA_TYPE.fullmatch(found):
-        findings.add(codes.BAD_VALUE, f"{what} is not a media type: {found[:80]!r}", node.span, "write e.g. image/png")
+    value = text(node, what, findings)
+    if value is not None and not _MEDIA_TYPE.fullmatch(value):
+        findings.add(codes.BAD_VALUE, f"{what} is not a media type: {value[:80]!r}", node.span, "write e.g. image/png")
         return None
-    return found
+    return value
 
 
 _METHODS: Final[tuple[Method, ...]] = get_args(Method)

@@ -107,8 +107,8 @@ def _link(node: Node, what: str, findings: Findings) -> LinkPages | None:
     if isinstance(node, Scalar) and node.value is True:
         return LinkPages()
     if isinstance(node, Scalar) and isinstance(node.value, str):
-        found = expression(node, what, findings)
-        return LinkPages(next=found) if found is not None else None
+        url = expression(node, what, findings)
+        return LinkPages(next=url) if url is not None else None
     mismatch(node, what, "true, or an expression for the next page's URL in the body", findings)
     return None
 

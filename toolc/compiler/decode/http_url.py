@@ -56,13 +56,13 @@ def _report_start(node: Scalar, what: str, written: str, findings: Findings) -> 
         message = "an argument would choose the host of this tool's requests"
         findings.add(codes.URL_TEMPLATE, message, findings.locate(node.span, "{{"), _CONSTANT_HINT)
         return
-    message = f"{what} must be a whole URL with a scheme and a host"
+    message = f"{what} must be an absolute URL with a scheme and a host"
     findings.add(codes.BAD_VALUE, message, node.span, "write e.g. https://api.example.com/v1/items")
 
 
 def _authority(node: Scalar, scheme: str, authority: str, findings: Findings) -> tuple[Scheme, str, int] | None:
-    found = _SCHEMES.get(scheme.lower())
-    if found is None:
+    known = _SCHEMES.get(scheme.lower())
+    if known is None:
         span = findings.locate(node.span, scheme.strip() or "://")
         findings.add(codes.BAD_VALUE, f"{scheme[:40]!r} is not a scheme of HTTP", span, "write https")
         return None
@@ -73,16 +73,16 @@ def _authority(node: Scalar, scheme: str, authority: str, findings: Findings) ->
         return None
     match = _PORT.fullmatch(authority)
     assert match is not None
-    port = int(match["port"]) if match["port"] else found[1]
+    port = int(match["port"]) if match["port"] else known[1]
     try:
         host = canonical_host(match["host"])
     except HostError as error:
-        findings.add(codes.BAD_VALUE, f"the URL's host: {error}", span, error.hint)
+        findings.add(codes.BAD_VALUE, f"the host of the URL is invalid: {error}", span, error.hint)
         return None
     if not 0 < port < 65536:
         findings.add(codes.BAD_VALUE, f"{port} is not a port", span, "a port is a number from 1 to 65535")
         return None
-    return found[0], host, port
+    return known[0], host, port
 
 
 def _path(node: Scalar, rest: str, findings: Findings, scope: Scope) -> tuple[Template, str] | None:

@@ -38,7 +38,7 @@ _LIST_HINT: Final = "name the program and its arguments in a list, without a she
 
 
 def report_text_as_code(tree: ast.Module, source: PythonSource, findings: Findings) -> None:
-    """Report each call in ``tree`` that may run text written by a model as code."""
+    """Report each call in ``tree`` that may run text from a model as code."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Constant):
             continue
@@ -85,11 +85,11 @@ def requirements(node: Node, what: str, findings: Findings) -> tuple[str, ...] |
 
     Each may have the digests of its wheels in pip's syntax (``--hash=sha256:...``). If one has them, all must.
     """
-    found = sequence(node, what, findings)
-    if found is None:
+    list_node = sequence(node, what, findings)
+    if list_node is None:
         return None
     kept: dict[str, tuple[str, Node]] = {}
-    for index, item in enumerate(found.items):
+    for index, item in enumerate(list_node.items):
         pinned = _requirement(item, f"{what}[{index}]", findings)
         if pinned is None:
             continue
@@ -140,7 +140,7 @@ def _canonical(name: str) -> str:
 def _version_hint(value: str) -> str:
     name = _NAME.match(value.strip())
     if "://" in value or "@" in value or name is None:
-        return "name a package of the index and its version, e.g. pandas==2.2.3"
+        return "write the name of a package and its version, e.g. pandas==2.2.3"
     return f"pin it, as in {name[0]}==1.2.3"
 
 
@@ -229,11 +229,11 @@ def _gather(
     files = {file.path: file for group in more for file in group}
     span = first_line((node.get("files") or node).span)
     if files.get(entry.path, entry) != entry:
-        message = f"{folder.display_path_of(entry.path)} has the path of the inline code"
+        message = f"{folder.display_path_of(entry.path)} has the same path as the inline code"
         findings.add(codes.BAD_VALUE, message, span, "rename that file, or remove it from 'files'")
     files[entry.path] = entry
     if len(files) > MAX_FILES or sum(map(file_size, files.values())) > MAX_TOTAL_BYTES:
-        message = f"a tool may have {MAX_FILES} files and {MAX_TOTAL_BYTES // MIB} MiB, but this one has more"
+        message = f"a tool may have at most {MAX_FILES} files and {MAX_TOTAL_BYTES // MIB} MiB, but this one has more"
         findings.add(codes.FILE, message, span)
     for first, second in case_conflicts(sorted(files)):
         findings.add(codes.LETTER_CASE, f"{second} and {first} differ only in letter case", span, "rename one")

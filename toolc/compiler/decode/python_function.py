@@ -120,7 +120,7 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
         if name not in named and arguments.kwarg is None:
             hint = suggestion(name, named.keys() - parameters.properties.keys()) or f"add '{name}', or '**kwargs'"
             place = source.span_of(function, len("def") if isinstance(function, ast.FunctionDef) else len("async def"))
-            message = f"the function '{function.name}' does not take the parameter '{name}'"
+            message = f"the function '{function.name}' does not accept the parameter '{name}'"
             findings.add(codes.SIGNATURE, message, place, hint)
     for name, argument in named.items():
         if name in with_default or name == CONTEXT:

@@ -51,12 +51,12 @@ NO_VARIABLES: Final = Variables(constants=(), secrets=())
 
 def decode_env(node: Node, what: str, findings: Findings, *, allows_secrets: bool) -> Variables | None:
     """Decode ``env``; ``allows_secrets`` is true if values may contain ``{{ secrets.NAME }}``."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
     constants: list[EnvVar] = []
     secrets: list[SecretEnvVar] = []
-    for entry in found.entries:
+    for entry in map_node.entries:
         what = f"env.{entry.key}"
         if not _VARIABLE.fullmatch(entry.key):
             message = f"'{entry.key[:80]}' cannot be the name of a variable"
@@ -119,7 +119,7 @@ def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolde
         path = relative_path(name)
         files = tuple(folder.read(each) for each in folder.match(f"{path}/**/*"))
     except FileError as problem:
-        findings.add(codes.FILE, str(problem), node.span, "'build' names a folder next to the spec")
+        findings.add(codes.FILE, str(problem), node.span, "name a folder next to the spec")
         return None
     if not any(file.path == f"{path}/{RECIPE}" for file in files):
         message = f"there is no {RECIPE} in {folder.display_path_of(path)}"
@@ -172,8 +172,8 @@ def decode_workspace(node: Node, what: str, findings: Findings) -> Workspace | N
 
 def workspace_patterns(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
     """Decode a list of patterns of workspace files; duplicates are removed and the result is sorted."""
-    found = list_of(_pattern)(node, what, findings)
-    return None if found is None else tuple(sorted(set(found)))
+    patterns = list_of(_pattern)(node, what, findings)
+    return None if patterns is None else tuple(sorted(set(patterns)))
 
 
 def _workspace(mode: WorkspaceMode, transaction: TransactionSpec) -> Workspace:
@@ -187,7 +187,7 @@ def _pattern(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def workspace_path(path: str, span: Span, findings: Findings, hint: str) -> str | None:
-    """Return a normalised path of a workspace file; report one that leads elsewhere, with ``hint``."""
+    """Return a normalised path in the workspace; None, and a finding with ``hint``, for any other path."""
     try:
         return relative_path(path)
     except FileError as problem:

@@ -88,20 +88,20 @@ def _decode_command(reader: Reader, folder: SpecFolder, scope: Scope) -> Argv | 
 
 
 def _argv(node: Node, what: str, findings: Findings, scope: Scope) -> Argv | None:
-    found = sequence(node, what, findings)
-    if found is None:
+    list_node = sequence(node, what, findings)
+    if list_node is None:
         return None
-    if not found.items:
+    if not list_node.items:
         findings.add(codes.BAD_VALUE, f"{what} must name a program", node.span)
         return None
-    if isinstance(found.items[0], Mapping):
+    if isinstance(list_node.items[0], Mapping):
         message = "the first item is the program and cannot be conditional"
-        findings.add(codes.BAD_VALUE, message, first_line(found.items[0].span))
+        findings.add(codes.BAD_VALUE, message, first_line(list_node.items[0].span))
     elements = [
         _group(item, f"{what}[{index}]", findings, scope)
         if isinstance(item, Mapping)
         else _template(item, f"{what}[{index}]", findings, scope)
-        for index, item in enumerate(found.items)
+        for index, item in enumerate(list_node.items)
     ]
     return Argv(elements=tuple([element for element in elements if element is not None]))
 
@@ -118,7 +118,7 @@ def _group(node: Mapping, what: str, findings: Findings, scope: Scope) -> WhenGr
 
 def _template(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
     if isinstance(node, Scalar) and isinstance(node.value, str) and "\0" in node.value:
-        findings.add(codes.BAD_VALUE, f"{what} must not hold a NUL character", node.span)
+        findings.add(codes.BAD_VALUE, f"{what} must not contain a NUL character", node.span)
         return None
     return read_template(node, what, findings, scope)
 
@@ -170,16 +170,16 @@ def _success_exit_codes(node: Node, what: str, findings: Findings) -> _Codes | N
     if not isinstance(node, Sequence) or not node.items:
         mismatch(node, what, "'any' or a list of exit codes", findings, "write [0] or any")
         return None
-    found = _CODES(node, what, findings)
-    return _Codes(tuple(sorted(set(found)))) if found else None
+    accepted = _CODES(node, what, findings)
+    return _Codes(tuple(sorted(set(accepted)))) if accepted else None
 
 
 def _exit_errors(node: Node, what: str, findings: Findings) -> tuple[ExitError, ...] | None:
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
     errors: list[ExitError] = []
-    for entry in found.entries:
+    for entry in map_node.entries:
         kind = error_kind(entry.value, f"errors.{entry.key}", findings)
         if not _STATUS.fullmatch(entry.key) or int(entry.key) > 255:
             message = f"'{entry.key[:20]}' is not an exit status of a failure"

@@ -233,8 +233,8 @@ class _Decoder:
         merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
         if layers or self.names_variables:
             merged = replace_variables(merged, self.project.vars, self.findings)
-        found = decode_tool(merged, self.findings, self.folder, layers, self.project.lint.hosts)
-        return replace(found, policies=self.project.policies) if self.project.policies else found
+        decoded = decode_tool(merged, self.findings, self.folder, layers, self.project.lint.hosts)
+        return replace(decoded, policies=self.project.policies) if self.project.policies else decoded
 
     def tools(self, root: Mapping) -> tuple[LocatedTool, ...]:
         """Decode each tool of a file with ``tools``."""
@@ -248,16 +248,16 @@ class _Decoder:
         elif not tools.items:
             self.findings.add(codes.BAD_VALUE, "'tools' must list at least one tool", tools.span)
         shared = check_defaults(defaults, self.findings) if defaults else None
-        found = (mapping(item, f"'tools'[{index}]", self.findings) for index, item in enumerate(tools.items))
-        return tuple(self.tool(tool, shared) for tool in found if tool is not None)
+        maps = (mapping(item, f"'tools'[{index}]", self.findings) for index, item in enumerate(tools.items))
+        return tuple(self.tool(tool, shared) for tool in maps if tool is not None)
 
 
 def decode_providers(node: Node, what: str, findings: Findings) -> tuple[ProviderChoice, ...] | None:
     """Decode ``providers``, a map of provider names to options."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    choices = (_provider_choice(entry, found, findings) for entry in found.entries)
+    choices = (_provider_choice(entry, map_node, findings) for entry in map_node.entries)
     return tuple(sorted((each for each in choices if each is not None), key=lambda each: each.provider))
 
 
@@ -267,10 +267,10 @@ def _provider_choice(entry: MappingEntry, node: Mapping, findings: Findings) -> 
         rename = findings.rename_key_fix(entry, node, PROVIDERS)
         findings.add(codes.UNKNOWN_KEY, f"there is no provider '{entry.key[:80]}'", entry.key_span, hint, rename)
         return None
-    found = mapping(entry.value, f"providers.{entry.key}", findings)
-    if found is None:
+    map_node = mapping(entry.value, f"providers.{entry.key}", findings)
+    if map_node is None:
         return None
-    reader = Reader(found, f"providers.{entry.key}", findings)
+    reader = Reader(map_node, f"providers.{entry.key}", findings)
     strict = reader.default("strict", boolean, False) if entry.key in STRICT else False
     reader.close()
     return ProviderChoice(provider=entry.key, strict=strict)
@@ -310,7 +310,7 @@ def _file(node: Node, what: str, findings: Findings, *, scope: Scope) -> Templat
 
 def decode_result_schema(node: Node, what: str, findings: Findings) -> Schema | None:
     """Decode ``result.schema``, the JSON Schema of the tool's structured result."""
-    found = mapping(node, what, findings)
-    schema = found.get("schema") if found else None
+    map_node = mapping(node, what, findings)
+    schema = map_node.get("schema") if map_node else None
     root = mapping(schema, "'schema'", findings) if schema is not None else None
     return check_schema(root, findings) if root is not None else None

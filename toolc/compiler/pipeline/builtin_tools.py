@@ -28,9 +28,7 @@ class BuiltinTools(NamedTuple):
 
 
 def load_builtin_tools(members: Sequence[Member], local: Sequence[LocatedTool]) -> BuiltinTools:
-    """Compile the built-in tools ``members``; ``local`` are the project's own. Raises ``UsageError`` if a file is
-    missing.
-    """
+    """Compile the built-in tools ``members``; ``local`` are the project's. Raises ``UsageError`` if one is missing."""
     taken = {name for tool in local for name in (tool.spec.name, *tool.spec.aliases)}
     pieces = tuple(_pieces(sorted({member.name for member in members})))
     known = {tool.spec.name: tool for piece in pieces for tool in piece.tools}

@@ -133,7 +133,7 @@ CODES: Final[Mapping[PolicyKey, Code]] = {
 
 
 def check_alone(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
-    """Yield policy violations of tools that call no other tools; ``more`` are policies besides the project's."""
+    """Yield policy violations of tools that call no other tools; ``more`` are policies in addition to the project's."""
     for tool in tools:
         if (tool.policies or more) and not called_tools(tool.spec):
             yield from _findings(tool, NO_TOOLS, more)

@@ -33,8 +33,7 @@ class SpecFile:
     """A file that may contain specs.
 
     ``path`` is its location, and ``real`` the same without symlinks. ``display_path`` is its path in findings, with
-    ``/`` as the separator. ``folder`` is the folder, named by the user, that contains it; None if the user named the
-    file.
+    ``/`` as the separator. ``folder`` is the named folder that contains it; None if the user named the file itself.
     """
 
     path: Path
@@ -177,7 +176,7 @@ class Projects:
         return self._policies[above]
 
     def _policy(self, path: Path) -> Policy | None:
-        """Return the policy of one file. Problems in it are reported as errors here too."""
+        """Return the policy of one file. Errors in the policy are also reported for the specs below it."""
         diagnostics = Diagnostics()
         document = load_project(path, _display_path(path), diagnostics)
         entry = document.root.entry("policy") if document else None

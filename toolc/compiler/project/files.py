@@ -120,8 +120,8 @@ class SpecFolder:
     def _log_request(self, method: str, argument: str, request: Callable[[str], T]) -> T:
         outcome: object = None
         try:
-            found = request(argument)
-            outcome = found
+            result = request(argument)
+            outcome = result
         except FileError as error:
             outcome = (str(error), error.hint)
             raise
@@ -130,19 +130,19 @@ class SpecFolder:
                 digest = hashlib.sha256(repr(outcome).encode()).hexdigest()
                 same = self.log.get((method, argument), digest) == digest
                 self.log[method, argument] = digest if same else "it changed meanwhile"
-        return found
+        return result
 
     def _match(self, pattern: str) -> tuple[str, ...]:
         parts = PurePosixPath(relative_path(pattern)).parts
         try:
-            found = sorted({path for path in self._walk("", parts) if (self.path / path).is_file()})
+            paths = sorted({path for path in self._walk("", parts) if (self.path / path).is_file()})
         except OSError as error:
             raise FileError(f"{pattern!r} cannot be searched for: {error.strerror}") from error
-        if not found:
+        if not paths:
             raise FileError(f"no file matches {pattern!r} in {self.display_path or 'the current folder'}")
-        if len(found) > MAX_FILES:
-            raise FileError(f"{pattern!r} matches {len(found)} files; a tool may have {MAX_FILES}")
-        return tuple(found)
+        if len(paths) > MAX_FILES:
+            raise FileError(f"{pattern!r} matches {len(paths)} files; the maximum is {MAX_FILES}")
+        return tuple(paths)
 
     def _walk(self, folder: str, parts: tuple[str, ...]) -> Iterator[str]:
         if not parts:
@@ -251,5 +251,5 @@ def digest_of_bytes(data: bytes) -> str:
 
 def digest_of_files(digests: Mapping[str, str]) -> str:
     """Return one digest of the names and digests of several files."""
-    listed = "".join([f"{name}\0{found}" for name, found in digests.items()])
+    listed = "".join([f"{name}\0{digest}" for name, digest in digests.items()])
     return digest_of_bytes(listed.encode("utf-8", "surrogateescape"))

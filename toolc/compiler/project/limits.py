@@ -28,10 +28,10 @@ _FILES: Final = integer(MIN_FILES, _MANY)
 
 def decode_limits(node: Node, what: str, findings: Findings, of: str) -> Limits | None:
     """Decode a map of limits; a missing limit has its default. ``of`` names the map in findings."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    reader = Reader(found, of, findings)
+    reader = Reader(map_node, of, findings)
     limits = Limits(
         timeout_ms=reader.default("timeout", _timeout, STANDARD.timeout_ms),
         memory_bytes=reader.default("memory", size, STANDARD.memory_bytes),

@@ -65,16 +65,16 @@ def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | N
 
 def destinations(node: Node, what: str, findings: Findings) -> tuple[Destination, ...] | None:
     """Decode a list of destinations; duplicates are removed and the result is sorted."""
-    found = list_of(destination)(node, what, findings)
-    return None if found is None else tuple(sorted(set(found), key=destination_order))
+    decoded = list_of(destination)(node, what, findings)
+    return None if decoded is None else tuple(sorted(set(decoded), key=destination_order))
 
 
 def decode_secrets(node: Node, what: str, findings: Findings) -> tuple[SecretSpec, ...] | None:
     """Decode ``secrets``, a map from names to the hosts that may receive their values."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    secrets = (_secret(entry, findings) for entry in found.entries)
+    secrets = (_secret(entry, findings) for entry in map_node.entries)
     return tuple(sorted((each for each in secrets if each is not None), key=lambda secret: secret.name))
 
 

@@ -61,7 +61,7 @@ def decode_policy(reader: Reader) -> Policy | None:
 
 def decode_policy_file(document: Document, findings: Findings) -> Policy | None:
     """Decode a file whose only key is ``policy``."""
-    reader = Reader(document.root, "the policy's file", findings)
+    reader = Reader(document.root, "the policy file", findings)
     policy = reader.required("policy", decode_policy)
     reader.close()
     return policy
@@ -105,7 +105,7 @@ def _risk(node: Node, what: str, findings: Findings) -> str | None:
     if risk is None or risk in GRADES or re.fullmatch(RISK, risk):
         return risk
     message = f"'{risk[:80]}' is neither a rule of 'toolc diff' nor a grade"
-    findings.add(codes.BAD_VALUE, message, node.span, f"write a rule as RSK01, or one of: {', '.join(GRADES)}")
+    findings.add(codes.BAD_VALUE, message, node.span, f"write a rule such as RSK01, or one of: {', '.join(GRADES)}")
     return None
 
 
@@ -113,7 +113,7 @@ def read_policy(path: str | Path) -> Policy:
     """Read a file with the only key ``policy``. Raises ``UsageError`` for any error: part of a policy is unsafe."""
     name = Path(path).as_posix()
     diagnostics = Diagnostics()
-    document = load_project(Path(path), name, diagnostics, what="a policy's file")
+    document = load_project(Path(path), name, diagnostics, what="a policy file")
     policy = decode_policy_file(document, Findings(document.source, diagnostics)) if document else None
     errors = [each for each in diagnostics.sorted() if each.is_error]
     lines = [f"{each.span}: {each.message}" + (f"; {each.hint}" if each.hint else "") for each in errors]

@@ -121,10 +121,10 @@ def _path(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def _toolsets(node: Node, what: str, findings: Findings) -> dict[str, tuple[Member, ...]] | None:
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    sets = {entry.key: list_of(_member)(entry.value, f"toolsets.{entry.key}", findings) for entry in found.entries}
+    sets = {entry.key: list_of(_member)(entry.value, f"toolsets.{entry.key}", findings) for entry in map_node.entries}
     for members in sets.values():
         _report_duplicates(members or (), findings)
     return {name: members for name, members in sets.items() if members is not None}
@@ -180,11 +180,11 @@ def _ignored(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def _severities(node: Node, what: str, findings: Findings) -> dict[str, Severity | None] | None:
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
     severities: dict[str, Severity | None] = {}
-    for entry in found.entries:
+    for entry in map_node.entries:
         wanted = choice(_SEVERITIES)(entry.value, f"severity.{entry.key}", findings)
         if wanted and _check_code(entry.key, entry.key_span, findings, turns_off=wanted != "error"):
             severities[entry.key] = None if wanted == "off" else Severity(wanted)
@@ -192,10 +192,10 @@ def _severities(node: Node, what: str, findings: Findings) -> dict[str, Severity
 
 
 def _check_code(code: str, span: Span, findings: Findings, *, turns_off: bool) -> bool:
-    found = invalid_code(code, turns_off=turns_off)
-    if found is None:
+    problem = invalid_code(code, turns_off=turns_off)
+    if problem is None:
         return True
-    findings.add(codes.DANGLING if found.unknown else codes.BAD_VALUE, found.message, span, found.hint)
+    findings.add(codes.DANGLING if problem.unknown else codes.BAD_VALUE, problem.message, span, problem.hint)
     return False
 
 

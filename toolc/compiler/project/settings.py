@@ -77,11 +77,11 @@ def numbers_on(layers: Sequence[Settings]) -> frozenset[str]:
 def apply(diagnostics: Diagnostics, layers_of: Callable[[str], Sequence[Settings]]) -> Diagnostics:
     """Return the findings to report, with the severity that the settings of their file assign."""
 
-    def adjust(found: Diagnostic) -> Diagnostic | None:
-        severity = severity_of(found.code, layers_of(found.span.path))
-        if severity is None or severity is found.code.severity:
-            return found if severity else None
-        return replace(found, code=replace(found.code, severity=severity))
+    def adjust(finding: Diagnostic) -> Diagnostic | None:
+        severity = severity_of(finding.code, layers_of(finding.span.path))
+        if severity is None or severity is finding.code.severity:
+            return finding if severity else None
+        return replace(finding, code=replace(finding.code, severity=severity))
 
     return diagnostics.map(adjust)
 

@@ -71,14 +71,14 @@ def suppress(
     used: set[Suppression] = set()
     invalid: set[str] = set()
 
-    def judge(found: Diagnostic) -> Diagnostic | None:
-        if found.is_error:
-            invalid.add(found.span.path)
-            return found
-        place = (found.span.path, found.span.start.line, found.code.number)
-        found_by = covering.get(place, []) if found.times == 1 else []  # the other positions are unknown
+    def judge(finding: Diagnostic) -> Diagnostic | None:
+        if finding.is_error:
+            invalid.add(finding.span.path)
+            return finding
+        place = (finding.span.path, finding.span.start.line, finding.code.number)
+        found_by = covering.get(place, []) if finding.times == 1 else []  # the other positions are unknown
         used.update(found_by)
-        return None if found_by else found
+        return None if found_by else finding
 
     left = diagnostics.map(judge)
     unused = [
@@ -90,21 +90,21 @@ def suppress(
     ]
     per_comment = Counter(each.comment.span for each in unused)
     for each in unused:
-        message = f"there is no {each.number} to ignore here"
+        message = f"there is no {each.number} to suppress here"
         about.add(codes.UNUSED_SUPPRESSION, message, each.span, "remove it", _removal(each, per_comment))
-    for found in about.sorted():
-        left.append(found)
+    for finding in about.sorted():
+        left.append(finding)
     return left
 
 
 def _python_files(diagnostics: Diagnostics) -> Iterator[SourceText]:
-    for path in sorted({found.span.path for found in diagnostics.sorted() if found.span.path.endswith(".py")}):
+    for path in sorted({finding.span.path for finding in diagnostics.sorted() if finding.span.path.endswith(".py")}):
         if source := diagnostics.source(path):
             yield source
 
 
 def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
-    """Return a fix that removes the code, or its whole comment if all codes in it are unused (``per_comment``)."""
+    """Return a fix that removes the code, or the comment if ``per_comment`` shows that all of its codes are unused."""
     source, span = unused.comment.source, unused.comment.span
     start, end = source.offset(span.start), source.offset(span.end)
     match = _COMMENT.match(source.text, start)
@@ -168,16 +168,16 @@ def _comments(source: SourceText) -> list[tuple[int, re.Match[str]]]:
     """Return each comment that looks like a suppression: its line and match. Text in strings does not count."""
     if "ignore" not in source.text:
         return []
-    found = [
+    matches = [
         (number, match)
         for number, line in enumerate(source.lines, 1)
         if "ignore" in line
         for match in _COMMENT.finditer(line)
     ]
-    if not found:
+    if not matches:
         return []
     strings = sorted(_strings(source))
-    return [each for each in found if not _is_inside(Position(each[0], each[1].start() + 1), strings)]
+    return [each for each in matches if not _is_inside(Position(each[0], each[1].start() + 1), strings)]
 
 
 def _is_inside(place: Position, strings: list[StringSpan]) -> bool:

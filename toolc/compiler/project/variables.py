@@ -51,10 +51,10 @@ class ProjectVariables:
 
 def decode_variables(node: Node, what: str, findings: Findings) -> ProjectVariables | None:
     """Decode ``vars:`` of a project file."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    return ProjectVariables({entry.key: _variable(entry, findings) for entry in found.entries}, node.span.path)
+    return ProjectVariables({entry.key: _variable(entry, findings) for entry in map_node.entries}, node.span.path)
 
 
 def _variable(entry: MappingEntry, findings: Findings) -> Variable:
@@ -119,17 +119,17 @@ class _Replacer:
         matches = [*_REFERENCE.finditer(text)]
         if not matches:
             return node
-        found = [
+        references = [
             self._variable(match, node.span, is_reported=index < _MAX_REPORTED) for index, match in enumerate(matches)
         ]
-        if not all(each.is_known for each in found):
+        if not all(each.is_known for each in references):
             self.findings.mute(node.span)  # the resulting text is unknown
-        spans = tuple(dict.fromkeys(each.span for each in found))
+        spans = tuple(dict.fromkeys(each.span for each in references))
         if matches[0].span() == (0, len(text)):
-            value = found[0].value
+            value = references[0].value
             return Scalar(value, node.span, text=None if isinstance(value, str) else as_text(value), vars=spans)
         pieces, at = list[str](), 0
-        for match, variable in zip(matches, found, strict=True):
+        for match, variable in zip(matches, references, strict=True):
             pieces += [text[at : match.start()], as_text(variable.value)]
             at = match.end()
         pieces = [piece for piece in (*pieces, text[at:]) if piece]

@@ -121,7 +121,7 @@ def describe_error(error: ValidationError) -> str:
 
 def no_such_key(key: str, declared: list[str]) -> str:
     """Return a message that a closed map does not allow ``key``; ``declared`` are the allowed keys."""
-    return f"there is no '{key[:60]}'" + (f", only {quote_names(declared)}"[:_LONGEST] if declared else "")
+    return f"'{key[:60]}' is not allowed" + (f"; the keys are {quote_names(declared)}"[:_LONGEST] if declared else "")
 
 
 def _describe(value: object) -> str:
@@ -307,7 +307,9 @@ def _instead_of_boolean(keyword: str | int) -> str:
             return REQUIRED
         case "exclusiveMinimum" | "exclusiveMaximum":
             inclusive = keyword.replace("exclusiveM", "m")
-            return f"write the number of '{inclusive}' here and no '{inclusive}'; in place of false, neither"
+            return (
+                f"for true, write the number of '{inclusive}' here and remove '{inclusive}'; for false, remove this key"
+            )
         case _:
             return ""
 
@@ -335,8 +337,8 @@ def _check_default(node: Mapping, schema: Schema, findings: Findings) -> None:
 
 
 def _span_at(node: Node, route: list[str | int]) -> Span:
-    found = _node_at(node, route)
-    return found.span if isinstance(found, Scalar) else first_line(found.span)
+    target = _node_at(node, route)
+    return target.span if isinstance(target, Scalar) else first_line(target.span)
 
 
 def _node_at(node: Node, route: list[str | int]) -> Node:

@@ -83,8 +83,8 @@ def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") 
 def as_current(schema: JsonObject) -> JsonObject:
     """Convert a schema of a known draft to 2020-12: remove ``$schema`` and move definitions to ``$defs``."""
     renames = "definitions" in schema and "$defs" not in schema
-    found = _converted(schema, renames=renames)
-    return {"$defs" if renames and key == "definitions" else key: value for key, value in found.items()}
+    converted = _converted(schema, renames=renames)
+    return {"$defs" if renames and key == "definitions" else key: value for key, value in converted.items()}
 
 
 def _named_draft(schema: Mapping, findings: Findings) -> str | None:
@@ -140,18 +140,18 @@ def check_remote(node: Mapping, findings: Findings) -> None:
 
 def check_references(nodes: Iterable[Mapping], root: JsonObject, findings: Findings) -> None:
     """Report references that cannot be resolved or form a cycle; ``nodes`` are the schemas in ``root``."""
-    found = [(text, span) for node in nodes for text, span in _references(node)]
-    if not found:
+    references = [(text, span) for node in nodes for text, span in _references(node)]
+    if not references:
         return
     _, referencing = libraries()
     resolver = referencing.Registry().resolver_with_root(referencing.jsonschema.DRAFT202012.create_resource(root))
     targets: dict[str, frozenset[str]] = {}
-    for name, span in found:
+    for name, span in references:
         try:
             targets[name] = frozenset(_references_in_place(resolver.lookup(name).contents))
         except (referencing.exceptions.Unresolvable, ValueError, LookupError):
             findings.add(codes.DANGLING, f"'{name[:100]}' does not exist in this schema", span, _REF_HINT)
-    for name, span in found:
+    for name, span in references:
         if name in _reachable(name, targets):
             message = f"'{name[:100]}' refers to itself: no value can be validated against it"
             findings.add(codes.REMOTE_REF, message, span, "remove one of the references")

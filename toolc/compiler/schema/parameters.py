@@ -28,21 +28,21 @@ _NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not
 
 def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | None:
     """Return the schema in ``parameters:``; its root is closed unless it says otherwise."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    if _lacks_type(found):
-        place = found.entries[0].key_span
+    if _lacks_type(map_node):
+        place = map_node.entries[0].key_span
         message = "these parameters are a JSON Schema without 'type: object'"
         findings.add(codes.BAD_VALUE, message, place, "write 'type: object' next to 'properties'")
         return None
-    if (kind := found.get("type")) and _lacks_properties(found):
+    if (kind := map_node.get("type")) and _lacks_properties(map_node):
         message = "these parameters are a JSON Schema without a map 'properties'"
         hint = "add 'properties' with the parameters, or {} if there are none"
         findings.add(codes.BAD_VALUE, message, kind.span, hint)
         return None
     errors = findings.errors
-    root = _close(found) if is_full_schema(found) else _expand(found, findings)
+    root = _close(map_node) if is_full_schema(map_node) else _expand(map_node, findings)
     _check_names(root, findings)
     _check_required(root, findings)
     schema = check_schema(root, findings)

@@ -43,7 +43,7 @@ _JAVASCRIPT_ONLY: Final = {
 }
 """Syntax that JavaScript has and Python lacks, with the equivalent in both."""
 
-_SLOW_HINT = "let no two parts of a loop match the same text, e.g. ^[a-z]+(-[a-z]+)*$ and not ^([a-z]+-?)+$"
+_SLOW_HINT = "no two parts of a loop may match the same text: write ^[a-z]+(-[a-z]+)*$ instead of ^([a-z]+-?)+$"
 
 
 def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bool:
@@ -78,6 +78,6 @@ def check_schema_pattern(pattern: str, span: Span, findings: Findings, *, of_key
     if of_keys and is_slow_for_keys(pattern):
         message = "this pattern takes too long to match a long key"
         findings.add(codes.SLOW_PATTERN, message, span, "use fewer loops, or anchor it with ^ and $")
-    elif found := python_only(pattern):
-        message = f"'{found[0]}' exists only in Python: other languages reject it or interpret it differently"
-        findings.add(codes.PYTHON_PATTERN, message, findings.locate(span, found[0]), found[1])
+    elif unsupported := python_only(pattern):
+        message = f"'{unsupported[0]}' exists only in Python: other languages reject it or interpret it differently"
+        findings.add(codes.PYTHON_PATTERN, message, findings.locate(span, unsupported[0]), unsupported[1])

@@ -50,8 +50,8 @@ class Shape:
         """Return the shape of the value of a key, as far as it is declared."""
         schema = _dereferenced(self.schema, self.root)
         properties = schema.get("properties") if isinstance(schema, dict) else None
-        found = properties.get(name, {}) if isinstance(properties, dict) else {}
-        return Shape(found, self.root)
+        value = properties.get(name, {}) if isinstance(properties, dict) else {}
+        return Shape(value, self.root)
 
     @property
     def item(self) -> Shape:
@@ -78,27 +78,27 @@ def _types(schema: JsonValue, root: JsonObject, depth: int) -> frozenset[str]:
         return frozenset()
     if not isinstance(schema, dict) or depth > _MAX_REFERENCES:
         return ANY
-    found = ANY
+    types = ANY
     if "type" in schema:
         named = schema["type"]
-        found &= _types_of_names(named if isinstance(named, list) else [named])
+        types &= _types_of_names(named if isinstance(named, list) else [named])
     if "const" in schema:
-        found &= {_type_of(schema["const"])}
+        types &= {_type_of(schema["const"])}
     if isinstance(schema.get("enum"), list):
-        found &= frozenset(map(_type_of, _as_list(schema["enum"])))
+        types &= frozenset(map(_type_of, _as_list(schema["enum"])))
     if isinstance(schema.get("$ref"), str):
-        found &= _types(_resolve(str(schema["$ref"]), root), root, depth + 1)
+        types &= _types(_resolve(str(schema["$ref"]), root), root, depth + 1)
     for each in _as_list(schema.get("allOf")):
-        found &= _types(each, root, depth + 1)
+        types &= _types(each, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
         if choices := _as_list(schema.get(keyword)):
-            found &= frozenset().union(*(_types(each, root, depth + 1) for each in choices))
-    return found
+            types &= frozenset().union(*(_types(each, root, depth + 1) for each in choices))
+    return types
 
 
 def _types_of_names(names: Iterable[JsonValue]) -> frozenset[str]:
-    found = {str(name) for name in names}
-    return frozenset(found | {"integer", "fraction"} if "number" in found else found) & ANY
+    types = {str(name) for name in names}
+    return frozenset(types | {"integer", "fraction"} if "number" in types else types) & ANY
 
 
 def _type_of(value: JsonValue) -> str:
@@ -128,14 +128,14 @@ def _dereferenced(schema: JsonValue, root: JsonObject) -> JsonValue:
 
 def _resolve(reference: str, root: JsonObject) -> JsonValue:
     """Return the target of a JSON Pointer (RFC 6901), or a schema for any value if there is none."""
-    found: JsonValue = root
+    target: JsonValue = root
     if not reference.startswith("#"):
         return {}
     for key in pointer_tokens(reference.removeprefix("#")):
-        if not isinstance(found, dict) or key not in found:
+        if not isinstance(target, dict) or key not in target:
             return {}
-        found = found[key]
-    return found
+        target = target[key]
+    return target
 
 
 def _as_list(value: JsonValue) -> list[JsonValue]:

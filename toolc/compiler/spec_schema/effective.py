@@ -89,11 +89,11 @@ def _resolved(shape: JsonValue, schema: JsonObject) -> JsonObject:
     assert isinstance(shape, dict)
     match shape:
         case {"$ref": str() as pointer}:
-            found: JsonValue = schema
+            target: JsonValue = schema
             for step in pointer.removeprefix("#/").split("/"):
-                assert isinstance(found, dict)
-                found = found[step]
-            return _resolved(found, schema) | {key: value for key, value in shape.items() if key != "$ref"}
+                assert isinstance(target, dict)
+                target = target[step]
+            return _resolved(target, schema) | {key: value for key, value in shape.items() if key != "$ref"}
         case {"anyOf": list() as forms}:
             return next((form for form in forms if isinstance(form, dict) and "properties" in form), {}) | shape
         case _:

@@ -1,4 +1,4 @@
-"""The JSON Schemas (2020-12) of spec and project files, for editors. Content: ``toolc/data/schemas.yaml``."""
+"""The JSON Schemas (2020-12) of spec and project files, for editors. They are in ``toolc/data/schemas.yaml``."""
 
 from __future__ import annotations
 

@@ -38,10 +38,10 @@ def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) 
 
 def read_json_map(node: Node, what: str, findings: Findings, scope: Scope) -> JsonMap | None:
     """Parse a map of templates. Invalid entries are reported and left out. A call omits keys with absent arguments."""
-    found = mapping(node, what, findings)
-    if found is None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
         return None
-    entries = (_entry(entry, f"{what}.{entry.key}", findings, scope) for entry in found.entries)
+    entries = (_entry(entry, f"{what}.{entry.key}", findings, scope) for entry in map_node.entries)
     kept = (entry for entry in entries if entry is not None)
     return JsonMap(entries=tuple(sorted(kept, key=lambda entry: entry.key)))
 
@@ -90,26 +90,26 @@ def parse_expression(text: str) -> Mapping[str, object]:
 
 def expression(node: Node, what: str, findings: Findings) -> str | None:
     """Check a JMESPath expression and return its text."""
-    found = text(node, what, findings)
-    if found is None:
+    value = text(node, what, findings)
+    if value is None:
         return None
-    if len(found) > _LONGEST:
+    if len(value) > _LONGEST:
         findings.add(codes.BAD_VALUE, f"{what} is longer than {_LONGEST} characters", node.span)
         return None
     jmespath = _jmespath()
     known = jmespath.functions.Functions.FUNCTION_TABLE
     try:
-        unknown = [name for name in _functions(parse_expression(found)) if name not in known]
+        unknown = [name for name in _functions(parse_expression(value)) if name not in known]
     except (jmespath.exceptions.JMESPathError, RecursionError) as error:
         at = error.lex_position if isinstance(error, jmespath.exceptions.ParseError) else None
-        span = _one_character(findings, node.span, found, at)
+        span = _one_character(findings, node.span, value, at)
         findings.add(codes.TEMPLATE, f"{what} is not JMESPath: {_reason(error)}", span, _HINT)
         return None
     for name in unknown:
         hint = suggestion(name, known)
         span = findings.locate(node.span, f"{name}(")
         findings.add(codes.TEMPLATE, f"JMESPath has no function '{name}'", span, hint or _HINT)
-    return None if unknown else found
+    return None if unknown else value
 
 
 def _functions(parsed: Mapping[str, object]) -> Iterator[str]:

@@ -196,7 +196,7 @@ def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope:
         if not rest or rest[0] not in STEP_PROPERTIES:
             message = f"a step has no '{rest[0]}'" if rest else "a step has several results"
             hint = suggestion(rest[0], STEP_PROPERTIES) if rest else f"write {{{{ steps.{name}.outputs }}}}"
-            findings.add(codes.TEMPLATE, message, span, hint or f"it has {quote_names(STEP_PROPERTIES)}")
+            findings.add(codes.TEMPLATE, message, span, hint or f"the results are {quote_names(STEP_PROPERTIES)}")
         return
     if name in scope.later_steps:
         message = f"the step '{name}' has no result yet when this one starts"
@@ -219,8 +219,8 @@ def _check_keys(placeholder: Placeholder, schema: Mapping[str, JsonValue], span:
             message = f"'{path}' may lack the key '{key}'"
             findings.add(codes.ABSENT_PARAMETER, message, span, hint or wanted)
             return
-        found = declared[key]
-        schema, path = found if isinstance(found, dict) else {}, f"{path}.{key}"
+        inner = declared[key]
+        schema, path = inner if isinstance(inner, dict) else {}, f"{path}.{key}"
 
 
 def _locate(text: str, start: int, end: int, span: Span, findings: Findings) -> Span:

@@ -32,7 +32,7 @@ def parse_expression(expression: str) -> str | Placeholder:
     """Return a placeholder, or the text of a string in quotes. Raises ``InvalidPlaceholderError`` for anything else."""
     try:
         parser = Parser(_ENVIRONMENT, expression, state="variable")
-        found = parser.parse_expression()
+        parsed = parser.parse_expression()
         if not parser.stream.eos:
             raise InvalidPlaceholderError(f"'{_one_line(expression)}' is not one expression", _GRAMMAR_HINT)
     except TemplateSyntaxError as error:
@@ -40,9 +40,9 @@ def parse_expression(expression: str) -> str | Placeholder:
         raise InvalidPlaceholderError(f"'{_one_line(expression)}' cannot be read: {reason}", _GRAMMAR_HINT) from error
     except RecursionError as error:
         raise InvalidPlaceholderError("this expression is nested too deeply", _GRAMMAR_HINT) from error
-    if isinstance(found, nodes.Const) and isinstance(found.value, str):
-        return found.value
-    return _placeholder(found)
+    if isinstance(parsed, nodes.Const) and isinstance(parsed.value, str):
+        return parsed.value
+    return _placeholder(parsed)
 
 
 def _one_line(expression: str) -> str:
@@ -50,40 +50,40 @@ def _one_line(expression: str) -> str:
     return " ".join(expression.split())[:60]
 
 
-def _placeholder(found: nodes.Expr) -> Placeholder:
+def _placeholder(node: nodes.Expr) -> Placeholder:
     filters: list[Filter] = []
     keys: list[str] = []
-    while isinstance(found, nodes.Filter) and found.node is not None:
-        filters.append(_filter(found))
-        found = found.node
-    while isinstance(found, nodes.Getattr | nodes.Getitem):
-        keys.append(_key(found))
-        found = found.node
-    if not isinstance(found, nodes.Name):
-        kind = _KINDS.get(type(found).__name__, "this expression")
+    while isinstance(node, nodes.Filter) and node.node is not None:
+        filters.append(_filter(node))
+        node = node.node
+    while isinstance(node, nodes.Getattr | nodes.Getitem):
+        keys.append(_key(node))
+        node = node.node
+    if not isinstance(node, nodes.Name):
+        kind = _KINDS.get(type(node).__name__, "this expression")
         raise InvalidPlaceholderError(f"{kind} is not allowed in a placeholder", _GRAMMAR_HINT)
-    return Placeholder(found.name, tuple(reversed(keys)), tuple(reversed(filters)))
+    return Placeholder(node.name, tuple(reversed(keys)), tuple(reversed(filters)))
 
 
-def _key(found: nodes.Getattr | nodes.Getitem) -> str:
-    if isinstance(found, nodes.Getattr):
-        return found.attr
-    if isinstance(found.arg, nodes.Const) and isinstance(found.arg.value, str):
-        return found.arg.value
+def _key(node: nodes.Getattr | nodes.Getitem) -> str:
+    if isinstance(node, nodes.Getattr):
+        return node.attr
+    if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
+        return node.arg.value
     raise InvalidPlaceholderError("brackets can contain only a key in quotes", "write {{ name['key'] }}")
 
 
-def _filter(found: nodes.Filter) -> Filter:
-    if found.name not in FILTERS:
-        hint = suggestion(found.name, FILTERS) or f"the filters are {quote_names(sorted(FILTERS))}"
-        raise InvalidPlaceholderError(f"there is no filter '{found.name}'", hint)
-    arguments = [each.value for each in found.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
-    most = 1 if found.name in FILTERS_WITH_ARGUMENT else 0
-    if found.kwargs or found.dyn_args or found.dyn_kwargs or len(arguments) != len(found.args) or len(arguments) > most:
+def _filter(node: nodes.Filter) -> Filter:
+    if node.name not in FILTERS:
+        hint = suggestion(node.name, FILTERS) or f"the filters are {quote_names(sorted(FILTERS))}"
+        raise InvalidPlaceholderError(f"there is no filter '{node.name}'", hint)
+    arguments = [each.value for each in node.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
+    most = 1 if node.name in FILTERS_WITH_ARGUMENT else 0
+    if node.kwargs or node.dyn_args or node.dyn_kwargs or len(arguments) != len(node.args) or len(arguments) > most:
         takes = "one string in quotes" if most else "no argument"
-        example = f"write {found.name}(', ')" if most else f"write {found.name} alone"
-        raise InvalidPlaceholderError(f"the filter '{found.name}' takes {takes}", example)
-    return Filter(found.name, arguments[0] if arguments else None)
+        example = f"write {node.name}(', ')" if most else f"write {node.name} alone"
+        raise InvalidPlaceholderError(f"the filter '{node.name}' takes {takes}", example)
+    return Filter(node.name, arguments[0] if arguments else None)
 
 
 _KINDS: Final = {

@@ -50,18 +50,20 @@ def _check(tree: nodes.Template, span: Span, written: str, findings: Findings, p
     for each in tree.find_all((nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)):
         position = _line(span, written, each.lineno, findings)
         findings.add(codes.TEMPLATE, "a result template cannot load another", position, "write it all here")
-    for kind, found, known in (
+    for kind, used_names, known in (
         ("filter", tree.find_all(nodes.Filter), _ENVIRONMENT.filters),
         ("test", tree.find_all(nodes.Test), _ENVIRONMENT.tests),
     ):
-        for used in found:
+        for used in used_names:
             if used.name not in known:
                 position = findings.locate(_line(span, written, used.lineno, findings), used.name)
                 hint = suggestion(used.name, known)
                 findings.add(codes.TEMPLATE, f"Jinja2 has no {kind} '{used.name}'", position, hint)
     for name in _unknown_names(tree):
         position = findings.locate(_line(span, written, name.lineno, findings), name.name)
-        hint = suggestion(name.name, VARIABLES) or f"it has {quote_names(VARIABLES)}; a parameter is args.NAME"
+        hint = (
+            suggestion(name.name, VARIABLES) or f"the variables are {quote_names(VARIABLES)}; parameters are args.NAME"
+        )
         findings.add(codes.TEMPLATE, f"a result template has no variable '{name.name}'", position, hint)
     for attribute in tree.find_all(nodes.Getattr):
         if isinstance(attribute.node, nodes.Name) and attribute.node.name == "args":

@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Similarity(Generic[T]):
-    """How to compare things.
+    """How to compare items.
 
-    - ``keys`` returns the index keys of a thing, in the order in which to search them.
-    - ``is_near`` returns whether two things that share a key are nearly the same.
+    - ``keys`` returns the index keys of an item, in the order in which to search them.
+    - ``is_near`` returns whether two items that share a key are nearly the same.
     - ``is_reported`` returns whether to report the first of them.
     """
 
@@ -32,9 +32,9 @@ class Similarity(Generic[T]):
 
 
 def find_near_duplicates(things: Sequence[T], similarity: Similarity[T]) -> list[tuple[int, int]]:
-    """Return pairs of indices: a thing to report, and the earlier thing that is nearly the same, in order."""
+    """Return pairs of indices: an item to report, and the earlier item that is nearly the same, in order."""
     first: dict[Hashable, int] = {}
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for number, thing in enumerate(things):
         keys = similarity.keys(thing)
         if first.keys().isdisjoint(keys):  # the usual case
@@ -45,8 +45,8 @@ def find_near_duplicates(things: Sequence[T], similarity: Similarity[T]) -> list
             first.setdefault(key, number)
         original = next((each for each in candidates if similarity.is_near(thing, things[each])), None)
         if original is not None and similarity.is_reported(thing, things[original]):
-            found.append((number, original))
-    return found
+            pairs.append((number, original))
+    return pairs
 
 
 _WORD: Final = re.compile(r"\w+")
@@ -90,8 +90,8 @@ class DescribedTool:
 
 
 def _index_keys(tool: DescribedTool) -> list[str]:
-    found = tool.shingles
-    return [found[at : at + _DIGITS] for at in _INDEX_OFFSETS if at < len(found)]
+    hashes = tool.shingles
+    return [hashes[at : at + _DIGITS] for at in _INDEX_OFFSETS if at < len(hashes)]
 
 
 def _is_near(one: DescribedTool, two: DescribedTool) -> bool:
@@ -108,7 +108,7 @@ def _hashes(shingles: str) -> frozenset[int]:
 
 
 def _is_reported(tool: DescribedTool, original: DescribedTool) -> bool:
-    """Return whether to report two similar tools: not if they share a name (TC203) or their names explain it."""
+    """Return whether to report two similar tools: not if their names are equal (TC203) or explain the difference."""
     return tool.name != original.name and not _names_explain(tool, original)
 
 

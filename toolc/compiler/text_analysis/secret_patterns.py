@@ -90,12 +90,12 @@ _MIN_BITS_NAMED: Final = 3.2
 
 def find_secrets(text: str) -> Iterator[SecretMatch]:
     """Yield each range of ``text`` that looks like a secret, in order. The run time is linear in its length."""
-    found = [*_known_forms(text, _KNOWN)]
+    matches = [*_known_forms(text, _KNOWN)]
     if has_long_run(text, _RUN_CHARACTERS, _RUN):
-        found += (*_known_forms(text, _KNOWN_RUNS), *_assigned(text))
-    found.sort(key=lambda secret: (secret.start, -secret.end))
+        matches += (*_known_forms(text, _KNOWN_RUNS), *_assigned(text))
+    matches.sort(key=lambda secret: (secret.start, -secret.end))
     end = 0
-    for secret in found:
+    for secret in matches:
         if secret.start >= end:
             yield secret
             end = secret.end

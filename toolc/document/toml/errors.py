@@ -64,21 +64,21 @@ class _TomlFailure:
         brackets: list[int] = []
         items = [(0, -1)]  # of the document and of each bracket: where its last item starts, and the '=' in it
         quote, offset = None, 0
-        while quote is None and (found := _STRUCTURE.search(text, offset, end)):
-            offset = found.end()
-            match found[0]:
+        while quote is None and (match := _STRUCTURE.search(text, offset, end)):
+            offset = match.end()
+            match match[0]:
                 case '"' | "'":
-                    string = STRING.match(text, found.start(), end)
-                    quote, offset = (None, string.end()) if string else (found.start(), end)
+                    string = STRING.match(text, match.start(), end)
+                    quote, offset = (None, string.end()) if string else (match.start(), end)
                 case "[" | "{":
-                    brackets.append(found.start())
+                    brackets.append(match.start())
                     items.append((offset, -1))
                 case "]" | "}" if brackets:
                     brackets.pop()
                     items.pop()
                 case "=":
-                    items[-1] = (items[-1][0], found.start())
-                case "," | "\n" if found[0] == "," or not brackets:
+                    items[-1] = (items[-1][0], match.start())
+                case "," | "\n" if match[0] == "," or not brackets:
                     items[-1] = (offset, -1)
                 case _:
                     pass  # a comment, a line end in brackets
@@ -105,18 +105,18 @@ class _TomlFailure:
                 return self.at(start, f"this '{bracket}' is never closed", f"end it with '{_CLOSING[bracket]}'")
         if is_line_end:
             start, end = self.opened.key
-            return self.at(start, f"this line is not complete: expected {what}", hint, end)
+            return self.at(start, f"this line is incomplete: expected {what}", hint, end)
         word = _TOKEN.match(text, self.offset)
         end = word.end() if word else self.offset + 1
         return self.at(self.offset, f"expected {what}, found {text[self.offset : end][:60]!r}", hint, end)
 
 
 def syntax_problem(error: tomli.TOMLDecodeError, path: str) -> SyntaxProblem:
-    """Return the problem that ``error``, raised while the file called ``path`` was parsed, reports."""
+    """Return the problem that ``error`` reports, which was raised while parsing the file ``path``."""
     # error.doc is not the text as it was read: all its lines end with line feeds.
     failure = _TomlFailure(SourceText(path, error.doc), error.pos)
-    if found := detect_foreign_content(failure.source):
-        return found
+    if problem := detect_foreign_content(failure.source):
+        return problem
     if message := odd_space(failure.source, error.pos):
         return failure.at(error.pos, message, "write a space")
     for needle, what, hint in _EXPECTED:

@@ -39,17 +39,17 @@ def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
 
 
 def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagnostics) -> None:
-    found = unquoted(source.line(error.lineno), error.colno)
-    if found:
-        start, end = Position(error.lineno, found.start + 1), Position(error.lineno, found.end + 1)
+    value = unquoted(source.line(error.lineno), error.colno)
+    if value:
+        start, end = Position(error.lineno, value.start + 1), Position(error.lineno, value.end + 1)
         span = Span(source.path, start, end)
-        diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, quote(source, span, found))
+        diagnostics.add(codes.UNQUOTED_PLACEHOLDER, value.message, span, value.hint, quote(source, span, value))
     else:
         syntax_problem(error, source.path).report(diagnostics)
 
 
 class _NodeBuilder:
-    """Combines values and their positions to nodes."""
+    """Combines values and their positions into nodes."""
 
     def __init__(self, source: SourceText, diagnostics: Diagnostics) -> None:
         self._source = source

@@ -161,7 +161,7 @@ class Scanner:
         return names
 
     def value(self, depth: int) -> ValueRange:
-        """Read any value."""
+        """Read a value of any type."""
         if depth > MAX_DEPTH:
             raise TooDeepError(self.offset)
         match self.text[self.offset]:
@@ -175,7 +175,7 @@ class Scanner:
                 return Leaf(*self.match(_OTHER_LEAF))
 
     def array(self, depth: int) -> Items:
-        """Read ``[...]``."""
+        """Read an array, ``[...]``."""
         array = Items(self.offset, self.offset)
         self.offset += 1
         while self.skip(BETWEEN) and self.text[self.offset] != "]":
@@ -185,7 +185,7 @@ class Scanner:
         return array
 
     def inline_table(self, depth: int) -> Table:
-        """Read ``{...}``."""
+        """Read an inline table, ``{...}``."""
         table = Table(self.offset, self.offset)
         self.offset += 1
         while self.skip(BETWEEN) and self.text[self.offset] != "}":
@@ -225,6 +225,6 @@ def _descend(table: Table, names: list[Name]) -> Table:
 
 def _table(place: ValueRange) -> Table:
     """Return a table itself, or the last one of an array of tables."""
-    found = place.items[-1] if isinstance(place, Items) else place
-    assert isinstance(found, Table)
-    return found
+    table = place.items[-1] if isinstance(place, Items) else place
+    assert isinstance(table, Table)
+    return table

@@ -63,13 +63,13 @@ WORDS: Final = frozenset((*_WORDS, *_WORDS_1_1, "<<"))
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The value of a plain scalar. ``elsewhere`` describes its value in YAML 1.1 if that differs.
+    """The value of a plain scalar. ``in_yaml_1_1`` describes its value in YAML 1.1, or is empty if it is the same.
 
     ``refused`` is the reason why a spec cannot contain the value, or None if it can.
     """
 
     value: Value
-    elsewhere: str = ""
+    in_yaml_1_1: str = ""
     refused: UnsupportedValue | None = None
 
 
@@ -83,8 +83,8 @@ def meaning(text: str) -> Meaning:
     if text[0] not in NUMBERS:
         return Meaning(text)
     value = _number(text)
-    elsewhere = "" if _SAME_IN_BOTH.fullmatch(text) else _elsewhere(text, value)
-    return Meaning(value, elsewhere, unsupported_value(value, text))
+    in_yaml_1_1 = "" if _SAME_IN_BOTH.fullmatch(text) else _in_yaml_1_1(text, value)
+    return Meaning(value, in_yaml_1_1, unsupported_value(value, text))
 
 
 def describe_value(value: object) -> str:
@@ -116,7 +116,7 @@ def _integer(text: str) -> int:
     return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
 
 
-def _elsewhere(text: str, value: Value) -> str:
+def _in_yaml_1_1(text: str, value: Value) -> str:
     tags = yaml.SafeLoader.yaml_implicit_resolvers[text[0]]
     tag = next((tag for tag, pattern in tags if pattern.match(text)), "tag:yaml.org,2002:str")
     loader = yaml.SafeLoader("")
@@ -180,7 +180,7 @@ class Builder:
         return built
 
     def _again(self, node: yaml.Node, depth: int) -> Node:
-        """Return the collection of an alias. If it contains itself or is too deep: a null scalar, and a finding."""
+        """Return the collection of an alias; a null scalar, and a finding, if it contains itself or is too deep."""
         known = self.built.get(id(node))
         extent = _SCALAR_EXTENT if known is None else self._extent(known)
         if known is None and id(node) in self.built:
@@ -246,7 +246,7 @@ class Builder:
         )
 
     def _odd_key(self, node: yaml.Node) -> str | None:
-        """Return a key that may not be the text as written; None, and a finding, if it cannot be a key."""
+        """Return the text of a key that YAML may not read as text; None, and a finding, if it cannot be a key."""
         if not isinstance(node, ScalarNode):
             if not (isinstance(node, MappingNode) and self._reported_placeholder(node)):
                 message = "a key must be text, not a list or a map"
@@ -265,8 +265,8 @@ class Builder:
         value = plain.value
         if isinstance(value, str):
             # PyYAML never reads y and n as booleans, and they are common names for coordinates and counts.
-            if plain.elsewhere and value.lower() not in {"y", "n"}:
-                self._disagreement(value, value, plain.elsewhere, value_span(self._place(node)))
+            if plain.in_yaml_1_1 and value.lower() not in {"y", "n"}:
+                self._disagreement(value, value, plain.in_yaml_1_1, value_span(self._place(node)))
             return value
         span = value_span(self._place(node)) if node.value else self._span(node)
         kind = "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"
@@ -292,21 +292,21 @@ class Builder:
             return Scalar(self._tagged(node, plain.value), place)
         if plain.refused:
             self.diagnostics.add(plain.refused.code, plain.refused.message, value_span(place), plain.refused.hint)
-        elif plain.elsewhere:
-            self._disagreement(text, plain.value, plain.elsewhere, value_span(place))
+        elif plain.in_yaml_1_1:
+            self._disagreement(text, plain.value, plain.in_yaml_1_1, value_span(place))
         return _new(Scalar, (plain.value, place, True, None, ()))
 
-    def _disagreement(self, text: str, value: Value, elsewhere: str, span: Span) -> None:
+    def _disagreement(self, text: str, value: Value, in_yaml_1_1: str, span: Span) -> None:
         hint = (
             f'put it in quotes, "{text}", so that every reader sees the text'
             if isinstance(value, str)
             else "write it so that all readers agree, or put it in quotes if you mean text"
         )
-        if elsewhere in {"true", "false"}:
-            hint += f"; write {elsewhere} if you mean that"
+        if in_yaml_1_1 in {"true", "false"}:
+            hint += f"; write {in_yaml_1_1} if you mean that"
         self.diagnostics.add(
             codes.YAML_DISAGREEMENT,
-            f"{text} is {describe_value(value)} in YAML 1.2, but {elsewhere} in YAML 1.1",
+            f"{text} is {describe_value(value)} in YAML 1.2, but {in_yaml_1_1} in YAML 1.1",
             span,
             hint,
             # Only the author knows whether a number was meant as text.
@@ -351,10 +351,9 @@ class Builder:
         if not line.startswith("{{", first):
             return False
         last = span.end.column - 1 if span.end.line == span.start.line else len(line)
-        found = Unquoted(line[first:last], first)
-        self.diagnostics.add(
-            codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, quote(self.source, span, found)
-        )
+        value = Unquoted(line[first:last], first)
+        correction = quote(self.source, span, value)
+        self.diagnostics.add(codes.UNQUOTED_PLACEHOLDER, value.message, span, value.hint, correction)
         return True
 
     def _span(self, node: yaml.Node) -> Span:

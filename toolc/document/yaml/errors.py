@@ -106,8 +106,8 @@ class _YamlFailure:
 
     def at_word(self, place: Position, message: str, hint: str, code: Code = codes.SYNTAX) -> SyntaxProblem:
         """Return a problem about the characters from ``place`` up to a blank, a comma or a bracket."""
-        found = _WORD.match(self.source.line(place.line), place.column - 1)
-        length = len(found[0].rstrip(":")) if found else 1
+        match = _WORD.match(self.source.line(place.line), place.column - 1)
+        length = len(match[0].rstrip(":")) if match else 1
         return self.at(place, message, hint, max(length, 1), code=code)
 
     def tokens_before(self) -> Iterator[yaml.Token]:
@@ -120,9 +120,9 @@ class _YamlFailure:
 
 
 def syntax_problem(error: yaml.YAMLError, source: SourceText) -> SyntaxProblem:
-    """Return the problem that ``error``, raised while ``source`` was parsed, reports."""
-    if found := detect_foreign_content(source):
-        return found
+    """Return the problem that ``error`` reports, which was raised while parsing ``source``."""
+    if foreign := detect_foreign_content(source):
+        return foreign
     failure = _failure(error, source)
     if message := odd_space(source, source.offset(failure.place)):
         return failure.at(failure.place, message, "write a space")
@@ -144,8 +144,8 @@ def placeholder_at_fault(error: yaml.YAMLError, source: SourceText) -> tuple[Unq
     if detect_foreign_content(source):
         return None
     for line, before in _suspect_lines(_failure(error, source)):
-        if found := unquoted(source.line(line), before):
-            return found, Span(source.path, Position(line, found.start + 1), Position(line, found.end + 1))
+        if value := unquoted(source.line(line), before):
+            return value, Span(source.path, Position(line, value.start + 1), Position(line, value.end + 1))
     return None
 
 
@@ -169,13 +169,13 @@ def _failure(error: yaml.YAMLError, source: SourceText) -> _YamlFailure:
 
 def _no_space(failure: _YamlFailure, line: int) -> SyntaxProblem | None:
     """Return the problem that ``line`` begins with ``key:value``, which is text; None if it does not."""
-    found = _KEY_AND_COLON.match(failure.source.line(line))
-    if found is None:
+    match = _KEY_AND_COLON.match(failure.source.line(line))
+    if match is None:
         return None
-    after = Position(line, found.end() + 1)
+    after = Position(line, match.end() + 1)
     if message := odd_space(failure.source, failure.source.offset(after)):
         return failure.at(after, message, "write a space")
-    return failure.at(Position(line, found.end()), "a space is missing after this ':'", "write 'key: value'")
+    return failure.at(Position(line, match.end()), "a space is missing after this ':'", "write 'key: value'")
 
 
 def _no_colon(failure: _YamlFailure) -> SyntaxProblem:

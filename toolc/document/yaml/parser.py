@@ -71,7 +71,9 @@ def wrong_lines(source: SourceText, tokens: Iterable[yaml.Token]) -> Iterator[tu
 
 
 def _spread(source: SourceText, first: yaml.Token, last: yaml.Token, outer: int) -> Iterator[tuple[Span, str, str]]:
-    """Yield the first line of a value, after its own first, that is not indented deeper than ``outer``."""
+    """Yield the first continuation line of a value that is not indented deeper than ``outer``: its span, message and
+    hint.
+    """
     for number in range(first.start_mark.line + 2, last.end_mark.line + 2):
         line = source.line(number)
         column = len(line) - len(line.lstrip(" "))
@@ -86,8 +88,8 @@ def _spread(source: SourceText, first: yaml.Token, last: yaml.Token, outer: int)
 
 
 def _empty_block(source: SourceText, token: yaml.Token) -> Iterator[tuple[Span, str, str]]:
-    found = _EMPTY_BLOCK.match(source.text, token.start_mark.index)
-    if found and max(map(len, found["blank"].splitlines())) > len(found["text"]):
+    match = _EMPTY_BLOCK.match(source.text, token.start_mark.index)
+    if match and max(map(len, match["blank"].splitlines())) > len(match["text"]):
         span = source.span(token.start_mark.index, token.start_mark.index + 1)
         yield span, "the blank lines at the start of this text are indented deeper than it", "remove their spaces"
 
@@ -217,16 +219,16 @@ def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
                 if attempt == 0:  # otherwise the missing quotes may be the cause
                     syntax_problem(error, source).report(diagnostics)
                 return []
-            found, span = fault
-            fixed = quote(source, span, found)
-            diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, fixed)
-            text = _with_quotes(text, found, span.start.line)
+            placeholder, span = fault
+            fixed = quote(source, span, placeholder)
+            diagnostics.add(codes.UNQUOTED_PLACEHOLDER, placeholder.message, span, placeholder.hint, fixed)
+            text = _with_quotes(text, placeholder, span.start.line)
     return []
 
 
-def _with_quotes(source: SourceText, found: Unquoted, line: int) -> SourceText:
+def _with_quotes(source: SourceText, placeholder: Unquoted, line: int) -> SourceText:
     """Return the same text with one placeholder in quotes; every other character keeps its position."""
     lines = source.text.split("\n")
     old = lines[line - 1]
-    lines[line - 1] = f'{old[: found.start]}"{"_" * (len(found.text) - 2)}"{old[found.end :]}'
+    lines[line - 1] = f'{old[: placeholder.start]}"{"_" * (len(placeholder.text) - 2)}"{old[placeholder.end :]}'
     return SourceText(source.path, "\n".join(lines))

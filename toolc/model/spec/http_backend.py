@@ -160,7 +160,7 @@ class LinkPages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetPages:
-    """Pages with an offset: ``parameter`` is the number of items so far. The first page without items ends it.
+    """Pages with an offset: ``parameter`` is the number of items so far. The first page without items is the last.
 
     The offset starts at the value of ``parameter`` in the query of the request, or at 0 if it is absent.
     """
@@ -171,7 +171,7 @@ class OffsetPages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedPages:
-    """Pages with numbers: ``parameter`` is increased by one per page. The first page without items ends it.
+    """Pages with numbers: ``parameter`` is increased by one per page, until a page has no items.
 
     The number starts at the value of ``parameter`` in the query of the request, or at ``first`` if it is absent.
     """

@@ -86,7 +86,7 @@ class ExpectedChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedNetwork:
-    """Exactly the destinations that a call reaches, and those that are refused. None is not compared."""
+    """The exact destinations that a call must reach, and that must be refused. None is not compared."""
 
     allowed: tuple[Destination, ...] | None = None
     refused: tuple[Destination, ...] | None = None

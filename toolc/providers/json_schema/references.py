@@ -32,16 +32,16 @@ class References:
         fragment = unquote(reference[1:])
         if fragment and not fragment.startswith("/"):
             return next((node for node in _objects(self.root) if node.get("$anchor") == fragment), None)
-        found: JsonValue = self.root
+        schema: JsonValue = self.root
         for token in fragment.split("/")[1:]:
             key = token.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and key in found:
-                found = found[key]
-            elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
+            if isinstance(schema, dict) and key in schema:
+                schema = schema[key]
+            elif isinstance(schema, list) and key.isdecimal() and int(key) < len(schema):
+                schema = schema[int(key)]
             else:
                 return None
-        return found if isinstance(found, dict | bool) else None
+        return schema if isinstance(schema, dict | bool) else None
 
     def is_recursive(self, reference: str) -> bool:
         """Return whether the schema at ``reference`` refers to itself, directly or through others."""
@@ -174,7 +174,7 @@ def _all_properties(one: JsonValue, other: JsonValue) -> JsonObject | None:
 
 @dataclass(slots=True)
 class Recursion:
-    """Finds the references in one root schema that a value must follow again and again. The root is ``#``."""
+    """Finds references that a value would have to follow endlessly. The root schema is the reference ``#``."""
 
     references: References
     _required: dict[str, frozenset[str]] = field(default_factory=dict)

@@ -85,7 +85,7 @@ class _Lowering:
     named: dict[str, str] = field(default_factory=dict)
 
     def lower(self, schema: JsonValue, pointer: str) -> JsonObject:
-        """Return a subschema for the strict mode."""
+        """Return ``schema``, the subschema at ``pointer``, lowered for the strict mode."""
         if not isinstance(schema, dict):
             raise NotStrictError(pointer, "a value without a schema")
         source = merge_all_of(schema, self.references)
@@ -153,8 +153,8 @@ class _Lowering:
 
     def _lower_enum(self, source: JsonObject, pointer: str) -> JsonObject:
         keyword = "enum" if "enum" in source else "const"
-        found = source[keyword]
-        values = found if keyword == "enum" and isinstance(found, list) else [found]
+        value = source[keyword]
+        values = value if keyword == "enum" and isinstance(value, list) else [value]
         if any(isinstance(each, list | dict) for each in values):
             raise NotStrictError(child_pointer(pointer, keyword), f"{keyword} of arrays or objects")
         types = sorted({_TYPES[type(each)] for each in values})
@@ -164,8 +164,8 @@ class _Lowering:
         named: JsonValue = [*types] if len(types) > 1 else types[0]
         kind = source.get("type", named)
         if isinstance(kind, list) and not self.mode.allows_type_lists:
-            return {keyword: found}
-        return {"type": kind, keyword: found}
+            return {keyword: value}
+        return {"type": kind, keyword: value}
 
     def _lower_alternatives(self, keyword: str, choices: JsonValue, pointer: str) -> JsonObject:
         assert isinstance(choices, list)
@@ -242,5 +242,5 @@ def _is_missing(key: str, source: JsonObject, result: JsonObject) -> bool:
 
 
 def _types(schema: JsonObject) -> list[str]:
-    found = schema.get("type")
-    return [str(each) for each in found] if isinstance(found, list) else [str(found)] if found else []
+    declared = schema.get("type")
+    return [str(each) for each in declared] if isinstance(declared, list) else [str(declared)] if declared else []

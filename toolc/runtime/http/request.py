@@ -74,7 +74,7 @@ def parse_url(text: str) -> Target:
     try:
         host = canonical_host(found["host"])
     except HostError as error:
-        raise RefusedError(f"the URL's host: {error}") from None
+        raise RefusedError(f"the host of the URL is invalid: {error}") from None
     path = quote(rest if rest.startswith("/") else f"/{rest}", safe="/%:@!$&'()*+,;=-._~?[]|{}\"^`<>")
     return Target(scheme=scheme, host=host, port=port, path=path)
 

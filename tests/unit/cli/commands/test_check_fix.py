@@ -57,17 +57,17 @@ def test_fix_applies_safe_fixes(capsys: pytest.CaptureFixture[str]) -> None:
         "\n"
         "1 error\n"
     )
-    assert err == "toolc: fixed 1 of 2\n"
+    assert err == "toolc: fixed 1 of 2 findings\n"
 
 
 @pytest.mark.parametrize("options", [["--unsafe-fixes"], ["--fix", "--unsafe-fixes"]])
 def test_unsafe_fixes(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "specs", *options) == 0
     assert text() == UNSAFE
-    expected = "toolc: specs/hello.yaml:5:10: TC004: put it in quotes\ntoolc: fixed 2 of 2\n"
+    expected = "toolc: specs/hello.yaml:5:10: TC004: put it in quotes\ntoolc: fixed 2 of 2 findings\n"
     assert capsys.readouterr() == ("1 tool: no errors\n", expected), "safe fixes are counted, others told"
     assert run("check", "specs", *options) == 0
-    assert capsys.readouterr() == ("1 tool: no errors\n", "toolc: fixed 0 of 0\n")
+    assert capsys.readouterr() == ("1 tool: no errors\n", "toolc: fixed 0 of 0 findings\n")
 
 
 def test_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +96,7 @@ def test_machine_format_is_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -
     assert run("check", "specs", "--fix", "--format", "json") == 1
     out, err = capsys.readouterr()
     assert [each["code"] for each in json.loads(out)["findings"]] == ["TC004"]
-    assert err == "toolc: fixed 1 of 2\n"
+    assert err == "toolc: fixed 1 of 2 findings\n"
 
 
 def test_ignored_findings_are_not_fixed() -> None:

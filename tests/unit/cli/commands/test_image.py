@@ -95,7 +95,7 @@ def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[S
     assert result.stdout == (
         "toolc/base:1.0  200MiB  from debian:12\n"
         "a:1, b:1  3MiB  unpacked in /store/sha256-a\n"
-        "sha256:c  3MiB  unpacked in /store/sha256-c; no name refers to it any more: toolc image prune\n"
+        "sha256:c  3MiB  unpacked in /store/sha256-c; no longer used, remove it with: toolc image prune\n"
     )
 
 

@@ -109,9 +109,15 @@ def test_effective_values_have_an_origin(capsys: pytest.CaptureFixture[str]) -> 
     ("arguments", "expected"),
     [
         (["helo", "--effective"], "there is no tool 'helo' in .; did you mean 'hello'?"),
-        (["x", "specs", "--effective"], "there is no tool 'x' in specs; there are: 'hello'"),
-        (["hello", "specs"], "--effective needs specs: toolc show NAME --effective [PATHS...], without --registry"),
-        (["hello", "--effective", "--registry", "r"], "--effective needs specs: toolc show NAME --effective"),
+        (["x", "specs", "--effective"], "there is no tool 'x' in specs; the tools are 'hello'"),
+        (
+            ["hello", "specs"],
+            "--effective reads specs and cannot be used with --registry; run: toolc show NAME --effective [PATHS...]",
+        ),
+        (
+            ["hello", "--effective", "--registry", "r"],
+            "--effective reads specs and cannot be used with --registry; run: ",
+        ),
     ],
 )
 def test_invalid_show_arguments(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:

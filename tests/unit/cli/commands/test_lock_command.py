@@ -33,7 +33,7 @@ def toolc(*message: str) -> tuple[int, str, str]:
 @pytest.mark.slow
 @pytest.mark.needs_engine
 def test_locked_tool_can_be_called_until_it_changes(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert toolc("lock", "specs") == (0, "", "toolc: toolc.lock approves 1 tool: have its change reviewed\n")
+    assert toolc("lock", "specs") == (0, "", "toolc: toolc.lock approves 1 tool: have the change reviewed\n")
     assert toolc("lock", "specs", "--check")[0] == 0
     monkeypatch.chdir(specs)
     status, text, _ = toolc("run", "hello.yaml", "--locked")

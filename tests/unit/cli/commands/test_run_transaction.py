@@ -46,11 +46,11 @@ LISTED = "  + new\\n\\x1b[31m (5 bytes)\n  - old\n"
 
 
 def test_changes_that_were_made_are_listed_on_stderr(folder: Path) -> None:
-    assert run(folder, "success") == (0, "done\n", f"{LISTED}toolc: the workspace has these 2 changes\n")
+    assert run(folder, "success") == (0, "done\n", f"{LISTED}toolc: committed these 2 changes to the workspace\n")
 
 
 def test_discarded_changes(folder: Path) -> None:
-    expected = f"{LISTED}toolc: the workspace is as it was: the spec says commit: never\n"
+    expected = f"{LISTED}toolc: the workspace is unchanged: the spec says commit: never\n"
     assert run(folder, "never") == (0, "done\n", expected)
     assert (folder / "work" / "old").exists()
 
@@ -59,7 +59,7 @@ def test_without_a_terminal_changes_are_discarded(folder: Path) -> None:
     code, _, expected = run(folder, "ask")
     assert code == 1
     assert expected.endswith(
-        f"{LISTED}toolc: the workspace is as it was, without these 2 changes\n"
+        f"{LISTED}toolc: discarded these 2 changes; the workspace is unchanged\n"
         "toolc: run the command on a terminal to be asked, or add --yes to allow the changes\n"
     )
     assert (folder / "work" / "old").exists()
@@ -88,6 +88,6 @@ def test_prompt_on_a_terminal(folder: Path, answer: str, committed: bool) -> Non
     (folder / "edit.yaml").write_text(SPEC.replace("COMMIT", "ask"))
     status, printed = run_on_terminal(["edit.yaml", "--workspace", "work"], ENGINE, [answer])
     assert status == (0 if committed else 1), printed
-    assert f"  - old\r\ntoolc: edit would make this change in {folder}/work. Do it? [y/N]: " in printed
+    assert f"  - old\r\ntoolc: edit would make this change in {folder}/work. Continue? [y/N]: " in printed
     assert printed.count("  - old") == 1
     assert (folder / "work" / "old").exists() is not committed

@@ -131,7 +131,7 @@ def test_a_script_has_an_interpreter_and_no_templates(tmp_path: Path) -> None:
         ("{script: ' '}", "'script' must not be empty"),
         ("{argv: []}", "'argv' must name a program"),
         ("{argv: [{when: a, argv: [b]}]}", "the first item is the program and cannot be conditional"),
-        ('{argv: ["a\\0"]}', "'argv'[0] must not hold a NUL character"),
+        ('{argv: ["a\\0"]}', "'argv'[0] must not contain a NUL character"),
         ("{argv: [a, {argv: [b]}]}", "'argv'[1], a group, has no 'when'"),
         ("{argv: [a], errors: {'0': file}}", "'0' is not an exit status of a failure"),
         ("{argv: [a], errors: {'256': file}}", "'256' is not an exit status of a failure"),

@@ -79,7 +79,7 @@ def test_functions_that_take_the_parameters(tmp_path: Path, code: str) -> None:
         ("class A:\n    def hello(who): ...", ["5:26 TC112 {py} defines no function 'hello'"]),
         ("def f():\n    def hello(who): ...", ["5:26 TC112 {py} defines no function 'hello'"]),
         ("x = '\xe9'; hello = 1\ndef hello(whom): ...", [
-            "2:1 TC411 the function 'hello' does not take the parameter 'who'",
+            "2:1 TC411 the function 'hello' does not accept the parameter 'who'",
             "2:11 TC411 the function requires 'whom', but the tool has no such parameter",
         ]),
         ("if 1:\n  def hello(ctx, é, who): ...", [
@@ -89,7 +89,7 @@ def test_functions_that_take_the_parameters(tmp_path: Path, code: str) -> None:
             "1:19 TC411 the function requires 'whom', but the tool has no such parameter",
         ]),
         ("def hello(who, /): ...", [
-            "1:1 TC411 the function 'hello' does not take the parameter 'who'",
+            "1:1 TC411 the function 'hello' does not accept the parameter 'who'",
             "1:11 TC411 'who' is positional-only, but arguments are passed by name",
         ]),
         ("x = " + "(" * 5000, ["1:1 TC112 {py} is not valid Python"]),
@@ -137,7 +137,7 @@ def test_the_code_is_never_run(tmp_path: Path) -> None:
         ("{file: bad.py}", "bad.py is not UTF-8"),
         ("{file: hello.py, files: [bad.py]}", "bad.py is not UTF-8"),
         ("{file: hello.py, files: [worse.py]}", "worse.py is not valid Python"),
-        ("{code: 'def hello(who): 1', files: [hello.py]}", "hello.py has the path of the inline code"),
+        ("{code: 'def hello(who): 1', files: [hello.py]}", "hello.py has the same path as the inline code"),
         ("{file: hello.py, function: greet}", "defines no function 'greet'"),
     ],
 )

@@ -10,7 +10,7 @@ from toolc.model.diagnostics import MAX_SAME_CODE
 HEAD = "toolc: 1\nname: hello\n"
 TAIL = "backend: {shell: {argv: [echo, hello]}}\n"
 SHORT = "TC204 a description of 10 characters is too short for a model"
-UNUSED = "TC807 there is no TC204 to ignore here"
+UNUSED = "TC807 there is no TC204 to suppress here"
 REASONLESS = "TC808 this comment does not say why"
 
 
@@ -70,7 +70,7 @@ def test_comments_in_toml(tmp_path: Path, lines: str, found: list[str]) -> None:
 
 def test_of_one_line_only_the_named_code_is_ignored(tmp_path: Path) -> None:
     text = HEAD + "description: Say hello.  # toolc: ignore[TC003] the wrong one\n" + TAIL
-    assert found_in(tmp_path, text) == [f"3:14 {SHORT}", "3:42 TC807 there is no TC003 to ignore here"]
+    assert found_in(tmp_path, text) == [f"3:14 {SHORT}", "3:42 TC807 there is no TC003 to suppress here"]
 
 
 def test_an_error_cannot_be_ignored(tmp_path: Path) -> None:

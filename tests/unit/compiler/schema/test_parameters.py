@@ -121,11 +121,11 @@ def test_templates_are_checked_although_a_parameter_is_invalid(tmp_path: Path) -
     [
         (
             "{type: integer, minimum: 0, exclusiveMinimum: true}",
-            "write the number of 'minimum' here and no 'minimum'; in place of false, neither",
+            "for true, write the number of 'minimum' here and remove 'minimum'; for false, remove this key",
         ),
         (
             "{type: integer, exclusiveMaximum: false}",
-            "write the number of 'maximum' here and no 'maximum'; in place of false, neither",
+            "for true, write the number of 'maximum' here and remove 'maximum'; for false, remove this key",
         ),
         (
             "{oneOf: [{type: object}], discriminator: {propertyName: kind}}",
