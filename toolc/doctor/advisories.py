@@ -31,7 +31,7 @@ class Version:
 
     @property
     def is_packaged(self) -> bool:
-        """Whether it was packaged by someone other than the project, who may have added fixes."""
+        """Whether someone other than the project packaged the release, and may have added fixes."""
         return bool(self.rest)
 
 

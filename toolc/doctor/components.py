@@ -24,7 +24,7 @@ _SECONDS: Final = 10.0
 
 
 def docker_components() -> tuple[Component, ...]:
-    """Return the daemon, its components, its gVisor and its kernel; nothing if no daemon responds."""
+    """Return the daemon, its components, its gVisor and its kernel; empty if no daemon responds."""
     try:
         daemon = connect(find_socket(os.environ))
         version = daemon.client.call("GET", "/version", timeout=_SECONDS)

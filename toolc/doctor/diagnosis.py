@@ -58,7 +58,7 @@ class Diagnosis:
 
     @property
     def strongest(self) -> tuple[EngineReport, Capabilities] | None:
-        """The engine and the kind of isolation that are the strongest of those that made their call."""
+        """The strongest engine and kind of isolation among those whose call succeeded."""
         tried = [
             (report, offered)
             for report in self.engines

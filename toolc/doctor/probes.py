@@ -60,7 +60,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Host:
-    """What the probes look for on this machine; all of it is created for them."""
+    """The objects on this machine that the probes look for; all are created for this purpose."""
 
     word: str
     socket_name: str

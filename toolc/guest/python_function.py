@@ -71,7 +71,7 @@ class GuestFunction:
         os.write(self._control, STARTED)
 
     def call(self, call_id: str, arguments: dict[str, object]) -> bytes:
-        """Return the function's answer, also if it fails. Flush what it printed."""
+        """Return the function's answer, also for a failure. Flush the output of the function."""
         try:
             reply = answer.success(self._call(Context(call_id, self._control, self._updates), arguments))
         except BaseException as error:  # noqa: BLE001  any exception of a tool is its result

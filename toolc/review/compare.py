@@ -74,7 +74,7 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
 
 
 def _changes(pair: ToolPair, old: State, new: State, central: Sequence[Policy]) -> Iterator[ToolChange]:
-    """Yield the changes of one tool, whichever file caused them, with those who must approve them."""
+    """Yield the changes of one tool, each with the file that caused it and its required approvers."""
     # The approvers of both states: a change that removes an approval rule still needs its approval.
     located = [side.located for side in (pair.old, pair.new) if side and side.located]
     policies = [*central, *(policy for each in located for policy in each.policies)]
@@ -105,7 +105,7 @@ def _all_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]
 
 
 def _risks(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
-    """Yield what a call of the tool may do that it could not do before, by the numbers of the rules."""
+    """Yield what a call of the tool may do that it could not do before, in the order of the rules."""
     if pair.new is None:
         return
     sides = Sides(pair.old, pair.new, old, new)

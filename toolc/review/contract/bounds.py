@@ -115,7 +115,7 @@ def _bound(
 
 
 def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
-    """Return whether a bound requires less than its absence does, as ``minContains: 0`` with ``contains``."""
+    """Return whether a bound requires less than its absence does, such as ``minContains: 0`` for ``contains``."""
     return keyword in _IMPLIED and bound[1] < _IMPLIED[keyword][0]
 
 

@@ -95,7 +95,7 @@ In the worst case ``difflib`` takes quadratic time: a text that repeats one word
 
 
 def remaining_surface_changes(old: Reviewed, new: Reviewed, reported: Sequence[ToolChange]) -> Iterator[ToolChange]:
-    """Yield a change for each part of what a model sees that differs and that no change of ``reported`` covers."""
+    """Yield a change for each difference in what a model sees that no change in ``reported`` covers."""
     places = [(change.kind, _stored_route(change.path)) for change in reported]
     for part in changed_parts(old, new, SURFACE):
         if part.route == ("name",) or any(_is_covered(*place, part) for place in places):

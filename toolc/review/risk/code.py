@@ -77,7 +77,7 @@ def _packages(tool: ToolSpec) -> tuple[str, ...]:
 
 
 def _calls(sides: Sides) -> Iterator[ToolChange]:
-    """Yield a change for each called tool that was replaced or does something else, by any of its names."""
+    """Yield a change for each called tool, under any of its names, that was replaced or does something else."""
     for name in called_tools(sides.after):
         before, after = sides.state_before.by_name.get(name), sides.state_after.by_name.get(name)
         route = ("backend", sides.after.backend.tag)

@@ -21,7 +21,7 @@ _ALLOW: Final = ("sandbox", "network", "allow")
 
 @risk_rule("RSK01")
 def check_destinations(sides: Sides) -> Iterator[ToolChange]:
-    """Report each destination that no earlier one covers, and other changes that widen where a call can connect."""
+    """Report each destination that no earlier one covers, and other changes that allow more connections."""
     had = [each.value for each in sides.permissions_before.hosts]
     before = ", ".join(map(format_destination, had)) or None
     for each in gained(sides.permissions_before.hosts, sides.permissions_after.hosts):
@@ -91,7 +91,7 @@ def check_data_flows(sides: Sides) -> Iterator[ToolChange]:
 
 
 def toolset_data_flows(sides: Sides) -> Iterator[ToolChange]:
-    """Yield each toolset of the tool that can do more than before, if the tool contributes to it."""
+    """Yield a change for each toolset that can do more than before because of the tool."""
     for name, members in sorted(sides.state_after.toolsets.items()):
         mine = _data_access(sides.state_after, [sides.after.name])
         if sides.after.name not in members or not any(mine) or not all(_data_access(sides.state_after, members)):

@@ -51,7 +51,7 @@ class Commit:
         return _list_tree(self.repository, self.identity, tuple(paths))
 
     def entries(self, paths: Sequence[str]) -> tuple[Blob, ...]:
-        """Return the files at ``paths``, without those below."""
+        """Return the files at ``paths`` themselves, without the files below them."""
         return tuple(_blobs(self.repository.git("ls-tree", "-t", "-z", "--full-tree", self.identity, "--", *paths)))
 
     @property

@@ -148,7 +148,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class ChangedSpecs:
-    """What must be compiled of two states, by paths from ``top``, and the names of all tools of both.
+    """The specs of two states that must be compiled, by paths from ``top``, and the names of all tools of both.
 
     ``paths`` are the specs that may differ. ``unproved`` are the same in both states, but are compiled in the head to
     find their errors; ``known`` have no errors. ``texts`` are the texts of the head that have been read, and
@@ -164,11 +164,11 @@ class ChangedSpecs:
     texts: Mapping[str, bytes] = field(default_factory=dict)
 
     def for_base(self) -> ChangedSpecs:
-        """Return what is compiled of the base. Its errors do not matter, so unchanged specs are left out."""
+        """Return the specs of the base to compile. Unchanged specs are left out: errors of the base do not matter."""
         return replace(self, unproved=frozenset(), texts={})
 
     def same_names(self, tools: Iterable[str]) -> frozenset[str]:
-        """Return the error-free specs with a tool of one of these names: with the other tool they are an error."""
+        """Return the error-free specs with a tool of one of these names: two tools with one name are an error."""
         possible_names = {*tools}
         return frozenset(
             path
@@ -233,7 +233,7 @@ def projects(texts: Texts) -> dict[str, str]:
 
 
 def select_changed(old: Texts, new: Texts, top: Path, known_specs: Mapping[str, ErrorFreeSpec]) -> ChangedSpecs | None:
-    """Return what may differ or is not in ``known_specs``; None if all specs must be compiled."""
+    """Return the specs that may differ or are not in ``known_specs``; None if all specs must be compiled."""
     before, after = old.identities, new.identities
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     if any(is_project(path) for path in changed):

@@ -91,7 +91,7 @@ def _group(tree: Tree, folder: Path) -> Group:
 
 
 def unenforceable() -> list[str]:
-    """Return which of ``CONTROLLERS`` this process cannot limit a child with, found by trying."""
+    """Return the members of ``CONTROLLERS`` that cannot limit a child of this process, as found by trying."""
     with contextlib.suppress(OSError):
         own = own_groups()
         return [name for name in CONTROLLERS if name not in own or not can_limit(name, own[name])]
