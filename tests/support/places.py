@@ -1,5 +1,6 @@
 """Whether a finding's place and words can be right, whatever was wrong."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +41,16 @@ def finding_lines(diagnostics: Diagnostics) -> list[str]:
         f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
         for each in diagnostics.sorted()
     ]
+
+
+def syntax_finding(parse: Callable[[SourceText, Diagnostics], object], name: str, text: str) -> Diagnostic:
+    """Return the only finding about a text that ``parse`` rejects."""
+    diagnostics = Diagnostics()
+    source = SourceText(name, text)
+    diagnostics.add_source(source)
+    assert parse(source, diagnostics) is None
+    [found] = diagnostics.sorted()
+    return found
 
 
 def load(path: Path, name: str, diagnostics: Diagnostics) -> Document | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import paths
+from pydantic import TypeAdapter
 
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.spec.code_backends import Argv, ShellBackend
@@ -117,3 +121,18 @@ def compare(name: str, value: object, *, write: bool) -> None:
     if write:
         path.write_text(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
     assert json.loads(path.read_text(encoding="utf-8")) == value
+
+
+def assert_accepted(shape: Any, value: object) -> None:
+    """Check that the type ``shape`` of an SDK accepts ``value`` and keeps all of it; a TypedDict drops unknown keys."""
+    adapter: TypeAdapter[object] = TypeAdapter(shape)  # held: its lazy iterators validate as they are read
+    assert _plain(adapter.validate_python(copy.deepcopy(value), strict=True)) == value
+
+
+def _plain(value: object) -> object:
+    """Return ``value`` with the lazy iterators that pydantic uses for ``Iterable[...]`` fields as lists."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return value
+    return [_plain(each) for each in value]

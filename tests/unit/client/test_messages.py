@@ -1,10 +1,8 @@
-import copy
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from provider_cases import assert_accepted
 
 from toolc import Audio, Image, Resource, Text, ToolCall, ToolResult, UsageError, tool_calls, tool_messages
 from toolc.model.json_schema import JsonValue
@@ -123,8 +121,8 @@ def test_openai_chat_answers_in_text_and_shows_the_rest_after_all_answers() -> N
 
     first, second, media = messages = tool_messages("openai_chat", CALLS, with_media(MIXED))
     for message in messages[:2]:
-        accepts(ChatCompletionToolMessageParam, message)
-    accepts(ChatCompletionUserMessageParam, media)
+        assert_accepted(ChatCompletionToolMessageParam, message)
+    assert_accepted(ChatCompletionUserMessageParam, media)
     assert first == {
         "role": "tool",
         "tool_call_id": "c1",
@@ -147,7 +145,7 @@ def test_openai_responses_answers_with_text_or_with_parts() -> None:
 
     first, second = messages = tool_messages("openai_responses", CALLS, with_media(MIXED))
     for message in messages:
-        accepts(FunctionCallOutput, message)
+        assert_accepted(FunctionCallOutput, message)
     kinds = ["input_text", "input_image", "input_text", "input_text", "input_file", "input_text", "input_text"]
     assert [part["type"] for part in first["output"]] == kinds
     assert second == {"type": "function_call_output", "call_id": "c2", "output": '{"n":1}'}
@@ -157,7 +155,7 @@ def test_anthropic_answers_all_calls_in_one_message() -> None:
     from anthropic.types import MessageParam
 
     (message,) = tool_messages("anthropic", CALLS, [MIXED, FAILED])
-    accepts(MessageParam, message)
+    assert_accepted(MessageParam, message)
     first, second = message["content"]
     assert [block["type"] for block in first["content"]] == [
         "text", "image", "text", "text", "document", "text", "text",
@@ -234,16 +232,3 @@ def test_invalid_input_is_refused() -> None:
         tool_calls("anthropic", [])
     with pytest.raises(UsageError, match="there are 2 calls and 1 results; each call needs one result"):
         tool_messages("anthropic", CALLS, [FAILED])
-
-
-def accepts(shape: Any, value: object) -> None:
-    """The SDK's type takes ``value`` as it is: TypedDicts drop what they do not know."""
-    assert _plain(TypeAdapter(shape).validate_python(copy.deepcopy(value), strict=True)) == value
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, str) or not hasattr(value, "__iter__"):
-        return value
-    return [_plain(each) for each in value]

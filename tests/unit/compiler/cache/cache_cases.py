@@ -1,6 +1,9 @@
 """Helpers of the tests of caches: files, and the results of checks with and without a cache."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from hypothesis import strategies as st
 
 from toolc.compiler.cache.check_cache import check_specs
 from toolc.compiler.pipeline.compile import compile_specs
@@ -18,6 +21,18 @@ def write(path: str | Path, text: str | None) -> None:
         return
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(text, encoding="utf-8")
+
+
+@st.composite
+def file_edits(
+    draw: st.DrawFn, files: Mapping[str, str], edits: Sequence[tuple[str, str]], *others: str
+) -> tuple[str, str | None]:
+    """Return a file and its new text: its text with some edits, one of ``others``, or None."""
+    path = draw(st.sampled_from([*files]))
+    text = files[path]
+    for before, after in draw(st.lists(st.sampled_from(edits), max_size=2)):
+        text = text.replace(before, after)
+    return path, draw(st.sampled_from([text] * 6 + [None, *others]))
 
 
 def reports(diagnostics: Diagnostics) -> list[str]:

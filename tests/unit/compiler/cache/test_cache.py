@@ -146,20 +146,22 @@ def test_edit_removes_findings_in_another_file(folder: Path) -> None:
         assert_same_as_without_cache()
 
 
-def test_changed_file_of_a_tool_compiles_its_spec(folder: Path, compiled_files: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("specs/counter.py", "def counter(words):\n    return 1\n", ["specs/counter.yaml"]),
+        ("toolc.yaml", "vars: {word: two}\n", ["specs/a.yaml", "specs/b.yaml", "specs/counter.yaml"]),
+    ],
+    ids=["a file of a tool", "the project file"],
+)
+def test_specs_that_depend_on_a_changed_file_are_compiled(
+    folder: Path, compiled_files: list[str], path: str, text: str, expected: list[str]
+) -> None:
     check()
     compiled_files.clear()
-    write("specs/counter.py", "def counter(words):\n    return 1\n")
+    write(path, text)
     check()
-    assert compiled_files == ["specs/counter.yaml"]
-
-
-def test_changed_project_file_compiles_all_files(folder: Path, compiled_files: list[str]) -> None:
-    check()
-    compiled_files.clear()
-    write("toolc.yaml", "vars: {word: two}\n")
-    check()
-    assert compiled_files == ["specs/a.yaml", "specs/b.yaml", "specs/counter.yaml"]
+    assert compiled_files == expected
 
 
 CALLER = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from cache_cases import assert_same_as_without_cache, write
+from cache_cases import assert_same_as_without_cache, file_edits, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -77,16 +77,6 @@ EDITS = (
 """Pairs of a text in a file and its replacement."""
 
 
-@st.composite
-def steps(draw: st.DrawFn) -> tuple[str, str | None]:
-    """Return a file and its new text: its text with some edits, that of another file, or None."""
-    path = draw(st.sampled_from([*FILES, *OTHER]))
-    text = (FILES | OTHER)[path]
-    for before, after in draw(st.lists(st.sampled_from(EDITS), max_size=2)):
-        text = text.replace(before, after)
-    return path, draw(st.sampled_from([text] * 6 + [None, ALPHA]))
-
-
 NAMES = (
     "read_files", "readfiles", "read_file", "read_filse", "Read_Files", "list_labels", "list_branches", "caller", "9",
 )  # fmt: skip
@@ -133,7 +123,7 @@ SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
-@given(st.lists(steps(), min_size=1, max_size=6))
+@given(st.lists(file_edits(FILES | OTHER, EDITS, ALPHA), min_size=1, max_size=6))
 def test_edits_of_any_kind(monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]) -> None:
     with project(monkeypatch):
         for path, text in FILES.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from cache_cases import write
+from cache_cases import file_edits, write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -215,16 +215,6 @@ EDITS = (
 """Pairs of a text in a file and its replacement."""
 
 
-@st.composite
-def steps(draw: st.DrawFn) -> tuple[str, str | None]:
-    """Return a file and its new text: its text with some edits, or None."""
-    path = draw(st.sampled_from([*SPECS, *OTHERS]))
-    text = (SPECS | OTHERS)[path]
-    for before, after in draw(st.lists(st.sampled_from(EDITS), max_size=2)):
-        text = text.replace(before, after)
-    return path, draw(st.sampled_from([text] * 6 + [None]))
-
-
 def build_with_cache() -> tuple[object, dict[str, bytes]]:
     """Return the exit code of a build with the cache, and its files."""
     return build("--out", "kept"), files(Path("kept"))
@@ -243,7 +233,7 @@ def build_without_cache() -> tuple[object, dict[str, bytes]]:
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-@given(st.lists(steps(), min_size=1, max_size=6))
+@given(st.lists(file_edits(SPECS | OTHERS, EDITS), min_size=1, max_size=6))
 @example([("specs/alpha.yaml", SPEC + STRICT), ("specs/alpha.yaml", SPEC)])
 def test_edits_of_any_kind(monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]) -> None:
     monkeypatch.setattr(anthropic, "MAX_TOOLS", 1)

@@ -1,22 +1,14 @@
 """Syntax errors of TOML: the messages of the common mistakes, and the positions of all."""
 
+from functools import partial
 from typing import Final
 
 import pytest
-from places import marked, unmarked
+from places import marked, syntax_finding, unmarked
 
 from toolc.document.toml.parser import parse_toml
-from toolc.model.diagnostics import Diagnostic, Diagnostics
-from toolc.model.source import SourceText
 
-
-def finding(text: str) -> Diagnostic:
-    diagnostics = Diagnostics()
-    source = SourceText("a.toml", text)
-    diagnostics.add_source(source)
-    assert parse_toml(source, diagnostics) is None
-    [found] = diagnostics.sorted()
-    return found
+finding = partial(syntax_finding, parse_toml, "a.toml")
 
 
 @pytest.mark.parametrize(

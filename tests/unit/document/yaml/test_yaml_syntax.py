@@ -1,22 +1,15 @@
 """Syntax errors of YAML: the messages of the common mistakes, and the positions of all."""
 
+from functools import partial
 from typing import Final
 
 import pytest
-from places import marked, unmarked
+from places import marked, syntax_finding, unmarked
 
 from toolc.document.yaml.parser import parse_yaml
-from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText
 
-
-def finding(text: str) -> Diagnostic:
-    diagnostics = Diagnostics()
-    source = SourceText("a.yaml", text)
-    diagnostics.add_source(source)
-    assert parse_yaml(source, diagnostics) is None
-    [found] = diagnostics.sorted()
-    return found
+finding = partial(syntax_finding, parse_yaml, "a.yaml")
 
 
 @pytest.mark.usefixtures("both_parsers")
