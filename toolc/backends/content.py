@@ -101,7 +101,7 @@ _MIME_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0
 
 
 class MalformedError(ValueError):
-    """A response that does not have the format in which the guest writes it; ``str(error)`` is the reason."""
+    """A response that does not have the format that the guest writes; ``str(error)`` is the reason."""
 
 
 def read_content(value: JsonValue) -> tuple[Content, ...]:

@@ -81,7 +81,7 @@ def central_policy(path: str | None) -> Policy | None:
 
 
 def lock_options(command: Callable[P, T]) -> Callable[P, T]:
-    """``--locked`` and ``--lock``, for ``approved``."""
+    """Add the options ``--locked`` and ``--lock``, whose values are for ``approved``, to ``command``."""
     locked = click.option("--locked", is_flag=True, help="Call only tools that the nearest toolc.lock approves.")
     lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only tools that this lock file approves.")
     return locked(lock(command))

@@ -47,7 +47,7 @@ def command(dry_run: bool, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The outcome for a leftover. ``reason`` says why it is kept; it is empty in a dry run."""
+    """What happened to a leftover. ``reason`` says why it is kept, and is empty if it is removed."""
 
     leftover: Leftover
     removed: bool = False

@@ -144,7 +144,7 @@ class _NoLines:
         return str(text)
 
     def remedy(self, text: str) -> str:
-        """Return what to add, and where."""
+        """Return the entry to add and the key to add it to."""
         return f"to allow it add {text} to sandbox.network.allow"
 
 
@@ -163,7 +163,7 @@ class _Lines:
         return f"{text} ({span})"
 
     def remedy(self, text: str) -> str:
-        """Return what to add, and where."""
+        """Return the entry to add and the position of the key to add it to."""
         place = self._tool.key_span("sandbox", "network", "allow")
         return f"to allow it add {text} to sandbox.network.allow ({place})"
 

@@ -49,7 +49,7 @@ def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
         for node, text in strings(tool.node.get(key)):
             for match in _PLACEHOLDER.finditer(text) if "secrets" in text else ():
                 yield Diagnostic(
-                    codes.MISPLACED_SECRET, f"secrets under '{key}' are not replaced: this text stays as it is",
+                    codes.MISPLACED_SECRET, f"secrets under '{key}' are not replaced: this text stays unchanged",
                     tool.source.locate(node.span, match[0]), "refer to secrets only in the backend",
                 )  # fmt: skip
     may_ask = not _SECRET_NAMES.isdisjoint(map(str.lower, tool.spec.parameters.properties))

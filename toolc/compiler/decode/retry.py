@@ -33,7 +33,7 @@ def decode_retry(reader: Reader) -> Retry | None:
 def _kind(node: Node, what: str, findings: Findings) -> ErrorKind | None:
     kind: ErrorKind | None = error_kind(node, what, findings)
     if kind in _FINAL:
-        message = f"another attempt would not change '{kind}'"
+        message = f"another attempt would not prevent the error '{kind}'"
         findings.add(codes.BAD_VALUE, message, node.span, "remove it from 'kinds'")
         return None
     return kind

@@ -87,7 +87,7 @@ def _constant(node: Node, what: str, findings: Findings) -> str | None:
     if value is None or "{{" not in value:
         return value
     message = "an environment variable is a constant and cannot contain a placeholder"
-    hint = "pass parameters by 'argv' or 'stdin'; a script has them as ARG_<name>"
+    hint = "pass parameters through 'argv' or 'stdin'; a script receives them as ARG_<name>"
     if secrets := sorted(parse(value).template.secrets):
         hint = f"'secrets: {{{secrets[0]}: {{expose: env}}}}' sets the variable {secrets[0]} to its value"
     findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), hint)

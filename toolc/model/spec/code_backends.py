@@ -41,7 +41,7 @@ class Argv:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhenGroup:
-    """``{when: NAME, argv: [...]}``: used only if the argument is present and neither false nor empty."""
+    """``{when: NAME, argv: [...]}``: arguments that are passed only if NAME is present and neither false nor empty."""
 
     tag: ClassVar[Literal["group"]] = "group"
     when: str

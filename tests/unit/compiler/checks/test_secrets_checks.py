@@ -20,12 +20,12 @@ IN_URL = "a secret is written literally in a URL"
 def test_references_that_are_not_replaced(tmp_path: Path, more: str) -> None:
     key = more.split(":", 1)[0]
     assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more)) == [
-        f"secrets under '{key}' are not replaced: this text stays as it is"
+        f"secrets under '{key}' are not replaced: this text stays unchanged"
     ]
 
 
 def test_references_with_escapes_are_found(tmp_path: Path) -> None:
-    expected = ["secrets under 'label' are not replaced: this text stays as it is"]
+    expected = ["secrets under 'label' are not replaced: this text stays unchanged"]
     for label in (r'"{{ \x73ecrets.KEY }}"', r'"{{ \u0073ecrets.KEY }}"', '"{{ sec\\\n  rets.KEY }}"'):
         assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", f"label: {label}\n")) == expected
 

@@ -77,7 +77,7 @@ toolc.yaml:5:17: error TC108: env.HOME must be a string, but is the number 7
 toolc.yaml:5:26: error TC114: an environment variable is a constant and cannot contain a placeholder
   5 |     env: {HOME: 7, WHO: "{{ who }}"}
     |                          ^^
-    = help: pass parameters by 'argv' or 'stdin'; a script has them as ARG_<name>
+    = help: pass parameters through 'argv' or 'stdin'; a script receives them as ARG_<name>
 
 toolc.yaml:6:29: error TC406: there is no parameter 'whoo'
   6 |   backend: {shell: {stdin: "{{ whoo }}"}}
