@@ -6,8 +6,8 @@ from pages import Page
 
 from toolc.cli.main import COMMANDS
 from toolc.client.registry import Registry
+from toolc.compiler.editor_schema import spec_schema
 from toolc.compiler.pipeline.compile_file import CODES
-from toolc.compiler.spec_schema.schema import spec_schema
 from toolc.config.secret_sources import MIN_CHARACTERS
 from toolc.doctor.probes import load_probes
 from toolc.guest.context import KINDS

@@ -5,10 +5,12 @@ The packages, in the order of the phases:
 
 - ``build_output``: writes the files of a build (``registry.json``, provider files) and replaces the folder atomically.
   Public: ``Built``, ``render``, ``write_output``.
-- ``cache``: results reused between runs. ``fixes``: edits of specs. ``spec_schema``: JSON Schemas for editors.
+- ``cache``: results reused between runs. ``fixes``: edits of specs.
 - ``checks``: reports findings about decoded tools; helper: ``text_analysis`` (similar texts, secrets in texts).
 - ``decode``: reads each tool of a document into a ``ToolSpec``; helpers: ``schema`` (JSON Schemas in specs) and
   ``templates`` (placeholders and JMESPath).
+- ``editor_schema``: ``toolc schema``: the JSON Schemas of spec and project files, from ``toolc/data/schemas.yaml``.
+- ``effective_values``: ``toolc show --effective``: every value of a tool with its origin.
 - ``located_tool``: ``LocatedTool``: a decoded tool, the positions of its keys, and the texts of it that a model reads.
 - ``pipeline``: runs the phases over all files.
 - ``project``: the project file, settings, policies, variables; finds spec files.

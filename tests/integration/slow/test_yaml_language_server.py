@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from language_server import LanguageServer
 
-from toolc.compiler.spec_schema.schema import as_text, spec_schema
+from toolc.compiler.editor_schema import as_text, spec_schema
 
 SERVER = os.environ.get("TOOLC_YAML_LANGUAGE_SERVER") or shutil.which("yaml-language-server")
 SHELL = {"argv", "script", "file", "interpreter", "stdin", "success_exit_codes", "errors", "allow_dash", "progress"}

@@ -55,7 +55,7 @@ def _text(path: Path) -> str:
 
 def files() -> dict[str, str]:
     """Return the files to create, by path."""
-    from toolc.compiler.spec_schema.schema import as_text, spec_schema  # start-up time
+    from toolc.compiler.editor_schema import as_text, spec_schema  # start-up time
 
     return {
         "specs/hello.yaml": _MODELINE + _template("hello.yaml"),

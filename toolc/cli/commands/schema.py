@@ -14,6 +14,6 @@ def command(project: bool) -> None:
     yaml-language-server: "# yaml-language-server: $schema=../.toolc-schema.json". In TOML, for taplo: "#:schema
     ../.toolc-schema.json".
     """
-    from toolc.compiler.spec_schema.schema import as_text, project_schema, spec_schema  # start-up time
+    from toolc.compiler.editor_schema import as_text, project_schema, spec_schema  # start-up time
 
     print(as_text(project_schema() if project else spec_schema()), end="")

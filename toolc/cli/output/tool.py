@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from toolc.cli.common import CANNOT
 from toolc.cli.inputs import compile_or_exit
 from toolc.client.build import split_target
-from toolc.compiler.spec_schema.effective import ValueOrigin, effective
+from toolc.compiler.effective_values import ValueOrigin, effective
 from toolc.document.map_reader import quote_names, suggestion
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject

@@ -6,13 +6,13 @@ from typing import Any, Final, get_args
 import pytest
 
 from toolc.compiler.decode.tool import PROVIDERS, STRICT
+from toolc.compiler.editor_schema import project_schema, spec_schema
 from toolc.compiler.project.limits import MIN_FILES, MIN_PIDS
 from toolc.compiler.project.policy import GRADES, RISK
 from toolc.compiler.project.settings import HOST
 from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.schema.dialects import PATTERN
 from toolc.compiler.schema.parameters import RESERVED
-from toolc.compiler.spec_schema.schema import project_schema, spec_schema
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.composed_backends import AgentProvider, Strategy
 from toolc.model.spec.http_backend import Method

@@ -9,10 +9,10 @@ import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 from paths import ROOT
 
+from toolc.compiler.editor_schema import as_text, project_schema, spec_schema
 from toolc.compiler.project.files import PROJECT_FILES
 from toolc.compiler.project.project import decode_project
 from toolc.compiler.project.variables import IDENTITY
-from toolc.compiler.spec_schema.schema import as_text, project_schema, spec_schema
 from toolc.document.loader import load_project
 from toolc.document.map_reader import Findings
 from toolc.model.diagnostics import Diagnostics

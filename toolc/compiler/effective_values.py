@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from toolc.compiler.editor_schema import spec_schema
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.spec_schema.schema import spec_schema
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span

@@ -15,11 +15,11 @@ from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
 from paths import ROOT, TEST_SPECS
 from places import load
 
+from toolc.compiler.editor_schema import spec_schema
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.files import PROJECT_FILES
 from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.schema.check_schema import _KEYWORDS
-from toolc.compiler.spec_schema.schema import spec_schema
 from toolc.data.rule_pages import EXAMPLE, RulePage, rule_pages
 from toolc.document.nodes import to_json
 from toolc.model.diagnostics import Diagnostic, Diagnostics

@@ -7,7 +7,7 @@ import pytest
 from compiled import compile_text
 from project_cases import TOOL, compiled, lines
 
-from toolc.compiler.spec_schema.effective import effective
+from toolc.compiler.effective_values import effective
 from toolc.model.json_schema import JsonObject, JsonValue
 
 FORMAT = "format 1 default"
