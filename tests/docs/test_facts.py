@@ -13,7 +13,7 @@ from toolc.doctor.probes import load_probes
 from toolc.guest.context import KINDS
 from toolc.guest.frames import MAX_CONNECTIONS
 from toolc.guest.http.errors import STATUS_KINDS
-from toolc.guest.http.request import MAX_BODY
+from toolc.guest.http.request import MAX_RESPONSE_BODY
 from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.destinations import format_destination, parse_destination
 from toolc.model.names import PROVIDER_NAMES
@@ -201,7 +201,7 @@ def test_limits_of_connections() -> None:
 
 
 def test_http_tools() -> None:
-    assert f"at most {MAX_BODY >> 20} MiB" in text_of("guides/http-tools")
+    assert f"at most {MAX_RESPONSE_BODY >> 20} MiB" in text_of("guides/http-tools")
     listed = {}
     for cause, (kind, *_) in rows("guides/http-tools", "## Errors").items():
         for status in re.findall(r"(?:^|, )([0-9]{3})(?![0-9])", cause.split(" or ")[0]):

@@ -12,7 +12,7 @@ from toolc.model.template import SECRETS, Placeholder, Template, as_text, evalua
 
 __all__ = ["escape"]
 
-MAX_URL: Final = 8000
+MAX_RENDERED_URL: Final = 8000
 """The maximum length of a URL, in characters: every server must accept this length (RFC 9110, 4.1)."""
 
 _HEADER_TEXT: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
@@ -113,6 +113,6 @@ def render_url(url: Template, arguments: JsonObject) -> str:
 
 
 def _check_length(url: str) -> str:
-    if len(url) > MAX_URL:
-        raise PlanError(f"the URL has {len(url)} characters; the maximum is {MAX_URL}")
+    if len(url) > MAX_RENDERED_URL:
+        raise PlanError(f"the URL has {len(url)} characters; the maximum is {MAX_RENDERED_URL}")
     return url

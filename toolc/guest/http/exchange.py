@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 from toolc.guest import truncate
 from toolc.guest.context import ToolError
 from toolc.guest.http.errors import error_of, retry_after
-from toolc.guest.http.request import MAX_BODY, Requests, Response
+from toolc.guest.http.request import MAX_RESPONSE_BODY, Requests, Response
 from toolc.guest.http.response import HttpJob, needed_json, rule_for
 from toolc.guest.http.shaping import jmespath_search
 
@@ -176,8 +176,10 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
     while True:
         exchange.pages += 1
         size += len(response.body)
-        if size > MAX_BODY:
-            raise ToolError("output_limit", "the pages are longer than %d MiB; request less data" % (MAX_BODY >> 20))
+        if size > MAX_RESPONSE_BODY:
+            raise ToolError(
+                "output_limit", "the pages are longer than %d MiB; request less data" % (MAX_RESPONSE_BODY >> 20)
+            )
         page = None if response.status == 204 else needed_json(response)
         items = _items(page, pagination["items"])
         found += items

@@ -24,7 +24,7 @@ from toolc.guest.context import ToolError
 from toolc.guest.http.parser import PIECE, ResponseError, read_body, read_head
 from toolc.guest.truncate import truncate_end
 
-MAX_BODY = 16 * 1024 * 1024
+MAX_RESPONSE_BODY = 16 * 1024 * 1024
 """The maximum size of a decoded body, in bytes."""
 
 GZIP_START = 0x1F
@@ -37,7 +37,7 @@ MAX_WIRE = 64 * 1024 * 1024
 class Response:
     """A response: status, headers (names in lower case, equal names joined) and decoded body.
 
-    ``cut`` means that the body is longer than ``MAX_BODY`` or, for an error response, that it is damaged.
+    ``cut`` means that the body is longer than ``MAX_RESPONSE_BODY`` or, for an error response, that it is damaged.
     """
 
     def __init__(self, status: int, reason: str, headers: dict[str, str], body: bytes, cut: bool) -> None:  # noqa: FBT001  data
@@ -66,7 +66,7 @@ class Requests:
         self._last: socket.socket | None = None
         self.count = 0
 
-    def send(self, request: dict[str, object], method: str, limit: int = MAX_BODY) -> Response:
+    def send(self, request: dict[str, object], method: str, limit: int = MAX_RESPONSE_BODY) -> Response:
         """Have the host send a request. Raises ``ToolError`` (network, denied, serialization)."""
         self.count += 1
         self.close()

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from toolc.guest import truncate
 from toolc.guest.context import Resource, ToolError, image_type
-from toolc.guest.http.request import MAX_BODY, Response
+from toolc.guest.http.request import MAX_RESPONSE_BODY, Response
 from toolc.guest.http.shaping import jmespath_search
 
 JSON_TYPE = re.compile(r"(application|text)/(x-)?json|.+\+json")
@@ -157,7 +157,9 @@ def _charset(response: Response) -> str:
 def check_length(response: Response) -> None:
     """Raise ``ToolError`` if the body was too long to be read completely."""
     if response.cut:
-        raise ToolError("output_limit", "the response is longer than %d MiB; request less data" % (MAX_BODY >> 20))
+        raise ToolError(
+            "output_limit", "the response is longer than %d MiB; request less data" % (MAX_RESPONSE_BODY >> 20)
+        )
 
 
 def image_block(response: Response) -> bytes | None:

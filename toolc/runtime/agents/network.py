@@ -28,7 +28,7 @@ from toolc.runtime.egress.broker import ADDRESS_SECONDS, connect, proxy_hint
 from toolc.runtime.egress.policy import LOOPBACK, Decision, admit, decide
 from toolc.runtime.egress.polling import Resolver
 from toolc.runtime.egress.transport import PlainTransport, RefusedError, Transport
-from toolc.runtime.http.request import MAX_BODY
+from toolc.runtime.http.request import MAX_REQUEST_BODY
 from toolc.runtime.http.transport import TlsTransport
 
 MAX_RESPONSE: Final = 16 * 1024 * 1024
@@ -254,8 +254,10 @@ class EgressTransport(httpx2.BaseTransport):
 
     def _send(self, request: httpx2.Request) -> httpx2.Response:
         body = request.read()
-        if len(body) > MAX_BODY:
-            raise RefusedError(f"the conversation has more than {MAX_BODY >> 20} MiB; request less data", "network")
+        if len(body) > MAX_REQUEST_BODY:
+            raise RefusedError(
+                f"the conversation has more than {MAX_REQUEST_BODY >> 20} MiB; request less data", "network"
+            )
         url = request.url
         kept = [(name, value) for name, value in request.headers.raw if name.lower() in _REQUEST_HEADERS]
         sent = httpcore2.Request(

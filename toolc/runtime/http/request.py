@@ -13,7 +13,7 @@ from toolc.model.destinations import HostError, canonical_host, format_host, is_
 from toolc.model.http_plan import Base64, FormPart, NamedValue, Pieces, PlainBody, RequestBody, Slot
 from toolc.runtime.egress.transport import RefusedError
 
-MAX_URL: Final = 8192
+MAX_REQUEST_URL: Final = 8192
 """The longest URL that is sent, in characters."""
 
 PORTS: Final = {"http": 80, "https": 443}
@@ -58,8 +58,8 @@ def parse_url(text: str) -> Target:
     if match is None:
         raise RefusedError(f"{printable} is not an http or https URL")
     rest = match["rest"] or "/"
-    if len(text) > MAX_URL:
-        raise RefusedError(f"a URL of {len(text)} characters is longer than the limit of {MAX_URL}")
+    if len(text) > MAX_REQUEST_URL:
+        raise RefusedError(f"a URL of {len(text)} characters is longer than the limit of {MAX_REQUEST_URL}")
     if _UNSAFE.search(text):
         raise RefusedError(
             f"{printable} contains spaces, control characters or a backslash, which programs interpret differently"
@@ -79,7 +79,7 @@ def parse_url(text: str) -> Target:
     return Target(scheme=scheme, host=host, port=port, path=path)
 
 
-MAX_BODY: Final = 64 * 1024 * 1024
+MAX_REQUEST_BODY: Final = 64 * 1024 * 1024
 """The longest body that is sent, in bytes."""
 
 ReadFile = Callable[[str], bytes]
@@ -148,8 +148,8 @@ def fill_body(body: RequestBody, secrets: Mapping[str, str], read_file: ReadFile
         (_part_head(part), fill(part.value, secrets) if part.path is None else read_file(part.path))
         for part in body.parts
     ]
-    if sum(len(data) for _, data in parts) > MAX_BODY:
-        raise RefusedError(f"the body has more than {MAX_BODY >> 20} MiB")
+    if sum(len(data) for _, data in parts) > MAX_REQUEST_BODY:
+        raise RefusedError(f"the body has more than {MAX_REQUEST_BODY >> 20} MiB")
     boundary = _boundary([data for _, data in parts])
     pieces = [b"--" + boundary + b"\r\n" + head + b"\r\n" + data + b"\r\n" for head, data in parts]
     return b"".join(pieces) + b"--" + boundary + b"--\r\n", f"multipart/form-data; boundary={boundary.decode()}"

@@ -51,7 +51,7 @@ from toolc.runtime.egress.broker import Egress, RequestHandler
 from toolc.runtime.egress.transport import RefusedError
 from toolc.runtime.http.broker import HttpBroker
 from toolc.runtime.http.message import libraries
-from toolc.runtime.http.request import MAX_BODY
+from toolc.runtime.http.request import MAX_REQUEST_BODY
 from toolc.runtime.output.progress import EventEmitter
 from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
 from toolc.runtime.sandboxed.options import CallOptions, approve_image, limit_ms, profile_of
@@ -432,9 +432,9 @@ def _read_upload(workspace: Mount | None, path: str) -> bytes:
         raise RefusedError(f"the file {path[:200]!r} cannot be sent: the tool has no workspace")
     try:
         with DirHandle.open(workspace.pinned or workspace.source) as root, root.file(os.fsencode(path)) as descriptor:
-            if os.fstat(descriptor).st_size > MAX_BODY:
-                raise RefusedError(f"the file {path[:200]!r} has more than {MAX_BODY >> 20} MiB")
+            if os.fstat(descriptor).st_size > MAX_REQUEST_BODY:
+                raise RefusedError(f"the file {path[:200]!r} has more than {MAX_REQUEST_BODY >> 20} MiB")
             with os.fdopen(os.dup(descriptor), "rb") as file:
-                return file.read(MAX_BODY)
+                return file.read(MAX_REQUEST_BODY)
     except OSError as error:
         raise RefusedError(f"the file {path[:200]!r} cannot be sent: {error.strerror}") from None
