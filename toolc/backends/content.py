@@ -1,60 +1,17 @@
-"""Read the output of a tool: JSON, content blocks, and the text of a program that failed."""
+"""Read the output of a tool: content blocks, and the text of a program that failed."""
 
 import base64
 import binascii
-import json
-import math
 import re
 import signal
-from typing import Final, NoReturn
+from typing import Final
 
 from toolc.guest.context import audio_type, image_type
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
 
-__all__ = ["MalformedError", "parse_json", "read_content", "with_note"]
-
-MAX_DIGITS: Final = 4300
-"""The maximum number of digits of an integer: Python's own default (CVE-2020-10735)."""
-
-
-def parse_json(data: bytes) -> JsonValue:
-    """Return one JSON value in UTF-8. Raises ``ValueError`` with a message for the user.
-
-    NaN, Infinity, numbers that a double cannot represent, integers of more than ``MAX_DIGITS`` digits and values
-    that are nested too deeply are errors. An unpaired surrogate, which UTF-8 cannot represent, becomes ``?``.
-    """
-    try:
-        value: JsonValue = json.loads(
-            data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_float, parse_int=_int
-        )
-        if b"\\ud" in data.lower():
-            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start} is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno} column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    return value
-
-
-def _float(digits: str) -> float:
-    value = float(digits)
-    if math.isinf(value):
-        raise ValueError(f"{digits[:40]} is too large a number")
-    return value
-
-
-def _int(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
-        raise ValueError(f"a number has more than {MAX_DIGITS} digits")
-    return int(digits)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+__all__ = ["MalformedError", "read_content", "with_note"]
 
 
 def program_failure(kind: ErrorKind, message: str, outcome: Outcome, note: str) -> ToolResult:

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.backends.base import Backend, environment
-from toolc.backends.content import parse_json, signal_name, with_note
+from toolc.backends.content import signal_name, with_note
 from toolc.backends.plugin_protocol import LineError, Offer, read_response
 from toolc.model.call import BoundCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.plan import Plan, PluginCall, Profile
 from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import File, PluginBackend

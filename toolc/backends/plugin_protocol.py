@@ -17,8 +17,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.backends.content import MAX_BLOCKS, MalformedError, parse_json, read_media
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.backends.content import MAX_BLOCKS, MalformedError, read_media
+from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.result import Content, Text
 
 __all__ = [

@@ -10,7 +10,6 @@ from typing import Final, get_args
 from toolc.backends.base import Backend, environment
 from toolc.backends.content import (
     MalformedError,
-    parse_json,
     program_failure,
     read_content,
     require_object,
@@ -19,7 +18,7 @@ from toolc.backends.content import (
     with_note,
 )
 from toolc.model.call import BoundCall
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Plan, Profile, PythonCall
 from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, PythonBackend

@@ -3,10 +3,10 @@
 from typing import Final
 
 from toolc.backends.base import Backend, PlanError, environment
-from toolc.backends.content import combined_output, parse_json, program_failure, signal_name, with_note
+from toolc.backends.content import combined_output, program_failure, signal_name, with_note
 from toolc.guest.context import image_type
 from toolc.model.call import BoundCall
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.result import Image, Outcome, Text, ToolResult, failure
 from toolc.model.spec.code_backends import Argv, ErrorKind, File, Script, ShellBackend

@@ -9,20 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache, update_wrapper
+from functools import update_wrapper
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
-from toolc.document import suggestions
 from toolc.document.edits import fix, quote_plain, rename
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
+from toolc.document.suggestions import missing_key, nearest, quote_names, suggestion, unknown_key, value_hint
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
-from toolc.model.names import close_match
 from toolc.model.source import Position, SourceText, Span
 
 __all__ = [
     "Findings", "Parse", "Reader", "boolean", "choice", "first_line", "integer", "list_of", "map_parser", "mapping",
-    "mismatch", "quote_names", "quoting_hint", "sequence", "string", "suggestion", "text", "unsupported",
+    "mismatch", "quoting_hint", "sequence", "string", "text", "unsupported",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -143,7 +142,7 @@ class Reader:
         """Return the value of ``key``, or None if it is invalid or absent. An absent key is a finding."""
         if key not in self._by_key:
             self._known.add(key)
-            place, hint = first_line(self.node.span), suggestions.missing_key(key, self.node)
+            place, hint = first_line(self.node.span), missing_key(key, self.node)
             self.findings.add(codes.MISSING_KEY, f"{self.what} has no '{key}'", place, hint)
             return None
         return self.optional(key, parse)
@@ -179,7 +178,7 @@ class Reader:
         unknown = [entry for entry in self.node.entries if entry.key not in self._known]
         for entry in unknown[:_MAX_UNKNOWN]:
             message = f"{self.what} has no key '{entry.key:.100}'"
-            meant = suggestions.unknown_key(entry.key, self._known, entry.key_span.path)
+            meant = unknown_key(entry.key, self._known, entry.key_span.path)
             hint = meant or suggestion(entry.key, self._known) or self._keys()
             correction = None if meant else self.findings.rename_key_fix(entry, self.node, self._known)
             self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, correction)
@@ -197,27 +196,6 @@ def unsupported(feature: str, span: Span, findings: Findings) -> None:
         codes.UNSUPPORTED, f"this version of toolc does not run '{feature}' yet", span,
         "remove it, or use a version of toolc that runs it",
     )  # fmt: skip
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return ``did you mean 'x'?`` with the known name most similar to ``name``, or an empty string."""
-    near = nearest(name, known)
-    return f"did you mean '{near}'?" if near else ""
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name most similar to ``name``, or an empty string if none is similar."""
-    return _nearest(name, tuple(sorted(known)))
-
-
-@lru_cache(maxsize=1024)
-def _nearest(name: str, known: tuple[str, ...]) -> str:
-    return close_match(name, known)
-
-
-def quote_names(names: Iterable[str]) -> str:
-    """Return names in quotes, separated by commas."""
-    return ", ".join(f"'{name}'" for name in names)
 
 
 def first_line(span: Span) -> Span:
@@ -249,7 +227,7 @@ def mismatch(
 ) -> None:
     """Add a finding that ``what`` must be ``wanted``, with a description of ``node``."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
-    hint = hint or suggestions.value_hint(node, what, wanted)
+    hint = hint or value_hint(node, what, wanted)
     findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint, correction)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model.names import close_match
 
-__all__ = ["REQUIRED", "has_misspelled_key"]
+__all__ = ["REQUIRED", "has_misspelled_key", "quote_names", "suggestion"]
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
@@ -146,3 +147,24 @@ def _lists_mcp_tools(node: Mapping) -> bool:
     tools = node.get("tools")
     items = tools.items if isinstance(tools, Sequence) else ()
     return any(isinstance(item, Mapping) and item.entry("inputSchema") for item in items)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return ``did you mean 'x'?`` with the known name most similar to ``name``, or an empty string."""
+    near = nearest(name, known)
+    return f"did you mean '{near}'?" if near else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name most similar to ``name``, or an empty string if none is similar."""
+    return _nearest(name, tuple(sorted(known)))
+
+
+@lru_cache(maxsize=1024)
+def _nearest(name: str, known: tuple[str, ...]) -> str:
+    return close_match(name, known)
+
+
+def quote_names(names: Iterable[str]) -> str:
+    """Return names in quotes, separated by commas."""
+    return ", ".join(f"'{name}'" for name in names)

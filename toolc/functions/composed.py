@@ -16,10 +16,11 @@ from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.checks.step_types import StepArguments
 from toolc.compiler.decode.tool import decode_tool
 from toolc.compiler.project.files import SpecFolder
-from toolc.document.map_reader import Findings, suggestion
+from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import MappingEntry, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
+from toolc.document.suggestions import suggestion
 from toolc.functions.tool import ComposedTool, Traits, check_traits
 from toolc.model import argument_checks, codes
 from toolc.model.call_graph import MAX_DEPTH, call_depth, find_cycle, tools_by_name

@@ -15,7 +15,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``errors``: the exceptions, and the exit code of each.
 - ``events``: events of calls and batches (``ToolStart``, ``ToolUpdate``, ``ToolEnd``).
 - ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret.
-- ``json_schema``: ``JsonValue``, ``Schema``; subschemas and JSON Pointers.
+- ``json_schema``: ``JsonValue``, ``parse_json``, ``Schema``; subschemas and JSON Pointers.
 - ``lock_file``: ``toolc.lock``: ``Lock.check``, reading, writing, which tools changed, how to approve.
 - ``names``: names of providers and engines; ``close_match`` for misspelled names. Public: ``engine_names``, ``AUTO``,
   ``ENGINES``, ``PROVIDER_NAMES``.

@@ -1,14 +1,16 @@
-"""Types for JSON values and JSON Schemas, and functions for subschemas and JSON Pointers (RFC 6901)."""
+"""JSON values and JSON Schemas: their types, strict parsing, subschemas and JSON Pointers (RFC 6901)."""
 
+import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 __all__ = [
     "LISTS_OF_SCHEMAS", "MAPS_OF_SCHEMAS", "SCHEMAS", "JsonObject", "JsonValue", "Schema", "direct_subschemas",
-    "list_index", "map_subschemas", "pointer_tokens",
+    "list_index", "map_subschemas", "parse_json", "pointer_tokens",
 ]  # fmt: skip
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -93,3 +95,45 @@ def pointer_tokens(pointer: str) -> list[str]:
 def list_index(token: str) -> int | None:
     """Return the index, counted from 0, that ``token`` represents (RFC 6901, 4), or None if it is not an index."""
     return int(token) if _INDEX.fullmatch(token) else None
+
+
+MAX_DIGITS: Final = 4300
+"""The maximum number of digits of an integer: Python's own default (CVE-2020-10735)."""
+
+
+def parse_json(data: bytes) -> JsonValue:
+    """Return one JSON value in UTF-8. Raises ``ValueError`` with a message for the user.
+
+    NaN, Infinity, numbers that a double cannot represent, integers of more than ``MAX_DIGITS`` digits and values
+    that are nested too deeply are errors. An unpaired surrogate, which UTF-8 cannot represent, becomes ``?``.
+    """
+    try:
+        value: JsonValue = json.loads(
+            data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_float, parse_int=_int
+        )
+        if b"\\ud" in data.lower():
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start} is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno} column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"{digits[:40]} is too large a number")
+    return value
+
+
+def _int(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number has more than {MAX_DIGITS} digits")
+    return int(digits)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
-from toolc.backends.content import parse_json
 from toolc.model.call import BoundCall
 from toolc.model.errors import RegistryError
-from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, parse_json
 from toolc.model.names import close_match
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec

@@ -13,7 +13,7 @@ from toolc.cli.common import CANNOT
 from toolc.cli.inputs import compile_or_exit
 from toolc.client.build import split_target
 from toolc.compiler.effective_values import ValueOrigin, effective
-from toolc.document.map_reader import quote_names, suggestion
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.permissions import OWN, Grant, Permissions, format_permissions

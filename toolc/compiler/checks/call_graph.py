@@ -8,9 +8,9 @@ from collections.abc import Mapping as AnyMapping
 from toolc.compiler.checks.base import tool_set_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.tool_names import builtin_names
-from toolc.document.map_reader import suggestion
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
+from toolc.document.suggestions import suggestion
 from toolc.model import codes
 from toolc.model.call_graph import MAX_DEPTH, call_depth, called_tools, find_cycle, tools_by_name
 from toolc.model.diagnostics import Diagnostic

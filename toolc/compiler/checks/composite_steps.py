@@ -9,7 +9,7 @@ from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.expressions import parse_expression
 from toolc.compiler.templates.parse import STEP_PROPERTIES
-from toolc.document.map_reader import quote_names, suggestion
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Diagnostic

@@ -11,8 +11,8 @@ from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.secret_patterns import find_secrets
-from toolc.document.map_reader import quote_names, suggestion
 from toolc.document.nodes import Mapping, Node, Scalar, strings
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import SourceText

@@ -10,9 +10,10 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.check_schema import check_instance
 from toolc.compiler.schema.shapes import ANYTHING, TEXT, Shape, describe_types
 from toolc.compiler.templates.expressions import templates_in
-from toolc.document.map_reader import Findings, quote_names, suggestion
+from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import Scalar
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.json_schema import JsonObject, Schema

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 from toolc.compiler.decode.shell import constant, decode_shell
 from toolc.compiler.project.files import FileError, SpecFolder
-from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, mismatch, quote_names, text
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, mismatch, text
 from toolc.document.nodes import Node, Scalar, Sequence
+from toolc.document.suggestions import quote_names
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import File, PluginBackend

@@ -22,10 +22,10 @@ from toolc.document.map_reader import (
     list_of,
     map_parser,
     mapping,
-    quote_names,
     text,
 )
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
+from toolc.document.suggestions import quote_names
 from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.json_schema import Schema

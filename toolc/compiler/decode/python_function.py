@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolc.document.map_reader import Findings, quote_names, suggestion
+from toolc.document.map_reader import Findings
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.source import Position, SourceText, Span

@@ -30,14 +30,12 @@ from toolc.document.map_reader import (
     list_of,
     map_parser,
     mapping,
-    quote_names,
     sequence,
     string,
-    suggestion,
     text,
 )
 from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence
-from toolc.document.suggestions import has_misspelled_key
+from toolc.document.suggestions import has_misspelled_key, quote_names, suggestion
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.names import PROVIDER_NAMES

@@ -14,7 +14,7 @@ from toolc.compiler.project.project import Member
 from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.compiler.project.tool_names import builtin_files, builtin_names, names_below
 from toolc.data.paths import packaged_path
-from toolc.document.map_reader import quote_names, suggestion
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 

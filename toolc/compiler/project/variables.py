@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from toolc.compiler.schema.parameters import is_full_schema
-from toolc.document.map_reader import Findings, mapping, mismatch, quote_names, suggestion
+from toolc.document.map_reader import Findings, mapping, mismatch
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.source import SourceText, Span
 from toolc.model.template import as_text

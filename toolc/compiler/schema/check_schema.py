@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, inner_mappings
 from toolc.compiler.schema.patterns import check_schema_pattern, is_flawless_pattern
 from toolc.document.edits import quote_plain
-from toolc.document.map_reader import Findings, first_line, quote_names, quoting_hint, suggestion
+from toolc.document.map_reader import Findings, first_line, quoting_hint
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
-from toolc.document.suggestions import REQUIRED
+from toolc.document.suggestions import REQUIRED, quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Code
 from toolc.model.json_schema import (

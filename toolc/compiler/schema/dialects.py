@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as AnyMapping
 from typing import Final
 
-from toolc.document.map_reader import Findings, first_line, quote_names
+from toolc.document.map_reader import Findings, first_line
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
+from toolc.document.suggestions import quote_names
 from toolc.model import codes
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, map_subschemas
 from toolc.model.source import Span

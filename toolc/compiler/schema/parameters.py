@@ -7,8 +7,9 @@ from typing import Final
 
 from toolc.compiler.schema.check_schema import check_schema
 from toolc.document.edits import fix, remove_entry
-from toolc.document.map_reader import Findings, boolean, first_line, mapping, mismatch, quote_names, suggestion
+from toolc.document.map_reader import Findings, boolean, first_line, mapping, mismatch
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import Schema

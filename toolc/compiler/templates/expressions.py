@@ -9,9 +9,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.templates.parse import Scope, read_template
-from toolc.document.map_reader import Findings, mapping, suggestion, text
+from toolc.document.map_reader import Findings, mapping, text
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import MappingEntry, Node, Scalar, Sequence
+from toolc.document.suggestions import suggestion
 from toolc.model import codes
 from toolc.model.source import Position, Span
 from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Template

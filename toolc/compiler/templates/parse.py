@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from toolc.document.map_reader import Findings, quote_names, string, suggestion, unsupported
+from toolc.document.map_reader import Findings, string, unsupported
 from toolc.document.nodes import Node, Scalar
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.json_schema import JsonValue, Schema
 from toolc.model.source import Span

@@ -11,7 +11,7 @@ from typing import Final
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.parser import Parser
 
-from toolc.document.map_reader import quote_names, suggestion
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model.template import FILTERS, FILTERS_WITH_ARGUMENT, Filter, Placeholder
 
 _ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  nothing is ever rendered with it

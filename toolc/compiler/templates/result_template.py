@@ -12,8 +12,9 @@ from jinja2 import TemplateSyntaxError, nodes
 from jinja2.sandbox import SandboxedEnvironment
 
 from toolc.compiler.templates.parse import check_name
-from toolc.document.map_reader import Findings, first_line, quote_names, suggestion, text
+from toolc.document.map_reader import Findings, first_line, text
 from toolc.document.nodes import Node
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.source import Position, Span

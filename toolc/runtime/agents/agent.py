@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Final
 
-from toolc.backends.content import parse_json
 from toolc.model.call import BoundCall, ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.result import Outcome, Text, ToolResult, failure
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.composed_backends import AgentBackend

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from http.client import responses
 from typing import Final, Literal, Protocol, TypeAlias
 
-from toolc.backends.content import parse_json
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.providers.base import Provider

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Final, TypeAlias
 
-from toolc.backends.content import parse_json
 from toolc.guest import frames
 from toolc.guest.flow_control import window
 from toolc.guest.frames import ProtocolError
+from toolc.model.json_schema import parse_json
 from toolc.model.plan import LOCALHOST
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination

@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote
 
-from toolc.backends.content import parse_json
 from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import format_host
 from toolc.model.http_plan import HttpCall, NamedValue, Pieces, slots
-from toolc.model.json_schema import JsonObject, JsonValue, list_index, pointer_tokens
+from toolc.model.json_schema import JsonObject, JsonValue, list_index, parse_json, pointer_tokens
 from toolc.model.spec.http_backend import CursorPages, NumberedPages, OffsetPages
 from toolc.model.spec.sandbox import SecretSpec
 from toolc.runtime.egress.transport import ConnectionRequest, RefusedError, Transport

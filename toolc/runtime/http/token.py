@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote_plus
 
-from toolc.backends.content import parse_json
 from toolc.model.http_plan import TokenRequest
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, parse_json
 from toolc.runtime.egress.transport import Transport
 from toolc.runtime.http.request import Target, fill, request
 from toolc.runtime.http.transport import OuterTransport

@@ -5,9 +5,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from toolc.backends.content import MalformedError, parse_json, read_content
+from toolc.backends.content import MalformedError, read_content
 from toolc.guest import frames
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Exec, Plan, PluginCall
 from toolc.model.result import Capture
 from toolc.runtime.output.progress import ProgressLines, ProgressReporter, UpdateSink

@@ -14,7 +14,6 @@ from dataclasses import replace
 from time import monotonic
 from typing import Final, TypeAlias, TypeVar
 
-from toolc.backends.content import parse_json
 from toolc.backends.plugin import difference
 from toolc.backends.plugin_protocol import (
     DESCRIBE,
@@ -28,7 +27,7 @@ from toolc.backends.plugin_protocol import (
     read_message,
     read_offer,
 )
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall
 from toolc.model.result import Capture, Ending, Outcome
 from toolc.model.spec.sandbox import EnvVar

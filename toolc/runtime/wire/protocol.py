@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
-from toolc.backends.content import parse_json
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
 from toolc.guest.flow_control import max_reports
@@ -16,7 +15,7 @@ from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import format_host
 from toolc.model.events import Stream
 from toolc.model.http_plan import HttpCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, Plan, PluginCall, PythonCall
 from toolc.model.result import Capture, Content, Ending, Outcome, Usage
 from toolc.model.spec.code_backends import File
