@@ -13,7 +13,7 @@ from toolc.doctor.probes import load_probes
 from toolc.guest.context import KINDS
 from toolc.guest.frames import MAX_CONNECTIONS
 from toolc.guest.http.errors import STATUS_KINDS
-from toolc.guest.http.request import MAX_RESPONSE_BODY
+from toolc.guest.http.round_trip import MAX_RESPONSE_BODY
 from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.destinations import format_destination, parse_destination
 from toolc.model.names import PROVIDER_NAMES

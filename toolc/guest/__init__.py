@@ -12,7 +12,7 @@ Standard library only, Python 3.9 and later. Start reading in ``supervisor``. ``
 - ``flow_control``: how much may be sent on a connection (``FlowWindow``), and how often progress is reported. Public:
   ``max_reports``, ``RateLimiter``, ``window``.
 - ``frames``: the protocol between host and guest: kinds of frames and their limits.
-- ``job``: ``Job``, the CALL frame: writes files and secrets, sets resource limits.
+- ``job``: ``Job`` and ``HttpJob``, the CALL frame: writes files and secrets, sets resource limits.
 - ``launch_args``: the arguments of process 1: ``pids``, ``memory``, separate kernel, identity of the workspace. Public:
   ``boot_id``, ``LOWER``, ``NETWORK_ARGUMENT``.
 - ``loader``: second stage of the start: makes the sent modules importable.

@@ -18,8 +18,8 @@ PACKAGES: Final = ("http", "network")
 """The subpackages of the guest that are sent."""
 
 MODULES: Final = (
-    "answer", "context", "flow_control", "frames", "http.errors", "http.exchange", "http.parser", "http.request",
-    "http.response", "http.shaping", "http.tool", "job", "launch_args", "network.connection", "network.listener",
+    "answer", "context", "flow_control", "frames", "http.body", "http.errors", "http.exchange", "http.parser",
+    "http.round_trip", "http.shaping", "http.tool", "job", "launch_args", "network.connection", "network.listener",
     "network.proxy", "processes", "python_function", "session", "streams", "supervisor", "truncate", "warmup",
     "worker",
 )  # fmt: skip

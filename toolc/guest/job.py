@@ -7,7 +7,7 @@ The CALL frame's JSON::
      "open_files": 1024, "file_size_bytes": 1073741824,
      "network": (see ``toolc.guest.network.listener``; only if there is one),
      "argv": ["wc", "-w"]}        or: "python": {"entry": "tool.py", "function": "run", "arguments": {}}
-                                  or: "http": (see ``toolc.guest.http.response``)
+                                  or: "http": (see ``HttpJob``)
 
 With ``"session": true``, calls arrive as lines on stdin. ``argv`` is then a plugin that reads its own protocol.
 Without ``argv`` the lines are those of ``toolc.guest.session``, which calls the function in ``python`` or runs
@@ -25,7 +25,7 @@ import resource
 
 from toolc.guest.launch_args import set_limits
 
-__all__ = ["Job"]
+__all__ = ["HttpJob", "Job"]
 
 TOOL_DIRECTORY = "/tool"
 """The folder for a call's files: an empty folder of the sandbox that the tool's user can write to."""
@@ -66,6 +66,24 @@ class Job:
     def is_begun(self) -> bool:
         """Whether the host has already started the request of an HTTP call, as the first connection."""
         return self.http is not None and bool(self.http["is_begun"])
+
+
+class HttpJob:
+    """The ``http`` object of a CALL: see ``toolc.runtime.http.message``."""
+
+    def __init__(self, message: dict) -> None:  # type: ignore[type-arg]
+        self.method: str = message["method"]
+        self.url: str = message["url"]
+        self.format: str = message["format"]
+        self.limit: int = message["limit"]
+        self.needs_token: bool = message["needs_token"]
+        self.has_token: bool = message["has_token"]
+        self.retry: dict[str, object] | None = message["retry"]
+        self.pagination: dict[str, object] | None = message["pagination"]
+        self.errors: list[dict[str, str | None]] = message["errors"]
+        self.select: str | None = message["select"]
+        self.template: str | None = message["template"]
+        self.arguments: dict[str, object] = message["arguments"]
 
 
 def prepare(job: Job) -> None:

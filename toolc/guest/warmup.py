@@ -11,7 +11,7 @@ import socket
 
 from toolc.guest import frames
 from toolc.guest.frames import CLOSE, DATA, END, FIRST_CONNECTION, LENGTH, OPENED, FrameReader, encode
-from toolc.guest.job import Job
+from toolc.guest.job import HttpJob, Job
 from toolc.guest.network.listener import GuestNetwork
 
 REPEATS = 3
@@ -36,15 +36,15 @@ CALL = {
 
 def process_response() -> bytes:
     """Process a response as the worker of an HTTP tool does, and return its reply."""
-    from toolc.guest.http import exchange, request, response, tool  # lazy: 10 ms; a process imports what it needs later
+    from toolc.guest.http import exchange, round_trip, tool  # lazy: 10 ms; a process imports what it needs later
 
     reply = b""
     for _ in range(REPEATS):
         ours, theirs = socket.socketpair()
         with theirs:
             theirs.sendall(MESSAGES)
-        job = response.HttpJob(Job(json.dumps(CALL).encode()).http or {})
-        requests = request.Requests(("", 0), ours)
+        job = HttpJob(Job(json.dumps(CALL).encode()).http or {})
+        requests = round_trip.Requests(("", 0), ours)
         reply = tool.run_call(job, exchange.Exchange(job, requests, 0.0, lambda _: None))
         requests.close()
     return reply

@@ -7,8 +7,8 @@ import time
 
 from toolc.guest import truncate
 from toolc.guest.context import ToolError
-from toolc.guest.http.request import Response
-from toolc.guest.http.response import is_text, text_of
+from toolc.guest.http.body import is_text, text_of
+from toolc.guest.http.round_trip import Response
 
 FIRST_TIME = 1_000_000_000
 """From this value on, a reset time is in seconds since 1970, or in milliseconds if it is a thousand times as large.

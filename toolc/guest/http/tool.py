@@ -11,11 +11,8 @@ from resource import RUSAGE_SELF
 
 from toolc.guest import answer, truncate
 from toolc.guest.context import Result, ToolError
-from toolc.guest.http.exchange import Exchange, all_pages
-from toolc.guest.http.request import Requests, Response
-from toolc.guest.http.response import (
+from toolc.guest.http.body import (
     NOTHING,
-    HttpJob,
     check_length,
     data,
     file_of,
@@ -25,8 +22,10 @@ from toolc.guest.http.response import (
     needed_json,
     text_of,
 )
+from toolc.guest.http.exchange import Exchange, all_pages
+from toolc.guest.http.round_trip import Requests, Response
 from toolc.guest.http.shaping import check_size, jmespath_search, render_template, to_json
-from toolc.guest.job import Job
+from toolc.guest.job import HttpJob, Job
 from toolc.guest.processes import Pipes, cpu_ms, peak_memory_bytes, write_all
 
 

@@ -1,7 +1,7 @@
 """Responses and jobs of HTTP tools for tests."""
 
-from toolc.guest.http.request import Response
-from toolc.guest.http.response import HttpJob
+from toolc.guest.http.round_trip import Response
+from toolc.guest.job import HttpJob
 
 
 def response(body: bytes = b"", status: int = 200, **headers: str) -> Response:

@@ -3,7 +3,7 @@
 import pytest
 from http_responses import response
 
-from toolc.guest.http.response import file_of
+from toolc.guest.http.body import file_of
 
 URL = "https://a.example/files/report%202.pdf?token=x/y"
 

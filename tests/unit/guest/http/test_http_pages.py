@@ -8,7 +8,7 @@ from http_responses import job, response
 
 from toolc.guest.context import ToolError
 from toolc.guest.http.exchange import Exchange, all_pages
-from toolc.guest.http.request import Requests, Response
+from toolc.guest.http.round_trip import Requests, Response
 
 Request = dict[str, object]
 STYLE: dict[str, object] = {

@@ -4,7 +4,7 @@ import pytest
 from http_responses import response
 
 from toolc.guest.context import ToolError
-from toolc.guest.http.response import is_json, is_text, needed_json, text_of
+from toolc.guest.http.body import is_json, is_text, needed_json, text_of
 
 WORD = "caf\u00e9"
 

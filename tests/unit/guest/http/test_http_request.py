@@ -13,8 +13,8 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from toolc.guest.http import tool as http_tool
-from toolc.guest.http.response import parse_json
-from toolc.guest.http.request import Requests
+from toolc.guest.http.body import parse_json
+from toolc.guest.http.round_trip import Requests
 before = set(sys.modules)
 print(parse_json(Requests(("127.0.0.1", int(sys.argv[2]))).send({}, "GET")))
 print(sorted(set(sys.modules) - before))

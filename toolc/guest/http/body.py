@@ -1,4 +1,4 @@
-"""The description of an HTTP call, and the conversion of a response to JSON, images, files or text."""
+"""The body of a response: JSON, an image, a file or text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from urllib.parse import unquote
 
 from toolc.guest import truncate
 from toolc.guest.context import Resource, ToolError, image_type
-from toolc.guest.http.request import MAX_RESPONSE_BODY, Response
+from toolc.guest.http.round_trip import MAX_RESPONSE_BODY, Response
 from toolc.guest.http.shaping import jmespath_search
+from toolc.guest.job import HttpJob
 
 JSON_TYPE = re.compile(r"(application|text)/(x-)?json|.+\+json")
 CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
@@ -26,24 +27,6 @@ MAX_DIGITS = 4300
 
 NOTHING = object()
 """No data: the body is empty or not JSON."""
-
-
-class HttpJob:
-    """The ``http`` object of a CALL: see ``toolc.runtime.http.message``."""
-
-    def __init__(self, message: dict) -> None:  # type: ignore[type-arg]
-        self.method: str = message["method"]
-        self.url: str = message["url"]
-        self.format: str = message["format"]
-        self.limit: int = message["limit"]
-        self.needs_token: bool = message["needs_token"]
-        self.has_token: bool = message["has_token"]
-        self.retry: dict[str, object] | None = message["retry"]
-        self.pagination: dict[str, object] | None = message["pagination"]
-        self.errors: list[dict[str, str | None]] = message["errors"]
-        self.select: str | None = message["select"]
-        self.template: str | None = message["template"]
-        self.arguments: dict[str, object] = message["arguments"]
 
 
 def data(response: Response) -> object:
