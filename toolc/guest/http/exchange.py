@@ -10,9 +10,9 @@ from urllib.parse import urljoin
 
 from toolc.guest import truncate
 from toolc.guest.context import ToolError
+from toolc.guest.http.body import HttpJob, needed_json, rule_for
 from toolc.guest.http.errors import error_of, retry_after
-from toolc.guest.http.request import MAX_RESPONSE_BODY, Requests, Response
-from toolc.guest.http.response import HttpJob, needed_json, rule_for
+from toolc.guest.http.round_trip import MAX_RESPONSE_BODY, Requests, Response
 from toolc.guest.http.shaping import jmespath_search
 
 MAX_REDIRECTS = 10
@@ -64,7 +64,7 @@ class Exchange:
         return self.send({})
 
     def send(self, request: dict[str, object]) -> Response:
-        """Return the response to ``request`` (see ``toolc.guest.http.request``), after the retries of the spec.
+        """Return the response to ``request`` (see ``toolc.guest.http.round_trip``), after the retries of the spec.
 
         Raises ``ToolError``, also for an error response.
         """
