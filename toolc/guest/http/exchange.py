@@ -10,10 +10,11 @@ from urllib.parse import urljoin
 
 from toolc.guest import truncate
 from toolc.guest.context import ToolError
-from toolc.guest.http.body import HttpJob, needed_json, rule_for
+from toolc.guest.http.body import needed_json, rule_for
 from toolc.guest.http.errors import error_of, retry_after
 from toolc.guest.http.round_trip import MAX_RESPONSE_BODY, Requests, Response
 from toolc.guest.http.shaping import jmespath_search
+from toolc.guest.job import HttpJob
 
 MAX_REDIRECTS = 10
 MAX_ERROR_BODY = 64 * 1024
