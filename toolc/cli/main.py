@@ -140,6 +140,6 @@ def _prepare_standard_streams() -> None:
 
 
 def _failure() -> ModuleType:
-    from toolc.cli.output import failure  # lazy: only errors need it (15 ms)
+    from toolc.cli.output import failure  # lazy: +13 ms; only errors need it
 
     return failure

@@ -128,7 +128,7 @@ class Pipes:
 
 
 def _sockets() -> tuple[int, ...]:
-    import socket  # lazy: 28 ms; few calls use the network
+    import socket  # lazy: +3 ms; few calls use the network
 
     return tuple(each.detach() for each in socket.socketpair())
 

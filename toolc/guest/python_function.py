@@ -148,7 +148,7 @@ def _complete(value: object, yields: GeneratorOutput) -> object:
     if isinstance(value, AsyncGeneratorType):
         value = _run_async_generator(value, yields)
     if isinstance(value, Awaitable):
-        import asyncio  # lazy: 43 ms; only async tools need it
+        import asyncio  # lazy: +39 ms; only async tools need it
 
         return asyncio.run(_awaited(value))
     return value

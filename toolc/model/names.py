@@ -28,6 +28,6 @@ def engine_names() -> tuple[str, ...]:
 
 def close_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """Return the known name most similar to ``name``, or an empty string if none reaches the ``cutoff`` (0 to 1)."""
-    import difflib  # lazy: takes 1 ms, and only misspelled names need it
+    import difflib  # lazy: +1 ms; only misspelled names need it
 
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=cutoff)), "")

@@ -38,7 +38,7 @@ def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
     cached = load(key.file)
     if checked := _restore(key, cached.answer):
         return checked
-    from toolc.compiler.pipeline.compile import compile_specs  # lazy: 100 ms, which a valid answer does not need
+    from toolc.compiler.pipeline.compile import compile_specs  # lazy: +93 ms; a valid answer needs no compiler
 
     if len(key.contents) == 1:
         read: list[str] = []
@@ -50,7 +50,7 @@ def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
         compilation, details = compile_specs(key.paths, settings, gather), []
         is_complete = key.contents.keys() >= {*read}
     else:
-        from toolc.compiler.cache.file_results import PieceCache  # lazy: 10 ms, which a single file does not need
+        from toolc.compiler.cache.file_results import PieceCache  # lazy: +10 ms; a single file does not need it
 
         pieces = PieceCache(key, cached.details())
         compilation = compile_specs(key.paths, settings, pieces.gather, pieces.together)

@@ -29,7 +29,7 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     provider = next(strict_providers, None)
     if provider is None:
         return
-    from toolc.providers.openai import CLOSES, strict_losses  # lazy: 20 ms, and few tools request strict mode
+    from toolc.providers.openai import CLOSES, strict_losses  # lazy: +20 ms; few tools request strict mode
 
     losses, is_strict = strict_losses(tool.spec, provider)
     if not is_strict:

@@ -97,7 +97,7 @@ class Compilation:
 
     def registry(self) -> RegistryFile:
         """Return the tools with their digests, and the toolsets. Raises ``SpecError`` if there is an error."""
-        from toolc.model.registry_io import registry_of  # lazy: 17 ms, which a check does not need
+        from toolc.model.registry_io import registry_of  # lazy: +17 ms; a check does not need it
 
         self.raise_errors()
         return registry_of(self.tools, self.toolsets)

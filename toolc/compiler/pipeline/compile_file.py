@@ -154,7 +154,7 @@ def _findings(tool: LocatedTool, tools: ToolLookup, more: Sequence[Policy]) -> I
     policies = (*tool.policies, *more)
     if not policies:
         return
-    from toolc.policy.rules import violations  # lazy: the rules import all backends, 20 ms
+    from toolc.policy.rules import violations  # lazy: +18 ms; few projects have a policy
 
     for each in violations(tool.spec, tools, policies):
         yield Diagnostic(CODES[each.key], f"'{tool.spec.name}': {each.message}", _span(tool, each), each.hint)

@@ -93,7 +93,7 @@ class SpecFolder:
         return self._log_request("read", name, self._read)
 
     def _read(self, name: str) -> File:
-        from toolc.model.spec.code_backends import File  # lazy: 15 ms, which a cached result does not need
+        from toolc.model.spec.code_backends import File  # lazy: +9 ms; a cached result does not need it
 
         path = relative_path(name)
         data = self._bytes(path)

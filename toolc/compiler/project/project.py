@@ -215,6 +215,6 @@ def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
 
 def decode_project_policy(node: Node, what: str, findings: Findings) -> Policy | None:
     """Decode ``policy``, the rules for all tools of a project."""
-    from toolc.compiler.project.policy import decode_policy  # lazy: 5 ms, and few projects have a policy
+    from toolc.compiler.project.policy import decode_policy  # lazy: +19 ms; few projects have a policy
 
     return decode_policy(node, what, findings)

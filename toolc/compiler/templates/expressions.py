@@ -78,7 +78,7 @@ _HINT: Final = "see jmespath.org; a constant is written in backquotes: ok == `fa
 @cache
 def _jmespath() -> ModuleType:
     """Return the package ``jmespath``."""
-    import jmespath  # lazy: +2 ms, and few specs select anything
+    import jmespath  # lazy: +2 ms; few specs select anything
 
     return jmespath
 

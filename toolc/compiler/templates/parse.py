@@ -244,7 +244,7 @@ def _part(expression: str, start: int, end: int) -> str | Placeholder | Problem:
     # Most placeholders are only a name; these are parsed without importing Jinja2.
     if (name := _NAME.fullmatch(expression)) and name[1] not in _WORDS:
         return Placeholder(name[1])
-    from toolc.compiler.templates.placeholders import InvalidPlaceholderError, parse_expression  # lazy: 80 ms (jinja2)
+    from toolc.compiler.templates.placeholders import InvalidPlaceholderError, parse_expression  # lazy: +25 ms (jinja2)
 
     try:
         return parse_expression(expression)

@@ -38,7 +38,7 @@ def _parse_retry_after(header: str) -> float | None:
         return float(header)
     if not header:
         return None
-    import email.utils  # lazy: 20 ms; few servers send a date
+    import email.utils  # lazy: +7 ms; few servers send a date
 
     try:
         when = email.utils.parsedate_to_datetime(header)
@@ -112,7 +112,7 @@ def _message(response: Response) -> str:
 
 def _html_text(page: str) -> str:
     """Return the text between the tags. Unclosed tags cannot cause repeated scans of the page."""
-    import html  # lazy: 7 ms; few calls fail with a page
+    import html  # lazy: +1 ms; few calls fail with a page
 
     kept = []
     start, inside = 0, ""

@@ -32,7 +32,7 @@ def render_template(template: str, result: object, text: str, arguments: dict[st
     Raises ``ToolError`` if the template cannot be applied, or if the text is longer than ``limit`` bytes.
     """
     _add_libraries()
-    import jinja2.sandbox  # lazy: as above
+    import jinja2.sandbox  # lazy: importable only after the line above
 
     environment = jinja2.sandbox.ImmutableSandboxedEnvironment(autoescape=False)
     pieces = []
