@@ -217,17 +217,10 @@ class DockerEngine:
             stream = GuestSocketStream(listener, attached) if listener else attached
             undo.pop_all()
         return DockerSandbox(
-            container=container,
-            user=user.described,
-            image=image.used,
-            created=created,
-            guarded=container_config.guards_process_1(profile, daemon),
-            kernel_kills=kills,
-            client=client,
-            attached=attached,
-            stream=stream,
-            events=events,
-        )
+            container=container, user=user.described, image=image.used, created=created,
+            guarded=container_config.guards_process_1(profile, daemon), kernel_kills=kills, client=client,
+            attached=attached, stream=stream, events=events,
+        )  # fmt: skip
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
         """Remove the objects that a failed start has created. Does not raise: the user must see ``error``."""

@@ -79,7 +79,7 @@ class OciEngine:
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
         root = self._root_spec(profile)
-        return ContentDigests(root.image.used if profile.image and root.image else None, root.packages)
+        return ContentDigests(root.image.used if profile.image and root.image else None, root.packages())
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> OciSandbox:
         """Start a new sandbox in which Python with ``arguments`` is process 1. Raises ``InfrastructureError``."""

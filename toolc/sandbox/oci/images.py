@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -249,12 +250,12 @@ def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]],
     image = resolve_image(profile)
     if image is None:
         binds = prepare_guest_environment(host(), host, profile.requirements).binds
-        return RootSpec(binds=binds, packages=packages_of(binds))
+        return RootSpec(binds=binds, packages=partial(packages_of, binds))
     bare = RootSpec(image=image, command=IMAGE_COMMAND)
     root = RootFilesystem(image.digest, lambda arguments: start(bare, arguments))
     environment = prepare_guest_environment(root, host, profile.requirements)
     binds = environment.binds
-    return RootSpec(image=image, command=environment.command, binds=binds, packages=packages_of(binds))
+    return RootSpec(image=image, command=environment.command, binds=binds, packages=partial(packages_of, binds))
 
 
 def _host_key() -> str:

@@ -10,7 +10,8 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -131,13 +132,13 @@ class RootSpec:
     """The root of a sandbox: an image, or the host's own programs if ``image`` is None.
 
     ``command`` starts the guest's Python (see ``on_host``). ``binds`` are host folders (source, target) that are
-    bound read-only. ``packages`` are the installed packages, as in ``ContentDigests``.
+    bound read-only. ``packages`` returns the installed packages as in ``ContentDigests``.
     """
 
     image: Unpacked | None = None
     command: tuple[str, ...] = ()
     binds: tuple[tuple[str, str], ...] = ()
-    packages: tuple[str, ...] = ()
+    packages: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False)
 
     def on_host(self, python: Interpreter) -> "RootSpec":
         """Return this root with the host's own programs bound, and the host's Python to start the guest."""
