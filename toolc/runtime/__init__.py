@@ -2,20 +2,18 @@
 
 Start reading in ``execution.single_call``. The packages:
 
-- ``execution``: whether a call may run; its deadline and retries; batches, asynchronous calls.
-- ``sandboxed``, ``sessions``, ``wire``: one call in a sandbox; sandboxes for several calls; the host's side of the
-  protocol with the guest, and the deadline if the guest does not end the call (``wire.call_loop``).
-- ``composite``, ``agents``: calls that call tools.
-- ``http``, ``egress``: requests of HTTP tools; connections of a call and allowed hosts (``egress.policy``).
-- ``secrets``, ``workspace``, ``output``: redaction; files; captured output, its limits and events.
-
-Repetitions: ``retry`` of a spec in ``execution.retry``, HTTP requests in ``toolc.guest.http.exchange``, requests to
-a model in ``agents.turns``, the start of a sandbox in ``toolc.sandbox.host.kernel``.
-
-- ``call_durations``: ``details`` of a result: durations (``Timing``), identity of the call, sandbox.
+- ``call_details``: ``details`` of a result: durations (``Timing``), identity of the call, sandbox.
 - ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``no_caller``.
 - ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits; a fair lock.
+- ``composite``, ``agents``: calls that call tools.
+- ``execution``: whether a call may run; its deadline and retries; batches, asynchronous calls.
 - ``host_function``: runs a function of the embedding program on a thread: context, progress, generators.
+- ``http``, ``egress``: requests of HTTP tools; connections of a call and allowed hosts (``egress.policy``).
+- ``sandboxed``, ``sessions``, ``wire``: one call in a sandbox; sandboxes for several calls; the host's side of the
+  protocol with the guest, and the deadline if the guest does not end the call (``wire.call_loop``).
+- ``secrets``, ``workspace``, ``output``: redaction; files; captured output, its limits and events.  Repetitions:
+  ``retry`` of a spec in ``execution.retry``, HTTP requests in ``toolc.guest.http.exchange``, requests to a model in
+  ``agents.turns``, the start of a sandbox in ``toolc.sandbox.host.kernel``.
 - ``validation``: ``bind``: arguments checked and defaults filled in, with messages for models; ``validate_result``.
 
 May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``guest``, ``validation`` and ``model``; never

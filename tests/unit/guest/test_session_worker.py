@@ -13,7 +13,7 @@ from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
-from toolc.runtime.call_durations import Timing
+from toolc.runtime.call_details import Timing
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.sessions.server import SandboxServer
 from toolc.runtime.wire.session import EndedError, SessionCall

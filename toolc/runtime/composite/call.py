@@ -10,7 +10,7 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import ResultSpec
-from toolc.runtime.call_durations import Timing, identity
+from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller, ComposedBackend, no_caller
 from toolc.runtime.http.message import libraries
 from toolc.runtime.output.truncation import fit_to_limit

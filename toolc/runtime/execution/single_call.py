@@ -25,7 +25,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind
-from toolc.runtime.call_durations import Timing, identity
+from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.composite.call import ComposedCall
 from toolc.runtime.composite.composite import composed

@@ -44,7 +44,7 @@ from toolc.model.spec.code_backends import ErrorKind, File, PluginBackend, Pytho
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import MIB, Destination, Limits, SecretSpec
 from toolc.model.spec.tool import ResultSpec, ToolSpec
-from toolc.runtime.call_durations import Timing, identity, sandbox_details
+from toolc.runtime.call_details import Timing, identity, sandbox_details
 from toolc.runtime.caller import CallContext, no_caller
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress, RequestHandler

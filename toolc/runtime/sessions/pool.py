@@ -17,7 +17,7 @@ from weakref import WeakSet
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PluginCall
 from toolc.model.result import Outcome
-from toolc.runtime.call_durations import Timing
+from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import FairLock
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.sessions.server import SandboxServer, Start, idle_state

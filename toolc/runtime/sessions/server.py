@@ -31,7 +31,7 @@ from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall
 from toolc.model.result import Capture, Ending, Outcome
 from toolc.model.spec.sandbox import EnvVar
-from toolc.runtime.call_durations import Timing, sandbox_details
+from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.sandbox.base import EngineSandbox
