@@ -2,6 +2,8 @@
 
 Start reading in ``execution.single_call``. The packages:
 
+- ``argument_binding``: ``bind``: arguments checked and defaults filled in, with messages for models;
+  ``validate_result``.
 - ``call_details``: ``details`` of a result: durations (``Timing``), identity of the call, sandbox.
 - ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``no_caller``.
 - ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits; a fair lock.
@@ -14,8 +16,7 @@ Start reading in ``execution.single_call``. The packages:
 - ``secrets``, ``workspace``, ``output``: redaction; files; captured output, its limits and events.  Repetitions:
   ``retry`` of a spec in ``execution.retry``, HTTP requests in ``toolc.guest.http.exchange``, requests to a model in
   ``agents.turns``, the start of a sandbox in ``toolc.sandbox.host.kernel``.
-- ``validation``: ``bind``: arguments checked and defaults filled in, with messages for models; ``validate_result``.
 
-May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``guest``, ``validation`` and ``model``; never
+May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``guest``, ``argument_binding`` and ``model``; never
 ``compiler``. The order of the packages inside is a contract in pyproject.toml.
 """

@@ -1,6 +1,6 @@
 """JSON Schema validation in bounded time, for the compiler and for every call.
 
-Messages about arguments of calls are in ``toolc.runtime.validation``.
+Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
 
 - ``coercion``: corrects what models write: nulls for absent values, 2.0 for 2. Public: ``allows_null``,
   ``with_integers``, ``without_nulls``.

@@ -9,7 +9,7 @@ from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import ProviderChoice, ToolSpec
-from toolc.runtime.validation import MAX_PROBLEMS, BindError, bind
+from toolc.runtime.argument_binding import MAX_PROBLEMS, BindError, bind
 
 
 def tool(properties: JsonObject, required: tuple[str, ...] = (), rest: JsonObject | None = None) -> ToolSpec:

@@ -20,11 +20,11 @@ from toolc.model.template import TemplateError, as_text
 from toolc.providers.base import CallMessage
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.agents.turns import AgentEvents, AgentLoop, open_api
+from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.caller import CallContext, Caller, one_at_a_time
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
 from toolc.runtime.output.truncation import READ_RESULT, truncate_result
 from toolc.runtime.sandboxed.call import interrupted_result
-from toolc.runtime.validation import validate_result
 
 NO_TASK: Final = "Begin."
 """The task for a call without arguments, because the APIs require a message."""

@@ -10,6 +10,7 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import ResultSpec
+from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller, ComposedBackend, no_caller
 from toolc.runtime.http.message import libraries
@@ -17,7 +18,6 @@ from toolc.runtime.output.truncation import fit_to_limit
 from toolc.runtime.sandboxed.call import ENTRY, SandboxedCall, arguments, with_shaped_text
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.secrets.redaction import CallSecrets, redact_result, secrets_of
-from toolc.runtime.validation import validate_result
 
 
 def shape_result(

@@ -3,7 +3,7 @@
 ::
 
     denied    is the tool on a deny-list?                                 toolc.runtime.execution.admission
-    bind      arguments  -> BoundCall    validated, defaults filled in    toolc.runtime.validation
+    bind      arguments  -> BoundCall    validated, defaults filled in    toolc.runtime.argument_binding
     prepare   BoundCall  -> an attempt   planned, its engine chosen       toolc.runtime.sandboxed.call
     confirm   if the spec requires it, the user allows, denies or edits it toolc.model.call
     run       an attempt -> ToolResult   in a new sandbox                 toolc.runtime.sandboxed.call
@@ -25,6 +25,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind
+from toolc.runtime.argument_binding import BindError, bind
 from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.composite.call import ComposedCall
@@ -33,7 +34,6 @@ from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.execution.retry import attempt_to_json, wait_ms
 from toolc.runtime.sandboxed.call import NOT_STARTED, SandboxedCall
 from toolc.runtime.sandboxed.options import CallOptions, limit_ms
-from toolc.runtime.validation import BindError, bind
 
 _OUTCOMES: Final[dict[ErrorKind, str]] = {"cancelled": "cancelled", "timeout": "timed_out"}
 """The value of ``details.outcome`` for a call that ended before it started."""

@@ -44,6 +44,7 @@ from toolc.model.spec.code_backends import ErrorKind, File, PluginBackend, Pytho
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import MIB, Destination, Limits, SecretSpec
 from toolc.model.spec.tool import ResultSpec, ToolSpec
+from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, identity, sandbox_details
 from toolc.runtime.caller import CallContext, no_caller
 from toolc.runtime.cancellation import Cancellation
@@ -58,7 +59,6 @@ from toolc.runtime.sandboxed.options import CallOptions, approve_image, limit_ms
 from toolc.runtime.sandboxed.result_files import paths_to_return, with_files
 from toolc.runtime.secrets.redaction import CallSecrets, expose_secrets, redact_result, secrets_of
 from toolc.runtime.sessions.server import PluginCalls, Start, call_once, start_request
-from toolc.runtime.validation import validate_result
 from toolc.runtime.wire.call_loop import converse, ignore_progress
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.runtime.workspace.dir_handle import DirHandle
