@@ -17,6 +17,6 @@ Start reading in ``execution.single_call``. The packages:
   ``retry`` of a spec in ``execution.retry``, HTTP requests in ``toolc.guest.http.exchange``, requests to a model in
   ``agents.turns``, the start of a sandbox in ``toolc.sandbox.host.kernel``.
 
-May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``guest``, ``argument_binding`` and ``model``; never
+May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``guest``, ``validation`` and ``model``; never
 ``compiler``. The order of the packages inside is a contract in pyproject.toml.
 """
