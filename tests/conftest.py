@@ -1,4 +1,4 @@
-"""Options every test may ask for."""
+"""Options, fixtures and hooks of all tests."""
 
 import collections
 import functools
@@ -18,7 +18,7 @@ from toolc.model.plan import Profile
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import select
 
-# Shared machines stall: a slow example is no failure, and a failing one must come back on the next run.
+# Shared machines stall: a slow example is not a failure, and a failing one must be found again by the next run.
 settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolc")
 
@@ -27,13 +27,13 @@ LONG: Final = frozenset({"conformance", "docs", "integration", "soak"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--golden", action="store_true", help="write the golden files anew instead of comparing")
+    parser.addoption("--golden", action="store_true", help="write the golden files instead of comparing")
     parser.addoption("--benchmarks", action="store_true", help="run the benchmarks of tests/bench too")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the user's cache and configuration out of the tests, and the tests out of them."""
+    """Use a temporary cache and configuration instead of the user's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
@@ -42,15 +42,15 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_store() -> Iterator[None]:
-    """Keep the user's unpacked images out of the tests; a tool of another user must be able to pass through."""
+    """Use a temporary store of unpacked images instead of the user's, which other users can enter."""
     with tempfile.TemporaryDirectory(prefix="toolc-test-store-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOOLC_STORE", folder)
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _heard_signals() -> None:
-    """Let signals reach the programs that tests start: what a shell or nohup ignores, its children ignore too."""
+def _default_signals() -> None:
+    """Reset signals that a shell or nohup ignores: the programs that tests start would ignore them too."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -80,7 +80,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run files with sandboxes first: they take minutes, and the others then share out what time is left.
+    """Run files with sandboxes first: they take minutes, and the others fill the remaining time.
 
     Within each part, the files with most tests come first, which is the order of ``--dist loadfile`` itself.
     """
@@ -100,7 +100,7 @@ def pytest_ignore_collect(collection_path: object, config: pytest.Config) -> boo
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """On CI every row runs: one that was skipped, for want of an engine or of rights, is one that failed."""
+    """Fail on CI if any test was skipped, because there every engine must be available."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CI") and reporter is not None and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -28,6 +28,6 @@ def clients_image(configuration: str) -> str | None:
     tag = f"toolc-tests/clients:{hashlib.sha256(recipe).hexdigest()[:12]}"
     with store.locked("build", tag):
         if not sdk.has_image(client, tag):
-            said: list[str] = []
-            sdk.build_folder(client, folder=FOLDER, tag=tag, base=base_tag(), labels={}, on_progress=said.append)
+            progress: list[str] = []
+            sdk.build_folder(client, folder=FOLDER, tag=tag, base=base_tag(), labels={}, on_progress=progress.append)
     return tag

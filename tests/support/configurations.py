@@ -1,12 +1,12 @@
-"""The four configurations that toolc keeps one contract on, each ready to start sandboxes.
+"""The four configurations in which toolc must behave the same, each ready to start sandboxes.
 
-``CONFIGURATIONS`` maps the name of each to what can be done with it::
+``CONFIGURATIONS`` has them by name::
 
     configuration = CONFIGURATIONS["docker+gvisor"]
     if reason := configuration.lacks():
         pytest.skip(reason)
     answer = configuration.run(lambda engine: ...)      # JSON comes back, from another process for "oci user"
-    tool's sandbox: configuration.sandbox is to be merged in ({"min_isolation": "gvisor"})
+    sandbox = {...} | configuration.sandbox             # {"min_isolation": "gvisor"} for gVisor
 """
 
 import json
@@ -40,7 +40,7 @@ Work = Callable[[Engine], JsonValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """An engine, the isolation to demand of it, and the user who runs it."""
+    """An engine, the isolation that it must provide, and the user that runs it."""
 
     name: str
     make: Callable[[], Engine]
@@ -59,9 +59,9 @@ class Configuration:
         return f"{self.name}: {found}" if found else None
 
     def run(self, work: Work) -> JsonValue:
-        """What ``work`` answers, given a fresh engine that is closed afterwards, as this configuration's user.
+        """Call ``work`` with a new engine as this configuration's user, close the engine, and return the result.
 
-        What it raises is raised here; from another process as an ``AssertionError`` with the traceback.
+        An exception is raised here too; from another process as an ``AssertionError`` with the traceback.
         """
         return as_user(lambda: _with_engine(self.make, work)) if self.uid else _with_engine(self.make, work)
 
@@ -145,4 +145,4 @@ CONFIGURATIONS: Final = {
         Configuration(name="oci user", make=OciEngine, uid=USER),
     )
 }
-"""By name, in the order of the tables that are made from them."""
+"""By name, in the order of the tables in the documentation."""

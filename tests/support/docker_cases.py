@@ -1,4 +1,4 @@
-"""Shared by the tests of the Docker engine: a real daemon, or a skip with the reason."""
+"""Fixtures and helpers of the tests of the Docker engine. A test is skipped if there is no daemon."""
 
 import json
 import select
@@ -18,7 +18,7 @@ from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.host.owner import Owner
 
 TIMEOUT = 60.0
-"""Seconds that anything may take on a loaded machine."""
+"""The maximum number of seconds that a step may take on a loaded machine."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def python(program: str) -> list[str]:
 
 
 def output(sandbox: DockerSandbox) -> str:
-    """All that the guest writes, until its end."""
+    """Return all output of the guest, until its end."""
     collected = b""
     deadline = time.monotonic() + TIMEOUT
     while (data := sandbox.read()) != b"":
@@ -88,7 +88,7 @@ def containers(client: Client) -> list[JsonValue]:
 
 
 def own_containers(client: Client) -> list[JsonValue]:
-    """Those of this process: others work with the same daemon at the same time."""
+    """Return those of this process: other processes use the same daemon concurrently."""
     filters = quote(json.dumps({"label": [f"{OWNER_LABEL}={Owner.current().label()}"]}))
     listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=TIMEOUT)
     assert isinstance(listed, list)

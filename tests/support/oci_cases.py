@@ -92,7 +92,7 @@ def run(engine: OciEngine, program: str, profile: Profile | None = None) -> str:
 
 
 def until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Whether ``condition`` came true in time."""
+    """Return whether ``condition`` became true in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

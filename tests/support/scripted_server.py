@@ -15,12 +15,12 @@ from typing import Final, Self
 from toolc.model.json_schema import JsonValue
 
 SECONDS: Final = 60.0
-"""How long the server waits for a client that says nothing."""
+"""How long the server waits for a silent client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request, as it came."""
+    """One request."""
 
     method: str
     path: str
@@ -29,7 +29,7 @@ class Request:
 
 
 Answer = Callable[[Request, socket.socket], None]
-"""Answers one request on its connection, which is closed afterwards."""
+"""Responds to one request on its connection, which is closed afterwards."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ class ScriptedServer:
 
     @property
     def url(self) -> str:
-        """Its address, without a slash at the end."""
+        """The address of the server, without a slash at the end."""
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     def _accept(self) -> None:
@@ -126,7 +126,7 @@ def json_reply(value: JsonValue, *, status: int = 200, **headers: str) -> bytes:
 
 
 def certificate(folder: Path, name: str = "IP:127.0.0.1", *, days: int = 30) -> tuple[ssl.SSLContext, Path]:
-    """A context for a server whose certificate is its own authority, and that certificate's file."""
+    """Return the context of a server with a self-signed certificate, and the file of the certificate."""
     key, cert = folder / "key.pem", folder / "cert.pem"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     command += ["-keyout", str(key), "-out", str(cert), "-days", str(days), "-subj", "/CN=test"]

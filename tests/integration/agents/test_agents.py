@@ -113,11 +113,11 @@ def test_a_planted_key_is_in_nothing_that_leaves_the_call(tmp_path: Path, caplog
                 body: JsonObject = speech.text(spilt) if status == 200 else {"error": {"message": spilt}}
                 connection.sendall(json_reply(body, status=status))
 
-            heard: list[Event] = []
+            events: list[Event] = []
             with ScriptedModel(speech=speech, script=[echo]) as model:
-                result = ask_helper(model, tmp_path, on_event=heard.append)
+                result = ask_helper(model, tmp_path, on_event=events.append)
             assert KEY in str(model.received[0].headers)
-            found += [json.dumps(event_to_json(each)) for each in heard]
+            found += [json.dumps(event_to_json(each)) for each in events]
             found.append(json.dumps(result_to_json(result)))
     everything = "\n".join([*found, caplog.text]).encode()
     assert b"[secret KEY]" in everything
@@ -160,13 +160,13 @@ def test_an_interrupt_ends_a_request_that_is_under_way(tmp_path: Path) -> None:
         )
         assert requested.wait(60)
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=60)
+        _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "Traceback" not in said
+    assert "Traceback" not in stderr
 
 
 def test_data_is_selected_and_rendered(tmp_path: Path) -> None:
-    """The schema is about what was selected; the model returns data and is not told about it."""
+    """The schema is about what was selected; the model only returns data."""
     wanted: JsonObject = {
         "select": "items[0]",
         "template": "first: {{ result.name }}",
@@ -185,8 +185,8 @@ def test_a_model_can_read_a_truncated_stored_result(speech: Speech, tmp_path: Pa
     """With toolc's own tool, which no spec names; a result of the session is all that it reads."""
 
     def read_on(request: Request, connection: socket.socket) -> None:
-        ((_, said),) = speech.results(json.loads(request.body))
-        given = said.partition("call read_result with ")[2].partition("]")[0]
+        ((_, result_text),) = speech.results(json.loads(request.body))
+        given = result_text.partition("call read_result with ")[2].partition("]")[0]
         connection.sendall(json_reply(speech.calls(("read_result", json.loads(given)))))
 
     long: JsonObject = {"words": "a" * 1000 + "b" * 1000}

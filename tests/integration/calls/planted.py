@@ -47,7 +47,7 @@ def assert_clean(what: str, data: bytes) -> None:
 
 
 def files(*roots: str | Path) -> Iterator[tuple[Path, bytes]]:
-    """Every file below, but large ones and what goes meanwhile."""
+    """Every file below, but large ones and what is removed in the meantime."""
     for root in roots:
         for folder, _, names in os.walk(root):
             for name in names:
@@ -132,9 +132,9 @@ class Hunter:
 class Overheard:
     """A sandbox, and all that goes to its guest and comes from it."""
 
-    def __init__(self, sandbox: EngineSandbox, heard: bytearray) -> None:
+    def __init__(self, sandbox: EngineSandbox, received: bytearray) -> None:
         self._sandbox = sandbox
-        self._heard = heard
+        self._heard = received
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._sandbox, name)
@@ -151,14 +151,14 @@ class Overheard:
 
 
 class Overhearing:
-    """An engine whose sandboxes are overheard: every byte of every frame is in ``heard``."""
+    """An engine whose sandboxes are overheard: every byte of every frame is in ``received``."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.heard = bytearray()
+        self.received = bytearray()
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._engine, name)
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> object:
-        return Overheard(self._engine.start(profile, arguments), self.heard)
+        return Overheard(self._engine.start(profile, arguments), self.received)

@@ -65,12 +65,12 @@ def test_a_step_s_secret_reaches_no_other_step(engine: OciEngine, tmp_path: Path
     secrets = tmp_path / "secrets.yaml"
     secrets.write_text(f"TOKEN: {SECRET}\n", encoding="utf-8")
     secrets.chmod(0o600)
-    told: list[Event] = []
+    events: list[Event] = []
     specs = tmp_path / "specs"
     specs.mkdir()
     found = registry(specs, ("all", "sequential", [spill, *says]))
     with Executor(found, engine=engine, secrets=SecretStore(load_secrets(secrets))) as executor:
-        result = executor.run("all", {}, on_event=told.append)
+        result = executor.run("all", {}, on_event=events.append)
     assert result.structured
     assert result.structured[0] == {
         "spill": {"key": "[secret TOKEN]"},
@@ -78,20 +78,20 @@ def test_a_step_s_secret_reaches_no_other_step(engine: OciEngine, tmp_path: Path
         "say1": '{"key": "[secret TOKEN]"}',
     }
     assert SECRET not in repr(result)
-    assert SECRET not in repr(told)
+    assert SECRET not in repr(events)
 
 
 def test_events_have_the_parent_call_id(engine: OciEngine, tmp_path: Path) -> None:
     say: JsonObject = {"id": "say", "tool": "say", "args": {"text": "hi"}}
     found = registry(tmp_path, ("inner", "parallel", [say]), ("outer", "conditional", [{"id": "in", "tool": "inner"}]))
-    told: list[Event] = []
+    events: list[Event] = []
     with Executor(found, engine=engine) as executor:
-        executor.run("outer", {}, call_id="c", on_event=told.append)
-    calls = [(each.name, each.call_id, each.parent_call_id) for each in told if isinstance(each, ToolStart)]
+        executor.run("outer", {}, call_id="c", on_event=events.append)
+    calls = [(each.name, each.call_id, each.parent_call_id) for each in events if isinstance(each, ToolStart)]
     assert calls == [("outer", "c", None), ("inner", "c.in", "c"), ("say", "c.in.say", "c.in")]
-    ends = [each.call_id for each in told if isinstance(each, ToolEnd)]
+    ends = [each.call_id for each in events if isinstance(each, ToolEnd)]
     assert ends == ["c.in.say", "c.in", "c"]
-    assert isinstance(told[-1], ToolEnd)
+    assert isinstance(events[-1], ToolEnd)
 
 
 @pytest.mark.parametrize("strategy", ["sequential", "parallel", "conditional", "pipeline"])
@@ -125,9 +125,9 @@ def test_the_composites_limit_covers_all_steps(engine: OciEngine, tmp_path: Path
     ]
     with Executor(registry(tmp_path, ("all", strategy, steps), timeout="1s"), engine=engine) as executor:
         result = executor.run("all", {})
-    told = result.details["steps"]
-    assert isinstance(told, list)
-    assert [each["error"] for each in told if isinstance(each, dict)] == ["timeout", "timeout"]
+    steps_taken = result.details["steps"]
+    assert isinstance(steps_taken, list)
+    assert [each["error"] for each in steps_taken if isinstance(each, dict)] == ["timeout", "timeout"]
 
 
 HOSTILE = {
@@ -152,9 +152,9 @@ def test_hostile_output_does_not_hang_a_step(engine: OciEngine, tmp_path: Path, 
     with Executor(registry(specs, ("all", "sequential", steps)), engine=engine, workspace=work) as executor:
         result = executor.run("all", {})
     assert result.details["duration_ms"] < 30_000  # type: ignore[operator]
-    told = result.details["steps"]
-    assert isinstance(told, list)
-    assert len(told) == 3
+    steps_taken = result.details["steps"]
+    assert isinstance(steps_taken, list)
+    assert len(steps_taken) == 3
 
 
 EXAMPLE = DOCS / "guides" / "examples" / "research_note.yaml"

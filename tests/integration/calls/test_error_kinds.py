@@ -135,12 +135,14 @@ CAUSES: list[tuple[ErrorKind, str, Make]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "told", "make"), CAUSES, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(CAUSES)])
-def test_a_cause_has_a_kind_and_a_message(executor: Executor, kind: ErrorKind, told: str, make: Make) -> None:
+@pytest.mark.parametrize(
+    ("kind", "message", "make"), CAUSES, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(CAUSES)]
+)
+def test_a_cause_has_a_kind_and_a_message(executor: Executor, kind: ErrorKind, message: str, make: Make) -> None:
     result = make(executor)
     assert result.error is not None, result
     assert (result.error.kind, result.is_error) == (kind, True)
-    assert told in result.error.message
+    assert message in result.error.message
     assert result.text
 
 
@@ -166,5 +168,5 @@ def test_a_long_retry_after_is_not_waited_for(executor: Executor, server: Script
     assert result.error == ToolFailure(
         "rate_limit", "HTTP 429 Too Many Requests (try again in 3600 seconds)",
     )  # fmt: skip
-    told = {"kind": "rate_limit", "message": result.error.message}
-    assert result.details["attempts"] == [{"error": told, "duration_ms": result.details["duration_ms"], "wait_ms": 0}]
+    error = {"kind": "rate_limit", "message": result.error.message}
+    assert result.details["attempts"] == [{"error": error, "duration_ms": result.details["duration_ms"], "wait_ms": 0}]

@@ -52,10 +52,10 @@ def executor(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def read_on(executor: Executor, result: ToolResult) -> str:
-    """All that was kept of a result, page by page, as a model does it that obeys what it is told."""
-    told = re.search(r"to read on call read_result with (\{.*?\})\]", result.text)
-    assert told is not None
-    arguments: JsonObject = json.loads(told[1]) | {"offset": 0}
+    """All that was kept of a result, page by page, as a model reads it that follows the hint."""
+    hint = re.search(r"to read on call read_result with (\{.*?\})\]", result.text)
+    assert hint is not None
+    arguments: JsonObject = json.loads(hint[1]) | {"offset": 0}
     text = ""
     while True:
         page, note = executor.run("read_result", arguments | {"limit": 1000}).content

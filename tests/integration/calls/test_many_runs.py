@@ -52,7 +52,7 @@ def test_ten_runs_at_once(folder: Path, name: str) -> None:
 
 
 def run_all(spec: str, engine: str, more: dict[str, str]) -> JsonValue:
-    """What each process came to: its exit code, what it printed, and what it complained of."""
+    """Return the results of each process: its exit code, its stdout, and its stderr."""
     argv = [sys.executable, "-m", "toolc", "run", spec, "--engine", engine]
     running = [
         subprocess.Popen(
@@ -67,6 +67,6 @@ def run_all(spec: str, engine: str, more: dict[str, str]) -> JsonValue:
     found: list[JsonValue] = []
     for process in running:
         with process:
-            said, complained = process.communicate(timeout=100)
-        found.append([process.returncode, said, complained])
+            stdout, stderr = process.communicate(timeout=100)
+        found.append([process.returncode, stdout, stderr])
     return found

@@ -43,10 +43,10 @@ def make_image(language: str) -> None:
         return
     tag, client = build_tag(build), connect(find_socket(os.environ)).client
     if not sdk.has_image(client, tag):
-        said: list[str] = []
+        progress: list[str] = []
         labels = {BUILD_LABEL: tag, BASE_LABEL: base_tag()}
         folder = FOLDER / language / build.folder
-        sdk.build_folder(client, folder=folder, tag=tag, base=base_tag(), labels=labels, on_progress=said.append)
+        sdk.build_folder(client, folder=folder, tag=tag, base=base_tag(), labels=labels, on_progress=progress.append)
 
 
 @pytest.fixture(scope="module")

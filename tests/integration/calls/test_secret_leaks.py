@@ -135,10 +135,10 @@ def test_all_output_of_a_tool_is_redacted(
         events: list[Event] = []
         with Executor(registry(folder, script, configuration), engine=engine, secrets=STORE) as executor:
             found = executor.run("spill", {"word": "x"}, on_event=events.append)
-        told = json.dumps(result_to_json(found), ensure_ascii=False)
-        assert told.count("[secret IN_ENV]") >= 7
-        assert told.count("[secret IN_FILE]") >= 7
-        assert_clean("the result", told.encode())
+        serialized = json.dumps(result_to_json(found), ensure_ascii=False)
+        assert serialized.count("[secret IN_ENV]") >= 7
+        assert serialized.count("[secret IN_FILE]") >= 7
+        assert_clean("the result", serialized.encode())
         assert_clean("the events", json.dumps([event_to_json(each) for each in events]).encode())
         assert_clean("the live output", "".join(e.text for e in events if isinstance(e, ToolUpdate)).encode())
         assert_clean("the log", caplog.text.encode())
@@ -224,8 +224,8 @@ def test_broker_secrets_never_enter_the_sandbox(run: Run, configuration: Configu
         assert request.headers["authorization"] == f"Basic {pair}"
         assert request.path == f"/?k={quote(BY_BROKER, safe='')}"
         assert json.loads(request.body) == {"k": BY_BROKER}
-        assert b"fine" in overhearing.heard
-        assert leaks("the frames", bytes(overhearing.heard)) == []
+        assert b"fine" in overhearing.received
+        assert leaks("the frames", bytes(overhearing.received)) == []
 
     run(work)
 

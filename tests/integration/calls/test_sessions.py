@@ -93,7 +93,7 @@ def spec(sandbox: JsonObject) -> str:
     )
 
 
-def told(result: ToolResult) -> JsonValue:
+def summary(result: ToolResult) -> JsonValue:
     """What of a result is the same everywhere."""
     session = result.details.get("session")
     call = session["call"] if isinstance(session, dict) else None
@@ -111,7 +111,7 @@ def calls(engine: Engine, sandbox: JsonObject, *made: tuple[str, str]) -> JsonVa
         with Executor(registry, engine=engine, workspace=folder / "workspace") as executor:
             results = [executor.run(tool, {"add" if tool == "notes" else "code": word}) for tool, word in made]
         written = sorted(each.read_text() for each in (folder / "workspace").iterdir())
-    return {"results": [told(each) for each in results], "written": [*written]}
+    return {"results": [summary(each) for each in results], "written": [*written]}
 
 
 def found(configuration: str, *made: tuple[str, str]) -> JsonObject:
@@ -190,9 +190,9 @@ def test_a_cancelled_call_ends_the_session_immediately(name: str, tmp_path: Path
         executor.run("notes", {"add": "milk"})
         with Cancellation() as cancellation:
             asleep = executor.run("notes", {"add": "sleep"}, cancellation=cancellation, on_event=cancel)
-            unheard = executor.run("notes", {"add": "bread"}, cancellation=cancellation)
-        after = [told(executor.run("notes", {"add": "bread"})) for _ in range(2)]
-    assert [each.error and each.error.kind for each in (asleep, unheard)] == ["cancelled", "cancelled"]
+            unanswered = executor.run("notes", {"add": "bread"}, cancellation=cancellation)
+        after = [summary(executor.run("notes", {"add": "bread"})) for _ in range(2)]
+    assert [each.error and each.error.kind for each in (asleep, unanswered)] == ["cancelled", "cancelled"]
     assert (asleep.details["stderr"], "asleep" in asleep.text) == ("asleep\n", False)
     assert after == [[None, "bread", 1], [None, "bread bread", 2]]
 
@@ -333,8 +333,8 @@ def test_a_connection_survives_calls_and_each_call_is_checked(configuration: str
 def _connected(result: ToolResult, port: str) -> list[JsonValue]:
     """The connections that a result tells of: where to, and whether it was allowed."""
     found = result.details.get("network")
-    told: list[JsonValue] = []
+    attempts: list[JsonValue] = []
     for each in found if isinstance(found, list) else []:
         assert isinstance(each, dict)
-        told.append(["the server" if str(each["port"]) == port else each["host"], each["allowed"]])
-    return told
+        attempts.append(["the server" if str(each["port"]) == port else each["host"], each["allowed"]])
+    return attempts

@@ -12,7 +12,7 @@ from typing import Self
 class SilentDaemon:
     """A context manager. ``swallow``: a regular expression for request lines that get no response.
 
-    ``reword`` makes of a request what the daemon is to have in its place, of the same length.
+    ``reword`` replaces a request by another of the same length.
     """
 
     def __init__(self, path: Path, upstream: str) -> None:
@@ -48,7 +48,7 @@ class SilentDaemon:
                 return
             daemon = socket.socket(socket.AF_UNIX)
             with self._lock:
-                # What was asked in the last moment, by whom that has given up.
+                # A request that arrived late, whose client has closed its connection.
                 if self._over:
                     client.close()
                     daemon.close()

@@ -281,10 +281,10 @@ def test_out_of_memory_in_process_1_is_detected(engine: DockerEngine) -> None:
 
 def test_concurrent_engines_and_threads(engine: DockerEngine) -> None:
     other = DockerEngine()
-    said: list[str] = []
+    outputs: list[str] = []
 
     def work(name: str, chosen: DockerEngine) -> None:
-        said.append(run(chosen, Profile(), f"print({name!r})"))
+        outputs.append(run(chosen, Profile(), f"print({name!r})"))
 
     names = [f"{number}" for number in range(6)]
     threads = [
@@ -295,7 +295,7 @@ def test_concurrent_engines_and_threads(engine: DockerEngine) -> None:
     for thread in threads:
         thread.join()
     other.close()
-    assert sorted(said) == [f"{name}\n" for name in names]
+    assert sorted(outputs) == [f"{name}\n" for name in names]
 
 
 def test_a_closed_engine_keeps_its_sandboxes_and_can_start_again() -> None:

@@ -52,7 +52,7 @@ print(os.statvfs(folder).f_flag & os.ST_RDONLY, len(os.listdir("/proc/self/fd"))
 """
 
 
-def said(sandbox: DockerSandbox, program: bytes) -> str:
+def output_of(sandbox: DockerSandbox, program: bytes) -> str:
     """Return the output of a program that is sent instead of the guest's."""
     rest = LENGTH.pack(len(program)) + program
     while not (sent := sandbox.write(rest)):
@@ -78,14 +78,14 @@ def behind(client: Client, tmp_path: Path) -> Iterator[tuple[SilentDaemon, Docke
 
 def test_a_guest_with_a_network_uses_a_hidden_socket(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), CONNECTING)) as sandbox:
-        assert said(sandbox, WHERE) == "a socket []\n"
+        assert output_of(sandbox, WHERE) == "a socket []\n"
         assert sockets() == []
 
 
 def test_the_folder_of_the_socket_is_removed_but_mounted(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), CONNECTING)) as sandbox:
         # Read-only; stdin, stdout, stderr and the listing's own.
-        mount = re.fullmatch(r"1 4 (\S+)\n", said(sandbox, WHAT))
+        mount = re.fullmatch(r"1 4 (\S+)\n", output_of(sandbox, WHAT))
     assert mount
     assert re.fullmatch(r"(/\S+)?/wire-[0-9a-f]{16}//deleted", mount[1])
     assert Owner.current().label() not in mount[1]
@@ -93,13 +93,13 @@ def test_the_folder_of_the_socket_is_removed_but_mounted(engine: DockerEngine) -
 
 def test_other_guests_use_the_daemons_stream(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
-        assert said(sandbox, WHERE) == "the daemon's nothing\n"
+        assert output_of(sandbox, WHERE) == "the daemon's nothing\n"
 
 
 def test_concurrent_starts_have_separate_sockets(engine: DockerEngine) -> None:
     def tell(number: int) -> str:
         with closing(engine.start(Profile(), CONNECTING)) as sandbox:
-            return said(sandbox, b"print(%d)" % number)
+            return output_of(sandbox, b"print(%d)" % number)
 
     with ThreadPoolExecutor(8) as pool:
         assert [*pool.map(tell, range(12))] == [f"{number}\n" for number in range(12)]
@@ -108,7 +108,7 @@ def test_concurrent_starts_have_separate_sockets(engine: DockerEngine) -> None:
 
 def test_stderr_is_kept_when_the_guest_dies(engine: DockerEngine) -> None:
     sandbox = engine.start(Profile(), CONNECTING)
-    assert said(sandbox, b"raise SystemExit('that is ' + 'why ' * 2000)") == ""
+    assert output_of(sandbox, b"raise SystemExit('that is ' + 'why ' * 2000)") == ""
     sandbox.close()
     assert sandbox.error_output() == ("that is " + "why " * 2000)[:4096]
 
@@ -121,7 +121,7 @@ def before_it_comes(engine: DockerEngine, program: str) -> DockerSandbox:
 
 def test_a_guest_may_connect_late(engine: DockerEngine) -> None:
     with closing(before_it_comes(engine, "import time; time.sleep(0.5)")) as sandbox:
-        assert said(sandbox, WHERE) == "a socket []\n"
+        assert output_of(sandbox, WHERE) == "a socket []\n"
 
 
 @pytest.mark.timeout(20)
@@ -145,7 +145,7 @@ def test_stderr_is_kept_when_the_guest_dies_before_it_connects(engine: DockerEng
 def test_unread_stderr_does_not_block_close(engine: DockerEngine, client: Client) -> None:
     flood = "import os\nif os.fork() == 0:\n    while True: os.write(2, b'F' * 65536)"
     with closing(before_it_comes(engine, flood)) as sandbox:
-        assert said(sandbox, b"import time; time.sleep(0.3); os.close(0); os.close(1)") == ""
+        assert output_of(sandbox, b"import time; time.sleep(0.3); os.close(0); os.close(1)") == ""
     assert own_containers(client) == []
     assert sandbox.error_output().startswith("FFFF")
 
@@ -153,28 +153,28 @@ def test_unread_stderr_does_not_block_close(engine: DockerEngine, client: Client
 @pytest.mark.parametrize("exists", [False, True], ids=["no such folder there", "another folder there"])
 def test_a_daemon_with_other_files_uses_no_socket(behind: tuple[SilentDaemon, DockerEngine], exists: bool) -> None:
     daemon, engine = behind
-    shown = []
+    folders = []
 
     def elsewhere(request: bytes) -> bytes:
         found = re.search(rb'([^/"]+)/wire-\d+"', request)
         if found is None:
             return request
         reworded = request[: found.start()] + b"x" * len(found[1]) + request[found.end(1) :]
-        shown.append(Path(os.fsdecode(reworded[: found.end() - 1].rpartition(b'"')[2])))
+        folders.append(Path(os.fsdecode(reworded[: found.end() - 1].rpartition(b'"')[2])))
         if exists:
-            shown[-1].mkdir(parents=True)
+            folders[-1].mkdir(parents=True)
         return reworded
 
     daemon.reword = elsewhere
     try:
         for _ in range(2):
             with closing(engine.start(Profile(), CONNECTING)) as sandbox:
-                assert said(sandbox, WHERE) == ("the daemon's []\n" if exists else "the daemon's nothing\n")
+                assert output_of(sandbox, WHERE) == ("the daemon's []\n" if exists else "the daemon's nothing\n")
     finally:
         if exists:
-            shutil.rmtree(shown[0].parent)
-    # What it has once refused of an image it is not asked again.
-    assert len(shown) == (2 if exists else 1)
+            shutil.rmtree(folders[0].parent)
+    # A path that was refused once for an image is not tried again.
+    assert len(folders) == (2 if exists else 1)
     assert sockets() == []
 
 
@@ -212,7 +212,7 @@ def test_a_start_that_fails_leaves_nothing(
     daemon.swallow = r"POST \S*/start"
     with pytest.raises(InfrastructureError, match="did not answer in time"):
         engine.start(Profile(), CONNECTING)
-    # Whoever does not answer is not asked the same without a socket.
+    # A daemon that does not answer does not get the request again without a socket.
     assert len(daemon.swallowed) == 1
     assert sockets() == []
 

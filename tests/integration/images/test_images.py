@@ -59,19 +59,19 @@ def test_an_image_is_rebuilt_if_its_folder_changes(
     client: Client, base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(image_builder, "PUBLIC_BASE", base)
-    said: list[str] = []
-    first = image_builder.build_image("base", base=None, on_progress=said.append)
+    progress: list[str] = []
+    first = image_builder.build_image("base", base=None, on_progress=progress.append)
     tag = f"toolc/base:test-{os.getpid()}"
     assert (first.name, first.tag, first.base) == ("base", tag, base)
-    assert said[0] == f"building {tag} from {base}"
+    assert progress[0] == f"building {tag} from {base}"
     assert first in image_builder.list_images()
 
-    said.clear()
-    assert image_builder.build_image("base", base=None, on_progress=said.append) == first
-    assert said == [f"{tag} is up to date (from {base})"]
+    progress.clear()
+    assert image_builder.build_image("base", base=None, on_progress=progress.append) == first
+    assert progress == [f"{tag} is up to date (from {base})"]
 
     (checkout / "file").write_text("2", encoding="utf-8")
-    second = image_builder.build_image("base", base=None, on_progress=said.append)
+    second = image_builder.build_image("base", base=None, on_progress=progress.append)
     assert second.recipe != first.recipe
     assert first.id not in ids(client), "the image that lost its tag is removed"
 
@@ -122,16 +122,16 @@ def test_without_any_base_the_message_lists_the_remedies(
 ) -> None:
     monkeypatch.setattr(image_builder, "PUBLIC_BASE", "127.0.0.1:1/none:x")
     monkeypatch.setattr(debian, "tag", lambda: None)
-    said: list[str] = []
+    progress: list[str] = []
     with pytest.raises(InfrastructureError) as caught:
-        image_builder.build_image("base", base=None, on_progress=said.append)
+        image_builder.build_image("base", base=None, on_progress=progress.append)
     assert str(caught.value) == (
         "there is no base for the image: 127.0.0.1:1/none:x could not be pulled, and a base can be created here only "
         "on Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). If a registry is "
         "reachable, run: docker pull 127.0.0.1:1/none:x. To use another base that has apt or python3, run: "
         "toolc image build base --from IMAGE"
     )
-    assert said[0] == "pulling 127.0.0.1:1/none:x"
+    assert progress[0] == "pulling 127.0.0.1:1/none:x"
 
 
 def test_the_command_that_gets_an_image() -> None:
@@ -179,10 +179,10 @@ def test_the_base_that_this_host_can_create(
 
 def test_a_failed_mmdebstrap_reports_its_last_line(tmp_path: Path) -> None:
     argv = ["/bin/sh", "-c", "echo I: hello >&2; echo E: no mirror >&2; exit 1"]
-    said: list[str] = []
+    progress: list[str] = []
     with pytest.raises(InfrastructureError, match=r"^mmdebstrap failed: E: no mirror; to see why, run:"):
-        debian._run(argv, tmp_path, said.append)
-    assert said == ["I: hello"]
+        debian._run(argv, tmp_path, progress.append)
+    assert progress == ["I: hello"]
 
 
 def test_toolcs_dockerfiles_do_not_pin_their_base() -> None:

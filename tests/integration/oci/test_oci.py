@@ -345,13 +345,13 @@ def test_signals_to_the_process_group_do_not_reach_the_runtime(engine: OciEngine
 
 def test_concurrent_starts(engine: OciEngine, tmp_path: Path) -> None:
     profile = Profile(workspace=mount(tmp_path), limits=SMALL)
-    said: list[str] = []
-    threads = [threading.Thread(target=lambda: said.append(run(engine, "print('here')", profile))) for _ in range(8)]
+    outputs: list[str] = []
+    threads = [threading.Thread(target=lambda: outputs.append(run(engine, "print('here')", profile))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert said == ["here\n"] * 8
+    assert outputs == ["here\n"] * 8
 
 
 def test_no_descriptor_is_leaked_or_inherited(engine: OciEngine) -> None:

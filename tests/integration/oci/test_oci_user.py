@@ -179,13 +179,13 @@ def test_the_guest_limits_the_call_and_each_result_says_so(tmp_path: Path) -> No
             hog, forks = executor.run("hog", {}), executor.run("forks", {})
         assert hog.error is not None
         assert hog.details["unenforced"] == forks.details["unenforced"]
-        return [hog.error.message, forks.text, hog.details["unenforced"], *warnings.said]
+        return [hog.error.message, forks.text, hog.details["unenforced"], *warnings.messages]
 
-    message, forked, unenforced, *said = as_list(as_user(work, groups=False))
+    message, forked, unenforced, *warned = as_list(as_user(work, groups=False))
     assert "MemoryError" in str(message)
     assert 10 < int(str(forked)) < 20
     assert unenforced == ["memory", "cpus", "pids"]
-    assert said == [
+    assert warned == [
         f"tool {name!r} runs without limits.memory, limits.cpus and limits.pids: the engine 'oci' cannot "
         "enforce that here, and your configuration accepts it; limited instead: memory: each process "
         "separately; cpus: nothing; pids: the processes of the tool's user"
@@ -227,11 +227,11 @@ class Warnings(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.said: list[str] = []
+        self.messages: list[str] = []
         logging.getLogger("toolc").addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.said.append(record.getMessage())
+        self.messages.append(record.getMessage())
 
 
 def as_list(value: JsonValue) -> list[JsonValue]:
