@@ -1,11 +1,11 @@
 """The pipeline of calls: lookup, admission, validation, hooks, retries and batches.
 
-Start reading in ``single_call``, then ``call_pipeline``. Whether a call may run is decided in this order: lock file
-and policy (``call_pipeline``), called tools (``admission``), deny list (``single_call``), the image
-(``toolc.runtime.sandboxed.options``). Commands check the lock file first, in ``toolc.cli.inputs``.
+Start reading in ``single_call``, then ``call_pipeline``. Whether a call may run is decided in this order: lock file,
+policy and called tools (``admission``), deny list (``single_call``), the image (``toolc.runtime.sandboxed.options``).
+Commands check the lock file first, in ``toolc.cli.inputs``.
 
-- ``admission``: ``DenyList``; called tools must be the reviewed ones; features that this version cannot run. Public:
-  ``unsupported_features``.
+- ``admission``: ``DenyList``; lock file and policy; called tools must be the reviewed ones; features that this version
+  cannot run (``unsupported_features``).
 - ``async_calls``: calls on a separate thread: events for ``asyncio`` and for generators. Public: ``async_events``,
   ``CallRunner``, ``result``, ``stream_events``, ``WholeBatch``.
 - ``batch``: several calls: in parallel, in order, in groups; ids of calls. Public: ``Mode``, ``new_call_id``,

@@ -1,16 +1,19 @@
-"""Decide whether a tool may be called: deny-lists, reviewed callees, and supported features."""
+"""Decide whether a tool may be called: deny list, lock file, policy, reviewed callees, and supported features."""
 
 import threading
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from toolc.backends import BACKEND_KINDS
-from toolc.model.call_graph import find_cycle
+from toolc.model.call_graph import called_tools, find_cycle
 from toolc.model.errors import RegistryError, UsageError
+from toolc.model.lock_file import Lock
 from toolc.model.registry import RegisteredTool
 from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import HostFunction, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.tool import ToolSpec
+from toolc.policy.policy import Policy
+from toolc.policy.rules import enforce_policies
 from toolc.runtime.composite.composite import COMPOSED
 
 __all__ = ["DenyList", "unsupported_features"]
@@ -61,6 +64,18 @@ def _tags(given: object) -> frozenset[str]:
     if not all(isinstance(tag, str) for tag in tags):
         raise UsageError(f"tags must be a list of strings, not {given!r:.60}; for example tags=['danger']")
     return frozenset(tags)
+
+
+def check_admission(
+    tool: RegisteredTool, find: Callable[[str], RegisteredTool], lock: Lock | None, policy: Policy | None
+) -> None:
+    """Raise ``LockError``, ``PolicyError`` or ``RegistryError`` if calls of ``tool`` are not permitted."""
+    if lock is not None:
+        lock.check(tool)
+    if policy is not None:
+        enforce_policies(tool.spec, ReviewedTools(find), (policy,))
+    if called_tools(tool.spec):
+        check_calls(tool, find)
 
 
 def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> None:

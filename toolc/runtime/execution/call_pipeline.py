@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from toolc.model.call import ToolCall
-from toolc.model.call_graph import MAX_DEPTH, called_tools
+from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.errors import UsageError
 from toolc.model.events import ToolEnd
 from toolc.model.json_schema import JsonValue
@@ -18,9 +18,8 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, HostFunction
 from toolc.model.spec.tool import ToolSpec
-from toolc.policy.rules import enforce_policies
 from toolc.runtime.caller import CallContext, as_part
-from toolc.runtime.execution.admission import ReviewedTools, check_calls
+from toolc.runtime.execution.admission import check_admission
 from toolc.runtime.execution.single_call import Call
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
@@ -54,13 +53,9 @@ class CallPipeline:
         approved one), ``PolicyError`` (a policy forbids it) and ``InfrastructureError``.
         """
         lock, policy = self._options.lock, self._options.policy
-        if not self._reads_results(tool.spec):
-            if lock is not None:
-                lock.check(tool)
-            if policy is not None:
-                enforce_policies(tool.spec, ReviewedTools(self._find), (policy,))
-        if called_tools(tool.spec):
-            check_calls(tool, self._find)
+        if self._reads_results(tool.spec):
+            lock = policy = None
+        check_admission(tool, self._find, lock, policy)
         caller = CallPipeline(self._options, self._find, tool)
         result = Call(
             tool=tool, call=call, options=self._options, context=context, caller=caller, timeout_ms=timeout_ms
