@@ -30,7 +30,7 @@ def test_types_of_a_schema(schema: JsonValue, types: set[str]) -> None:
 
 def test_keys_are_known_if_no_others_are_allowed() -> None:
     closed: JsonObject = {"properties": {"a": {}}, "additionalProperties": False}
-    assert Shape(closed, ROOT).keys == {"a"}
+    assert Shape(closed, ROOT).keys == frozenset({"a"})
     assert Shape(closed | {"patternProperties": {}}, ROOT).keys is None
     assert Shape({"$ref": "#/$defs/loop"}, ROOT).keys is None
 
