@@ -262,7 +262,7 @@ def test_a_plugin_that_was_not_reviewed_is_not_called(engine: OciEngine, tmp_pat
     with Executor(registry(tmp_path, changed), engine=engine) as executor:
         result = call(executor, "die")
     message = (
-        "the plugin differs from the reviewed one and was not called: its description is 'Behave.', and "
+        "the plugin differs from the reviewed one and was not called: its description is 'Behave.', but "
         "'Behave as the caller says.' was reviewed; it lacks parameters.required; it adds parameters.title"
     )
     assert result.error == ToolFailure("denied", message)
