@@ -1,7 +1,11 @@
 """Responses and jobs of HTTP tools for tests."""
 
-from toolc.guest.http.round_trip import Response
+from collections.abc import Callable
+
+from toolc.guest.http.round_trip import Requests, Response
 from toolc.guest.job import HttpJob
+
+Request = dict[str, object]
 
 
 def response(body: bytes = b"", status: int = 200, **headers: str) -> Response:
@@ -18,3 +22,17 @@ def job(**more: object) -> HttpJob:
         "arguments": {},
     }  # fmt: skip
     return HttpJob(message | more)
+
+
+class FakeRequests(Requests):
+    """Answers each request with a function, and records the requests."""
+
+    def __init__(self, answer: Callable[[Request], Response]) -> None:
+        super().__init__(("", 0))
+        self.answer = answer
+        self.sent: list[Request] = []
+
+    def send(self, request: Request, method: str, limit: int = 0) -> Response:
+        del method, limit
+        self.sent.append(request)
+        return self.answer(request)

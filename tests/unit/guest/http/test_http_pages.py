@@ -4,31 +4,16 @@ import json
 from collections.abc import Callable
 
 import pytest
-from http_responses import job, response
+from http_responses import FakeRequests, Request, job, response
 
 from toolc.guest.context import ToolError
 from toolc.guest.http.exchange import Exchange, all_pages
-from toolc.guest.http.round_trip import Requests, Response
+from toolc.guest.http.round_trip import Response
 
-Request = dict[str, object]
 STYLE: dict[str, object] = {
     "style": "cursor", "parameter": "after", "next": "next", "start": None, "items": "items", "max_pages": 10,
     "max_items": None,
 }  # fmt: skip
-
-
-class FakeRequests(Requests):
-    """Answers each request with a function, and records the requests."""
-
-    def __init__(self, answer: Callable[[Request], Response]) -> None:
-        super().__init__(("", 0))
-        self.answer = answer
-        self.sent: list[Request] = []
-
-    def send(self, request: Request, method: str, limit: int = 0) -> Response:
-        del method, limit
-        self.sent.append(request)
-        return self.answer(request)
 
 
 def pages(
