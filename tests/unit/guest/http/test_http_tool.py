@@ -15,12 +15,12 @@ PNG = b"\x89PNG\r\n\x1a\n"
 RETRY = {"attempts": 3, "backoff_ms": 1, "statuses": [503]}
 
 
-def called(answers: list[Response], seconds: float = 10, **more: object) -> tuple[dict[str, JsonValue], list[Request]]:
+def called(answers: list[Response], **more: object) -> tuple[dict[str, JsonValue], list[Request]]:
     """Return the answer of a call, and the requests. The last of ``answers`` is repeated."""
     left = [*answers]
     requests = FakeRequests(lambda _: left.pop(0) if len(left) > 1 else left[0])
     http = job(**more)
-    exchange = Exchange(http, requests, time.monotonic() + seconds, lambda _: None)
+    exchange = Exchange(http, requests, time.monotonic() + 10, lambda _: None)
     return json.loads(run_call(http, exchange)), requests.sent
 
 
