@@ -1,7 +1,7 @@
 """The compiler: from spec files to a registry and the definitions for each provider.
 
 It reads files, but never runs a tool and never reads environment variables. Start reading in ``pipeline.compile``.
-The packages, in the order of the phases:
+The phases are ``project``, ``decode``, ``checks`` and ``build_output``.
 
 - ``build_output``: writes the files of a build (``registry.json``, provider files) and replaces the folder atomically.
   Public: ``Built``, ``render``, ``write_output``.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 from toolc.model import argument_checks
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.names import IDENTIFIER, TOOL_NAME
 from toolc.model.registry import RegisteredTool
 from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import Argv, HostFunction, ShellBackend
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ComposedTool", "FunctionTool"]
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 DEFAULT_TIMEOUT: Final = 30.0
 """The default timeout of a call in seconds, the same as for compiled tools."""
@@ -109,7 +107,7 @@ def make_tool(
     check_traits(name, traits)
     names: tuple[object, ...] = (name, *traits.get("aliases", ()))
     for each in names:
-        if not (isinstance(each, str) and _NAME.fullmatch(each)):
+        if not (isinstance(each, str) and TOOL_NAME.fullmatch(each)):
             raise UsageError(
                 f"{each!r} is not a valid tool name: use 1 to 64 of the characters A-Z a-z 0-9 _ -, and do not start "
                 "with a digit or -"
@@ -197,7 +195,7 @@ def check_parameters(name: str, parameters: object) -> None:
     if parameters.get("type") != "object" or not isinstance(properties, dict):
         raise UsageError(f"tool {name!r}: its parameters must be a schema of type object with properties")
     for each in properties:
-        if not _PARAMETER.fullmatch(each):
+        if not IDENTIFIER.fullmatch(each):
             raise UsageError(
                 f"tool {name!r}: {each!r} is not a valid parameter name: use 1 to 64 of the characters A-Z a-z 0-9 _, "
                 "and do not start with a digit"

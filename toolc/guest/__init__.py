@@ -23,7 +23,7 @@ Standard library only, Python 3.9 and later. Start reading in ``supervisor``. ``
 - ``supervisor``: process 1: starts the worker, forwards output, kills the call at its deadline.
 - ``truncate``: cuts texts at the end or in the middle, and marks the place.
 - ``warmup``: runs code before the first call, so that the call is fast.
-- ``worker``: the process that becomes the call: user, priority, program or function.
+- ``worker``: the process that becomes the call: its streams, priority, program or function. Engines set the user.
 
 May import: only modules of ``guest``. Other packages import ``bundle``, ``frames``, ``context`` and a few more.
 """

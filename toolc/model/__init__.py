@@ -5,7 +5,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``argument_checks``: checks of arguments of the public functions: ``seconds``, ``path``, ``one_of``; wording of type
   errors.
 - ``call``: ``ToolCall``, decisions of hooks (``Confirm``, ``Deny``), proposed changes of files (``Proposal``,
-  ``FileChange``).
+  ``FileChange``) and how many are listed.
 - ``call_graph``: which tools a tool calls; cycles and depth.
 - ``codes``: every code of a finding with its severity. A new code is declared here.
 - ``destinations``: hosts and destinations: parsed, canonical; ``covers`` compares declared ones. See
@@ -17,8 +17,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret.
 - ``json_schema``: ``JsonValue``, ``parse_json``, ``Schema``; subschemas and JSON Pointers.
 - ``lock_file``: ``toolc.lock``: ``Lock.check``, reading, writing, which tools changed, how to approve.
-- ``names``: names of providers and engines; ``close_match`` for misspelled names. Public: ``engine_names``, ``AUTO``,
-  ``ENGINES``, ``PROVIDER_NAMES``.
+- ``names``: names of providers and engines; the rules for names of tools, parameters and variables; ``close_match`` for
+  misspelled names. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``IDENTIFIER``, ``PROVIDER_NAMES``, ``TOOL_NAME``.
 - ``permissions``: what a tool may do, with its steps: hosts, secrets, limits (``Permissions``), and as text. Public:
   ``format_permissions``, ``Grant``, ``Limit``, ``permissions_of``, ``OWN``.
 - ``plan``: ``Plan`` and ``Profile``: all that an engine needs; ``Mount``, proxy variables, names of limits.

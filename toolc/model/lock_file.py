@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import ToolcError
+from toolc.model.names import TOOL_NAME
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
 
@@ -25,7 +26,6 @@ LOCK_NAME: Final = "toolc.lock"
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
 
 _FIRST: Final = re.compile(r"# toolc\.lock ([0-9]+)(?::.*)?")
-_TOOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _IMAGE: Final = re.compile(rf"(?:(?:manifest|config):)?{_DIGEST.pattern}")
 _PACKAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+@sha256:[0-9a-f]{64}")
@@ -153,7 +153,7 @@ def _tool(line: str, where: str) -> LockedTool:
             raise LockError(f"{where}: {word[:80]!r} is not valid here; run: toolc lock")
         values.setdefault(key, []).append(value)
     single = [len(values.get(key, [])) for key in ("surface", "effect", "image")]
-    if not _TOOL.fullmatch(name) or single[:2] != [1, 1] or single[2] > 1:
+    if not TOOL_NAME.fullmatch(name) or single[:2] != [1, 1] or single[2] > 1:
         raise LockError(
             f"{where}: expected the name of a tool, its surface, its effect and at most one image; run: toolc lock"
         )

@@ -1,12 +1,13 @@
-"""The names of the model providers and of the engines, and suggestions for misspelled names.
+"""The names of providers and engines, the rules for names in specs, and suggestions for misspelled names.
 
 A command can offer them as choices without importing the packages ``providers`` and ``sandbox``.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["AUTO", "ENGINES", "PROVIDER_NAMES", "close_match", "engine_names"]
+__all__ = ["AUTO", "ENGINES", "IDENTIFIER", "PROVIDER_NAMES", "TOOL_NAME", "close_match", "engine_names"]
 
 PROVIDER_NAMES: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
 """All providers, in the order of the documentation.
@@ -19,6 +20,12 @@ ENGINES: Final = ("docker", "oci")
 
 AUTO: Final = "auto"
 """Selects the first engine that can run the call."""
+
+TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""The name of a tool that every provider accepts."""
+
+IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+"""The name of a parameter, a variable or a step: an identifier in templates and in Python."""
 
 
 def engine_names() -> tuple[str, ...]:

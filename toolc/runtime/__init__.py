@@ -13,9 +13,10 @@ Start reading in ``execution.single_call``. The packages:
 - ``http``, ``egress``: requests of HTTP tools; connections of a call and allowed hosts (``egress.policy``).
 - ``sandboxed``, ``sessions``, ``wire``: one call in a sandbox; sandboxes for several calls; the host's side of the
   protocol with the guest, and the deadline if the guest does not end the call (``wire.call_loop``).
-- ``secrets``, ``workspace``, ``output``: redaction; files; captured output, its limits and events.  Repetitions:
-  ``retry`` of a spec in ``execution.retry``, HTTP requests in ``toolc.guest.http.exchange``, requests to a model in
-  ``agents.turns``, the start of a sandbox in ``toolc.sandbox.host.kernel``.
+- ``secrets``, ``workspace``, ``output``: redaction; files; captured output, its limits and events.
+
+What is repeated: a call with ``retry`` in ``execution.retry``, HTTP requests in ``toolc.guest.http.exchange``, requests
+to a model in ``agents.turns``, the start of a sandbox in ``toolc.sandbox.host.kernel``.
 
 May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``guest``, ``validation`` and ``model``; never
 ``compiler``. The order of the packages inside is a contract in pyproject.toml.

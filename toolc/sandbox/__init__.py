@@ -1,7 +1,9 @@
 """Sandboxes: the interface of an engine, the selection of an engine, and what every sandbox has.
 
 The engines are ``docker`` and ``oci``. Both use ``host`` (this machine: owners, cleanup, cgroups, store), ``images``
-(image archives and layers) and ``python`` (interpreter and packages). A new engine is a package here.
+(image archives and layers) and ``python`` (interpreter and packages). A new engine is a
+package here with ``engine()`` in its module ``engine``, a name in ``toolc.model.names`` and a row in
+``toolc.doctor.components``.
 
 - ``base``: ``Engine``, ``EngineSandbox``, ``Capabilities``; levels of isolation; limits that are not enforced. Start
   reading here.

@@ -9,5 +9,5 @@ Reports of findings are in ``toolc.reporters``, those of a review in ``toolc.rev
 - ``result``: the content, errors, timing and connections (``--explain-network``) of a result.
 - ``tool``: one tool for ``toolc show``: parameters, permissions, effective values.
 
-May import: every package below ``cli``. The modules of ``cli`` import this package.
+May import: every package below ``cli``. ``cli.main`` and ``cli.commands`` import this package.
 """

@@ -18,8 +18,8 @@ example a key of HTTP tools in ``http`` and ``toolc.model.spec.http_backend``. O
 - ``retry``: ``retry``.
 - ``sandbox``: ``sandbox``: ``image``, ``build``, ``env``, ``workspace``, ``run_as``, ``min_isolation``; paths in it.
 - ``shell``: ``backend.shell``: ``argv``, ``script``, exit codes.
-- ``tool``: ``decode``: name, description, ``annotations``, ``result``, ``providers``, ``format``. Public:
-  ``decode_tool``.
+- ``tool``: ``decode``: name (its rule is in ``toolc.model.names``), description, ``annotations``, ``result``,
+  ``providers``, ``format``. Public: ``decode_tool``.
 
 May import: ``compiler.located_tool``, ``project``, ``schema`` and ``templates``; ``document``, ``validation`` and
 ``model``. It must not import ``checks``.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Final, get_args
 
@@ -27,6 +26,7 @@ from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.json_schema import Schema
+from toolc.model.names import IDENTIFIER
 from toolc.model.spec.composed_backends import AgentBackend, AgentProvider, CompositeBackend, Step, Strategy
 from toolc.model.spec.http_backend import Url
 from toolc.model.template import JsonMap, Template
@@ -93,7 +93,6 @@ def _base_url(node: Node, what: str, findings: Findings) -> Url | None:
     return url
 
 
-_ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _MAX_STEPS: Final = 100
 _NO_ARGUMENTS: Final = JsonMap(entries=())
 
@@ -161,7 +160,7 @@ def _step(node: Node, what: str, findings: Findings, scope: Scope) -> Step:
 
 def _id(node: Node, what: str, findings: Findings) -> str | None:
     name = text(node, what, findings)
-    if name is not None and not _ID.fullmatch(name):
+    if name is not None and not IDENTIFIER.fullmatch(name):
         hint = "use letters, digits and _, as templates name it: {{ steps.ID.outputs }}"
         findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}", node.span, hint)
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Final, TypeVar, get_args
@@ -38,7 +37,7 @@ from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, 
 from toolc.document.suggestions import has_misspelled_key, quote_names, suggestion
 from toolc.model import codes
 from toolc.model.json_schema import Schema
-from toolc.model.names import PROVIDER_NAMES
+from toolc.model.names import PROVIDER_NAMES, TOOL_NAME
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import FORMAT, Annotations, ProviderChoice, ResultFormat, ResultSpec, ToolSpec
 from toolc.model.template import Template
@@ -47,7 +46,6 @@ __all__ = ["decode", "decode_tool"]
 
 T = TypeVar("T")
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _SANDBOX: Final = SandboxSpec()
 _ANNOTATIONS: Final = Annotations()
 _RESULT: Final = ResultSpec()
@@ -153,7 +151,7 @@ def _text_or_none(node: Node, what: str, findings: Findings) -> str | None:
 
 def _name(node: Node, what: str, findings: Findings) -> str | None:
     name = string(node, what, findings)
-    if name is not None and not _NAME.fullmatch(name):
+    if name is not None and not TOOL_NAME.fullmatch(name):
         findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}: some providers reject it", node.span, _NAME_RULE)
         return None
     return name

@@ -1,6 +1,6 @@
 """The whole compiler: files to documents, tools, findings and a registry. Start reading in ``compile``.
 
-- ``builtin_tools``: the tools that ship with toolc, and the toolsets of a project.
+- ``builtin_tools``: the tools that ship with toolc and their conflicts with names in a project; members of toolsets.
 - ``compile``: ``compile_specs``: finds files, runs all phases, and collects tools and findings (``Compilation``).
   Public: ``gather``.
 - ``compile_file``: what concerns one file alone: parse, decode, run the checks of single tools (``Piece``). Public:

@@ -16,11 +16,11 @@ from toolc.document.map_reader import Findings, mapping, mismatch
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
+from toolc.model.names import IDENTIFIER
 from toolc.model.source import SourceText, Span
 from toolc.model.template import as_text
 
 _REFERENCE: Final = re.compile(r"\{\{\s*vars\b(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*\}\}|[^{}]{0,200}\}\}|)")
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _CODE: Final = frozenset({("backend", "shell", "script"), ("backend", "python", "code")})
 _ESCAPE: Final = re.compile(r"\\[xuU\s]")
 """An escape that could spell a letter of ``vars``, or join two parts of that word."""
@@ -62,7 +62,7 @@ def _variable(entry: MappingEntry, findings: Findings) -> Variable:
     """Decode one variable. An invalid one gets ``is_known=False``, so that it causes no further findings."""
     node = entry.value
     placeholder = Variable(f"vars.{entry.key}", node.span, is_known=False)
-    if not _NAME.fullmatch(entry.key):
+    if not IDENTIFIER.fullmatch(entry.key):
         message = f"'{entry.key[:80]}' cannot be a variable's name"
         findings.add(codes.NAME, message, entry.key_span, "use letters, digits and _")
     if not isinstance(node, Scalar) or node.value is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from toolc.compiler.schema.check_schema import check_schema
@@ -13,6 +12,7 @@ from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import Schema
+from toolc.model.names import IDENTIFIER
 
 __all__ = ["is_full_schema"]
 
@@ -22,7 +22,6 @@ RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
 NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [], "additionalProperties": False})
 """The schema of a tool without parameters."""
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _CHOICES: Final = ("allOf", "anyOf", "oneOf")
 _NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not start with a digit"
 
@@ -138,7 +137,7 @@ def _check_names(root: Mapping, findings: Findings) -> None:
         if entry.key in RESERVED:
             message = f"'{entry.key}' cannot be a parameter's name: it is reserved"
             findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {quote_names(sorted(RESERVED))}")
-        elif not _NAME.fullmatch(entry.key):
+        elif not IDENTIFIER.fullmatch(entry.key):
             findings.add(codes.NAME, f"'{entry.key[:100]}' cannot be a parameter's name", entry.key_span, _NAME_RULE)
 
 

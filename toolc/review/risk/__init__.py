@@ -4,7 +4,8 @@ Rules compare the permissions of a tool (``toolc.model.permissions``), so a comp
 A new rule is a function here and its declaration in ``toolc.review.rules``.
 
 - ``base``: the input of a rule (``Sides``), and its registration. Start reading here.
-- ``code``: programs, called tools, files and packages; ``remaining_effects``: effects that no other rule reports.
+- ``code``: programs, called tools, files and packages; ``remaining_effects``: environment variables and other effects
+  that no other rule reports.
 - ``data_access``: workspace modes and paths; secrets.
 - ``network``: destinations, HTTP requests, data that flows from one tool to another.
 - ``sandbox``: image, isolation, limits, lifetime.

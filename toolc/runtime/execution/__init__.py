@@ -10,7 +10,8 @@ Commands check the lock file first, in ``toolc.cli.inputs``.
   ``CallRunner``, ``result``, ``stream_events``, ``WholeBatch``.
 - ``batch``: several calls: in parallel, in order, in groups; ids of calls. Public: ``Mode``, ``new_call_id``,
   ``Order``, ``Steer``, ``with_ids``.
-- ``call_pipeline``: ``CallPipeline``: the calls of a registry and of its composites; unknown tools.
+- ``call_pipeline``: ``CallPipeline``: the calls of a registry and of its composites; unknown tools (the message is in
+  ``toolc.client.registry``).
 - ``leftovers``: what dead processes left on this host, for ``toolc gc``. Public: ``survey``.
 - ``retry``: whether to repeat a failed call, and how long to wait.
 - ``single_call``: one call: deny list, validation, confirmation, deadline, attempts.

@@ -1,10 +1,10 @@
 """The Python interpreter and the packages of a sandbox.
 
 - ``interpreter``: which Python runs the guest: the image's, or one that toolc mounts. Start reading here.
-- ``packages``: installs ``requirements`` of a tool with pip; pip's options and errors; removal. Public:
+- ``packages``: installs ``requirements`` of a tool with pip; pip's options and errors; removal of unused ones. Public:
   ``installed_packages``, ``remove_packages``.
 - ``portable``: a program: writes a Python that runs in any image.
 - ``wheels_only``: pip without the permission to start programs.
 
-May import: ``sandbox.host``, ``sandbox.images`` and ``model``.
+May import: ``sandbox.base``, ``sandbox.host``, ``sandbox.images`` and ``model``.
 """
