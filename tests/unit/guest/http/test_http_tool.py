@@ -10,7 +10,6 @@ from http_responses import FakeRequests, Request, job, response
 from toolc.guest.http.exchange import Exchange
 from toolc.guest.http.round_trip import Response
 from toolc.guest.http.tool import run_call
-from toolc.model.json_schema import JsonValue
 
 PNG = b"\x89PNG\r\n\x1a\n"
 RETRY = {"attempts": 3, "backoff_ms": 1, "statuses": [503]}
@@ -31,7 +30,7 @@ def error(*answers: Response, **more: object) -> tuple[object, object]:
 
 
 @pytest.mark.parametrize(
-    ("more", "answer", "content", "structured"),
+    ("more", "answer", "texts", "data"),
     [
         ({"format": "none"}, response(b"x"), [], None),
         ({"format": "none", "template": "{{ args.a }}", "arguments": {"a": "b"}}, response(b"x"), ["b"], None),
@@ -45,12 +44,9 @@ def error(*answers: Response, **more: object) -> tuple[object, object]:
         ({"format": "text"}, response(b""), [], None),
     ],
 )
-def test_text_and_data_of_each_format(
-    more: Request, answer: Response, content: list[str], structured: JsonValue
-) -> None:
+def test_text_and_data_of_each_format(more: Request, answer: Response, texts: list[str], data: object) -> None:
     found, _ = called([answer], **more)
-    blocks = [{"type": "text", "text": text} for text in content]
-    assert (found["content"], found["structured"]) == (blocks, structured)
+    assert (found["content"], found["structured"]) == ([{"type": "text", "text": text} for text in texts], data)
 
 
 @pytest.mark.parametrize(
@@ -93,27 +89,21 @@ LONG = Response(200, "OK", {}, b"abc", cut=True)
         ({"format": "text"}, LONG, "output_limit", "the response is longer than 16 MiB; request less data"),
     ],
 )  # fmt: skip
-def test_a_response_that_is_not_the_result_is_an_error(
-    more: Request, answer: Response, kind: str, message: str
-) -> None:
+def test_a_response_without_a_result_is_an_error(more: Request, answer: Response, kind: str, message: str) -> None:
     assert error(answer, **more) == (kind, message)
 
 
 @pytest.mark.parametrize(
     ("when", "body", "message"),
     [
-        ("ok == `false`", b'{"ok": false}', "not ok"),
-        ("ok == `false`", b'{"ok": true}', None),
-        ("code", b'{"code": 0}', "not ok"),
-        ("code", b"words", None),
+        ("ok == `false`", b'{"ok": false}', "not ok"), ("ok == `false`", b'{"ok": true}', None),
+        ("code", b'{"code": 0}', "not ok"), ("code", b"words", None),
     ],
-)
+)  # fmt: skip
 def test_a_rule_can_make_a_success_an_error(when: str, body: bytes, message: str | None) -> None:
     rule = {"kind": "denied", "status": "2xx", "when": when, "message": "not ok"}
     found, _ = called([response(body, content_type="text/plain")], errors=[rule], format="text")
-    assert found.get("error") == (
-        message and {"kind": "denied", "message": message, "file": None, "line": None, "traceback": ""}
-    )
+    assert found.get("error", {}).get("message") == message
 
 
 def test_a_rule_of_another_status_does_not_apply() -> None:
@@ -128,8 +118,7 @@ def test_a_failed_request_is_repeated_until_the_attempts_or_the_time_are_used() 
     found, sent = called([response(status=503)], retry=RETRY)
     assert ("error" in found, len(sent)) == (True, 3)
     found, sent = called([response(status=503, retry_after="90")], retry=RETRY)
-    details = found["details"]
-    assert (details["retries"], details["retry_after_ms"], len(sent)) == (0, 90_000, 1)
+    assert (found["details"]["retries"], found["details"]["retry_after_ms"], len(sent)) == (0, 90_000, 1)
 
 
 def test_an_endless_redirect_is_an_error() -> None:
@@ -166,14 +155,12 @@ def test_without_a_token_the_call_fails(status: int, body: bytes, kind: str, mes
     ("link", "urls"),
     [
         ('</list?page=2>; rel="prev next", </>; rel=first', ["https://a.example/list?page=2"]),
-        ("</list?page=2>; rel=last", []),
-        ("", []),
+        ("</list?page=2>; rel=last", []), ("", []),
     ],
-)
+)  # fmt: skip
 def test_the_link_header_has_the_next_page(link: str, urls: list[str]) -> None:
     style = {"style": "link", "next": None, "items": None, "max_items": None, "max_pages": 5, "parameter": None}
     found, sent = called([response(b"[1]", link=link), response(b"2")], pagination=style)
     assert [each["url"] for each in sent[1:]] == urls
     assert found["structured"] == [[1, 2] if urls else [1]]
-    details = found["details"]
-    assert (details["pages"], details["truncated"]) == (len(sent), False)
+    assert (found["details"]["pages"], found["details"]["truncated"]) == (len(sent), False)
