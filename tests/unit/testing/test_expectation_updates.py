@@ -1,15 +1,14 @@
 """Writing the results of failed tests into their specs."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.model.json_schema import JsonValue
 from toolc.model.result import Text, ToolResult, failure
 from toolc.testing import cases
-from toolc.testing.expectations import compare
 from toolc.testing.updates import update
 from toolc.testing.workspace import Changes
 
@@ -21,19 +20,12 @@ backend: {shell: {argv: [echo]}}
 sandbox: {workspace: rw, network: {allow: ["a.example:443"]}}
 tests:
 """
-ATTEMPTS: list[JsonValue] = [
-    {"host": "a.example", "port": 443, "allowed": True},
-    {"host": "b.example", "port": 80, "allowed": False},
-]
+CONNECTED = ToolResult(content=(), details={"network": [
+    {"host": "a.example", "port": 443, "allowed": True}, {"host": "b.example", "port": 80, "allowed": False},
+]})  # fmt: skip
 
 
-def updated(
-    path: Path,
-    expect: str,
-    result: ToolResult,
-    changes: Changes | None = None,
-    files: dict[str, str | None] | None = None,
-) -> tuple[str, list[str], int]:
+def updated(path: Path, expect: str, result: ToolResult, **more: Any) -> tuple[str, list[str], int]:
     """Return the expectation after the update, what was reported, and how many tests still fail."""
     spec = path / "t.yaml"
     spec.write_text(f"{SPEC}  - expect: {expect}\n", encoding="utf-8")
@@ -42,11 +34,8 @@ def updated(
     (located,) = compilation.located
     (test,) = located.spec.tests
     case = cases.Case(registry=Registry.compiled(compilation), tool=located.spec, number=1, test=test, located=located)
-    problems = (*compare(test.expect, result, path), *(["changes"] if changes or files else []))
+    tested = cases.Tested(case=case, verdict="failed", duration_ms=1, problems=("it differs",), result=result, **more)
     reports: list[str] = []
-    tested = cases.Tested(
-        case=case, verdict="failed", duration_ms=1, problems=problems, result=result, changes=changes, files=files or {}
-    )
     left = update([tested], reports.append)
     written = spec.read_text(encoding="utf-8").removeprefix(f"{SPEC}  - expect: ").rstrip("\n")
     return written, [line.replace(str(path), "") for line in reports], len(left)
@@ -60,20 +49,11 @@ def updated(
         ("{structured: [1]}", ToolResult(content=(), structured=([2],)), "{structured: [2]}", "structured"),
         ("{error: timeout}", failure("denied", "no"), '{error: "denied"}', "error"),
         ("{error: timeout, text: a}", ToolResult(content=(Text("a"),)), "{text: a}", "error"),
-        (
-            "{network: []}",
-            ToolResult(content=(), details={"network": ATTEMPTS}),
-            '{network: ["a.example:443"]}',
-            "network",
-        ),
-        (
-            "{network: {allowed: [], refused: []}}",
-            ToolResult(content=(), details={"network": ATTEMPTS}),
-            '{network: {allowed: ["a.example:443"], refused: ["b.example:80"]}}',
-            "network.allowed, network.refused",
-        ),
+        ("{network: []}", CONNECTED, '{network: ["a.example:443"]}', "network"),
+        ("{network: {allowed: [], refused: []}}", CONNECTED,
+         '{network: {allowed: ["a.example:443"], refused: ["b.example:80"]}}', "network.allowed, network.refused"),
     ],
-)
+)  # fmt: skip
 def test_the_result_replaces_the_expectation(
     tmp_path: Path, expect: str, result: ToolResult, written: str, keys: str
 ) -> None:
@@ -83,7 +63,7 @@ def test_the_result_replaces_the_expectation(
 def test_the_workspace_replaces_the_expected_files(tmp_path: Path) -> None:
     changes, files = Changes(added=("a.txt",)), {"a.txt": "new", "b.txt": None, "c.txt": "same"}
     expect = "{changes: {deleted: [d.txt]}, files: {a.txt: old, b.txt: old, c.txt: same}}"
-    written, reports, left = updated(tmp_path, expect, ToolResult(content=()), changes, files)
+    written, reports, left = updated(tmp_path, expect, ToolResult(content=()), changes=changes, files=files)
     assert written == '{changes: {added: ["a.txt"]}, files: {a.txt: "new", b.txt: null, c.txt: same}}'
     assert (reports, left) == (["updated t[1]: changes, files.a.txt, files.b.txt"], 0)
 
