@@ -22,10 +22,7 @@ SMALL = 60
 SMALL_MODULES = {
     "toolc.sandbox.python.wheels_only",  # runs as a process
     "toolc.runtime.execution.retry",
-    "toolc.guest.truncate",
     "toolc.guest.loader",  # runs as a process
-    "toolc.data.paths",
-    "toolc.model.version",
     "toolc.sandbox.images.debian",
 }
 """Modules of fewer than 60 lines that have one importer: scripts, and subjects that readers search for by name."""

@@ -30,7 +30,7 @@ WIDTH: Final = 100
 """The maximum number of columns of a source line. A longer line is cut around the caret."""
 
 _TAB: Final = 4
-_STRETCH: Final = 4 * WIDTH
+_EXCERPT_LIMIT: Final = 4 * WIDTH
 _RESET: Final = "\x1b[0m"
 _BOLD: Final = "\x1b[1m"
 _GUTTER: Final = "\x1b[34m"
@@ -108,9 +108,9 @@ def _excerpt(line: str, span: Span) -> _Excerpt:
     first = min(span.start.column - 1, len(line))
     last = span.end.column - 1 if span.end.line == span.start.line else len(line.rstrip())
     # A line may have megabytes, so only a part of it is processed.
-    skipped = max(0, first - WIDTH) if len(line) > _STRETCH else 0
-    stretch = line[skipped : skipped + _STRETCH]
-    cells = _cells(stretch)
+    skipped = max(0, first - WIDTH) if len(line) > _EXCERPT_LIMIT else 0
+    part = line[skipped : skipped + _EXCERPT_LIMIT]
+    cells = _cells(part)
     first, last = first - skipped, last - skipped
     begin, end = 0, len(cells)
     if _columns(cells) > WIDTH:

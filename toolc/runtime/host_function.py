@@ -227,7 +227,7 @@ class RunningFunction:
 
     def _run_to_end(self, value: object) -> object:
         """Await a coroutine, or run a generator until the generator or the call ends."""
-        yields = _Yields(self._context, self._updates)
+        yields = _HostGeneratorOutput(self._context, self._updates)
         if isinstance(value, GeneratorType):
             return self._run_generator(value, yields)
         if isinstance(value, AsyncGeneratorType):
@@ -257,7 +257,7 @@ async def _run_async_generator(generator: AsyncGeneratorType[object, None], yiel
     return yields.result()
 
 
-class _Yields(GeneratorOutput):
+class _HostGeneratorOutput(GeneratorOutput):
     """Also accepts toolc's own content blocks."""
 
     def add(self, item: object) -> None:

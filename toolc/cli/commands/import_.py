@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = ".toolc-schema.json"
 
-_ASKED: Final = "plugin.yaml"
+_QUERY_NAME: Final = "plugin.yaml"
 """The name, in findings, of the spec that is used to query a plugin."""
 
 
@@ -117,7 +117,7 @@ def _compiled(text: str, folder: Path) -> ToolSpec:
     from toolc.model.diagnostics import Diagnostics
 
     diagnostics = Diagnostics()
-    document = load_data(text.encode(), folder / _ASKED, _ASKED, diagnostics)
+    document = load_data(text.encode(), folder / _QUERY_NAME, _QUERY_NAME, diagnostics)
     tools = decode(document, SpecFolder(folder, ""), Findings(document.source, diagnostics)) if document else ()
     if diagnostics.has_errors or not tools:
         print_findings(diagnostics, sys.stderr)

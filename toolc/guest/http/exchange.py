@@ -42,7 +42,7 @@ class Exchange:
         self._retries = 0
         self.pages = 0
 
-    def about(self) -> dict[str, object]:
+    def metadata(self) -> dict[str, object]:
         """Return the state of the call for ``details.http``, without the URL's query, which may contain a key."""
         state: dict[str, object] = {} if self.last is None else {
             "status": self.last.status, "content_type": self.last.headers.get("content-type", ""),
@@ -98,7 +98,7 @@ class Exchange:
         while True:
             self.url = url
             if self._requests.count:
-                self._on_state(self.about())
+                self._on_state(self.metadata())
             self.last = None
             try:
                 response = self._requests.send(request, method)

@@ -36,8 +36,8 @@ def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
     begun = socket.socket(fileno=pipes.request[0]) if job.is_begun else None
     requests = Requests((message["address"][0], message["address"][1]), begun)
 
-    def on_state(about: dict[str, object]) -> None:
-        os.write(pipes.control[1], json.dumps({"about": about}).encode() + b"\n")
+    def on_state(metadata: dict[str, object]) -> None:
+        os.write(pipes.control[1], json.dumps({"about": metadata}).encode() + b"\n")
 
     exchange = Exchange(http, requests, time.monotonic() + job.timeout_ms / 1000, on_state)
     reply = run_call(http, exchange)
@@ -55,11 +55,11 @@ def run_call(http: HttpJob, exchange: Exchange) -> bytes:
     try:
         return answer.success(_result(http, exchange))
     except ToolError as error:
-        return _failed(error.kind, str(error), exchange.about())
+        return _failed(error.kind, str(error), exchange.metadata())
     except MemoryError:
         return _failed("out_of_memory", "the response exceeds the tool's memory; request less data", {})
     except RecursionError:
-        return _failed("serialization", "the response is nested too deeply", exchange.about())
+        return _failed("serialization", "the response is nested too deeply", exchange.metadata())
 
 
 def _wait_for_end(fd: int) -> None:
@@ -72,27 +72,27 @@ def _wait_for_end(fd: int) -> None:
     poll.poll()
 
 
-def _failed(kind: str, message: str, about: dict[str, object]) -> bytes:
+def _failed(kind: str, message: str, metadata: dict[str, object]) -> bytes:
     error = {"kind": kind, "message": message, "file": None, "line": None, "traceback": ""}
-    return json.dumps({"error": error, "details": about}).encode("ascii")
+    return json.dumps({"error": error, "details": metadata}).encode("ascii")
 
 
 def _result(job: HttpJob, exchange: Exchange) -> Result:
     if job.pagination is not None:
         found, has_more = all_pages(job, exchange)
-        return _of_data(job, found, None, {**exchange.about(), "truncated": has_more})
+        return _of_data(job, found, None, {**exchange.metadata(), "truncated": has_more})
     response = exchange.first()
-    about = exchange.about()
+    metadata = exchange.metadata()
     if job.format == "none":
-        return Result([] if job.template is None else _rendered(job, "", ""), None, about)
+        return Result([] if job.template is None else _rendered(job, "", ""), None, metadata)
     if job.format == "image":
-        return _image(job, response, about)
+        return _image(job, response, metadata)
     if job.format == "json":
-        return _json(job, response, about)
-    return _by_type(job, response, about)
+        return _json(job, response, metadata)
+    return _by_type(job, response, metadata)
 
 
-def _image(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
+def _image(job: HttpJob, response: Response, metadata: dict[str, object]) -> Result:
     check_length(response)
     image = image_block(response)
     if image is None:
@@ -100,47 +100,47 @@ def _image(job: HttpJob, response: Response, about: dict[str, object]) -> Result
         what = what if response.body else "empty"
         raise ToolError("serialization", "the response is not a PNG, JPEG, GIF or WebP image, but %s" % what)
     check_size(len(image), job.limit)
-    return Result(image, None, about)
+    return Result(image, None, metadata)
 
 
-def _json(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
+def _json(job: HttpJob, response: Response, metadata: dict[str, object]) -> Result:
     if not response.body.strip() and (response.status in (204, 205) or job.method == "HEAD"):
-        return Result([], None, about)
-    return _of_data(job, needed_json(response), None, about)
+        return Result([], None, metadata)
+    return _of_data(job, needed_json(response), None, metadata)
 
 
-def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
+def _by_type(job: HttpJob, response: Response, metadata: dict[str, object]) -> Result:
     found = data(response) if is_json(response) or job.select else NOTHING
     if found is not NOTHING:
-        return _of_data(job, found, text_of(response), about)
+        return _of_data(job, found, text_of(response), metadata)
     if job.select:
-        return _json(job, response, about)
+        return _json(job, response, metadata)
     if image_block(response) is not None:
-        return _image(job, response, about)
+        return _image(job, response, metadata)
     if not response.body:
-        return Result([], None, about)
+        return Result([], None, metadata)
     if not is_text(response):
         check_length(response)
         check_size(len(response.body), job.limit)
-        return Result(file_of(response, str(about["url"]), job.url), None, about)
+        return Result(file_of(response, str(metadata["url"]), job.url), None, metadata)
     check_length(response)
     text = text_of(response)
     if job.template is not None:
-        return Result(_rendered(job, text, text), None, about)
+        return Result(_rendered(job, text, text), None, metadata)
     truncated = truncate.truncate_middle(text, job.limit)
     if truncated is not text:
-        about["truncated"] = True
-    return Result(truncated, None, about)
+        metadata["truncated"] = True
+    return Result(truncated, None, metadata)
 
 
-def _of_data(job: HttpJob, found: object, text: str | None, about: dict[str, object]) -> Result:
+def _of_data(job: HttpJob, found: object, text: str | None, metadata: dict[str, object]) -> Result:
     if job.select is not None:
         found = jmespath_search(job.select, found)
         text = None
     if text is None or job.template is None:
         text = to_json(found)
     check_size(len(text.encode("utf-8", "replace")), job.limit)
-    return Result(text if job.template is None else _rendered(job, found, text), [found], about)
+    return Result(text if job.template is None else _rendered(job, found, text), [found], metadata)
 
 
 def _rendered(job: HttpJob, result: object, text: str) -> str:

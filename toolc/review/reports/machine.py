@@ -73,7 +73,7 @@ def _span(span: Span | None) -> JsonValue:
     return {"file": span.path, "line": span.start.line, "column": span.start.column}
 
 
-_GRAVE: Final[frozenset[Grade]] = frozenset({"critical", "high", "breaking"})
+_ERROR_GRADES: Final[frozenset[Grade]] = frozenset({"critical", "high", "breaking"})
 _FORMATS: Final = ("sarif", "github")
 
 
@@ -87,7 +87,7 @@ def findings_report(difference: Difference, format_name: str) -> str:
     for name, change in difference.changes:
         if change.grade == "compatible":
             continue
-        severity = Severity.ERROR if change.grade in _GRAVE else Severity.WARNING
+        severity = Severity.ERROR if change.grade in _ERROR_GRADES else Severity.WARNING
         span = change.new or change.old or Span(difference.new.label, Position(1, 1), Position(1, 2))
         code = Code(change.rule, severity, f"{change.kind}: {change.rule}")
         diagnostics.add(code, f"{name or SHARED}: {change.grade}: {change.message}", span)

@@ -1,8 +1,8 @@
 """Sub-agents (``backend.agent``): a model that calls tools until it has an answer.
 
 - ``agent``: the conversation: task, calls that the model makes, final answer. Start reading here.
-- ``dialects``: the APIs: Anthropic Messages, OpenAI Chat Completions and Responses.
 - ``model``: ``ModelApi``: the interface of an API, its responses and errors.
+- ``model_apis``: the APIs: Anthropic Messages, OpenAI Chat Completions and Responses.
 - ``network``: connections to the API by the rules of ``toolc.runtime.egress``; the key is added on the host.
 - ``turns``: asks the model: limits of turns and tokens, retries and waits, the key, events.
 

@@ -150,10 +150,14 @@ class Agent:
         events = AgentEvents(call, context)
         with ExitStack() as stack:
             try:
-                api = stack.enter_context(open_api(backend, call.tool, context.secrets, deadline, events.attempt))
+                connection = stack.enter_context(
+                    open_api(backend, call.tool, context.secrets, deadline, events.attempt)
+                )
             except ModelError as error:
                 return failure(error.kind, str(error))
-            return _Conversation(backend, call, context, caller, AgentLoop(backend, api, deadline, events)).result()
+            return _Conversation(
+                backend, call, context, caller, AgentLoop(backend, connection, deadline, events)
+            ).result()
 
 
 @dataclass(slots=True)
@@ -181,7 +185,7 @@ class _Conversation:
             elapsed_ms = round((monotonic() - started) * 1000)
             result = interrupted_result(Outcome(ending=error.reason), self.call.tool.sandbox.limits, elapsed_ms)
         agent: JsonObject = self.loop.details() | {"calls": self.calls_made}
-        network: list[JsonValue] = [each.to_json() for each in self.loop.api.network.attempts()]
+        network: list[JsonValue] = [each.to_json() for each in self.loop.connection.network.attempts()]
         return replace(result, details=result.details | {"agent": agent, "network": network})
 
     def _converse(self) -> ToolResult:
@@ -234,7 +238,7 @@ class _Conversation:
                     "error": error.kind if error else None,
                 }
             )
-        self.messages += self.loop.api.dialect.provider.messages(answers)
+        self.messages += self.loop.connection.api.provider.messages(answers)
         self.loop.deadline.check()
 
 

@@ -72,7 +72,7 @@ Post: TypeAlias = Callable[[JsonObject], bytes]
 """Sends a request with an SDK and returns the response body. Raises ``ModelError``, ``InterruptedWaitError``."""
 
 
-def request(dialect: ModelApi, post: Post, body: JsonObject) -> ModelResponse:
+def request(api: ModelApi, post: Post, body: JsonObject) -> ModelResponse:
     """Request the model's next answer. Raises ``ModelError`` and ``InterruptedWaitError``."""
     data = post(body)
     try:
@@ -81,7 +81,7 @@ def request(dialect: ModelApi, post: Post, body: JsonObject) -> ModelResponse:
         raise unreadable(f"it is not JSON ({error}): {first_bytes(data)}") from None
     if not isinstance(response, dict):
         raise unreadable(f"it is not a JSON object: {first_bytes(data)}")
-    return dialect.read(response)
+    return api.read(response)
 
 
 def unreadable(what: str) -> ModelError:

@@ -19,8 +19,8 @@ from toolc.model.result import REPLACEMENT, ConnectionAttempt
 from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
-from toolc.runtime.agents.dialects import AnthropicDialect, OpenAIDialect, ResponsesDialect, open_anthropic, open_openai
 from toolc.runtime.agents.model import ModelApi, ModelError, ModelResponse, Post, request
+from toolc.runtime.agents.model_apis import AnthropicApi, OpenAIApi, ResponsesApi, open_anthropic, open_openai
 from toolc.runtime.agents.network import EgressNetwork, EgressTransport
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Deadline
@@ -32,10 +32,10 @@ _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class ApiConnection:
     """An open API: its format, a function that sends requests, and the connections that were made."""
 
-    dialect: ModelApi
+    api: ModelApi
     post: Post
     network: EgressNetwork
 
@@ -47,35 +47,33 @@ def open_api(
     secrets: CallSecrets,
     deadline: Deadline,
     on_attempt: Callable[[ConnectionAttempt], None],
-) -> Iterator[Api]:
+) -> Iterator[ApiConnection]:
     """Open the API of ``tool``'s model until the end of the block. Sends nothing yet.
 
     Raises ``ModelError`` if the key may not be sent there, and ``UsageError`` if it is not a valid key.
     """
-    dialect, connect = _dialect(backend.provider)
+    api, connect = _model_api(backend.provider)
     url = backend.base_url
     api_host = Destination(kind="exact", host=url.host, port=url.port)
     network = EgressNetwork((api_host, *tool.sandbox.network.allow), deadline, on_attempt)
-    transport = EgressTransport(network, _key_header(backend, tool, secrets, dialect), secrets.redactor.data)
+    transport = EgressTransport(network, _key_header(backend, tool, secrets, api), secrets.redactor.data)
     base_url = f"{url.scheme}://{format_host(url.host)}:{url.port}{url.path.render({})}"
     with httpx2.Client(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as http:
-        yield Api(dialect, connect(base_url, http), network)
+        yield ApiConnection(api, connect(base_url, http), network)
 
 
-def _dialect(provider: AgentProvider) -> tuple[ModelApi, Callable[[str, httpx2.Client], Post]]:
+def _model_api(provider: AgentProvider) -> tuple[ModelApi, Callable[[str, httpx2.Client], Post]]:
     """Return the provider's API format and the function that opens it."""
     match provider:
         case "anthropic":
-            return AnthropicDialect(), open_anthropic
+            return AnthropicApi(), open_anthropic
         case "openai":
-            return OpenAIDialect(), partial(open_openai, "/chat/completions")
+            return OpenAIApi(), partial(open_openai, "/chat/completions")
         case "openai_responses":
-            return ResponsesDialect(), partial(open_openai, "/responses")
+            return ResponsesApi(), partial(open_openai, "/responses")
 
 
-def _key_header(
-    backend: AgentBackend, tool: ToolSpec, secrets: CallSecrets, dialect: ModelApi
-) -> tuple[str, str] | None:
+def _key_header(backend: AgentBackend, tool: ToolSpec, secrets: CallSecrets, api: ModelApi) -> tuple[str, str] | None:
     """Return the header with the key, if its host is allowed. Raises ``ModelError`` and ``UsageError``."""
     if backend.api_key is None:
         return None
@@ -91,7 +89,7 @@ def _key_header(
     if not _KEY.fullmatch(key):
         message = "contains characters that are not allowed in a header, such as spaces or line breaks"
         raise UsageError(f"tool {tool.name!r}: the secret {name!r} {message}")
-    return dialect.key_header(key)
+    return api.key_header(key)
 
 
 ATTEMPTS: Final = 3
@@ -136,7 +134,7 @@ class AgentLoop:
     """The model's answers so far: their number and their tokens."""
 
     backend: AgentBackend
-    api: Api
+    connection: ApiConnection
     deadline: Deadline
     events: AgentEvents
     number: int = 0
@@ -153,9 +151,9 @@ class AgentLoop:
         if used >= budget:
             message = f"the model used {used} tokens, and the limit is {budget}; request less, or raise 'token_budget'"
             raise ModelError("output_limit", message)
-        dialect = self.api.dialect
-        declared = dialect.provider.lower(tuple(tools)).tools
-        response = self._request(dialect.body(self.backend, instructions, messages, declared))
+        api = self.connection.api
+        declared = api.provider.lower(tuple(tools)).tools
+        response = self._request(api.body(self.backend, instructions, messages, declared))
         self.number += 1
         self.tokens_in += response.tokens_in
         self.tokens_out += response.tokens_out
@@ -176,7 +174,7 @@ class AgentLoop:
         for attempt in range(1, ATTEMPTS + 1):
             self.deadline.check()
             try:
-                return request(self.api.dialect, self.api.post, body)
+                return request(self.connection.api, self.connection.post, body)
             except ModelError as error:
                 seconds = error.wait_seconds
                 if seconds is None:

@@ -322,7 +322,7 @@ def test_without_the_sdk_the_message_says_what_to_install(
     speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sdk = speech.provider.partition("_")[0]
-    for name in (sdk, *(f"toolc.runtime.agents.{module}" for module in ("agent", "dialects", "turns"))):
+    for name in (sdk, *(f"toolc.runtime.agents.{module}" for module in ("agent", "model_apis", "turns"))):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, sdk, None)
     with ScriptedModel(speech=speech) as model, pytest.raises(MissingExtraError) as raised:

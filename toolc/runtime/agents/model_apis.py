@@ -26,7 +26,7 @@ _ANTHROPIC_STOPS: Final[dict[object, Stop]] = {
 _READ: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-class AnthropicDialect:
+class AnthropicApi:
     """The Anthropic Messages API: ``POST BASE_URL/v1/messages``."""
 
     provider: Provider = load_provider("anthropic")
@@ -74,7 +74,7 @@ def _anthropic_block(block: JsonObject, call_id: str | None) -> JsonObject:
 _OPENAI_STOPS: Final[dict[object, Stop]] = {"length": "length", "content_filter": "refusal"}
 
 
-class OpenAIDialect:
+class OpenAIApi:
     """The OpenAI Chat Completions API: ``POST BASE_URL/chat/completions``."""
 
     provider: Provider = load_provider("openai_chat")
@@ -169,7 +169,7 @@ def _post(client: anthropic.Anthropic | openai.OpenAI, path: str, body: JsonObje
         raise failed_request(error) from None
 
 
-class ResponsesDialect:
+class ResponsesApi:
     """The OpenAI Responses API: ``POST BASE_URL/responses``. The server stores nothing between requests."""
 
     provider: Provider = load_provider("openai_responses")
