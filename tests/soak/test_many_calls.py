@@ -10,11 +10,11 @@ from killing import lacks
 def test_concurrent_calls_leak_nothing(name: str) -> None:
     if reason := lacks(name):
         pytest.skip(reason)
-    assert seconds_for(name, 24, 12) > 0
+    assert seconds_for(name, 12, 12) > 0
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_cancelled_batches_leak_nothing(name: str) -> None:
     if reason := lacks(name):
         pytest.skip(reason)
-    assert seconds_for(name, 24, 6, "cancelled_calls.py") > 0
+    assert seconds_for(name, 12, 6, "cancelled_calls.py") > 0
