@@ -17,7 +17,6 @@ from toolc.model.registry import tool_to_json
 from toolc.model.registry_io import digests
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
-from toolc.review.model.change import Route
 
 __all__ = ["State"]
 
@@ -69,14 +68,6 @@ class Reviewed:
     def in_repository(self, span: Span) -> Span:
         """Return a place in one of the files of this state, with the path that the repository uses."""
         return placed(span, self.prefix)
-
-    def line(self, route: Route) -> str:
-        """Return the line of the spec at ``route`` without surrounding whitespace; empty without a spec."""
-        if self.located is None:
-            return ""
-        span = self.located.span(*route)
-        source = self.located.source
-        return source.line(span.start.line).strip() if span.path == source.path else ""
 
 
 @dataclass(frozen=True)

@@ -178,11 +178,10 @@ class SandboxedCall:
         profile = profile_of(spec, options)
         plan = load_backend(spec.backend.tag).plan(spec.backend, bound, profile)
         plan = replace(plan, allow=plan.allow or spec.sandbox.network.allow)
-        secrets, requests = secrets_of(spec, options.reveal), None
+        secrets = secrets_of(spec, options.reveal)
         if spec.sandbox.secrets:
             plan = expose_secrets(plan, spec, secrets)
-        if isinstance(plan.invocation, HttpCall):
-            plan, requests = prepare_http_call(plan, secrets, spec.sandbox.secrets)
+        plan, requests = prepare_http_call(plan, secrets, spec.sandbox.secrets)
         plan = replace(plan, keep_bytes=STORED_STREAM_BYTES if options.result_store else 0)
         timing.lap("plan")
         selection = options.select_engine(profile)
