@@ -4,8 +4,8 @@ import json
 import time
 
 from killing import CLEANUP_SECONDS, HERE, setup
+from leftovers import Before, Owned, adopting, seconds_until_clean
 from many_calls import MAY_GROW
-from remains import Before, Owned, adopting, seconds_until_clean
 
 
 def seconds_for(name: str, calls: int, threads: int, program: str = "many_calls.py") -> float:

@@ -16,7 +16,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
-from remains import children
+from leftovers import children
 from scripted_tools import execute, registered
 from transaction_cases import tool
 

@@ -20,8 +20,8 @@ from daemon_places import DaemonPlaces
 from delegated_groups import delegated
 from dying_owner import kill_janitor
 from gvisor_daemon import gvisor_socket
+from leftovers import Before, Owned, adopting, seconds_until_clean
 from paths import SUPPORT
-from remains import Before, Owned, adopting, seconds_until_clean
 
 from toolc.sandbox.docker.api_client import find_socket
 from toolc.sandbox.docker.daemon import connect

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from remains import children
+from leftovers import children
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -15,7 +15,7 @@ import pytest
 from configurations import CONFIGURATIONS, Configuration
 from gvisor_daemon import gvisor_socket
 from http_tools import call_http, http_spec
-from planted import STORE, VALUES, Hunter, Overhearing, assert_clean, in_files, leaks
+from planted_secrets import STORE, VALUES, Hunter, Overhearing, assert_clean, in_files, leaks
 from scripted_server import ScriptedServer, reply
 from scripted_tools import error_kind
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from daemon_places import DaemonPlaces
 from killing import lacks
-from remains import Before, Owned, seconds_until_clean
+from leftovers import Before, Owned, seconds_until_clean
 
 from toolc.sandbox.docker.api_client import find_socket
 from toolc.sandbox.docker.daemon import connect

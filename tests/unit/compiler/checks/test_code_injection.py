@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from checked import HEAD, findings, messages, numbers, shell
+from check_cases import HEAD, findings, messages, numbers, shell
 
 PARAMETERS = "{x: {type: string}, n: {type: integer}, e: {enum: [a, b]}, o: {type: object}}"
 SQL = ["a value of 'x' is inserted into this SQL statement and can change its meaning"]

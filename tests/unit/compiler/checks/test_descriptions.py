@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from checked import findings, shell
+from check_cases import findings, shell
 
 from toolc.compiler.checks.descriptions import check_similar_descriptions
 from toolc.compiler.pipeline.compile import compile_specs

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from checked import HEAD, findings, messages, shell
+from check_cases import HEAD, findings, messages, shell
 
 from toolc.model import codes
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from checked import HEAD, findings, messages
+from check_cases import HEAD, findings, messages
 
 ECHO = "backend: {shell: {argv: [echo]}}\n"
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from checked import HEAD, findings, messages, numbers, shell
+from check_cases import HEAD, findings, messages, numbers, shell
 
 COMMAND = '{argv: [a, "{{ a }}"]}'
 

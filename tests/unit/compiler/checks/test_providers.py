@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from checked import findings, shell
+from check_cases import findings, shell
 
 from toolc.client.build import write_build
 from toolc.compiler.checks.providers import REJECTED_AT_ROOT, UNSUPPORTED_BY_GEMINI

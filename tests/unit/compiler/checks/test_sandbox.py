@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from checked import HEAD, findings, shell
+from check_cases import HEAD, findings, shell
 
 PYTHON = "backend: {python: {code: 'def hello(path): return path'}}\n"
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from checked import HEAD, findings, messages, shell
+from check_cases import HEAD, findings, messages, shell
 
 IN_ARGV = "a secret is written literally in a command line"
 IN_URL = "a secret is written literally in a URL"

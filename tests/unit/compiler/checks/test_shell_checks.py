@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from checked import findings, numbers, shell
+from check_cases import findings, numbers, shell
 
 from toolc.compiler.pipeline.compile import compile_specs
 

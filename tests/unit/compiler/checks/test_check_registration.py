@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from checked import numbers
+from check_cases import numbers
 
 from toolc.compiler.checks.base import TOOL_CHECKS
 from toolc.model import codes
