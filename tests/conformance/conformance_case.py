@@ -17,7 +17,7 @@ Expected: TypeAlias = "Mapping[str, JsonValue | re.Pattern[str]]"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference of an engine: the reason, for ``docs/reference/engine-behaviour.md``, and the expected envelope."""
+    """A difference of an engine: the reason, for ``docs/reference/engine-behavior.md``, and the expected envelope."""
 
     why: str
     expect: Expected

@@ -1,4 +1,4 @@
-"""All cases, in the order of the chapters of ``docs/reference/engine-behaviour.md``.
+"""All cases, in the order of the chapters of ``docs/reference/engine-behavior.md``.
 
 Those of most chapters are in ``tests/data/conformance``. An entry has the fields of a ``Case``; instead of ``backend``
 it may have ``script`` or ``argv`` (of a ``shell`` backend), ``python`` (code with a function ``run``) or ``plugin``

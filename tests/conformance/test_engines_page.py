@@ -1,4 +1,4 @@
-"""``docs/reference/engine-behaviour.md`` is generated from the cases of the conformance suite."""
+"""``docs/reference/engine-behavior.md`` is generated from the cases of the conformance suite."""
 
 import textwrap
 from typing import Final
@@ -10,7 +10,7 @@ from conformance_suite import BY_NAME, CHAPTERS
 from data_files import load_yaml
 from paths import DOCS
 
-PAGE = DOCS / "reference" / "engine-behaviour.md"
+PAGE = DOCS / "reference" / "engine-behavior.md"
 
 SAME_AS: Final[dict[str, str]] = load_yaml("conformance/inspect-ai")
 """The case that corresponds to each test of inspect_ai."""

@@ -14,7 +14,7 @@ from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.json_schema import JsonValue
 from toolc.reporters.text import render
 
-GENERATED = {"reference/checks", "reference/engine-behaviour", "reference/check-rates"}
+GENERATED = {"reference/checks", "reference/engine-behavior", "reference/check-rates"}
 """Pages that other tests write and compare. Their blocks are not examples to run."""
 
 README = "../README"
