@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from architecture_imports import imports, package_of, sources, tree
+from architecture_imports import exported, imports, package_of, sources, tree
 
 THIRD_PARTY: dict[str, set[str]] = {
     "model": {"rfc8785"},
@@ -57,14 +57,6 @@ def test_imports_inside_functions_are_few_and_have_a_reason() -> None:
             found.append(f"{module}:{line}")
             assert re.search("# (noqa: F401  )?lazy: ", lines[line - 1]), f"{found[-1]} lacks a reason"
     assert len(found) <= MAX_LOCAL_IMPORTS, found
-
-
-def exported(module: str) -> set[str]:
-    """Return ``__all__`` of a module; empty if it has none."""
-    for node in tree(module).body:
-        if isinstance(node, ast.Assign) and any(isinstance(x, ast.Name) and x.id == "__all__" for x in node.targets):
-            return set(ast.literal_eval(node.value))
-    return set()
 
 
 def used_attributes(module: str) -> set[tuple[str, str, int]]:

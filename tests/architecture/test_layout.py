@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from architecture_imports import PACKAGE, imports, package_of, sources, tree
+from architecture_imports import PACKAGE, exported, imports, package_of, sources, tree
 
 MAX_LINES = 600
 MAX_MODULES = 20
@@ -16,6 +16,9 @@ FAMILIES = {"toolc.cli.commands", "toolc.compiler.checks", "toolc.providers", "t
 
 WITH_CODE = {"toolc", "toolc.providers", "toolc.backends", "toolc.reporters", "toolc.compiler.checks"}
 """Packages whose ``__init__`` is a table of modules."""
+
+TABLES = {"toolc.model.codes", "toolc.guest.frames"}
+"""Modules of many constants with names of one pattern, which the docstring of the package describes instead."""
 
 TOP_LEVEL = {"__init__.py", "__main__.py", "py.typed"}
 SMALL = 60
@@ -86,6 +89,21 @@ def test_the_docstring_of_a_package_describes_its_modules_and_names_what_exists(
     assert {each for each in named if not set(each.split(".")) <= words()} == set()
     paths = {each for each in named if each.startswith("toolc.") and each.count(".") > 1}
     assert {each for each in paths if not {each, each.rpartition(".")[0]} & sources().keys()} == set()
+
+
+@pytest.mark.parametrize("package", packages())
+def test_the_docstring_of_a_package_says_where_to_start_and_what_it_may_import(package: str) -> None:
+    text = " ".join((ast.get_docstring(tree(package)) or "").split())
+    assert re.search(r"Start reading (in ``|here\b)", text)
+    assert "May import: " in text
+
+
+@pytest.mark.parametrize("package", packages())
+def test_the_docstring_of_a_package_lists_the_public_names_of_each_module(package: str) -> None:
+    items = re.findall(r"^- ``(\w+)``(.*?)(?=^- |^$|\Z)", ast.get_docstring(tree(package)) or "", re.M | re.S)
+    listed = {f"{package}.{name}": {name, *re.findall(r"``(\w+)``", text)} for name, text in items}
+    inside = [each for each in modules() if each.rpartition(".")[0] == package and each not in TABLES]
+    assert {each: missing for each in inside if (missing := exported(each) - listed.get(each, set()))} == {}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The modules of toolc and the imports of each, read from the source."""
+"""The modules of toolc and the imports and public names of each, read from the source."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -60,6 +60,14 @@ def _imports(node: ast.AST, *, is_local: bool) -> Iterator[Import]:
         else:
             inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             yield from _imports(child, is_local=is_local or inside)
+
+
+def exported(module: str) -> set[str]:
+    """Return ``__all__`` of a module; empty if it has none."""
+    for node in tree(module).body:
+        if isinstance(node, ast.Assign) and any(isinstance(x, ast.Name) and x.id == "__all__" for x in node.targets):
+            return set(ast.literal_eval(node.value))
+    return set()
 
 
 def package_of(module: str) -> str:

@@ -4,7 +4,7 @@ Start reading in ``base``, then the module of a kind. Each kind reads its own ou
 JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. A new kind is a module
 here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
 
-- ``base``: the protocol ``Backend``, and the environment variables that every call starts with. Public: ``PlanError``.
+- ``base``: the protocol ``Backend``, ``PlanError``, and the environment variables that every call starts with.
 - ``content``: reads content blocks (``read_content``); the text of a program that failed. Public: ``MalformedError``,
   ``with_note``.
 - ``http``: ``backend.http``: the request of a call, from its URL, query, headers, ``auth`` and body; the result of its
@@ -13,7 +13,9 @@ here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
   Public: ``escape``.
 - ``plugin``: ``backend.plugin``: calls of a plugin; ``difference`` from its reviewed description. Public: ``Plugin``,
   ``with_stderr``.
-- ``plugin_protocol``: the lines of the plugin protocol, read strictly, for the host and for servers.
+- ``plugin_protocol``: the lines of the plugin protocol, read strictly, for the host and for servers. Public:
+  ``call_line``, ``encode_line``, ``quote_line``, ``read_line``, ``read_message``, ``read_offer``, ``Description``,
+  ``LineError``, ``Offer``, ``PluginResponse``, ``ProgressUpdate``, ``DESCRIBE``.
 - ``python``: ``backend.python``: the arguments of a function, and its JSON response. Public: ``Python``.
 - ``shell``: ``backend.shell``: ``argv`` and scripts, argument sizes, exit codes, ``result.format: json``.
 

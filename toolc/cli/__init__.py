@@ -3,8 +3,9 @@
 Start reading in ``main``. ``commands`` has one module per command, ``output`` prints for users.
 
 - ``common``: options that several commands have (``--engine``, ``--policy``, ``--format``), and printing of findings.
+  Public: ``FINDINGS``, ``note``.
 - ``inputs``: arguments of a call, registries, the user's configuration and secrets, approval by the lock file and
-  policies.
+  policies. Public: ``compile_or_exit``.
 - ``main``: finds and runs a command by name; signals, standard streams, and errors that reach the top
   (``output.failure``).
 

@@ -10,7 +10,9 @@ The phases are ``project``, ``decode``, ``checks`` and ``build_output``.
 - ``decode``: reads each tool of a document into a ``ToolSpec``; helpers: ``schema`` (JSON Schemas in specs) and
   ``templates`` (placeholders and JMESPath).
 - ``editor_schema``: ``toolc schema``: the JSON Schemas of spec and project files, from ``toolc/data/schemas.yaml``.
-- ``effective_values``: ``toolc show --effective``: every value of a tool with its origin.
+  Public: ``as_text``, ``project_schema``, ``spec_schema``.
+- ``effective_values``: ``toolc show --effective``: every value of a tool with its origin. Public: ``effective``,
+  ``ValueOrigin``.
 - ``located_tool``: ``LocatedTool``: a decoded tool, the positions of its keys, and the texts of it that a model reads.
 - ``pipeline``: runs the phases over all files.
 - ``project``: the project file, settings, policies, variables; finds spec files.

@@ -2,7 +2,8 @@
 
 ``rules`` has one Markdown page for each code, ``init`` the templates of ``toolc init``, ``probes`` the tools of
 ``toolc doctor --probe``. ``advisories.toml`` lists known vulnerabilities (read by ``toolc.doctor.advisories``);
-``schemas.yaml`` is the JSON Schema of specs (read by ``toolc.compiler.editor_schema``).
+``schemas.yaml`` is the JSON Schema of specs (read by ``toolc.compiler.editor_schema``). Start reading in
+``rule_pages``.
 
 - ``paths``: finds data folders in a wheel and in a checkout. Public: ``packaged_path``.
 - ``rule_pages``: reads the pages of ``rules``: front matter, sections, examples. Public: ``PageCode``, ``rule_pages``,

@@ -6,8 +6,9 @@ Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``tom
   values. Public: ``fix``, ``is_toml``, ``quote_plain``, ``text_at``.
 - ``loader``: reads a file: size limit, UTF-8, YAML or TOML by its suffix. Public: ``load_data``, ``load_project``,
   ``read``, ``MAX_BYTES``.
-- ``map_reader``: ``Reader``: keys of a map, unknown and missing keys, parsers of values such as ``string`` and
-  ``list_of``.
+- ``map_reader``: ``Reader``: keys of a map, unknown and missing keys; parsers of values. Public: ``boolean``,
+  ``choice``, ``first_line``, ``integer``, ``list_of``, ``map_parser``, ``mapping``, ``mismatch``, ``quoting_hint``,
+  ``sequence``, ``string``, ``text``, ``unsupported``, ``Findings``, ``Parse``.
 - ``nodes``: the tree: ``Document``, ``Mapping``, ``Sequence``, ``Scalar``, and their spans. Public: ``MappingEntry``,
   ``Node``, ``NodePosition``, ``strings``, ``to_json``.
 - ``suggestions``: "did you mean": keys of other formats, misspelled or misplaced keys, values in the wrong form.

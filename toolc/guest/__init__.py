@@ -11,7 +11,8 @@ Standard library only, Python 3.9 and later. Start reading in ``supervisor``. ``
   ``ToolError``. Public: ``audio_type``, ``content_of``, ``dump``, ``image_type``, ``Updates``.
 - ``flow_control``: how much may be sent on a connection (``FlowWindow``), and how often progress is reported. Public:
   ``max_reports``, ``RateLimiter``, ``window``.
-- ``frames``: the protocol between host and guest: kinds of frames and their limits.
+- ``frames``: the protocol between host and guest. Public: a constant for each kind of frame (``CALL``), stream
+  (``STDIN``) and limit (``MAX_DATA``); ``encode``, ``Frame``, ``FrameReader``, ``FrameError``, ``ProtocolError``.
 - ``job``: ``Job`` and ``HttpJob``, the CALL frame: writes files and secrets, sets resource limits.
 - ``launch_args``: the arguments of process 1: ``pids``, ``memory``, separate kernel, identity of the workspace. Public:
   ``boot_id``, ``LOWER``, ``NETWORK_ARGUMENT``.

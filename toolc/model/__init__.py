@@ -2,34 +2,53 @@
 
 Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, ``plan``, ``result``.
 
-- ``argument_checks``: checks of arguments of the public functions: ``seconds``, ``path``, ``one_of``; wording of type
-  errors.
-- ``call``: ``ToolCall``, decisions of hooks (``Confirm``, ``Deny``), proposed changes of files (``Proposal``,
-  ``FileChange``) and how many are listed.
-- ``call_graph``: which tools a tool calls; cycles and depth.
-- ``codes``: every code of a finding with its severity. A new code is declared here.
+- ``argument_checks``: checks of arguments of the public functions; wording of type errors. Public: ``boolean``,
+  ``call_id``, ``function``, ``hook``, ``json_object``, ``json_value``, ``listener``, ``number``, ``of_type``,
+  ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``, ``MAX_DEPTH``.
+- ``call``: ``ToolCall``, ``BoundCall``; decisions of hooks (``Allow``, ``Confirm``, ``Deny``, ``ApproveChanges``);
+  proposed changes of files (``Proposal``, ``FileChange``, ``Action``, ``Kind``) and how many are listed. Public:
+  ``changes_to_json``, ``NO_APPROVER``.
+- ``call_graph``: which tools a tool calls; cycles and depth. Public: ``call_depth``, ``called_tools``, ``find_cycle``,
+  ``reachable_tools``, ``tools_by_name``, ``ToolLookup``, ``MAX_DEPTH``, ``NO_TOOLS``.
+- ``codes``: every code of a finding with its severity. A new code is declared here. Public: a constant for each code
+  (``BAD_VALUE``), and ``ALL``.
 - ``destinations``: hosts and destinations: parsed, canonical; ``covers`` compares declared ones. See
-  ``toolc.runtime.egress.policy``.
+  ``toolc.runtime.egress.policy``. Public: ``canonical_host``, ``format_destination``, ``format_host``, ``is_loopback``,
+  ``parse_destination``, ``HostError``.
 - ``diagnostics``: ``Diagnostic``: a finding; ``Fix``, ``Severity``, sorting, limit per code. Public: ``Code``,
   ``Diagnostics``, ``Edit``.
-- ``errors``: the exceptions, and the exit code of each.
-- ``events``: events of calls and batches (``ToolStart``, ``ToolUpdate``, ``ToolEnd``).
-- ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret.
-- ``json_schema``: ``JsonValue``, ``parse_json``, ``Schema``; subschemas and JSON Pointers.
-- ``lock_file``: ``toolc.lock``: ``Lock.check``, reading, writing, which tools changed, how to approve.
+- ``errors``: the exceptions, and the exit code of each: ``ToolcError``, ``InfrastructureError``, ``MissingExtraError``,
+  ``NoEngineError``, ``NoPythonError``, ``RegistryError``, ``SandboxDiedError``, ``SpecError``, ``UsageError``.
+- ``events``: ``Event`` of a call: ``ToolStart``, ``ToolUpdate``, ``ToolConnect``, ``ToolRetry``, ``ToolDenied``,
+  ``ToolEnd``; ``BatchEvent`` of a batch: ``Event`` or ``BatchEnd``. Public: ``CallEvent``, ``Listener``, ``Stream``.
+- ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret. Public: ``slots``,
+  ``Base64``, ``Escaping``, ``FormPart``, ``MultipartForm``, ``NamedValue``, ``Piece``, ``Pieces``, ``PlainBody``,
+  ``RequestBody``, ``ResponseHandling``, ``TokenRequest``.
+- ``json_schema``: ``JsonValue``, ``JsonObject``, ``parse_json``, ``Schema``; subschemas and JSON Pointers. Public:
+  ``direct_subschemas``, ``list_index``, ``map_subschemas``, ``pointer_tokens``, ``LISTS_OF_SCHEMAS``,
+  ``MAPS_OF_SCHEMAS``, ``SCHEMAS``.
+- ``lock_file``: ``toolc.lock``: ``Lock.check``, reading, writing, which tools changed, how to approve. Public:
+  ``changed_tools``, ``lock_tools``, ``Lock``, ``LockError``, ``Pin``, ``LOCK_NAME``.
 - ``names``: names of providers and engines; the rules for names of tools, parameters and variables; ``close_match`` for
   misspelled names. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``IDENTIFIER``, ``PROVIDER_NAMES``, ``TOOL_NAME``.
 - ``permissions``: what a tool may do, with its steps: hosts, secrets, limits (``Permissions``), and as text. Public:
   ``format_permissions``, ``Grant``, ``Limit``, ``permissions_of``, ``OWN``.
-- ``plan``: ``Plan`` and ``Profile``: all that an engine needs; ``Mount``, proxy variables, names of limits.
+- ``plan``: ``Plan`` and ``Profile``: all that an engine needs; ``Mount``, proxy variables, names of limits. Public:
+  ``loopback_proxy``, ``proxy_environment``, ``Exec``, ``LimitName``, ``LoopbackProxy``, ``PluginCall``, ``PythonCall``,
+  ``SecretFile``, ``LIMITS``, ``LOCALHOST``, ``PROXY_PORT``.
 - ``registry``: the contents of ``registry.json`` (``RegistryFile``, ``RegisteredTool``), to and from JSON. Public:
   ``registry_from_json``, ``tool_to_json``.
-- ``registry_io``: reads and writes registry files, canonical JSON; both digests of a tool (surface and effect).
-- ``result``: ``Outcome`` of an engine and ``ToolResult`` of a caller; content blocks (``Image``, ``Audio``),
-  ``BatchError``.
+- ``registry_io``: reads and writes registry files, canonical JSON; both digests of a tool (surface and effect). Public:
+  ``canonical``, ``digests``, ``parse``, ``read_registry``, ``register``, ``registry_bytes``, ``registry_frame``,
+  ``registry_of``.
+- ``result``: ``Outcome`` of an engine and ``ToolResult`` of a caller; ``Content``: ``Text``, ``Image``, ``Audio``,
+  ``Resource``; ``BatchError``. Public: ``failure``, ``Capture``, ``ConnectionAttempt``, ``Ending``, ``ToolFailure``,
+  ``Usage``, ``REPLACEMENT``.
 - ``source``: text with positions: ``Span``, the lines printed for a finding. Public: ``byte_order_mark``, ``Position``,
   ``SourceText``, ``BOM``.
-- ``template``: ``Template``: placeholders and filters, rendered at a call.
+- ``template``: ``Template``: placeholders and filters, rendered at a call. Public: ``as_text``, ``evaluate``,
+  ``render_json``, ``Filter``, ``JsonConstant``, ``JsonEntry``, ``JsonList``, ``JsonMap``, ``JsonTemplate``,
+  ``Placeholder``, ``TemplateError``, ``FILTERS``, ``FILTERS_WITH_ARGUMENT``, ``SECRETS``, ``STEPS``.
 - ``version``: the version of toolc. Public: ``__version__``.
 
 May import: nothing of toolc, and no third-party package except ``rfc8785``.

@@ -2,7 +2,7 @@
 
 ``toolc.cli.main`` imports a module when its command runs, so that ``toolc --version`` starts quickly; for the same
 reason the commands import most packages inside their functions. A new command is a module here, and its name in
-``toolc.cli.main``. Options that several commands have are in ``toolc.cli.common``.
+``toolc.cli.main``. Options that several commands have are in ``toolc.cli.common``. Start reading in ``run``.
 
 - ``build``: ``toolc build``: write the registry and provider files; ``--target``.
 - ``check``: ``toolc check``: report findings; ``--fix``, ``--select``, ``--ignore``.

@@ -1,6 +1,6 @@
 """What commands print for users: results, progress, prompts and errors.
 
-Reports of findings are in ``toolc.reporters``, those of a review in ``toolc.review.reports``.
+Start reading in ``result``. Reports of findings are in ``toolc.reporters``, of a review in ``toolc.review.reports``.
 
 - ``failure``: the message of an exception and its exit code (the numbers of toolc's errors are in
   ``toolc.model.errors``).

@@ -1,6 +1,7 @@
 """Edits of spec files. They change spans of the text and keep everything else, including comments.
 
-A finding has its fix from the place that reports it; ``toolc.document.edits`` creates the edits.
+A finding has its fix from the place that reports it; ``toolc.document.edits`` creates the edits. Start reading in
+``apply``.
 
 - ``apply``: ``toolc check --fix``: applies the fixes of findings, and compares the meaning before and after each.
   Public: ``apply_fixes``.

@@ -1,4 +1,4 @@
-"""Analysis of text for ``checks`` and ``located_tool``.
+"""Analysis of text for ``checks`` and ``located_tool``. Start reading in ``near_duplicates``.
 
 - ``near_duplicates``: descriptions that share most of their words, and the threshold.
 - ``secret_patterns``: strings that look like keys, tokens or passwords.

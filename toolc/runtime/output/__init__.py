@@ -5,7 +5,7 @@
 - ``progress``: progress and live text as events; lines that report progress.
 - ``result_store``: ``ResultStore``: long texts, read in pages (``read_result`` is in ``toolc.client.executor``).
 - ``truncation``: keeps the beginning and the end of streams and results; results that are too long. Public:
-  ``READ_RESULT``.
+  ``fit_to_limit``, ``truncate_result``, ``HeadTailBuffer``, ``READ_RESULT``.
 
 May import: ``runtime.secrets`` and ``workspace``; ``backends``, ``guest`` and ``model``.
 """

@@ -1,7 +1,7 @@
 """The host side of the protocol with the guest, whose frames are defined in ``toolc.guest.frames``.
 
 - ``call_loop``: ``converse``: one call over a sandbox's stream; the deadline, grace periods, a sandbox that died. Start
-  here.
+  reading here.
 - ``protocol``: the state machine without I/O: messages of both sides, exit reports, stdin.
 - ``session``: the stream of a sandbox that serves several calls.
 
