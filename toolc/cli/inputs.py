@@ -92,8 +92,8 @@ def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
     except (ValueError, RecursionError):
         if not types:
             return text
-        wanted = " or ".join(sorted(types))
-        raise UsageError(f"--arg {name}: expected {wanted} as JSON, got {text[:60]!r}") from None
+        expected = " or ".join(sorted(types))
+        raise UsageError(f"--arg {name}: expected {expected} as JSON, got {text[:60]!r}") from None
     return value
 
 

@@ -112,9 +112,9 @@ def _limits(capabilities: Sequence[Capabilities]) -> list[Recommendation]:
 def _isolation(engine: Engine, capabilities: Sequence[Capabilities]) -> list[Recommendation]:
     """Return the next stronger kind of isolation, and why it is not available."""
     best = max((ISOLATION.index(offered.isolation) for offered in capabilities), default=0)
-    for wanted in ISOLATION[best + 1 :]:
-        if reason := engine.unsupported_reason(Profile(min_isolation=wanted)):
-            return [Recommendation(lacks=f"min_isolation: {wanted} is not available.", remedy=_sentence(reason))]
+    for isolation in ISOLATION[best + 1 :]:
+        if reason := engine.unsupported_reason(Profile(min_isolation=isolation)):
+            return [Recommendation(lacks=f"min_isolation: {isolation} is not available.", remedy=_sentence(reason))]
         break
     return []
 

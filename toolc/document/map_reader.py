@@ -153,14 +153,14 @@ class Reader:
         named = [entry for entry in self.node.entries if entry.key in keys]
         if len(named) == 1:
             return named[0].key
-        wanted = f"exactly one of {quote_names(keys)}"
+        expected = f"exactly one of {quote_names(keys)}"
         if named:
-            message = f"{self.what} has both '{named[0].key}' and '{named[1].key}'; it must have {wanted}"
+            message = f"{self.what} has both '{named[0].key}' and '{named[1].key}'; it must have {expected}"
             self.findings.add(codes.BAD_VALUE, message, named[1].key_span, f"remove all but one of {quote_names(keys)}")
         else:
             self.findings.add(
                 codes.MISSING_KEY, f"{self.what} has none of {quote_names(keys)}", first_line(self.node.span),
-                f"add {wanted}",
+                f"add {expected}",
             )  # fmt: skip
         return None
 
@@ -223,12 +223,12 @@ def describe(node: Node) -> str:
 
 
 def mismatch(
-    node: Node, what: str, wanted: str, findings: Findings, hint: str = "", correction: Fix | None = None
+    node: Node, what: str, expected: str, findings: Findings, hint: str = "", correction: Fix | None = None
 ) -> None:
-    """Add a finding that ``what`` must be ``wanted``, with a description of ``node``."""
+    """Add a finding that ``what`` must be ``expected``, with a description of ``node``."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
-    hint = hint or value_hint(node, what, wanted)
-    findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint, correction)
+    hint = hint or value_hint(node, what, expected)
+    findings.add(codes.BAD_VALUE, f"{what} must be {expected}, but is {describe(node)}", span, hint, correction)
 
 
 def string(node: Node, what: str, findings: Findings) -> str | None:

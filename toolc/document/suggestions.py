@@ -106,24 +106,24 @@ def _names(hint: str, known: Iterable[str]) -> bool:
     return not named or named[1] in known
 
 
-def value_hint(node: Node, what: str, wanted: str) -> str:
-    """Return how to write ``what``, which must be ``wanted`` but is not, or an empty string if that is obvious."""
+def value_hint(node: Node, what: str, expected: str) -> str:
+    """Return how to write ``what``, which must be ``expected`` but is not, or an empty string if that is obvious."""
     match node:
-        case Scalar(value=None) if wanted == "a map":
+        case Scalar(value=None) if expected == "a map":
             return "indent the lines below it further if they are its keys"
         case Scalar(value=None):
             return "give it a value, or remove the key"
-        case Scalar(value=value) if wanted == "true or false":
+        case Scalar(value=value) if expected == "true or false":
             meant = _TRUTH.get(str(value).lower())
             return f"write {meant}" if meant else ""
-        case Scalar(value=str() as text) if wanted == "a list" and _ITEMS.fullmatch(text):
+        case Scalar(value=str() as text) if expected == "a list" and _ITEMS.fullmatch(text):
             items = ", ".join(_ITEM.findall(text))
             return f"write a list: [{items}]"
-        case Scalar() if wanted == "a list":
+        case Scalar() if expected == "a list":
             return "write a list: [one, two], or a line '- one' for each"
-        case Mapping() if wanted == "a list":
+        case Mapping() if expected == "a list":
             return "write '- ' before the first key of each item"
-        case Mapping() | Sequence() | Scalar() if wanted == "a map":
+        case Mapping() | Sequence() | Scalar() if expected == "a map":
             return _FORMS.get(what, "")
         case _:
             return ""

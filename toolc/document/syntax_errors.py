@@ -61,10 +61,10 @@ def detect_foreign_content(source: SourceText) -> SyntaxProblem | None:
     Call it only for a file that is not valid: valid text may contain the same characters.
     """
     is_toml = source.path.lower().endswith(".toml")
-    wanted, other, suffix = ("TOML", "YAML", ".yaml") if is_toml else ("YAML", "TOML", ".toml")
+    expected, other, suffix = ("TOML", "YAML", ".yaml") if is_toml else ("YAML", "TOML", ".toml")
     for pattern, message, hint in (
         (_CONFLICT, "an unresolved Git merge conflict", "keep one side, and remove the conflict markers"),
-        (_FENCE, f"a Markdown code fence is not valid {wanted}", "remove this line and the closing fence"),
+        (_FENCE, f"a Markdown code fence is not valid {expected}", "remove this line and the closing fence"),
         (
             _NOTHING if is_toml else _TEMPLATE,
             "a spec cannot contain the statements of a template engine",
@@ -72,7 +72,7 @@ def detect_foreign_content(source: SourceText) -> SyntaxProblem | None:
         ),
         (
             _YAML if is_toml else _TOML,
-            f"the file contains {other}, but its name is that of a {wanted} file",
+            f"the file contains {other}, but its name is that of a {expected} file",
             f"rename the file to end in {suffix}",
         ),
     ):

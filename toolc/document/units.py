@@ -17,18 +17,18 @@ __all__ = ["duration", "render_size", "size"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
-    wanted: str
+    expected: str
     units: Mapping[str, int]
     spellings: Mapping[str, str]
 
 
 _DURATION: Final = _Kind(
-    wanted="a duration such as '500ms', '30s' or '10m'",
+    expected="a duration such as '500ms', '30s' or '10m'",
     units={"ms": 1, "s": 1000, "m": 60_000},
     spellings={"": "s", "sec": "s", "second": "s", "seconds": "s", "min": "m", "minutes": "m", "msec": "ms"},
 )
 _SIZE: Final = _Kind(
-    wanted="a size such as '64KiB', '128MiB' or '1GiB'",
+    expected="a size such as '64KiB', '128MiB' or '1GiB'",
     units={"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3},
     spellings={"": "MiB"}
     | {spelling: f"{letter.upper()}iB" for letter in "kmg" for spelling in (letter, f"{letter}b", f"{letter}ib")},
@@ -58,7 +58,7 @@ def render_size(size_bytes: int) -> str:
 def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | None:
     value = node.value if isinstance(node, Scalar) else None
     if value is None or isinstance(value, bool):
-        mismatch(node, what, kind.wanted, findings)
+        mismatch(node, what, kind.expected, findings)
         return None
     written = str(value)
     match = _QUANTITY.fullmatch(written)
@@ -72,7 +72,7 @@ def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | N
     right = _correction(written, kind)
     hint = f"write {right or 'a whole number and one of the units ' + ', '.join(kind.units)}"
     correction = fix(f"write {right}", set_text(findings.source, node.span, written, right)) if right else None
-    findings.add(codes.BAD_UNIT, f"{what} must be {kind.wanted}, but {wrong}", node.span, hint, correction)
+    findings.add(codes.BAD_UNIT, f"{what} must be {kind.expected}, but {wrong}", node.span, hint, correction)
     return None
 
 

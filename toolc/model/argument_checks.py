@@ -161,5 +161,5 @@ def of_type(what: str, given: object, kind: type[T], description: str) -> T:
     return given
 
 
-def _mismatch(what: str, given: object, wanted: str, hint: str = "") -> UsageError:
-    return UsageError(f"{what} must be {wanted}; got {given!r:.60}{hint}")
+def _mismatch(what: str, given: object, expected: str, hint: str = "") -> UsageError:
+    return UsageError(f"{what} must be {expected}; got {given!r:.60}{hint}")

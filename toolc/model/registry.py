@@ -279,5 +279,5 @@ def _hints(cls: type) -> Mapping[str, object]:
     return get_type_hints(cls, localns={**_LATE})
 
 
-def _damaged(where: str, wanted: str, got: JsonValue) -> RegistryError:
-    return RegistryError(f"the registry is damaged at {where}: expected {wanted}, found {got!r:.60}; build it again")
+def _damaged(where: str, expected: str, got: JsonValue) -> RegistryError:
+    return RegistryError(f"the registry is damaged at {where}: expected {expected}, found {got!r:.60}; build it again")

@@ -234,9 +234,9 @@ class _Lowering:
 
     def _name(self, reference: str) -> str:
         if reference not in self.names:
-            wanted = reference.rpartition("/")[2].strip("#") or "root"
+            base_name = reference.rpartition("/")[2].strip("#") or "root"
             used = set(self.names.values())
-            names = (wanted, *(f"{wanted}_{number}" for number in range(2, len(used) + 3)))
+            names = (base_name, *(f"{base_name}_{number}" for number in range(2, len(used) + 3)))
             self.names[reference] = next(name for name in names if name not in used)
         return self.names[reference]
 

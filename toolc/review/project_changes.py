@@ -46,16 +46,16 @@ def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iter
     for pair in pairs:
         if pair.new is None or pair.new.located is None:
             continue
-        now = _policies(new, pair.new.located.policies)
+        after = _policies(new, pair.new.located.policies)
         of_tool = pair.old.located.policies if pair.old and pair.old.located else ()
         folder = os.path.relpath(Path(pair.new.located.path).parent.resolve(), new.top.resolve())
         of_folder = old.project_at(folder)
         both_policies = _policies(old, of_tool), _policies(old, of_folder.policies if of_folder else ())
-        for was in both_policies:
-            if (was, now) in compared:
+        for before in both_policies:
+            if (before, after) in compared:
                 continue
-            compared.add((was, now))
-            for each in relaxations(was, now):
+            compared.add((before, after))
+            for each in relaxations(before, after):
                 if (each.key, each.path) not in seen:
                     seen.add((each.key, each.path))
                     yield _change(each)
@@ -120,12 +120,12 @@ def relaxation_changes(old: State, new: State) -> Iterator[ToolChange]:
     if old.tools and new.tools:
         seen: set[tuple[str, str]] = set()
         for place in (*sorted(new.projects_by_place), *new.folders):
-            was, now = old.project_at(place) or NO_PROJECT, new.project_at(place) or NO_PROJECT
-            both = was.vars.where, now.vars.where
+            before, after = old.project_at(place) or NO_PROJECT, new.project_at(place) or NO_PROJECT
+            both = before.vars.where, after.vars.where
             if both not in seen:
                 seen.add(both)
-                source = _SettingSource(new, now) if now is not NO_PROJECT else _SettingSource(old, was)
-                yield from _of_project(was, now, source, place)
+                source = _SettingSource(new, after) if after is not NO_PROJECT else _SettingSource(old, before)
+                yield from _of_project(before, after, source, place)
     yield from _comments(old, new)
 
 
@@ -164,9 +164,9 @@ def _of_project(old: Project, new: Project, source: _SettingSource, place: str) 
     scope = "all specs" if place == "." else f"the specs in {place}"
     levels = [(each, severity_of(each, [old.lint]), severity_of(each, [new.lint])) for each in codes.ALL]
     lowered = [each for each in levels if _LEVELS[each[2]] < _LEVELS[each[1]]]
-    for code, was, now in lowered:
-        message = f"the severity of {code.number} changed from {_NAMES[was]} to {_NAMES[now]} for {scope}"
-        route, names = ("lint", code.number), (_NAMES[was], _NAMES[now])
+    for code, before, after in lowered:
+        message = f"the severity of {code.number} changed from {_NAMES[before]} to {_NAMES[after]} for {scope}"
+        route, names = ("lint", code.number), (_NAMES[before], _NAMES[after])
         yield _relaxation_change(_grade(code.number), message, route, *names, source.span_of(code), place)
     for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
         message = f"descriptions may name the host {host}"

@@ -51,18 +51,18 @@ def _lines(difference: Difference) -> Iterator[str]:
     yield f"tools: {', '.join(counted) or 'none changed'}"
     grades = Counter(change.grade for _, change in difference.changes)
     yield "changes: " + ", ".join(f"{grades[grade]} {grade}" for grade in GRADES if grades[grade])
-    was, now = _changed(difference)
-    had, has = _permissions(was, difference.old), _permissions(now, difference.new)
+    before, after = _changed(difference)
+    old, present = _permissions(before, difference.old), _permissions(after, difference.new)
     for words, part in _PARTS:
-        new = sorted({name for each in has for name in part(each)} - {name for each in had for name in part(each)})
+        new = sorted({name for each in present for name in part(each)} - {name for each in old for name in part(each)})
         if new:
             more = f" and {len(new) - _LONGEST} more" if len(new) > _LONGEST else ""
             yield f"new {words}: {', '.join(new[:_LONGEST])}{more}"
     if approvers := sorted({name for _, change in difference.changes for name in change.approvers}):
         more = f" and {len(approvers) - _LONGEST} more" if len(approvers) > _LONGEST else ""
         yield f"to be approved by: {', '.join(approvers[:_LONGEST])}{more}"
-    before, after = (tokens(tool.spec for tool in side) for side in (was, now))
-    yield f"tokens of these definitions, about: {before} before, {after} after ({after - before:+})"
+    old_tokens, new_tokens = (tokens(tool.spec for tool in side) for side in (before, after))
+    yield f"tokens of these definitions, about: {old_tokens} before, {new_tokens} after ({new_tokens - old_tokens:+})"
 
 
 def _changed(difference: Difference) -> tuple[list[Reviewed], list[Reviewed]]:

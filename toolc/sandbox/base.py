@@ -68,9 +68,9 @@ class Capabilities:
         return self.weak.get(name, Enforcement())
 
 
-def offer(offered: Sequence[Capabilities], wanted: MinIsolation) -> Capabilities:
-    """Return the weakest of the ``offered`` capabilities that satisfies ``wanted``; the defaults if none does."""
-    fit = (each for each in offered if ISOLATION.index(each.isolation) >= ISOLATION.index(wanted))
+def offer(offered: Sequence[Capabilities], required: MinIsolation) -> Capabilities:
+    """Return the weakest of the ``offered`` capabilities that satisfies ``required``; the defaults if none does."""
+    fit = (each for each in offered if ISOLATION.index(each.isolation) >= ISOLATION.index(required))
     return next(fit, Capabilities())
 
 

@@ -71,8 +71,8 @@ class ClientConfirmation:
     @property
     def is_supported(self) -> bool:
         """Whether the client can ask its user."""
-        wanted = ClientCapabilities(elicitation=ElicitationCapability())
-        return self._context.session.check_client_capability(wanted)
+        required = ClientCapabilities(elicitation=ElicitationCapability())
+        return self._context.session.check_client_capability(required)
 
     def confirm(self, call: BoundCall) -> Allow | Deny:
         """Return the user's decision. Runs on the thread of the call. Raises ``InputRequiredError``."""

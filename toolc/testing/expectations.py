@@ -79,11 +79,11 @@ def compare_network(listed: tuple[Destination, ...], result: ToolResult) -> Iter
             yield f"the call reached {each['host']}:{each['port']}, which expect.network does not list"
 
 
-def compare_connections(wanted: ExpectedNetwork, result: ToolResult) -> Iterator[str]:
+def compare_connections(expected: ExpectedNetwork, result: ToolResult) -> Iterator[str]:
     """Yield the differences between the connections of a call and the lists of a test."""
     for key, was, was_not, entries, is_allowed in (
-        ("allowed", "reached", "did not reach", wanted.allowed, True),
-        ("refused", "was refused", "was not refused", wanted.refused, False),
+        ("allowed", "reached", "did not reach", expected.allowed, True),
+        ("refused", "was refused", "was not refused", expected.refused, False),
     ):
         if entries is None:
             continue
@@ -96,12 +96,12 @@ def compare_connections(wanted: ExpectedNetwork, result: ToolResult) -> Iterator
                 yield f"the call {was_not} {format_destination(entry)}, which expect.network.{key} lists"
 
 
-def compare_changes(wanted: ExpectedChanges, got: Changes) -> Iterator[str]:
+def compare_changes(expected: ExpectedChanges, got: Changes) -> Iterator[str]:
     """Yield the difference between the expected and the actual changes to files."""
-    expected = [f"{sign} {path}" for sign, paths in _signed(wanted) for path in paths]
+    listed = [f"{sign} {path}" for sign, paths in _signed(expected) for path in paths]
     changed = [f"{sign} {path}" for sign, paths in _signed(got) for path in paths]
-    if expected != changed:
-        yield "the changes differ:\n" + _diff("\n".join([*expected, ""]), "\n".join([*changed, ""]))
+    if listed != changed:
+        yield "the changes differ:\n" + _diff("\n".join([*listed, ""]), "\n".join([*changed, ""]))
 
 
 def _signed(changes: ExpectedChanges | Changes) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -121,45 +121,45 @@ def _ending(kind: str | None) -> str:
     return f"the error {kind}" if kind else "no error"
 
 
-def _compare_data(what: str, wanted: JsonValue, got: tuple[JsonValue] | None, result: ToolResult) -> Iterator[str]:
+def _compare_data(what: str, expected: JsonValue, got: tuple[JsonValue] | None, result: ToolResult) -> Iterator[str]:
     if got is None:
         yield f"expected {what}, got " + (f"the text:\n{result.text}" if result.text else "nothing")
-    elif not json_equal(wanted, got[0]):
-        yield f"the {what} differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got[0]) + "\n")
+    elif not json_equal(expected, got[0]):
+        yield f"the {what} differs:\n" + _diff(_pretty(expected) + "\n", _pretty(got[0]) + "\n")
 
 
-def restrict_keys(wanted: JsonValue, got: JsonValue) -> JsonValue:
-    """Return ``got`` with only those keys of objects that ``wanted`` contains."""
-    match wanted, got:
+def restrict_keys(expected: JsonValue, got: JsonValue) -> JsonValue:
+    """Return ``got`` with only those keys of objects that ``expected`` contains."""
+    match expected, got:
         case dict(), dict():
-            return {key: restrict_keys(wanted[key], value) for key, value in got.items() if key in wanted}
-        case list(), list() if len(wanted) == len(got):
-            return [restrict_keys(one, other) for one, other in zip(wanted, got, strict=True)]
+            return {key: restrict_keys(expected[key], value) for key, value in got.items() if key in expected}
+        case list(), list() if len(expected) == len(got):
+            return [restrict_keys(one, other) for one, other in zip(expected, got, strict=True)]
         case _:
             return got
 
 
-def json_equal(wanted: JsonValue, got: JsonValue) -> bool:
+def json_equal(expected: JsonValue, got: JsonValue) -> bool:
     """Return whether two values are equal as JSON: 1 equals 1.0, but 1 does not equal true."""
     try:
-        return canonical(wanted) == canonical(got)
+        return canonical(expected) == canonical(got)
     except ValueError:
-        return _pretty(wanted) == _pretty(got)
+        return _pretty(expected) == _pretty(got)
 
 
 def _compare_file(file: File, workspace: Path) -> Iterator[str]:
     if reason := comparison_obstacle(file.path, workspace):
         yield f"{file.path}: {reason}"
-    elif (got := (workspace / file.path).read_bytes()) != (wanted := file_bytes(file)):
-        yield f"{file.path} differs:\n" + _diff(wanted.decode("utf-8", "replace"), got.decode("utf-8", "replace"))
+    elif (got := (workspace / file.path).read_bytes()) != (expected := file_bytes(file)):
+        yield f"{file.path} differs:\n" + _diff(expected.decode("utf-8", "replace"), got.decode("utf-8", "replace"))
 
 
 def _pretty(value: JsonValue) -> str:
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
 
 
-def _diff(wanted: str, got: str) -> str:
-    lines = difflib.unified_diff(_lines(wanted), _lines(got), "expected", "got", lineterm="")
+def _diff(expected: str, got: str) -> str:
+    lines = difflib.unified_diff(_lines(expected), _lines(got), "expected", "got", lineterm="")
     return "\n".join(lines)
 
 

@@ -111,10 +111,10 @@ def _connections(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, Js
     allowed, refused = reached(result, allowed=True), reached(result, allowed=False)
     if expect.network is not None and any(compare_network(expect.network, result)):
         yield ("network",), [*allowed]
-    wanted = expect.connections
-    if wanted is not None and wanted.allowed is not None and any(compare_connections(wanted, result)):
+    expected = expect.connections
+    if expected is not None and expected.allowed is not None and any(compare_connections(expected, result)):
         yield ("network", "allowed"), [*allowed]
-    if wanted is not None and wanted.refused is not None and any(compare_connections(wanted, result)):
+    if expected is not None and expected.refused is not None and any(compare_connections(expected, result)):
         yield ("network", "refused"), [*refused]
 
 

@@ -40,43 +40,43 @@ def plainly_satisfies(value: JsonValue, schema: JsonObject) -> bool:
 
     If True, every part of ``value`` for which the schema requires an integer is an ``int``.
     """
-    for key, wanted in schema.items():
+    for key, expected in schema.items():
         if key in _ANNOTATIONS:
             continue
         match key:
-            case "items" if isinstance(wanted, dict) and "prefixItems" not in schema:
-                is_valid = isinstance(value, list) and all(plainly_satisfies(each, wanted) for each in value)
-            case "properties" if isinstance(wanted, dict) and isinstance(value, dict):
+            case "items" if isinstance(expected, dict) and "prefixItems" not in schema:
+                is_valid = isinstance(value, list) and all(plainly_satisfies(each, expected) for each in value)
+            case "properties" if isinstance(expected, dict) and isinstance(value, dict):
                 is_valid = all(
                     inner is True or (isinstance(inner, dict) and plainly_satisfies(value[name], inner))
-                    for name, inner in wanted.items()
+                    for name, inner in expected.items()
                     if name in value
                 )
-            case "required" if isinstance(wanted, list):
-                is_valid = isinstance(value, dict) and all(name in value for name in wanted)
+            case "required" if isinstance(expected, list):
+                is_valid = isinstance(value, dict) and all(name in value for name in expected)
             case "additionalProperties" if isinstance(declared := schema.get("properties", {}), dict):
-                is_valid = isinstance(value, dict) and (wanted is True or value.keys() <= declared.keys())
+                is_valid = isinstance(value, dict) and (expected is True or value.keys() <= declared.keys())
             case _:
-                is_valid = _satisfies_keyword(value, key, wanted)
+                is_valid = _satisfies_keyword(value, key, expected)
         if not is_valid:
             return False
     return True
 
 
-def _satisfies_keyword(value: JsonValue, key: str, wanted: JsonValue) -> bool:
+def _satisfies_keyword(value: JsonValue, key: str, expected: JsonValue) -> bool:
     """Return whether ``value`` certainly satisfies one keyword that does not apply to its parts."""
     if key == "type":
-        return isinstance(wanted, str) and type(value) in _TYPES.get(wanted, ())
+        return isinstance(expected, str) and type(value) in _TYPES.get(expected, ())
     if key in _BOUNDS:
         kind, is_within = _BOUNDS[key]
         size = len(value) if isinstance(value, str | list) else value
-        return type(value) is kind and type(size) is int and type(wanted) is int and is_within(size, wanted)
+        return type(value) is kind and type(size) is int and type(expected) is int and is_within(size, expected)
     if not isinstance(value, str):
         return False
     if key == "enum":
-        return isinstance(wanted, list) and value in wanted
+        return isinstance(expected, list) and value in expected
     try:
-        return key == "pattern" and isinstance(wanted, str) and search(wanted, value)
+        return key == "pattern" and isinstance(expected, str) and search(expected, value)
     except TooSlowError:
         return False
 

@@ -181,23 +181,23 @@ def _counted(keyword: str, check: _Keyword) -> _Keyword:
     repeats = keyword in {"allOf", "anyOf", "oneOf", "dependentSchemas"}
     reads_keys = keyword in {"patternProperties", "additionalProperties", "unevaluatedProperties"}
 
-    def run(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
+    def run(validator: Any, expected: Any, instance: Any, schema: Any) -> Any:
         budget = _budget.get()
-        budget.spend(keyword_steps(budget.size(instance), wanted, repeats=repeats))
+        budget.spend(keyword_steps(budget.size(instance), expected, repeats=repeats))
         if reads_keys and isinstance(instance, dict):
             for pattern in schema.get("patternProperties", ()):
                 budget.spend(len(instance) * (1 + ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH // 1000))
-        return check(validator, wanted, instance, schema)
+        return check(validator, expected, instance, schema)
 
     return run
 
 
-def keyword_steps(size: int, wanted: object, *, repeats: bool) -> int:
+def keyword_steps(size: int, expected: object, *, repeats: bool) -> int:
     """Return the cost in steps of one keyword for a value of ``size`` characters.
 
     Creating an error copies the value. A keyword that ``repeats`` can create one error for each of its schemas.
     """
-    count = len(wanted) if isinstance(wanted, list | dict) else 0
+    count = len(expected) if isinstance(expected, list | dict) else 0
     about_value = 1 + size // 256
     return about_value * (1 + count) if repeats else about_value + count // 8
 
@@ -214,9 +214,9 @@ def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -
         yield validation_error(f"{instance!r} does not match {pattern!r}")
 
 
-def _check_unique(_validator: Any, wanted: bool, instance: Any, _schema: Any) -> Iterator[ValidationError]:  # noqa: FBT001  the library's
+def _check_unique(_validator: Any, expected: bool, instance: Any, _schema: Any) -> Iterator[ValidationError]:  # noqa: FBT001  the library's
     # The library compares each item with all others if it cannot sort them.
-    if wanted and isinstance(instance, list) and len({_comparable(each) for each in instance}) < len(instance):
+    if expected and isinstance(instance, list) and len({_comparable(each) for each in instance}) < len(instance):
         yield validation_error(f"{instance!r} has non-unique elements")
 
 

@@ -60,7 +60,7 @@ def command(  # noqa: PLR0913  one parameter per option
     from toolc.review.compare import compare  # start-up time
     from toolc.review.sources.states import two_states
 
-    wanted = parse_fail_on(fail_on or "")
+    failing = parse_fail_on(fail_on or "")
     policy = central_policy(policy_file)
     places = [Path(path) for path in paths or (".",)]
     with two_states(base, head, places) as (old, new):
@@ -69,7 +69,7 @@ def command(  # noqa: PLR0913  one parameter per option
             _refuse_disallowed(new, policy)
         difference = _without_accepted(compare(old, new, (policy,) if policy else ()), accepted, base)
         sys.stdout.write(_report(difference, format_name, only_summary=only_summary))
-    if fails(difference, wanted):
+    if fails(difference, failing):
         raise click.exceptions.Exit(FINDINGS)
 
 

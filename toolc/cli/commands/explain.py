@@ -53,13 +53,13 @@ def command(number: str | None, everything: bool) -> None:
 def _find_page(number: str) -> RulePage:
     from toolc.data.rule_pages import rule_pages
 
-    wanted = f"TC{number}" if number.isdecimal() else number.upper()
+    code = f"TC{number}" if number.isdecimal() else number.upper()
     if page := rule_pages().get(number.upper()):
         return page
     starting = [each for each in rule_pages() if each.startswith(number.upper())]
     if starting and len(number) > len("TC"):
         raise UsageError(f"{number!r} is the start of several codes; choose one of: {', '.join(starting)}")
-    near = close_match(wanted, [each for each in rule_pages() if each.startswith(wanted[:3])])
+    near = close_match(code, [each for each in rule_pages() if each.startswith(code[:3])])
     hint = f"did you mean {near}?" if near else "list all codes with: toolc explain"
     raise UsageError(f"there is no code {number!r}; {hint}")
 

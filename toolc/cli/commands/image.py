@@ -29,10 +29,10 @@ def build(names: tuple[str, ...], base: str | None) -> None:
     """
     from toolc.sandbox.docker.image_builder import build_image, recipe
 
-    wanted = names or ("base",)
-    for name in wanted:
+    chosen = names or ("base",)
+    for name in chosen:
         recipe(name)  # refuse unknown names before the first build
-    for name in wanted:
+    for name in chosen:
         click.echo(build_image(name, base=base, on_progress=partial(click.echo, err=True)).tag)
 
 

@@ -185,9 +185,9 @@ def _severities(node: Node, what: str, findings: Findings) -> dict[str, Severity
         return None
     severities: dict[str, Severity | None] = {}
     for entry in map_node.entries:
-        wanted = choice(_SEVERITIES)(entry.value, f"severity.{entry.key}", findings)
-        if wanted and _check_code(entry.key, entry.key_span, findings, turns_off=wanted != "error"):
-            severities[entry.key] = None if wanted == "off" else Severity(wanted)
+        severity = choice(_SEVERITIES)(entry.value, f"severity.{entry.key}", findings)
+        if severity and _check_code(entry.key, entry.key_span, findings, turns_off=severity != "error"):
+            severities[entry.key] = None if severity == "off" else Severity(severity)
     return severities
 
 

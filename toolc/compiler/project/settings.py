@@ -62,8 +62,8 @@ def severity_of(code: Code, layers: Sequence[Settings]) -> Severity | None:
         if layer.select:
             on = bool(selected)
         if chosen:
-            wanted = layer.severity[chosen]
-            level, on = wanted or level, wanted is not None
+            chosen_level = layer.severity[chosen]
+            level, on = chosen_level or level, chosen_level is not None
         if ignored and len(ignored) >= max(len(selected), len(chosen)):
             on = False
     return level if on else None
@@ -99,11 +99,11 @@ def invalid_code(text: str, *, turns_off: bool) -> InvalidCode | None:
     """Return why ``text`` is not a valid code or prefix, or None. ``turns_off``: the setting turns the codes off."""
     matched = [code for code in codes.ALL if code.number.startswith(text)] if _FORM.fullmatch(text) else []
     if not matched:
-        wanted = text.upper()
-        if wanted != text and invalid_code(wanted, turns_off=False) is None:
-            return InvalidCode(f"there is no code '{text[:40]}'", f"did you mean '{wanted}'?", unknown=True)
-        candidates = [number for number in _NUMBERS if number.startswith(wanted[:3])]
-        near = close_match(wanted, candidates)
+        upper = text.upper()
+        if upper != text and invalid_code(upper, turns_off=False) is None:
+            return InvalidCode(f"there is no code '{text[:40]}'", f"did you mean '{upper}'?", unknown=True)
+        candidates = [number for number in _NUMBERS if number.startswith(upper[:3])]
+        near = close_match(upper, candidates)
         form = "a code has the form TC204; TC2 means all codes that start with it"
         hint = f"did you mean '{near}'?" if near else form
         return InvalidCode(f"there is no code '{text[:40]}'", hint, unknown=True)

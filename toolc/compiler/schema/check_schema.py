@@ -41,13 +41,13 @@ _ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")
 def check_decimals(schema: Mapping, findings: Findings) -> None:
     """Report each unquoted decimal number in ``enum``, ``const`` or ``default`` that was probably meant as text."""
     kind = schema.get("type")
-    wanted = kind.value if isinstance(kind, Scalar) else None
+    expected = kind.value if isinstance(kind, Scalar) else None
     # With several types, text or a number is valid; a numeric type shows that a number is intended.
-    if kind is not None and wanted != "string":
+    if kind is not None and expected != "string":
         return
     for choice in _choices(schema):
         written = findings.text_at(choice.span)
-        if wanted == "string":
+        if expected == "string":
             message = f"{written} without quotes is a number, but this schema requires text"
         elif _ENDS_IN_ZERO.fullmatch(written):
             message = f"{written} without quotes is the number {choice.value:.15g}"
@@ -102,19 +102,19 @@ _TYPE_WORDS: Final = {
 
 def describe_error(error: ValidationError) -> str:
     """Return what is wrong, as the rest of a line that starts with the name of the value."""
-    wanted, value = error.validator_value, error.instance
+    expected, value = error.validator_value, error.instance
     match error.validator:
         case "type":
-            types = wanted if isinstance(wanted, list) else [wanted]
+            types = expected if isinstance(expected, list) else [expected]
             return f"{_describe(value)} is not {' or '.join(_TYPE_WORDS.get(str(each), str(each)) for each in types)}"
-        case "required" if isinstance(wanted, list) and isinstance(value, dict):
-            missing = [str(name) for name in wanted if name not in value]
+        case "required" if isinstance(expected, list) and isinstance(value, dict):
+            missing = [str(name) for name in expected if name not in value]
             # The library reports one name per error, and only in the message.
             return next((f"'{name}' is missing" for name in missing if error.message.startswith(f"{name!r} ")), "")
-        case "enum" if isinstance(wanted, list):
-            return f"{_describe(value)} is not one of {', '.join(map(_quote, wanted))}"[:_LONGEST]
+        case "enum" if isinstance(expected, list):
+            return f"{_describe(value)} is not one of {', '.join(map(_quote, expected))}"[:_LONGEST]
         case "const":
-            return f"{_describe(value)} is not {_quote(wanted)}"[:_LONGEST]
+            return f"{_describe(value)} is not {_quote(expected)}"[:_LONGEST]
         case _:
             return error.message[:_LONGEST]
 

@@ -216,9 +216,9 @@ def _check_keys(placeholder: Placeholder, schema: Mapping[str, JsonValue], span:
         declared = properties if isinstance(properties, dict) else {}
         if key not in declared or not isinstance(required, list) or key not in required:
             hint = suggestion(key, declared) if key not in declared else ""
-            wanted = f"name '{key}' under both 'properties' and 'required' of '{path}'"
+            default_hint = f"name '{key}' under both 'properties' and 'required' of '{path}'"
             message = f"'{path}' may lack the key '{key}'"
-            findings.add(codes.ABSENT_PARAMETER, message, span, hint or wanted)
+            findings.add(codes.ABSENT_PARAMETER, message, span, hint or default_hint)
             return
         inner = declared[key]
         schema, path = inner if isinstance(inner, dict) else {}, f"{path}.{key}"

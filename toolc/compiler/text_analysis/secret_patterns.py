@@ -18,8 +18,8 @@ ALPHANUMERIC: Final = string.ascii_letters + string.digits
 
 def character_table(characters: str) -> bytes:
     """Return a table of ASCII characters for ``has_long_run``; characters beyond ASCII always count."""
-    wanted = frozenset(characters.encode("ascii"))
-    return bytes(ord("a") if byte in wanted or byte >= 0x80 else ord(" ") for byte in range(256))
+    members = frozenset(characters.encode("ascii"))
+    return bytes(ord("a") if byte in members or byte >= 0x80 else ord(" ") for byte in range(256))
 
 
 def has_long_run(text: str, of: bytes, length: int) -> bool:

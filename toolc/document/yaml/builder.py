@@ -316,12 +316,12 @@ class Builder:
         )
 
     def _tagged(self, node: yaml.ScalarNode, value: Value) -> Value:
-        wanted = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(node.tag.removeprefix(_CORE))
-        if wanted is float and type(value) is int:
+        expected = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(node.tag.removeprefix(_CORE))
+        if expected is float and type(value) is int:
             value = float(value)
-        if wanted is None:
+        if expected is None:
             self._refuse_tag(node)
-        elif type(value) is not wanted:
+        elif type(value) is not expected:
             self.diagnostics.add(
                 codes.BAD_VALUE, f"'{node.value}' is not a valid {_short(node.tag)}", self._span(node), "remove the tag"
             )

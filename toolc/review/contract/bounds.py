@@ -44,7 +44,7 @@ def types(schema: JsonObject) -> frozenset[str]:
 
 def _types(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
     before, after, where = types(old), types(new), (*route, "type")
-    was, now = old.get("type"), new.get("type")
+    old_value, new_value = old.get("type"), new.get("type")
     for direction, some, verb in (
         (Direction.NARROWER, before - after, "no longer allows"),
         (Direction.WIDER, after - before, "now allows"),
@@ -52,31 +52,30 @@ def _types(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaCha
         others = sorted(some - {"null"})
         if others:
             message = " or ".join(others) if len(others) < 4 else "any other type"
-            yield SchemaChange(Aspect.TYPE, direction, where, f"{label(route)} {verb} {message}", was, now)
+            yield SchemaChange(Aspect.TYPE, direction, where, f"{label(route)} {verb} {message}", old_value, new_value)
         if "null" in some:
-            yield SchemaChange(Aspect.NULL, direction, where, f"{label(route)} {verb} null", was, now)
+            yield SchemaChange(Aspect.NULL, direction, where, f"{label(route)} {verb} null", old_value, new_value)
 
 
 def _values(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
     for keyword, aspect in (("enum", Aspect.ENUM), ("const", Aspect.CONST)):
         before, after = _allowed(old, keyword), _allowed(new, keyword)
-        where, was, now = (*route, keyword), old.get(keyword), new.get(keyword)
+        where, old_value, new_value = (*route, keyword), old.get(keyword), new.get(keyword)
         if before is None and after is not None and not (keyword == "const" and _allowed(old, "enum")):
-            yield SchemaChange(
-                aspect, Direction.NARROWER, where, f"{label(route)} allows only {join_values(after)}", was, now
-            )
+            message = f"{label(route)} allows only {join_values(after)}"
+            yield SchemaChange(aspect, Direction.NARROWER, where, message, old_value, new_value)
         elif before is not None and after is None and not (keyword == "const" and _allowed(new, "enum")):
             message = f"{label(route)} allows more than {join_values(before)}"
-            yield SchemaChange(aspect, Direction.WIDER, where, message, was, now)
+            yield SchemaChange(aspect, Direction.WIDER, where, message, old_value, new_value)
         elif before is not None or after is not None:
             before = before if before is not None else _allowed(old, "enum") or []
             after = after if after is not None else _allowed(new, "enum") or []
             if removed := [each for each in before if not any(is_same(each, other) for other in after)]:
                 message = f"{label(route)} no longer allows {join_values(removed)}"
-                yield SchemaChange(aspect, Direction.NARROWER, where, message, was, now)
+                yield SchemaChange(aspect, Direction.NARROWER, where, message, old_value, new_value)
             if added := [each for each in after if not any(is_same(each, other) for other in before)]:
                 message = f"{label(route)} now allows {join_values(added)}"
-                yield SchemaChange(aspect, Direction.WIDER, where, message, was, now)
+                yield SchemaChange(aspect, Direction.WIDER, where, message, old_value, new_value)
 
 
 def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
@@ -96,22 +95,22 @@ def _bound(
     if before is None and after is None:
         return
     keyword = (after or before or ("",))[0]
-    was, now = (old.get(before[0]) if before else None), (new.get(after[0]) if after else None)
+    old_value, new_value = (old.get(before[0]) if before else None), (new.get(after[0]) if after else None)
     where = (*route, keyword)
     if before is None and after is not None:
         if after[1:] != _IMPLIED.get(keyword, ()):
-            message = f"{label(route)} now has the {keyword} {shorten(now)}"
+            message = f"{label(route)} now has the {keyword} {shorten(new_value)}"
             direction = Direction.WIDER if _allows_more(keyword, after) else Direction.NARROWER
-            yield SchemaChange(aspect, direction, where, message, was, now, is_sure=False)
+            yield SchemaChange(aspect, direction, where, message, old_value, new_value, is_sure=False)
     elif before is not None and after is None:
         message = f"{label(route)}: the {keyword} was removed"
         direction = Direction.NARROWER if _allows_more(keyword, before) else Direction.WIDER
-        yield SchemaChange(aspect, direction, where, message, was, now)
+        yield SchemaChange(aspect, direction, where, message, old_value, new_value)
     elif before and after and before[1:] != after[1:]:
         is_narrower = (after[1] * sign, after[2]) < (before[1] * sign, before[2])
         direction = Direction.NARROWER if is_narrower else Direction.WIDER
-        message = f"{label(route)}: {keyword} changed from {shorten(was)} to {shorten(now)}"
-        yield SchemaChange(aspect, direction, where, message, was, now)
+        message = f"{label(route)}: {keyword} changed from {shorten(old_value)} to {shorten(new_value)}"
+        yield SchemaChange(aspect, direction, where, message, old_value, new_value)
 
 
 def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
@@ -140,19 +139,19 @@ def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple
 
 
 def _multiple(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
-    was, now = old.get("multipleOf"), new.get("multipleOf")
-    if is_same(was, now):
+    old_value, new_value = old.get("multipleOf"), new.get("multipleOf")
+    if is_same(old_value, new_value):
         return
     where = (*route, "multipleOf")
-    before, after = _number(was), _number(now)
-    message = f"{label(route)}: multipleOf changed from {shorten(was)} to {shorten(now)}"
+    before, after = _number(old_value), _number(new_value)
+    message = f"{label(route)}: multipleOf changed from {shorten(old_value)} to {shorten(new_value)}"
     if before is None or (after is not None and after % before == 0):
-        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, old_value, new_value)
     elif after is None or before % after == 0:
-        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, message, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, message, old_value, new_value)
     else:
-        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, was, now)
-        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, message, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, old_value, new_value)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, message, old_value, new_value)
 
 
 def _number(value: JsonValue) -> float | None:
@@ -162,34 +161,34 @@ def _number(value: JsonValue) -> float | None:
 def _text(
     keyword: str, aspect: Aspect, old: JsonObject, new: JsonObject, route: Route, *, is_sure: bool
 ) -> Iterator[SchemaChange]:
-    was, now = old.get(keyword), new.get(keyword)
-    if is_same(was, now):
+    before, after = old.get(keyword), new.get(keyword)
+    if is_same(before, after):
         return
     where = (*route, keyword)
-    if was is None:
-        message = f"{label(route)} must now match the {keyword} {shorten(now)}"
-        yield SchemaChange(aspect, Direction.NARROWER, where, message, was, now, is_sure=is_sure)
-    elif now is None:
+    if before is None:
+        message = f"{label(route)} must now match the {keyword} {shorten(after)}"
+        yield SchemaChange(aspect, Direction.NARROWER, where, message, before, after, is_sure=is_sure)
+    elif after is None:
         message = f"{label(route)}: the {keyword} was removed"
-        yield SchemaChange(aspect, Direction.WIDER, where, message, was, now, is_sure=is_sure)
+        yield SchemaChange(aspect, Direction.WIDER, where, message, before, after, is_sure=is_sure)
     else:
-        message = f"{label(route)}: the {keyword} changed from {shorten(was)} to {shorten(now)}"
+        message = f"{label(route)}: the {keyword} changed from {shorten(before)} to {shorten(after)}"
         is_content = aspect is Aspect.CONTENT
-        yield SchemaChange(aspect, Direction.NARROWER, where, message, was, now, is_sure=is_content)
-        yield SchemaChange(aspect, Direction.WIDER, where, message, was, now, is_sure=is_content)
+        yield SchemaChange(aspect, Direction.NARROWER, where, message, before, after, is_sure=is_content)
+        yield SchemaChange(aspect, Direction.WIDER, where, message, before, after, is_sure=is_content)
 
 
 def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
-    was, now = old.get("default"), new.get("default")
-    if ("default" in old) == ("default" in new) and is_same(was, now):
+    before, after = old.get("default"), new.get("default")
+    if ("default" in old) == ("default" in new) and is_same(before, after):
         return
     if "default" not in old:
-        message = f"{label(route)} now has the default {shorten(now)}"
+        message = f"{label(route)} now has the default {shorten(after)}"
     elif "default" not in new:
-        message = f"{label(route)}: the default {shorten(was)} was removed"
+        message = f"{label(route)}: the default {shorten(before)} was removed"
     else:
-        message = f"{label(route)}: the default changed from {shorten(was)} to {shorten(now)}"
-    yield SchemaChange(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), message, was, now)
+        message = f"{label(route)}: the default changed from {shorten(before)} to {shorten(after)}"
+    yield SchemaChange(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), message, before, after)
 
 
 Compare = Callable[[Node, Node, Route], Iterator[SchemaChange]]

@@ -79,22 +79,22 @@ def _changes_of_kept_tool(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Itera
 
 def _limits(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
     before, after = old.sandbox.limits, new.sandbox.limits
-    for number, key, was, now, unit in (
+    for number, key, old_value, new_value, unit in (
         (TIME, "timeout", before.timeout_ms, after.timeout_ms, "ms"),
         (OUTPUT, "output", before.output_bytes, after.output_bytes, "bytes"),
     ):
-        if now < was:
+        if new_value < old_value:
             message = "the timeout is shorter" if number == TIME else "the output limit is lower"
             route = ("sandbox", "limits", key)
-            yield _change(pair, number, "breaking", message, route, f"{was} {unit}", f"{now} {unit}")
+            yield _change(pair, number, "breaking", message, route, f"{old_value} {unit}", f"{new_value} {unit}")
 
 
 def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
     for name in ("read_only", "destructive", "idempotent", "open_world"):
-        was, now = getattr(old.annotations, name), getattr(new.annotations, name)
-        if was != now:
+        before, after = getattr(old.annotations, name), getattr(new.annotations, name)
+        if before != after:
             message = f"the annotation {name} changed"
-            yield _change(pair, ANNOTATION, "warning", message, ("annotations", name), _HINTS[was], _HINTS[now])
+            yield _change(pair, ANNOTATION, "warning", message, ("annotations", name), _HINTS[before], _HINTS[after])
 
 
 def _error_mapping(tool: ToolSpec) -> tuple[tuple[str, ErrorKind | str], ...]:

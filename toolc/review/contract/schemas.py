@@ -56,11 +56,11 @@ def is_closed(schema: JsonObject) -> bool:
 
 def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
     before, after = _names(old, "required"), _names(new, "required")
-    had = map_under(old, "properties")
+    earlier = map_under(old, "properties")
     for name in after:
         if name not in before:
             where = (*route, "properties", name)
-            message = f"{label(where)} is now required" if name in had else f"{label(where)} was added and is required"
+            message = f"{label(where)} {'is now required' if name in earlier else 'was added and is required'}"
             yield _requirement(Direction.NARROWER, name, route, message, before, after)
     for name in before:
         if name not in after:
@@ -76,14 +76,14 @@ def _requirement(
 
 def _additional_properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
     """Yield the changes of ``additionalProperties``: the values of properties that are not listed."""
-    was, now = old.schema.get("additionalProperties"), new.schema.get("additionalProperties")
+    before, after = old.schema.get("additionalProperties"), new.schema.get("additionalProperties")
     where = (*route, "additionalProperties")
-    if (was is False) != (now is False):
-        direction = Direction.NARROWER if now is False else Direction.WIDER
-        message = f"{label(route)} {'no longer allows' if now is False else 'now allows'} other properties"
-        yield SchemaChange(Aspect.CLOSED, direction, where, message, was, now)
-    elif was is not False:
-        yield from compare(old.inner(was), new.inner(now), where)
+    if (before is False) != (after is False):
+        direction = Direction.NARROWER if after is False else Direction.WIDER
+        message = f"{label(route)} {'no longer allows' if after is False else 'now allows'} other properties"
+        yield SchemaChange(Aspect.CLOSED, direction, where, message, before, after)
+    elif before is not False:
+        yield from compare(old.inner(before), new.inner(after), where)
 
 
 def _keyed_conditions(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
@@ -92,31 +92,31 @@ def _keyed_conditions(old: Node, new: Node, route: Route, compare: Compare) -> I
         before, after = map_under(old.schema, keyword), map_under(new.schema, keyword)
         for name in dict.fromkeys([*before, *after]):
             where = (*route, keyword, name)
-            was, now = before.get(name), after.get(name)
+            one, other = before.get(name), after.get(name)
             if name in before and name in after and keyword != "dependentRequired":
-                yield from compare(old.inner(was), new.inner(now), where)
+                yield from compare(old.inner(one), new.inner(other), where)
                 continue
             if keyword == "patternProperties" and (_is_limited(old.schema) or _is_limited(new.schema)):
                 yield from _name_pattern(name, old.schema, new.schema, where)
                 continue
-            if name not in before or (name in after and _exceeds(now, was)):
+            if name not in before or (name in after and _exceeds(other, one)):
                 message = f"{label(route)}: a condition was added ({keyword})"
-                yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, was, now)
-            if name not in after or (name in before and keyword == "dependentRequired" and _exceeds(was, now)):
+                yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, one, other)
+            if name not in after or (name in before and keyword == "dependentRequired" and _exceeds(one, other)):
                 message = f"{label(route)}: a condition was removed ({keyword})"
-                yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, was, now)
+                yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, one, other)
 
 
 def _name_pattern(name: str, old: JsonObject, new: JsonObject, where: Route) -> Iterator[SchemaChange]:
     """Yield an added or removed name pattern if other names are limited: matching names then have another rule."""
-    was, now = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
+    before, after = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
     message = f"{label(where[:-2])}: names that match {shorten(name)} now allow"
     is_refused, was_refused = name in map_under(old, "patternProperties") and is_closed(new), is_closed(old)
     for direction, verb, is_sure in (
         (Direction.NARROWER, "fewer values", is_refused),
         (Direction.WIDER, "more values", was_refused and not is_refused),
     ):
-        yield SchemaChange(Aspect.CONDITION, direction, where, f"{message} {verb}", was, now, is_sure=is_sure)
+        yield SchemaChange(Aspect.CONDITION, direction, where, f"{message} {verb}", before, after, is_sure=is_sure)
 
 
 def _is_limited(schema: JsonObject) -> bool:
@@ -138,11 +138,11 @@ def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Sch
         two = new.inner(after[index]) if index < len(after) else rest[1]
         yield from compare(one, two, (*route, "prefixItems", index))
     yield from compare(*rest, (*route, "items"))
-    was, now = old.schema.get("uniqueItems") is True, new.schema.get("uniqueItems") is True
-    if was != now:
-        message = f"{label(route)}: items {'must now be unique' if now else 'need no longer be unique'}"
-        direction = Direction.NARROWER if now else Direction.WIDER
-        yield SchemaChange(Aspect.ITEMS, direction, (*route, "uniqueItems"), message, was, now)
+    old_value, new_value = old.schema.get("uniqueItems") is True, new.schema.get("uniqueItems") is True
+    if old_value != new_value:
+        message = f"{label(route)}: items {'must now be unique' if new_value else 'need no longer be unique'}"
+        direction = Direction.NARROWER if new_value else Direction.WIDER
+        yield SchemaChange(Aspect.ITEMS, direction, (*route, "uniqueItems"), message, old_value, new_value)
 
 
 def _without_idle_names(node: Node) -> Node:
@@ -153,17 +153,17 @@ def _without_idle_names(node: Node) -> Node:
 
 
 def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    was, now = old.schema.get(keyword), new.schema.get(keyword)
+    before, after = old.schema.get(keyword), new.schema.get(keyword)
     where = (*route, keyword)
     has_effect = keyword == "contains"  # also if it allows any value, because one item is required
-    if keyword not in old.schema and keyword in new.schema and (has_effect or now is not True):
+    if keyword not in old.schema and keyword in new.schema and (has_effect or after is not True):
         message = f"{label(route)}: a condition was added ({keyword})"
-        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, was, now)
-    elif keyword in old.schema and keyword not in new.schema and (has_effect or was is not True):
+        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, before, after)
+    elif keyword in old.schema and keyword not in new.schema and (has_effect or before is not True):
         message = f"{label(route)}: a condition was removed ({keyword})"
-        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, was, now)
-    elif keyword in old.schema and not is_same(was, now):
-        inner_changes = [*compare(old.inner(was), new.inner(now), where)]
+        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, before, after)
+    elif keyword in old.schema and not is_same(before, after):
+        inner_changes = [*compare(old.inner(before), new.inner(after), where)]
         yield from inner_changes
         if keyword == "contains" and ("maxContains" in old.schema or "maxContains" in new.schema):
             message = f"{label(route)}: other items count against maxContains"
@@ -205,8 +205,8 @@ def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare)
     before, after = list_under(old.schema, keyword), list_under(new.schema, keyword)
     where = (*route, keyword)
     removed, added = _unmatched(before, after)
-    for was, now in zip(removed, added, strict=False):
-        yield from compare(old.inner(before[was]), new.inner(after[now]), (*where, now))
+    for old_value, new_value in zip(removed, added, strict=False):
+        yield from compare(old.inner(before[old_value]), new.inner(after[new_value]), (*where, new_value))
     for index in removed[len(added) :]:
         message = f"{label(route)}: an alternative was removed ({keyword})"
         yield SchemaChange(Aspect.ALTERNATIVE, Direction.NARROWER, (*where, index), message, before[index], None)
@@ -244,8 +244,8 @@ def _texts(schema: JsonValue) -> frozenset[str]:
 def _all_of(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
     before, after = list_under(old.schema, "allOf"), list_under(new.schema, "allOf")
     removed, added = _unmatched(before, after)
-    for was, now in zip(removed, added, strict=False):
-        yield from compare(old.inner(before[was]), new.inner(after[now]), (*route, "allOf", now))
+    for old_value, new_value in zip(removed, added, strict=False):
+        yield from compare(old.inner(before[old_value]), new.inner(after[new_value]), (*route, "allOf", new_value))
     for index in added[len(removed) :]:
         message = f"{label(route)}: a schema was added (allOf)"
         yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, (*route, "allOf", index), message, None, after[index])
@@ -271,31 +271,31 @@ def _unmatched(before: list[JsonValue], after: list[JsonValue]) -> tuple[list[in
 
 
 def _not(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    was, now = old.schema.get("not"), new.schema.get("not")
-    if is_same(was, now):
+    before, after = old.schema.get("not"), new.schema.get("not")
+    if is_same(before, after):
         return
     where = (*route, "not")
     if "not" in old.schema and "not" in new.schema:
-        for each in compare(old.inner(was), new.inner(now), where):
+        for each in compare(old.inner(before), new.inner(after), where):
             yield replace(each, direction=each.direction.reversed, is_sure=False)
         return
     direction = Direction.NARROWER if "not" in new.schema else Direction.WIDER
     message = f"{label(route)} {'must now not' if 'not' in new.schema else 'may now'} match a schema (not)"
-    yield SchemaChange(Aspect.CONDITION, direction, where, message, was, now)
+    yield SchemaChange(Aspect.CONDITION, direction, where, message, before, after)
 
 
 def _conditional(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
     keywords = ("if", "then", "else")
     before: JsonObject = {key: old[key] for key in keywords if key in old}
     after: JsonObject = {key: new[key] for key in keywords if key in new}
-    has, had = _has_effect(after), _has_effect(before)
-    if is_same(before, after) or not (has or had):
+    new_applies, old_applies = _has_effect(after), _has_effect(before)
+    if is_same(before, after) or not (new_applies or old_applies):
         return
     where = (*route, "if")
-    if has and not had:
+    if new_applies and not old_applies:
         message = f"{label(route)}: a condition was added (if)"
         yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, None, after)
-    elif had and not has:
+    elif old_applies and not new_applies:
         message = f"{label(route)}: a condition was removed (if)"
         yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, before, None)
     else:

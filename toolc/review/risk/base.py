@@ -78,11 +78,11 @@ class Gained(Generic[T]):
     by: str
 
 
-def gained(had: Sequence[Grant[T]], has: Sequence[Grant[T]]) -> Iterator[Gained[T]]:
+def gained(before: Sequence[Grant[T]], after: Sequence[Grant[T]]) -> Iterator[Gained[T]]:
     """Yield each permission that was not granted before."""
-    before = {each.value for each in had}
-    for each in has:
-        if each.value not in before:
+    values = {each.value for each in before}
+    for each in after:
+        if each.value not in values:
             yield Gained(each.value, steps_suffix(each))
 
 

@@ -21,24 +21,24 @@ DEPENDENCY: Final = "RSK12"
 @risk_rule("RSK07")
 def check_programs(sides: Sides) -> Iterator[ToolChange]:
     """Report changed programs and packages, and called tools that were replaced or do something else."""
-    was, now = sides.before, sides.after
-    if was is None:
+    before, after = sides.before, sides.after
+    if before is None:
         return
-    yield from _files(sides, was, now)
-    yield from _requirements(sides, was, now)
+    yield from _files(sides, before, after)
+    yield from _requirements(sides, before, after)
     yield from _calls(sides)
 
 
-def _files(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolChange]:
-    before, after = programs(was), programs(now)
-    for path in sorted(before.keys() | after.keys()):
-        old, new = before.get(path), after.get(path)
+def _files(sides: Sides, before: ToolSpec, after: ToolSpec) -> Iterator[ToolChange]:
+    old_files, new_files = programs(before), programs(after)
+    for path in sorted(old_files.keys() | new_files.keys()):
+        old, new = old_files.get(path), new_files.get(path)
         if old == new:
             continue
         grade: Grade = "low" if _is_same_program(path, old, new) else "high"
         verb = "was added" if old is None else "was removed" if new is None else "changed"
         message = f"the program {path} {verb}" + (" in comments and layout only" if grade == "low" else "")
-        yield sides.risk("RSK07", grade, message, ("backend", now.backend.tag), old, new, subject=path)
+        yield sides.risk("RSK07", grade, message, ("backend", after.backend.tag), old, new, subject=path)
 
 
 def programs(tool: ToolSpec) -> dict[str, str]:
@@ -63,13 +63,13 @@ def _is_same_program(path: str, old: str | None, new: str | None) -> bool:
         return False
 
 
-def _requirements(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolChange]:
-    before, after = _packages(was), _packages(now)
-    if before == after:
+def _requirements(sides: Sides, before: ToolSpec, after: ToolSpec) -> Iterator[ToolChange]:
+    old, new = _packages(before), _packages(after)
+    if old == new:
         return
     message = "the packages of the tool changed"
     route = ("backend", "python", "requirements")
-    yield sides.risk(DEPENDENCY, "high", message, route, ", ".join(before) or None, ", ".join(after) or None)
+    yield sides.risk(DEPENDENCY, "high", message, route, ", ".join(old) or None, ", ".join(new) or None)
 
 
 def _packages(tool: ToolSpec) -> tuple[str, ...]:
@@ -81,10 +81,10 @@ def _calls(sides: Sides) -> Iterator[ToolChange]:
     for name in called_tools(sides.after):
         before, after = sides.state_before.by_name.get(name), sides.state_after.by_name.get(name)
         route = ("backend", sides.after.backend.tag)
-        was, now = before.name if before else None, after.name if after else None
-        if was != now and sides.before and name in called_tools(sides.before):
+        old_name, new_name = before.name if before else None, after.name if after else None
+        if old_name != new_name and sides.before and name in called_tools(sides.before):
             message = f"the name {name} now refers to another tool"
-            yield sides.risk("RSK07", "high", message, route, was, now, subject=name)
+            yield sides.risk("RSK07", "high", message, route, old_name, new_name, subject=name)
         elif before and after and _digests(sides.state_before, before) != _digests(sides.state_after, after):
             both = _digests(sides.state_before, before), _digests(sides.state_after, after)
             message = f"the called tool {name} changed"

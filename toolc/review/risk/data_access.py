@@ -27,16 +27,16 @@ def check_workspace(sides: Sides) -> Iterator[ToolChange]:
         verb = "read" if after == "ro" else "change"
         message = f"a call may now {verb} the files of the workspace{by}"
         yield sides.risk("RSK02", "critical", message, _ROUTE, before, after)
-    had = [each.value for each in sides.permissions_before.transactions]
+    transactions = [each.value for each in sides.permissions_before.transactions]
     for each in sides.permissions_after.transactions:
-        if had and not any(_allows(other, each.value) for other in had):
+        if transactions and not any(_allows(other, each.value) for other in transactions):
             message = f"changes of the workspace are committed in more cases{steps_suffix(each)}"
             yield sides.risk(
                 "RSK02",
                 "high",
                 message,
                 _ROUTE,
-                "; ".join(map(format_permissions, had)),
+                "; ".join(map(format_permissions, transactions)),
                 format_permissions(each.value),
             )
 
@@ -57,24 +57,24 @@ _EXPOSES: Final[dict[Expose, int]] = {"broker": 0, "env": 1, "file": 1}
 @risk_rule("RSK06")
 def check_secrets(sides: Sides) -> Iterator[ToolChange]:
     """Report a secret that is new, may be sent to more hosts or into the sandbox, or is used in other places."""
-    had = {each.value.name: each.value for each in sides.permissions_before.secrets}
+    old_secrets = {each.value.name: each.value for each in sides.permissions_before.secrets}
     for each in sides.permissions_after.secrets:
-        was, now = had.get(each.value.name), each.value
-        route = ("sandbox", "secrets", now.name)
-        if was is None:
-            message = f"a call receives the secret {now.name}{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", message, route, None, format_permissions(now))
-        elif set(now.hosts) - set(was.hosts):
-            hosts = ", ".join(sorted(set(now.hosts) - set(was.hosts)))
-            message = f"the secret {now.name} may now be sent to {hosts}{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", message, route, format_permissions(was), format_permissions(now))
-        elif _EXPOSES[now.expose] > _EXPOSES[was.expose]:
-            message = f"the value of the secret {now.name} is now available inside the sandbox{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", message, route, format_permissions(was), format_permissions(now))
+        before, after = old_secrets.get(each.value.name), each.value
+        route = ("sandbox", "secrets", after.name)
+        if before is None:
+            message = f"a call receives the secret {after.name}{steps_suffix(each)}"
+            yield sides.risk("RSK06", "high", message, route, None, format_permissions(after))
+        elif set(after.hosts) - set(before.hosts):
+            hosts = ", ".join(sorted(set(after.hosts) - set(before.hosts)))
+            message = f"the secret {after.name} may now be sent to {hosts}{steps_suffix(each)}"
+            yield sides.risk("RSK06", "high", message, route, format_permissions(before), format_permissions(after))
+        elif _EXPOSES[after.expose] > _EXPOSES[before.expose]:
+            message = f"the value of the secret {after.name} is now available inside the sandbox{steps_suffix(each)}"
+            yield sides.risk("RSK06", "high", message, route, format_permissions(before), format_permissions(after))
     if sides.old is not None:
-        before, after = _secret_places(sides.old), _secret_places(sides.new)
-        for name, place in sorted(after - before):
-            if any(name == other for other, _ in before):
+        old_places, new_places = _secret_places(sides.old), _secret_places(sides.new)
+        for name, place in sorted(new_places - old_places):
+            if any(name == other for other, _ in old_places):
                 message = f"the secret {name} is now also used in {place}"
                 yield sides.risk("RSK06", "high", message, ("backend",), None, place, subject=name)
 

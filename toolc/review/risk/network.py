@@ -22,27 +22,27 @@ _ALLOW: Final = ("sandbox", "network", "allow")
 @risk_rule("RSK01")
 def check_destinations(sides: Sides) -> Iterator[ToolChange]:
     """Report each destination that no earlier one covers, and other changes that allow more connections."""
-    had = [each.value for each in sides.permissions_before.hosts]
-    before = ", ".join(map(format_destination, had)) or None
+    old_hosts = [each.value for each in sides.permissions_before.hosts]
+    listed = ", ".join(map(format_destination, old_hosts)) or None
     for each in gained(sides.permissions_before.hosts, sides.permissions_after.hosts):
-        if any(covers(other, each.value) for other in had):
+        if any(covers(other, each.value) for other in old_hosts):
             continue
         name = format_destination(each.value)
         rule = PUBLIC if each.value.kind == "public" else "RSK01"
         message = "any public address" if each.value.kind == "public" else name
-        yield sides.risk(rule, "high", f"a call may now reach {message}{each.by}", _ALLOW, before, name)
+        yield sides.risk(rule, "high", f"a call may now reach {message}{each.by}", _ALLOW, listed, name)
     yield from _url(sides)
 
 
 def _url(sides: Sides) -> Iterator[ToolChange]:
-    was, now = _url_of(sides.before), _url_of(sides.after)
+    old, new = _url_of(sides.before), _url_of(sides.after)
     route = ("backend", "http", "url")
-    if now is not None and not isinstance(now, Url) and (was is None or isinstance(was, Url)):
+    if new is not None and not isinstance(new, Url) and (old is None or isinstance(old, Url)):
         message = "the caller chooses the URL, within the allowed destinations"
         yield sides.risk("RSK01", "high", message, ("backend", "http", "url_from_argument"))
-    elif isinstance(now, Url) and now.scheme == "http" and not (isinstance(was, Url) and was.scheme == "http"):
-        before = was.scheme if isinstance(was, Url) else None
-        yield sides.risk("RSK01", "high", "requests are sent without TLS", route, before, "http")
+    elif isinstance(new, Url) and new.scheme == "http" and not (isinstance(old, Url) and old.scheme == "http"):
+        scheme = old.scheme if isinstance(old, Url) else None
+        yield sides.risk("RSK01", "high", "requests are sent without TLS", route, scheme, "http")
 
 
 def _url_of(tool: ToolSpec | None) -> object:
@@ -55,18 +55,18 @@ _STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST"
 @risk_rule("RSK08")
 def check_requests(sides: Sides) -> Iterator[ToolChange]:
     """Report a stronger method, another host and another authentication. A new tool is reported by RSK01."""
-    was, now = sides.before.backend if sides.before else None, sides.after.backend
-    if isinstance(was, HttpBackend) and isinstance(now, HttpBackend):
-        if _STRENGTH[now.method] > _STRENGTH[was.method]:
+    before, after = sides.before.backend if sides.before else None, sides.after.backend
+    if isinstance(before, HttpBackend) and isinstance(after, HttpBackend):
+        if _STRENGTH[after.method] > _STRENGTH[before.method]:
             message = "the method can change more on the server"
-            yield sides.risk("RSK08", "high", message, ("backend", "http", "method"), was.method, now.method)
-        if type(was.auth) is not type(now.auth):
+            yield sides.risk("RSK08", "high", message, ("backend", "http", "method"), before.method, after.method)
+        if type(before.auth) is not type(after.auth):
             message = "the authentication of requests changed"
-            yield sides.risk("RSK08", "high", message, ("backend", "http", "auth"), _tag(was.auth), _tag(now.auth))
-    before, after = _host(sides.before), _host(sides.after)
-    if before and after and before != after:
-        route = ("backend", "http", "url") if isinstance(now, HttpBackend) else ("backend", "agent", "base_url")
-        yield sides.risk("RSK08", "high", "requests go to another host", route, before, after)
+            yield sides.risk("RSK08", "high", message, ("backend", "http", "auth"), _tag(before.auth), _tag(after.auth))
+    old_host, new_host = _host(sides.before), _host(sides.after)
+    if old_host and new_host and old_host != new_host:
+        route = ("backend", "http", "url") if isinstance(after, HttpBackend) else ("backend", "agent", "base_url")
+        yield sides.risk("RSK08", "high", "requests go to another host", route, old_host, new_host)
 
 
 def _tag(auth: object) -> str | None:
@@ -84,8 +84,8 @@ def _host(tool: ToolSpec | None) -> str | None:
 @risk_rule("RSK11")
 def check_data_flows(sides: Sides) -> Iterator[ToolChange]:
     """Report a tool that, with the tools it calls, can now read private data and send it away."""
-    was = _data_access(sides.state_before, [sides.old.spec.name] if sides.old else [])
-    if sides.old and not all(was) and all(_data_access(sides.state_after, [sides.after.name])):
+    before = _data_access(sides.state_before, [sides.old.spec.name] if sides.old else [])
+    if sides.old and not all(before) and all(_data_access(sides.state_after, [sides.after.name])):
         message = "a call may now read private data and send it to other hosts"
         yield sides.risk("RSK11", "high", message, ("sandbox",))
 
@@ -96,8 +96,8 @@ def toolset_data_flows(sides: Sides) -> Iterator[ToolChange]:
         mine = _data_access(sides.state_after, [sides.after.name])
         if sides.after.name not in members or not any(mine) or not all(_data_access(sides.state_after, members)):
             continue
-        had = _data_access(sides.state_before, sides.state_before.toolsets.get(name, ()))
-        if any(part and not before for part, before in zip(mine, had, strict=True)):
+        old_access = _data_access(sides.state_before, sides.state_before.toolsets.get(name, ()))
+        if any(part and not before for part, before in zip(mine, old_access, strict=True)):
             message = f"together with this tool, the toolset {name} may read private data and send it to other hosts"
             yield sides.risk("RSK11", "high", message, ("toolsets", name))
 

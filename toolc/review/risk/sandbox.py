@@ -19,23 +19,23 @@ from toolc.review.risk.base import Sides, gained, risk_rule, steps_suffix
 @risk_rule("RSK03")
 def check_image(sides: Sides) -> Iterator[ToolChange]:
     """Report another image, or another folder that an image is built from."""
-    was, now = sides.before, sides.after
-    if isinstance(now.backend, CompositeBackend):
+    before, after = sides.before, sides.after
+    if isinstance(after.backend, CompositeBackend):
         return
-    before, after = _image(was), _image(now)
-    if before != after and (was is not None or now.sandbox.image or now.sandbox.build):
-        message, grade = _image_grade(was, now)
-        route = ("sandbox", "build" if now.sandbox.build else "image")
-        yield sides.risk("RSK03", grade, message, route, before, after)
-    elif was and was.sandbox.build and now.sandbox.build and was.sandbox.build != now.sandbox.build:
-        changed = ", ".join(_changed_files(was.sandbox.build, now.sandbox.build)[:10])
+    old, new = _image(before), _image(after)
+    if old != new and (before is not None or after.sandbox.image or after.sandbox.build):
+        message, grade = _image_grade(before, after)
+        route = ("sandbox", "build" if after.sandbox.build else "image")
+        yield sides.risk("RSK03", grade, message, route, old, new)
+    elif before and before.sandbox.build and after.sandbox.build and before.sandbox.build != after.sandbox.build:
+        changed = ", ".join(_changed_files(before.sandbox.build, after.sandbox.build)[:10])
         message = f"files of the image changed: {changed}"
-        both = _digest(was.sandbox.build), _digest(now.sandbox.build)
+        both = _digest(before.sandbox.build), _digest(after.sandbox.build)
         yield sides.risk("RSK03", "high", message, ("sandbox", "build"), *both)
 
 
-def _image_grade(was: ToolSpec | None, now: ToolSpec) -> tuple[str, Grade]:
-    old, new = was.sandbox.image if was else None, now.sandbox.image
+def _image_grade(before: ToolSpec | None, after: ToolSpec) -> tuple[str, Grade]:
+    old, new = before.sandbox.image if before else None, after.sandbox.image
     if old and new:
         name, _, digest = old.partition("@")
         new_name, _, new_digest = new.partition("@")
@@ -105,14 +105,14 @@ _SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
 def check_limits(sides: Sides) -> Iterator[ToolChange]:
     """Report each limit that is higher than before; for a new tool, higher than the default."""
     own = {each.name: float(getattr(Limits(), each.name)) for each in fields(Limits)}
-    had = {each.value.name: each.value.amount for each in sides.permissions_before.limits} if sides.old else own
+    old_limits = {each.value.name: each.value.amount for each in sides.permissions_before.limits} if sides.old else own
     for each in sides.permissions_after.limits:
         name, amount = each.value.name, each.value.amount
-        before = had.get(name, own[name])
+        before = old_limits.get(name, own[name])
         if amount > before:
-            was, now = format_amount(name, before), format_amount(name, amount)
-            message = f"a call may use more: {_KEYS[name]} changed from {was} to {now}{steps_suffix(each)}"
-            yield sides.risk("RSK05", "medium", message, ("sandbox", "limits", _KEYS[name]), was, now)
+            old, new = format_amount(name, before), format_amount(name, amount)
+            message = f"a call may use more: {_KEYS[name]} changed from {old} to {new}{steps_suffix(each)}"
+            yield sides.risk("RSK05", "medium", message, ("sandbox", "limits", _KEYS[name]), old, new)
     before_tries, after_tries = _attempts(sides.before), _attempts(sides.after)
     if after_tries > before_tries:
         message = "failed calls are retried more often"
@@ -135,14 +135,14 @@ def _attempts(tool: ToolSpec | None) -> int:
 
 
 def _agent(sides: Sides) -> Iterator[ToolChange]:
-    was, now = sides.before.backend if sides.before else None, sides.after.backend
-    if not isinstance(was, AgentBackend) or not isinstance(now, AgentBackend):
+    before, after = sides.before.backend if sides.before else None, sides.after.backend
+    if not isinstance(before, AgentBackend) or not isinstance(after, AgentBackend):
         return
     for name in ("max_turns", "max_tokens", "token_budget"):
-        before, after = getattr(was, name), getattr(now, name)
-        if after > before:
-            message = f"the sub-agent may do more: {name} changed from {before} to {after}"
-            yield sides.risk("RSK05", "medium", message, ("backend", "agent", name), str(before), str(after))
+        old, new = getattr(before, name), getattr(after, name)
+        if new > old:
+            message = f"the sub-agent may do more: {name} changed from {old} to {new}"
+            yield sides.risk("RSK05", "medium", message, ("backend", "agent", name), str(old), str(new))
 
 
 @risk_rule("RSK13")

@@ -26,16 +26,16 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 @risk_rule("RSK10")
 def check_model_text(sides: Sides) -> Iterator[ToolChange]:
     """Report each string that changed, graded by what is new in it. For a new tool only high grades are reported."""
-    before = texts(sides.old) if sides.old else {}
+    old_texts = texts(sides.old) if sides.old else {}
     others = (sides.state_after.names | sides.state_after.tools.keys()) - {sides.after.name}
-    for route, now in texts(sides.new).items():
-        was = before.get(route, "")
-        if was == now or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(now)):
+    for route, after in texts(sides.new).items():
+        before = old_texts.get(route, "")
+        if before == after or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(after)):
             continue
-        grade, reason = _grade_text(was, now, others)
+        grade, reason = _grade_text(before, after, others)
         if reason or (sides.old is not None and not _is_structure(route)):
             message = f"the text for the model changed at {format_route(route)}{reason}"
-            yield replace(sides.risk("RSK10", grade, message, route, was, now), kind="surface")
+            yield replace(sides.risk("RSK10", grade, message, route, before, after), kind="surface")
 
 
 def _is_structure(route: Route) -> bool:
@@ -44,28 +44,28 @@ def _is_structure(route: Route) -> bool:
     return route[0] in {"parameters", "result_schema"} and named[-1] in _STRUCTURE
 
 
-def _grade_text(was: str, now: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
+def _grade_text(before: str, after: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
     """Return the grade, and a text with the reason for it."""
-    if hidden := first_invisible(now):
+    if hidden := first_invisible(after):
         return "critical", f", with an invisible character ({hidden})"
-    if (order := first_instruction(now)) and order != first_instruction(was):
+    if (order := first_instruction(after)) and order != first_instruction(before):
         return "critical", f", with an instruction to the model: '{order}'"
-    if new := _new_match(_HOST, was, now):
+    if new := _new_match(_HOST, before, after):
         return "high", f", and now names {new}"
-    if _new_match(_BASE64, was, now):
+    if _new_match(_BASE64, before, after):
         return "high", ", with encoded text"
-    named = sorted(name for name in (_words(now) - _words(was)) & others if len(name) > 3)
+    named = sorted(name for name in (_words(after) - _words(before)) & others if len(name) > 3)
     if named:
         return "high", f", and now names the tool {named[0]}"
-    if new := _new_match(_COMMANDING, was, now):
+    if new := _new_match(_COMMANDING, before, after):
         return "high", f", and now says '{new}'"
     return "medium", ""
 
 
-def _new_match(pattern: re.Pattern[str], was: str, now: str) -> str:
+def _new_match(pattern: re.Pattern[str], before: str, after: str) -> str:
     """Return the first match in ``now`` that ``was`` does not have; empty where there is none."""
-    before = {match.lower() for match in pattern.findall(was)}
-    return next((match for match in pattern.findall(now) if match.lower() not in before), "")
+    known = {match.lower() for match in pattern.findall(before)}
+    return next((match for match in pattern.findall(after) if match.lower() not in known), "")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -79,15 +79,15 @@ _HINT_TEXTS: Final = {None: "nothing", True: "true", False: "false"}
 @risk_rule("RSK09")
 def check_annotations(sides: Sides) -> Iterator[ToolChange]:
     """Report each annotation that changed, and a confirmation that is no longer required."""
-    was, now = sides.before, sides.after
-    if was is None:
+    before, after = sides.before, sides.after
+    if before is None:
         return
     for name in _HINTS:
-        before, after = getattr(was.annotations, name), getattr(now.annotations, name)
-        if before != after:
+        old, new = getattr(before.annotations, name), getattr(after.annotations, name)
+        if old != new:
             message = f"the annotation {name} for clients changed"
-            yield sides.risk("RSK09", "high", message, ("annotations", name), _HINT_TEXTS[before], _HINT_TEXTS[after])
-    if was.confirm and not now.confirm:
+            yield sides.risk("RSK09", "high", message, ("annotations", name), _HINT_TEXTS[old], _HINT_TEXTS[new])
+    if before.confirm and not after.confirm:
         yield sides.risk("RSK09", "high", "a call no longer needs confirmation", ("confirm",), "true", "false")
 
 

@@ -63,15 +63,15 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
         with _open_state(base, before, paths, None) as old, _open_state(head, after, paths, None) as new:
             yield old, new
         return
-    was = of_commit(before, in_commit(before, paths))
+    old_texts = of_commit(before, in_commit(before, paths))
     if after:
         path_in_repository = in_commit(after, paths)
-        now = of_commit(after, path_in_repository)
+        new_texts = of_commit(after, path_in_repository)
     else:
         path_in_repository = [repository.inside(path) for path in paths]
-        now = of_working_tree(repository, path_in_repository, before.algorithm)
-    place = unchanged_specs.cache_path(repository.top, path_in_repository, projects(now))
-    only = select_changed(was, now, repository.top, unchanged_specs.load_known(place))
+        new_texts = of_working_tree(repository, path_in_repository, before.algorithm)
+    place = unchanged_specs.cache_path(repository.top, path_in_repository, projects(new_texts))
+    only = select_changed(old_texts, new_texts, repository.top, unchanged_specs.load_known(place))
     with _open_state(base, before, paths, only and only.for_base()) as old, _open_head(head, after, paths, only) as new:
         if place and only and not new.diagnostics.has_errors:
             _save_known(place, only, new)
@@ -163,9 +163,9 @@ def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, only: Ch
     def gather_chosen(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
         if only is None:
             return gather(files, compiler)
-        wanted = only.paths | only.unproved
+        selected = only.paths | only.unproved
         inside = [(each.real.removeprefix(real), each) for each in files]
-        chosen.extend(compiler.compile(each, only.texts.get(path)) for path, each in inside if path in wanted)
+        chosen.extend(compiler.compile(each, only.texts.get(path)) for path, each in inside if path in selected)
         return chosen
 
     compilation = compile_specs(paths, NO_SETTINGS, gather_chosen, allow_empty=frozenset(paths))
@@ -199,12 +199,12 @@ def _with_repository_paths(found: Diagnostic, prefix: str) -> Diagnostic:
 
 
 def _compile_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: ChangedSpecs | None) -> State:
-    wanted = in_commit(commit, paths)
+    paths_in_commit = in_commit(commit, paths)
     top = folder / "tree"
     top.mkdir()
     (top / ".git").mkdir()  # the search for project files ends here, as in the repository
-    write_specs(commit, wanted, top, only)
-    present = [top / path for path in wanted if (top / path).exists()]
+    write_specs(commit, paths_in_commit, top, only)
+    present = [top / path for path in paths_in_commit if (top / path).exists()]
     if not present:
         return State(commit.name, {}, prefix=f"{top}/")
     return _compile(commit.name, present, f"{top}/", top, only)

@@ -185,7 +185,7 @@ def of_commit(commit: Commit, paths: Sequence[str]) -> Texts:
         if blob.mode.startswith("100") and blob.path.lower().endswith(SUFFIXES)
     }
     identities = {path: blob.identity for path, blob in blobs.items()}
-    return Texts(identities, lambda wanted: commit.read([blobs[path] for path in wanted]))
+    return Texts(identities, lambda chosen: commit.read([blobs[path] for path in chosen]))
 
 
 def of_working_tree(repository: Repository, paths: Sequence[str], algorithm: Literal["sha1", "sha256"]) -> Texts:
@@ -196,7 +196,7 @@ def of_working_tree(repository: Repository, paths: Sequence[str], algorithm: Lit
     texts = {place[len(top) + 1 :]: _read_file(place) for place in found}
     return Texts(
         {path: _git_hash(data, algorithm) for path, data in texts.items()},
-        lambda wanted: map(texts.__getitem__, wanted),
+        lambda chosen: map(texts.__getitem__, chosen),
     )
 
 

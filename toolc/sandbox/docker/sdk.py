@@ -76,26 +76,26 @@ def obtain_base(client: Client, base: str | None, public: str, on_progress: OnPr
     It is ``base`` if given, else ``public``, else one built from the host's distribution. Pull or build it if
     needed. A given ``base`` is never replaced. Raises ``InfrastructureError`` if no base is available.
     """
-    wanted = base or public
-    if has_image(client, wanted):
-        return wanted
+    image = base or public
+    if has_image(client, image):
+        return image
     own = debian.tag()
     if base is None and own and has_image(client, own):
         return own
-    on_progress(f"pulling {wanted}")
+    on_progress(f"pulling {image}")
     try:
-        _pull(client, wanted, on_progress)
+        _pull(client, image, on_progress)
     except ApiError as error:
         if base is not None:
             raise InfrastructureError(f"cannot pull {base}: {error}; name a base that is on this host") from error
-        on_progress(f"cannot pull {wanted}: {error}")
+        on_progress(f"cannot pull {image}: {error}")
     else:
-        return wanted
+        return image
     if own is None or os.geteuid() != 0 or shutil.which("mmdebstrap") is None:
         raise InfrastructureError(
-            f"there is no base for the image: {wanted} could not be pulled, and a base can be created here only on "
+            f"there is no base for the image: {image} could not be pulled, and a base can be created here only on "
             "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). If a registry is "
-            f"reachable, run: docker pull {wanted}. To use another base that has apt or python3, run: "
+            f"reachable, run: docker pull {image}. To use another base that has apt or python3, run: "
             "toolc image build base --from IMAGE"
         )
     with debian.archive(on_progress) as archive, _sdk(client, _BUILD_SECONDS) as api:

@@ -50,13 +50,13 @@ def _is_ours(candidate: str, name: str) -> bool:
     return candidate == name or candidate.startswith(f"{name}-")
 
 
-def _groups(wanted: Callable[[str], bool]) -> Iterator[Path]:
+def _groups(is_selected: Callable[[str], bool]) -> Iterator[Path]:
     """Yield the control groups with such a name, in every mounted hierarchy of either version."""
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         before, _, after = line.partition(" - ")
         if after.startswith("cgroup"):
             for folder, children, _ in os.walk(before.split(" ")[4]):
-                ours = [child for child in children if wanted(child)]
+                ours = [child for child in children if is_selected(child)]
                 yield from (Path(folder, child) for child in ours)
                 children[:] = [child for child in children if child not in ours]
 
