@@ -239,7 +239,7 @@ def test_memory_of_a_check_and_a_build(specs: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.timeout(600)
-def test_the_share_of_each_check(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_check_has_a_share_of_the_time(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_specs(specs, COUNT)
     start = process_time()
     located = compile_specs([specs]).located
@@ -258,7 +258,7 @@ def test_the_share_of_each_check(specs: Path, capsys: pytest.CaptureFixture[str]
     show(capsys, found | {name: shares[name] for name in names})
 
 
-def test_the_start_of_the_command_line(
+def test_start_time_of_the_command_line(
     specs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of an installed toolc, whose modules Python need not compile."""

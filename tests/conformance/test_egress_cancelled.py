@@ -26,7 +26,7 @@ def tool(port, ctx):
 
 
 @everywhere
-def test_cancellation_during_a_download(name: str, tmp_path: Path) -> None:
+def test_cancellation_ends_a_download(name: str, tmp_path: Path) -> None:
     sent = 0
 
     def serve(connection: socket.socket) -> None:

@@ -94,7 +94,7 @@ def run_script(argv: Sequence[str | Path], folder: Path, **environment: str) -> 
 
 
 @pytest.mark.skipif(not (shutil.which("jq") and shutil.which("sqlite3")), reason="needs jq and sqlite3")
-def test_a_day_that_is_loaded_twice_is_replaced(tmp_path: Path) -> None:
+def test_loading_a_day_twice_replaces_it(tmp_path: Path) -> None:
     events = tmp_path / "events" / "2026-03-01"
     events.mkdir(parents=True)
     (events / "a.jsonl").write_text('{"text": "it\'s \\"one\\", two"}\n{"text": "three"}\n')

@@ -25,7 +25,7 @@ def test_records_are_read_again_without_an_incomplete_line(tmp_path: Path) -> No
     assert last.wrong() == [made[1]]
 
 
-def test_the_table(tmp_path: Path) -> None:
+def test_the_table_has_every_result(tmp_path: Path) -> None:
     records = Records(tmp_path / "log")
     for each in (record("created", 0.5), record("created", 1), record("created", 0, "x"), record("started", 0, "x")):
         records.add(each)

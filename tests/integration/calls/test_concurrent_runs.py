@@ -36,7 +36,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_ten_runs_at_once(folder: Path, name: str) -> None:
+def test_ten_runs_are_independent(folder: Path, name: str) -> None:
     configuration = CONFIGURATIONS[name]
     if reason := configuration.lacks():
         pytest.skip(reason)

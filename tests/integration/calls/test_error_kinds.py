@@ -138,7 +138,7 @@ CAUSES: list[tuple[ErrorKind, str, Make]] = [
 @pytest.mark.parametrize(
     ("kind", "message", "make"), CAUSES, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(CAUSES)]
 )
-def test_a_cause_has_a_kind_and_a_message(executor: Executor, kind: ErrorKind, message: str, make: Make) -> None:
+def test_causes_have_a_kind_and_a_message(executor: Executor, kind: ErrorKind, message: str, make: Make) -> None:
     result = make(executor)
     assert result.error is not None, result
     assert (result.error.kind, result.is_error) == (kind, True)
@@ -146,7 +146,7 @@ def test_a_cause_has_a_kind_and_a_message(executor: Executor, kind: ErrorKind, m
     assert result.text
 
 
-def test_no_kind_is_missing_here() -> None:
+def test_every_error_kind_is_tested() -> None:
     assert {kind for kind, *_ in CAUSES} == set(get_args(ErrorKind))
 
 

@@ -57,7 +57,7 @@ def images() -> None:
         list(pool.map(make_image, SPECS))
 
 
-def test_there_is_one_in_each_of_six_languages() -> None:
+def test_examples_exist_in_six_languages() -> None:
     assert {language: tool_of(language).name for language in SPECS} == {
         "bash": "sys_info",
         "go": "bash_plugin",
@@ -69,7 +69,7 @@ def test_there_is_one_in_each_of_six_languages() -> None:
 
 
 @pytest.mark.parametrize("language", SPECS)
-def test_it_has_no_findings_and_says_how_to_try_it(language: str) -> None:
+def test_examples_have_no_findings_and_explain_how_to_run_them(language: str) -> None:
     assert render(compile_specs([SPECS[language]]).diagnostics, color=False) == ""
     assert f"toolc test specs/plugins/{language}/{SPECS[language].name}\n" in (
         FOLDER / language / "README.md"

@@ -90,7 +90,7 @@ def registry(folder: Path, script: str, configuration: Configuration) -> Registr
     return Registry.load(path)
 
 
-def test_the_search_finds_planted_secrets(tmp_path: Path) -> None:
+def test_planted_secrets_are_found(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(base64.b64encode(VALUES["IN_FILE"].encode()).decode())
     with subprocess.Popen(["sleep", "1000"], env={"LEAK": VALUES["IN_ENV"]}) as process, Hunter(None) as hunter:
         found = hunter.hunt(tmp_path)

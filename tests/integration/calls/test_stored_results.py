@@ -171,7 +171,7 @@ def test_read_result_is_offered_only_with_keep_results(executor: Executor, engin
         assert "full_result" not in result.details
 
 
-def test_it_can_be_denied(executor: Executor) -> None:
+def test_read_result_can_be_denied(executor: Executor) -> None:
     executor.deny("read_result")
     assert len(executor.definitions("anthropic")) == 5
     result = executor.run("read_result", {"id": "x"})

@@ -113,7 +113,7 @@ def test_killing_process_1_without_the_filter_is_not_out_of_memory(
     plain.close()
 
 
-def test_gvisors_own_memory_is_not_counted(engine: DockerEngine) -> None:
+def test_memory_of_gvisor_itself_is_not_counted(engine: DockerEngine) -> None:
     profile = Profile(min_isolation="gvisor", limits=Limits(memory_bytes=16 * MIB, tmp_bytes=1 * MIB))
     assert shell(engine, "echo there is room", profile) == "exited 0 there is room\n"
 

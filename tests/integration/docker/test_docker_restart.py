@@ -97,7 +97,7 @@ def nothing_left(engine: DockerEngine) -> bool:
     return True
 
 
-def test_a_daemon_restart(
+def test_calls_survive_a_daemon_restart(
     daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     really = docker_container.create_container
@@ -220,7 +220,7 @@ def test_a_guest_that_is_killed_by_the_daemon(engine: DockerEngine, workspace: P
     assert nothing_left(engine)
 
 
-def test_a_removed_image(daemon: OwnDaemon, engine: DockerEngine) -> None:
+def test_a_removed_image_is_reported(daemon: OwnDaemon, engine: DockerEngine) -> None:
     with closing(APIClient(f"unix://{daemon.socket}", version="auto")) as api:
         # Layers are shared with another image, so that they need not be loaded again.
         api.tag(base_tag(), "toolc-test/aside", "1")

@@ -224,7 +224,7 @@ def test_details_of_a_failed_request(ask: Ask, server: ScriptedServer) -> None:
     }
 
 
-def test_a_rate_limit_says_when_to_try_again(ask: Ask) -> None:
+def test_rate_limit_errors_have_a_retry_time(ask: Ask) -> None:
     answer = json_reply({"m": "slow"}, status=429, Retry_After="30")
     assert failed(ask(answer)) == ("rate_limit", 'HTTP 429 Status: {"m": "slow"} (try again in 30 seconds)')
     later = reply(b"slow", status=429, Retry_After="Wed, 21 Oct 2099 07:28:00 GMT")

@@ -191,7 +191,7 @@ def test_a_tool_without_an_image_reports_the_base_image(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("engine", "more"), [("docker", ""), ("oci", " or, from a file: toolc image export toolc-test/none:1 --from FILE")]
 )
-def test_a_missing_image(engine: str, more: str, tmp_path: Path) -> None:
+def test_a_missing_image_is_reported(engine: str, more: str, tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError) as caught:
         call(tmp_path, engine, shell("[echo, a]", 'image: "toolc-test/none:1"'))
     assert str(caught.value) == (

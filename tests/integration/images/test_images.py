@@ -134,20 +134,20 @@ def test_without_any_base_the_message_lists_the_remedies(
     assert progress[0] == "pulling 127.0.0.1:1/none:x"
 
 
-def test_the_command_that_gets_an_image() -> None:
+def test_the_message_has_the_command_that_gets_the_image() -> None:
     assert build_command(image_builder.base_tag()) == "toolc image build base"
     assert build_command(image_builder.recipe("node").tag) == "toolc image build node"
     assert build_command("toolc/node:0.0.1") == "docker pull toolc/node:0.0.1"
 
 
-def test_an_unknown_image() -> None:
+def test_an_unknown_image_is_reported() -> None:
     with pytest.raises(
         UsageError, match=r"^there is no image 'bas' to build; choose one of: base, node, python, shell-tools$"
     ):
         image_builder.recipe("bas")
 
 
-def test_without_a_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_daemon_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     with pytest.raises(NoEngineError, match=r"^images are built with Docker: there is no Docker daemon at"):
         image_builder.list_images()

@@ -77,7 +77,7 @@ def test_only_the_protocol_is_on_stdout(server: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.slow
-def test_it_ends_when_the_client_disconnects_during_a_call(server: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_the_server_exits_when_the_client_disconnects(server: subprocess.Popen[str], tmp_path: Path) -> None:
     start_a_long_call(server, tmp_path / "started")
     assert server.stdin
     server.stdin.close()
@@ -88,7 +88,7 @@ def test_it_ends_when_the_client_disconnects_during_a_call(server: subprocess.Po
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_it_ends_on_a_signal_during_a_call(
+def test_the_server_exits_on_a_signal(
     server: subprocess.Popen[str], tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     start_a_long_call(server, tmp_path / "started")
@@ -98,7 +98,7 @@ def test_it_ends_on_a_signal_during_a_call(
 
 
 @pytest.mark.slow
-def test_it_ends_when_its_output_is_closed(server: subprocess.Popen[str]) -> None:
+def test_the_server_exits_when_its_output_is_closed(server: subprocess.Popen[str]) -> None:
     assert server.stdout
     server.stdout.close()
     send(server, {"id": 2, "method": "ping"})

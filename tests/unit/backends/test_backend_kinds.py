@@ -7,7 +7,7 @@ from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBa
 from toolc.model.spec.http_backend import HttpBackend
 
 
-def test_the_kinds_are_the_tags_of_the_specs() -> None:
+def test_backend_kinds_match_the_spec_tags() -> None:
     assert set(BACKEND_KINDS) == {each.tag for each in (HttpBackend, PluginBackend, PythonBackend, ShellBackend)}
 
 

@@ -119,7 +119,7 @@ def test_a_malformed_reply_is_an_execution_error(reply: JsonValue, reason: str |
         st.sampled_from(["content", "structured", "error", "type", "text", "message", "data", "details"]), inner
     ),
 ).map(lambda value: json.dumps(value).encode()))  # fmt: skip
-def test_no_reply_raises_an_exception(reply: bytes) -> None:
+def test_replies_never_raise_exceptions(reply: bytes) -> None:
     result = read_bytes(reply)
     assert result.error is None or result.error.kind
 

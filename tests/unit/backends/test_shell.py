@@ -115,7 +115,7 @@ def test_the_spec_can_allow_a_dash_by_name() -> None:
         ((text(name("o", "k")),), {"o": {}}, "argument 'o' has no key 'k'"),
     ],
 )  # fmt: skip
-def test_arguments_that_a_program_cannot_get(
+def test_invalid_program_arguments_are_rejected(
     elements: tuple[Template | WhenGroup, ...], arguments: JsonObject, message: str
 ) -> None:
     with pytest.raises(PlanError, match=message):

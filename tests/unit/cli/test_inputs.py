@@ -85,7 +85,7 @@ def test_argument_is_parsed_by_its_type(declared: JsonValue, typed: str, value: 
         ("x=NaN", "--arg x: expected integer or null as JSON, got 'NaN'"),
     ],
 )
-def test_invalid_arguments(pair: str, output: str) -> None:
+def test_invalid_arguments_are_reported(pair: str, output: str) -> None:
     with pytest.raises(UsageError) as raised:
         read_arguments(None, (pair,), schema(x={"type": ["integer", "null"]}))
     assert str(raised.value) == output

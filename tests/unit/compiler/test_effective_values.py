@@ -69,7 +69,7 @@ tools:
         "{http: {url: 'https://example.com/'}}",
     ],
 )
-def test_writing_format_1s_defaults_out_changes_nothing(tmp_path: Path, backend: str) -> None:
+def test_explicit_defaults_change_nothing(tmp_path: Path, backend: str) -> None:
     text = TOOL.replace("{shell: {argv: [echo, hello]}}", backend)
     (tool,) = compile_text(tmp_path, text).located
     written: JsonObject = {"toolc": 1}

@@ -34,7 +34,7 @@ def rendered(diagnostics: Diagnostics, name: str) -> str:
     return render(Report(diagnostics=diagnostics, version="0"), name)
 
 
-def test_messages(golden: bool) -> None:
+def test_messages_match_the_golden_file(golden: bool) -> None:
     found = {name: rendered(found_in(name), "text") for name in FILES}
     text = "\n".join(f"--- {name}\n{each or 'no findings'}" for name, each in found.items())
     assert text == expected("compiler/mistakes", text, golden=golden)

@@ -67,7 +67,7 @@ def lists(schema: Any) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(("schema", "values"), LISTS)
-def test_a_list_of_values_is_that_of_the_code(schema: Any, values: tuple[str, ...]) -> None:
+def test_lists_of_values_match_the_code(schema: Any, values: tuple[str, ...]) -> None:
     assert list(lists(schema)) == [values]
 
 
@@ -75,24 +75,24 @@ def test_every_list_of_values_is_compared() -> None:
     assert {*lists(SPEC), *lists(PROJECT)} == {values for _, values in LISTS}
 
 
-def test_the_version_of_the_format_is_that_of_the_code() -> None:
+def test_the_format_version_matches_the_code() -> None:
     assert SPEC["properties"]["toolc"]["const"] == FORMAT
     assert SPEC["title"] == f"toolc spec, format {FORMAT}"
 
 
-def test_the_providers_are_those_of_the_code() -> None:
+def test_the_providers_match_the_code() -> None:
     providers = TOOL["providers"]["properties"]
     assert tuple(providers) == PROVIDERS
     assert {name for name, schema in providers.items() if "strict" in schema["properties"]} == {*STRICT}
 
 
 @pytest.mark.parametrize("limits", [SANDBOX["limits"], POLICY["limits"]])
-def test_the_least_limits_are_those_of_the_code(limits: Any) -> None:
+def test_the_minimum_limits_match_the_code(limits: Any) -> None:
     assert limits["properties"]["pids"]["anyOf"][0]["minimum"] == MIN_PIDS
     assert limits["properties"]["files"]["anyOf"][0]["minimum"] == MIN_FILES
 
 
-def test_the_patterns_are_those_of_the_code() -> None:
+def test_the_patterns_match_the_code() -> None:
     or_constant = f"|{TOOL['constant']['pattern']}"
     risks = POLICY["approvals"]["items"]["properties"]["risks"]["items"]
     assert TOOL["schemaObject"]["properties"]["$schema"]["pattern"] == PATTERN

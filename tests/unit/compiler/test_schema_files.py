@@ -67,13 +67,13 @@ def test_every_key_is_described(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_schema_is_one_in_both_drafts(name: str) -> None:
+def test_schemas_are_valid_in_both_drafts(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
     Draft7Validator.check_schema(SCHEMAS[name])
     assert as_text(SCHEMAS[name]).isascii()
 
 
-def test_a_project_file_follows_its_schema_and_the_decoder(tmp_path: Path) -> None:
+def test_schema_and_decoder_accept_valid_project_files(tmp_path: Path) -> None:
     assert [each.message for each in Draft202012Validator(project_schema()).iter_errors(PROJECT)] == []
     assert decoded(PROJECT, tmp_path) == []
 

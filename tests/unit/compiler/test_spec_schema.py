@@ -86,19 +86,19 @@ def with_value(value: Any, route: Route, new: Any) -> Any:
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_good_spec_follows_the_schema(path: Path) -> None:
+def test_good_specs_are_valid_for_the_schema(path: Path) -> None:
     assert [each.message for each in VALIDATOR.iter_errors(value_of(path))] == []
 
 
 @pytest.mark.parametrize("page", [page for page in rule_pages().values() if page.good], ids=lambda page: page.number)
-def test_the_good_example_of_a_page_follows_the_schema(page: RulePage, tmp_path: Path) -> None:
+def test_good_examples_of_pages_are_valid_for_the_schema(page: RulePage, tmp_path: Path) -> None:
     path = tmp_path / EXAMPLE
     path.write_text(page.good, encoding="utf-8", errors="surrogateescape")
     assert [each.message for each in VALIDATOR.iter_errors(value_of(path))] == []
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_a_sample_follows_both(sample: dict[str, object], tmp_path: Path) -> None:
+def test_schema_and_decoder_accept_samples(sample: dict[str, object], tmp_path: Path) -> None:
     assert [each.message for each in VALIDATOR.iter_errors(sample)] == []
     assert [each.message for each in found_in(sample, tmp_path) if each.is_error] == []
 
@@ -133,7 +133,7 @@ def places() -> Iterator[tuple[Any, Route]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", [None, 7, "zzz", [], {"zzz": 1}], ids=repr)
-def test_schema_and_decoder_agree_on_a_wrong_value_at_each_place(wrong: object, tmp_path: Path) -> None:
+def test_schema_and_decoder_agree_on_invalid_values(wrong: object, tmp_path: Path) -> None:
     for sample, route in places():
         value = with_value(sample, route, wrong)
         agree(value, found_in(value, tmp_path))

@@ -22,7 +22,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items() if name != MANIFEST}
 
 
-def test_new_folder(tmp_path: Path) -> None:
+def test_a_new_folder_is_created(tmp_path: Path) -> None:
     old = os.umask(0o077)
     try:
         write_files(tmp_path / "new" / "build", FIRST)
@@ -83,7 +83,7 @@ def test_manifest_without_header_is_ignored(tmp_path: Path) -> None:
         ("build/x", "a parent folder has the name of an existing file; choose another folder with --out"),
     ],
 )
-def test_file_in_place_of_a_folder(tmp_path: Path, path: str, message: str) -> None:
+def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path, path: str, message: str) -> None:
     (tmp_path / "build").write_bytes(b"mine")
     with pytest.raises(UsageError, match=f"cannot write .*: {message}"):
         write_files(tmp_path / path, FIRST)
@@ -106,7 +106,7 @@ def test_failed_build_changes_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
 
 
-def test_without_atomic_exchange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_are_replaced_without_atomic_exchange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build_output, "_exchange", lambda _one, _other: False)
     write_files(tmp_path / "build", FIRST)
     write_files(tmp_path / "build", SECOND)

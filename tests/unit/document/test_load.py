@@ -163,7 +163,7 @@ def test_strings_are_returned_in_order_with_their_position(tmp_path: Path) -> No
     assert [node.span.start.line for node, _ in found] == [6, 6, 6, 6, 7]
 
 
-def test_numbers_and_some_keys_are_skipped(tmp_path: Path) -> None:
+def test_numbers_and_identifiers_are_skipped(tmp_path: Path) -> None:
     (tool,) = compile_text(tmp_path, SPEC.replace("echo, 7", "echo")).located
     assert [text for _, text in strings(tool.node.get("backend"), {"when", "stdin"})] == ["echo", "!"]
     assert strings(tool.node.get("result")) == []

@@ -14,7 +14,7 @@ from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 
 
-def test_units(tmp_path: Path) -> None:
+def test_values_with_units_are_parsed(tmp_path: Path) -> None:
     text = HEAD + ECHO + "sandbox: {limits: {timeout: 10m, memory: 1GiB, tmp: 128MiB, output: 64KiB}}\n"
     limits = tool_of(tmp_path, text).sandbox.limits
     assert (limits.timeout_ms, limits.memory_bytes, limits.tmp_bytes, limits.output_bytes) == (
@@ -44,7 +44,7 @@ def test_a_wrong_unit_gets_a_hint(tmp_path: Path, key: str, written: str, hint: 
 
 
 @pytest.mark.parametrize("written", ["0s", "999999999999999m", "true", "null", "[1s]"])
-def test_other_wrong_durations(tmp_path: Path, written: str) -> None:
+def test_invalid_durations_are_reported(tmp_path: Path, written: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{timeout: {written}}}}}\n").diagnostics.sorted()
     assert found.code.number == "TC108"
 

@@ -30,7 +30,7 @@ def loop() -> object:
     return value
 
 
-def test_the_kinds_of_error_are_those_of_the_spec() -> None:
+def test_error_kinds_match_the_spec() -> None:
     assert get_args(ErrorKind) == KINDS
 
 

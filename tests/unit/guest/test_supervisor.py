@@ -60,7 +60,7 @@ def test_stdin_that_is_not_read_does_not_block(guest: Guest, script: str) -> Non
 
 
 @pytest.mark.slow
-def test_of_a_gigabyte_the_start_and_the_end_are_kept(guest: Guest) -> None:
+def test_a_gigabyte_of_output_keeps_its_start_and_end(guest: Guest) -> None:
     outcome = guest.shell("echo first; head -c 1000000000 /dev/zero; echo last")
     assert outcome.ending == "exited"
     assert outcome.stdout.total_bytes == 1_000_000_011

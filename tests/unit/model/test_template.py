@@ -28,7 +28,7 @@ def test_keys_access_objects_but_not_attributes() -> None:
         ((Filter("urlencode"),), "a/b c&d", "a%2Fb%20c%26d"),
     ],
 )  # fmt: skip
-def test_filters(filters: tuple[Filter, ...], value: str, expected: str) -> None:
+def test_filters_are_applied(filters: tuple[Filter, ...], value: str, expected: str) -> None:
     assert evaluate(Placeholder("a", (), filters), {"a": value}) == expected
 
 

@@ -38,7 +38,7 @@ def problem(schema: JsonObject, value: JsonValue) -> str:
     return only
 
 
-def test_good_arguments_are_bound_as_they_are() -> None:
+def test_valid_arguments_are_bound_unchanged() -> None:
     spec = tool({"path": {"type": "string"}}, ("path",))
     bound = bind(spec, {"path": "a"}, "call_1")
     assert (bound.tool, bound.arguments, bound.call_id) == (spec, {"path": "a"}, "call_1")
@@ -51,7 +51,7 @@ def test_an_integer_written_as_a_float_becomes_an_integer() -> None:
     assert repr(given) == "{'rows': [2.0]}"
 
 
-def test_defaults_are_filled_in_at_every_level_and_the_callers_arguments_left_alone() -> None:
+def test_defaults_are_added_at_every_level_of_a_copy() -> None:
     spec = tool(
         {
             "limit": {"type": "integer", "default": 10},
@@ -135,7 +135,7 @@ def test_each_keyword_has_its_own_message(schema: JsonObject, value: JsonValue, 
     assert problem(schema, value) == message
 
 
-def test_a_value_that_matches_no_form_has_a_reason_for_each() -> None:
+def test_a_value_without_a_match_has_a_reason_for_each_branch() -> None:
     message = (
         "x: matches none of 2 allowed forms; got the number 1 "
         "(x: expected a string, got the number 1; x: expected at least 5, got the number 1)"
@@ -143,7 +143,7 @@ def test_a_value_that_matches_no_form_has_a_reason_for_each() -> None:
     assert problem({"anyOf": [{"type": "string"}, {"minimum": 5}]}, 1) == message
 
 
-def test_a_value_that_matches_two_forms_of_one_of_is_refused() -> None:
+def test_a_value_that_matches_two_branches_of_one_of_is_refused() -> None:
     message = "x: matches more than one of 2 forms and must match exactly one; got the number 1"
     assert problem({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1) == message
 
@@ -225,7 +225,7 @@ def test_hostile_arguments_cannot_hang_a_call() -> None:
     assert only.startswith(f"{'p' * 57}...: no such parameter; the parameters are: parameter_0, parameter_1, ")
 
 
-def test_a_large_value_that_matches_no_form_has_a_short_message() -> None:
+def test_a_large_value_without_a_match_has_a_short_message() -> None:
     forms: list[JsonValue] = [{"type": "object", "required": [f"key_{index}"]} for index in range(100)]
     message = problem({"anyOf": forms}, {f"other_{index}": 1 for index in range(10_000)})
     assert len(message) < 1000

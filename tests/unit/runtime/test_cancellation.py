@@ -9,7 +9,7 @@ def is_readable(cancellation: Cancellation) -> bool:
     return bool(select.select([cancellation], [], [], 0)[0])
 
 
-def test_the_descriptor_is_readable_once_cancelled_and_stays_so() -> None:
+def test_the_descriptor_stays_readable_after_cancellation() -> None:
     with Cancellation() as cancellation:
         assert (cancellation.is_cancelled, is_readable(cancellation)) == (False, False)
         cancellation.cancel()
@@ -68,7 +68,7 @@ def test_a_closed_child_is_removed_from_its_parent() -> None:
         assert not child.is_cancelled
 
 
-def test_waiting_ends_with_the_cancellation_and_says_so() -> None:
+def test_cancellation_ends_a_wait_with_its_reason() -> None:
     with Cancellation() as cancellation:
         assert not cancellation.wait(0)
         thread = threading.Thread(target=cancellation.cancel)

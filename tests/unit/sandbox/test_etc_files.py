@@ -3,7 +3,7 @@
 from toolc.sandbox.common_config import FILES, hosts
 
 
-def test_the_name_files() -> None:
+def test_name_files_have_fixed_content() -> None:
     assert FILES == {
         "hostname": "sandbox\n",
         "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",

@@ -54,7 +54,7 @@ def absent(reason: str, remedy: str) -> EngineStatus:
     return EngineStatus(available=False, reason=reason, remedy=remedy)
 
 
-def test_the_names_of_the_engines() -> None:
+def test_engine_names_are_fixed() -> None:
     assert names.engine_names() == ("auto", "docker", "oci")
 
 

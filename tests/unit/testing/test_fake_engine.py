@@ -6,7 +6,7 @@ from toolc.sandbox.base import Engine, EngineSandbox
 from toolc.testing.fake_engine import FakeEngine
 
 
-def test_it_is_an_engine_that_refuses_nothing() -> None:
+def test_the_fake_engine_accepts_every_profile() -> None:
     fake = FakeEngine(lambda _: Outcome(ending="exited"))
     engine: Engine = fake
     assert engine.name == "fake"

@@ -43,7 +43,7 @@ def test_no_changes_print_nothing(repository: Repository) -> None:
     assert diff("HEAD", "HEAD", "--format", "markdown", "--fail-on", "low").stdout == ""
 
 
-def test_summary(repository: Repository) -> None:
+def test_summary_counts_changes(repository: Repository) -> None:
     assert diff("HEAD", "--summary").stdout == SUMMARY
 
 

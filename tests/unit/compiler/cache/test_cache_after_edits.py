@@ -124,7 +124,7 @@ SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
 @given(st.lists(file_edits(FILES | OTHER, EDITS, ALPHA), min_size=1, max_size=6))
-def test_edits_of_any_kind(monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]) -> None:
+def test_any_edits_give_the_same_findings(monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]) -> None:
     with project(monkeypatch):
         for path, text in FILES.items():
             write(path, text)

@@ -95,7 +95,7 @@ def _new_spec() -> None:
         lambda: shutil.rmtree("build"), lambda: (Path("build").rename("old"), shutil.copytree("old", "build")),
     ],
 )  # fmt: skip
-def test_any_change_is_built_again(folder: Path, writes: list[str], change: Callable[[], object]) -> None:
+def test_any_change_causes_a_new_build(folder: Path, writes: list[str], change: Callable[[], object]) -> None:
     change()
     ours = not Path("build/lost.json").exists()
     assert build() == (0 if ours else 2)
@@ -235,7 +235,7 @@ def build_without_cache() -> tuple[object, dict[str, bytes]]:
 )
 @given(st.lists(file_edits(SPECS | OTHERS, EDITS), min_size=1, max_size=6))
 @example([("specs/alpha.yaml", SPEC + STRICT), ("specs/alpha.yaml", SPEC)])
-def test_edits_of_any_kind(monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]) -> None:
+def test_any_edits_give_the_same_build(monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]) -> None:
     monkeypatch.setattr(anthropic, "MAX_TOOLS", 1)
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         monkeypatch.setenv("XDG_CACHE_HOME", f"{folder}/cache")

@@ -34,7 +34,7 @@ JSON = ["a value of 'x' is inserted into this JSON and can change its meaning"]
         ("{script: 'psql -c \"SELECT a FROM t LIMIT $ARG_n\" | cat'}", []),
     ],
 )
-def test_texts(tmp_path: Path, command: str, expected: list[str]) -> None:
+def test_placeholders_inside_code_are_reported(tmp_path: Path, command: str, expected: list[str]) -> None:
     assert messages(tmp_path, "TC407", shell(PARAMETERS, command)) == expected
 
 

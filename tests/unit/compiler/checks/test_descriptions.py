@@ -23,7 +23,7 @@ def tools(*descriptions: str) -> str:
 @pytest.mark.parametrize(
     "other", [LONG, LONG.upper(), LONG + ".", LONG.replace(" ", "  "), "Search" + LONG[6:] + " now"]
 )
-def test_nearly_the_same(tmp_path: Path, other: str) -> None:
+def test_similar_descriptions_are_reported(tmp_path: Path, other: str) -> None:
     assert findings(tmp_path, "TC209", tools(LONG, other)) == [
         "tool.yaml:4:31 this description is nearly the same as that of 'alpha', the tool at tool.yaml:3:12"
     ]
@@ -37,7 +37,7 @@ def test_nearly_the_same(tmp_path: Path, other: str) -> None:
         LONG + ". Use it for old ones only, and not for what came in today or yesterday",
     ],
 )
-def test_descriptions_that_differ_enough(tmp_path: Path, other: str) -> None:
+def test_different_descriptions_are_not_reported(tmp_path: Path, other: str) -> None:
     assert findings(tmp_path, "TC209", tools(LONG, other)) == []
 
 
@@ -89,5 +89,5 @@ COMMAND = '{argv: [a, "{{ a }}"]}'
         ("{type: object, properties: {a: {$ref: '#/$defs/b'}}, required: [a], $defs: {b: {}}}", []),
     ],
 )
-def test_parameters(tmp_path: Path, parameters: str, found: list[str]) -> None:
+def test_missing_parameter_descriptions_are_reported(tmp_path: Path, parameters: str, found: list[str]) -> None:
     assert findings(tmp_path, "TC301", shell(parameters, COMMAND)) == found

@@ -26,7 +26,7 @@ def http(url: str, more: str = "") -> str:
     return f"{HEAD}backend:\n  http:\n    url: {url}\n{more}"
 
 
-def test_the_url_of_a_request(tmp_path: Path) -> None:
+def test_unencrypted_requests_are_reported(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC408", http("http://api.example.com/a")) == [
         "tool.yaml:6:10 requests to api.example.com over http can be read and modified in transit"
     ]
@@ -39,7 +39,7 @@ def test_the_url_of_a_request(tmp_path: Path) -> None:
         "http://a.localhost/",
     ],
 )  # fmt: skip
-def test_https_and_the_machine_itself(tmp_path: Path, url: str) -> None:
+def test_https_and_loopback_urls_are_accepted(tmp_path: Path, url: str) -> None:
     assert findings(tmp_path, "TC408", http(f'"{url}"')) == []
 
 
@@ -47,7 +47,7 @@ def test_https_and_the_machine_itself(tmp_path: Path, url: str) -> None:
     ("text", "host"),
     [(http("https://api.example.com/", OAUTH), "id.example.com"), (HEAD + AGENT, "models.example.com")],
 )
-def test_other_urls_of_a_backend(tmp_path: Path, text: str, host: str) -> None:
+def test_other_unencrypted_urls_are_reported(tmp_path: Path, text: str, host: str) -> None:
     assert messages(tmp_path, "TC408", text) == [f"requests to {host} over http can be read and modified in transit"]
 
 
@@ -81,13 +81,13 @@ def test_placeholders_in_the_path_and_query_are_fine(tmp_path: Path) -> None:
 HTTP = f"{HEAD}backend:\n  http:\n    url: https://api.example.com/\n"
 
 
-def test_without_errors(tmp_path: Path) -> None:
+def test_missing_error_rules_are_reported(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC410", HTTP) == [
         "tool.yaml:5:3 this tool does not map the error statuses of its service to error kinds"
     ]
 
 
-def test_with_errors(tmp_path: Path) -> None:
+def test_declared_error_rules_are_accepted(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC410", f"{HTTP}    errors: [{{status: '404', kind: not_found}}]\n") == []
 
 
@@ -95,5 +95,5 @@ def test_commands_have_no_statuses(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC410", shell("{}", "{argv: [a]}")) == []
 
 
-def test_it_is_off() -> None:
+def test_the_check_is_off_by_default() -> None:
     assert not codes.UNMAPPED_STATUS.enabled

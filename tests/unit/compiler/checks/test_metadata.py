@@ -26,7 +26,7 @@ def spec(name: str, annotations: str, more: str = "") -> str:
         ("list_users", "{destructive: true}", "this tool is annotated as destructive, but its name contains 'list'"),
     ],
 )
-def test_contradictions(tmp_path: Path, name: str, annotations: str, message: str) -> None:
+def test_contradicting_annotations_are_reported(tmp_path: Path, name: str, annotations: str, message: str) -> None:
     assert messages(tmp_path, "TC805", spec(name, annotations)) == [message]
 
 
@@ -39,11 +39,11 @@ def test_contradictions(tmp_path: Path, name: str, annotations: str, message: st
         ("create_user", "{destructive: false}"),
     ],
 )  # fmt: skip
-def test_consistent_annotations(tmp_path: Path, name: str, annotations: str) -> None:
+def test_consistent_annotations_are_not_reported(tmp_path: Path, name: str, annotations: str) -> None:
     assert messages(tmp_path, "TC805", spec(name, annotations)) == []
 
 
-def test_changing_verb_with_network_access(tmp_path: Path) -> None:
+def test_changing_verbs_with_network_access_are_reported(tmp_path: Path) -> None:
     network = "sandbox: {network: {allow: ['a.example.com:443']}}\n"
     text = spec("send_report", "{read_only: true}", network)
     assert messages(tmp_path, "TC805", text) == ["this tool is annotated as read-only, but its name contains 'send'"]
@@ -53,7 +53,7 @@ def test_changing_verb_with_network_access(tmp_path: Path) -> None:
     ("annotations", "expected"),
     [("{}", SILENT), ("{open_world: false}", SILENT), ("{read_only: false}", []), ("{destructive: false}", [])],
 )
-def test_missing_annotations(tmp_path: Path, annotations: str, expected: list[str]) -> None:
+def test_missing_annotations_are_reported(tmp_path: Path, annotations: str, expected: list[str]) -> None:
     assert messages(tmp_path, "TC805", spec("hello", annotations)) == expected
 
 
@@ -71,7 +71,7 @@ def test_only_contradictions_are_on() -> None:
         ("nothing replaces it", False),
     ],
 )  # fmt: skip
-def test_texts(tmp_path: Path, text: str, *, reported: bool) -> None:
+def test_deprecations_without_a_replacement_are_reported(tmp_path: Path, text: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC803", shell("{}", "{argv: [a]}", f"deprecated: {text}\n"))
     assert found == (["tool.yaml:7:13 this text does not name a replacement"] if reported else [])
 
@@ -80,7 +80,7 @@ def test_texts(tmp_path: Path, text: str, *, reported: bool) -> None:
     ("more", "reported"),
     [("", True), ("tests: []\n", True), ("tests: [{args: {}}]\n", False), ("examples: [{}]\n", False)],
 )
-def test_tools(tmp_path: Path, more: str, *, reported: bool) -> None:
+def test_tools_without_a_test_or_example_are_reported(tmp_path: Path, more: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC801", shell("{}", "{argv: [a]}", more))
     assert found == (["tool.yaml:2:7 this tool has no test and no example"] if reported else [])
 
@@ -88,9 +88,9 @@ def test_tools(tmp_path: Path, more: str, *, reported: bool) -> None:
 ECHO = "backend: {shell: {argv: [echo]}}\n"
 
 
-def test_a_tool_without_a_label(tmp_path: Path) -> None:
+def test_tools_without_a_label_are_reported(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC208", HEAD + ECHO) == ["tool.yaml:2:7 'hello' has no label"]
 
 
-def test_a_tool_with_a_label(tmp_path: Path) -> None:
+def test_tools_with_a_label_are_not_reported(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC208", f"{HEAD}label: Say hello\n{ECHO}") == []

@@ -25,7 +25,7 @@ def tools(*names: str) -> str:
         ("serach_files", "search_files"), ("list_tabels", "list_tables"),
     ],
 )  # fmt: skip
-def test_near_names(tmp_path: Path, one: str, two: str) -> None:
+def test_similar_names_are_reported(tmp_path: Path, one: str, two: str) -> None:
     found = [each for each in found_in(tmp_path, tools(one, two)) if "TC203" in each]
     where = f"{tmp_path / 'tool.yaml'}:3:12"
     assert found == [f"4:12 TC203 '{two}' is easily confused with '{one}', the tool at {where}"]
@@ -38,11 +38,11 @@ def test_near_names(tmp_path: Path, one: str, two: str) -> None:
         ("file_read_v1", "file_read_v12"), ("get_comment", "list_comments"), ("search_files", "search_mails"),
     ],
 )  # fmt: skip
-def test_names_that_differ_enough(tmp_path: Path, one: str, two: str) -> None:
+def test_different_names_are_not_reported(tmp_path: Path, one: str, two: str) -> None:
     assert [each for each in found_in(tmp_path, tools(one, two)) if "TC203" in each] == []
 
 
-def test_names_that_differ_in_letter_case(tmp_path: Path) -> None:
+def test_names_that_differ_in_letter_case_are_reported(tmp_path: Path) -> None:
     found = compile_text(tmp_path, tools("search_files", "Search_Files")).diagnostics.sorted()
     assert [each.code for each in found] == [codes.DUPLICATE_NAME]
 

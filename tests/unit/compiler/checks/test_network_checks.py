@@ -26,28 +26,28 @@ def spec(destination: str) -> str:
         ("8.8.8.8:53", "8.8.8.8 is an address that may belong to another owner later"),
     ],
 )
-def test_broad_destinations(tmp_path: Path, destination: str, message: str) -> None:
+def test_broad_destinations_are_reported(tmp_path: Path, destination: str, message: str) -> None:
     assert findings(tmp_path, "TC504", spec(destination)) == [f"tool.yaml:9:32 {message}"]
 
 
 @pytest.mark.parametrize("destination", ["a.example.com:443", "public:443"])
-def test_ordinary_destinations(tmp_path: Path, destination: str) -> None:
+def test_ordinary_destinations_are_not_reported(tmp_path: Path, destination: str) -> None:
     assert findings(tmp_path, "TC504", spec(destination)) == []
 
 
-def test_any_public_address(tmp_path: Path) -> None:
+def test_any_public_address_is_reported(tmp_path: Path) -> None:
     more = 'sandbox: {network: {allow: ["a.example.com:443", "public:443"]}}\n'
     assert findings(tmp_path, "TC503", shell("{}", "{argv: [a]}", more)) == [
         "tool.yaml:7:51 this tool may connect to any public address"
     ]
 
 
-def test_hosts_by_name(tmp_path: Path) -> None:
+def test_hosts_by_name_are_not_reported(tmp_path: Path) -> None:
     more = 'sandbox: {network: {allow: ["a.example.com:443"]}}\nannotations: {open_world: true}\n'
     assert findings(tmp_path, "TC503", shell("{}", "{argv: [a]}", more)) == []
 
 
-def test_an_open_world_without_a_network(tmp_path: Path) -> None:
+def test_open_world_tools_without_a_network_are_reported(tmp_path: Path) -> None:
     more = "annotations: {open_world: true}\n"
     assert findings(tmp_path, "TC503", shell("{}", "{argv: [a]}", more)) == [
         "tool.yaml:7:27 this tool is annotated with open_world: true, but it has no network"
@@ -55,11 +55,11 @@ def test_an_open_world_without_a_network(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("annotations", ["{open_world: false}", "{}"])
-def test_tools_without_open_world(tmp_path: Path, annotations: str) -> None:
+def test_tools_without_open_world_are_not_reported(tmp_path: Path, annotations: str) -> None:
     text = shell("{}", "{argv: [a]}", f"annotations: {annotations}\n")
     assert findings(tmp_path, "TC503", text) == []
 
 
-def test_http_tool_in_an_open_world(tmp_path: Path) -> None:
+def test_open_world_http_tools_are_not_reported(tmp_path: Path) -> None:
     text = f"{HEAD}annotations: {{open_world: true}}\nbackend: {{http: {{url: 'https://a.example.com/'}}}}\n"
     assert findings(tmp_path, "TC503", text) == []

@@ -26,7 +26,7 @@ def described(text: str, schema: str = "type: string") -> str:
         ("Options: fast (no checks), safe (all checks)", "fast (no checks), safe (all checks)"),
     ],
 )
-def test_closed_sets(tmp_path: Path, text: str, values: str) -> None:
+def test_closed_sets_of_values_are_reported(tmp_path: Path, text: str, values: str) -> None:
     assert messages(tmp_path, "TC303", described(text)) == [
         f"the allowed values of 'a' are only in its description: {values}"
     ]
@@ -41,7 +41,7 @@ def test_closed_sets(tmp_path: Path, text: str, values: str) -> None:
         "The name",
     ],
 )  # fmt: skip
-def test_open_sets_and_other_sentences(tmp_path: Path, text: str) -> None:
+def test_open_sets_and_other_sentences_are_not_reported(tmp_path: Path, text: str) -> None:
     assert findings(tmp_path, "TC303", described(text)) == []
 
 
@@ -78,14 +78,14 @@ def test_the_finding_is_on_the_values(tmp_path: Path) -> None:
         ("{}", []),
     ],
 )  # fmt: skip
-def test_objects(tmp_path: Path, schema: str, found: list[str]) -> None:
+def test_undescribed_objects_are_reported(tmp_path: Path, schema: str, found: list[str]) -> None:
     assert findings(tmp_path, "TC311", shell(f"{{a: {schema}}}", '{argv: [a, --, "{{ a }}"]}')) == found
 
 
 @pytest.mark.parametrize(
     "schema", ["type: string", "type: array, items: {type: string}", "type: integer, minimum: 1", "type: number"]
 )
-def test_without_a_bound(tmp_path: Path, schema: str) -> None:
+def test_unbounded_parameters_are_reported(tmp_path: Path, schema: str) -> None:
     text = shell(f"{{a: {{{schema}}}}}", '{argv: [a, "{{ a }}"]}')
     assert messages(tmp_path, "TC308", text) == ["the parameter 'a' has no bound"]
 
@@ -99,7 +99,7 @@ def test_without_a_bound(tmp_path: Path, schema: str) -> None:
         "type: boolean",
     ],
 )  # fmt: skip
-def test_with_a_bound(tmp_path: Path, schema: str) -> None:
+def test_bounded_parameters_are_not_reported(tmp_path: Path, schema: str) -> None:
     text = shell(f"{{a: {{{schema}}}}}", '{argv: [a, --, "{{ a }}"]}')
     assert findings(tmp_path, "TC308", text) == []
 
@@ -117,5 +117,5 @@ def test_python_functions_are_not_checked(tmp_path: Path) -> None:
         ('{script: "echo $ARG_xy"}', ["TC406"]), ('{script: "echo \\"${ARG_x}\\" | cat"}', []),
     ],
 )  # fmt: skip
-def test_unused_parameters(tmp_path: Path, shell: str, codes: list[str]) -> None:
+def test_unused_parameters_are_reported(tmp_path: Path, shell: str, codes: list[str]) -> None:
     assert numbers(tmp_path, "{x: {type: string}}", shell) == codes

@@ -28,14 +28,14 @@ def write(folder: Path, text: str) -> bytes:
     return (folder / "build/loss.json").read_bytes()
 
 
-def test_an_optional_parameter(tmp_path: Path) -> None:
+def test_optional_parameters_are_reported_in_strict_mode(tmp_path: Path) -> None:
     text = spec("{x: {type: string, optional: true}}", "{openai_chat: {strict: true}}")
     assert findings(tmp_path, "TC702", text) == [
         "tool.yaml:4:14 'x' is optional, and strict mode requires every parameter"
     ]
 
 
-def test_an_open_object(tmp_path: Path) -> None:
+def test_open_objects_are_reported_in_strict_mode(tmp_path: Path) -> None:
     text = spec("{x: {type: object, properties: {y: {type: string}}}}", "{openai_responses: {strict: true}}")
     assert findings(tmp_path, "TC702", text) == [
         "tool.yaml:4:18 this object is open, but strict mode requires closed objects"
@@ -76,7 +76,7 @@ def test_schema_supported_by_strict_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keyword", sorted(REJECTED_AT_ROOT - {"const", "enum", "not"}))
-def test_the_root(tmp_path: Path, keyword: str) -> None:
+def test_root_schemas_are_checked(tmp_path: Path, keyword: str) -> None:
     parameters = f"{{type: object, properties: {{x: {{type: string}}}}, {keyword}: [{{required: [x]}}]}}"
     assert findings(tmp_path, "TC703", shell(parameters, ARGV)) == [
         f"tool.yaml:4:61 providers reject '{keyword}' at the root of the parameters; a model gets it as text"
@@ -102,7 +102,7 @@ def test_each_keyword_is_reported_at_its_position(tmp_path: Path) -> None:
     ]
 
 
-def test_keywords_supported_by_gemini(tmp_path: Path) -> None:
+def test_keywords_supported_by_gemini_are_not_reported(tmp_path: Path) -> None:
     parameters = "{x: {type: integer, minimum: 1, maximum: 9}, pattern: {enum: [a]}}"
     text = shell(parameters, '{argv: [a, --, "{{ x }}", "{{ pattern }}"]}')
     assert findings(tmp_path, "TC701", text) == []
@@ -127,7 +127,7 @@ def test_positions_of_lossy_keywords(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("schema", ["{anyOf: [{type: string}, {type: integer}]}", "{type: integer, format: int32}"])
-def test_lossless_schemas(tmp_path: Path, schema: str) -> None:
+def test_lossless_schemas_are_not_reported(tmp_path: Path, schema: str) -> None:
     assert findings(tmp_path, "TC705", shell(f"{{x: {schema}}}", LOSSY_ARGV)) == []
 
 

@@ -8,7 +8,7 @@ from check_cases import HEAD, findings, shell
 PYTHON = "backend: {python: {code: 'def hello(path): return path'}}\n"
 
 
-def test_a_path_without_a_workspace(tmp_path: Path) -> None:
+def test_paths_without_a_workspace_are_reported(tmp_path: Path) -> None:
     text = shell("{path: {type: string}}", '{argv: [a, --, "{{ path }}"]}')
     assert findings(tmp_path, "TC404", text) == [
         "tool.yaml:4:14 'path' names a file, but this tool has no workspace and cannot read files"
@@ -21,7 +21,7 @@ def test_a_full_schema_is_read_too(tmp_path: Path) -> None:
     assert [each.split()[0] for each in findings(tmp_path, "TC404", text)] == ["tool.yaml:4:41"]
 
 
-def test_a_function_without_a_workspace(tmp_path: Path) -> None:
+def test_functions_without_a_workspace_are_checked(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC404", f"{HEAD}parameters: {{path: {{type: string}}}}\n{PYTHON}") != []
 
 
@@ -58,7 +58,9 @@ def test_names_that_are_not_files(tmp_path: Path, name: str) -> None:
         ("read_only: false", "rw", False), ("destructive: false", "rw", False),
     ],
 )  # fmt: skip
-def test_workspaces(tmp_path: Path, annotations: str, workspace: str, *, reported: bool) -> None:
+def test_writable_workspaces_of_read_only_tools_are_reported(
+    tmp_path: Path, annotations: str, workspace: str, *, reported: bool
+) -> None:
     more = f"annotations: {{{annotations}}}\nsandbox: {{workspace: {workspace}}}\n"
     found = findings(tmp_path, "TC505", shell("{}", "{argv: [a]}", more))
     assert [each.split()[0] for each in found] == (["tool.yaml:8:22"] if reported else [])
@@ -73,7 +75,7 @@ def test_workspaces(tmp_path: Path, annotations: str, workspace: str, *, reporte
         ("debian:latest", False),
     ],
 )  # fmt: skip
-def test_images(tmp_path: Path, image: str, *, reported: bool) -> None:
+def test_images_without_a_tag_are_reported(tmp_path: Path, image: str, *, reported: bool) -> None:
     found = findings(tmp_path, "TC501", shell("{}", "{argv: [a]}", f"sandbox: {{image: '{image}'}}\n"))
     message = f"tool.yaml:7:18 the image '{image}' has no tag, so it changes whenever 'latest' does"
     assert found == ([message] if reported else [])

@@ -17,7 +17,7 @@ IN_URL = "a secret is written literally in a URL"
         "tests: [{expect: {text: '{{ secrets.KEY }}'}}]\n",
     ],
 )
-def test_references_that_are_not_replaced(tmp_path: Path, more: str) -> None:
+def test_unreplaced_references_are_reported(tmp_path: Path, more: str) -> None:
     key = more.split(":", 1)[0]
     assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more)) == [
         f"secrets under '{key}' are not replaced: this text stays unchanged"
@@ -36,7 +36,7 @@ def test_reference_in_a_command_line_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["password", "api_key", "API_KEY", "client_secret"])
-def test_parameters_with_the_name_of_a_secret(tmp_path: Path, name: str) -> None:
+def test_parameters_named_like_secrets_are_reported(tmp_path: Path, name: str) -> None:
     text = shell(f"{{{name}: {{type: string}}}}", f'{{argv: [a, --, "{{{{ {name} }}}}"]}}')
     assert findings(tmp_path, "TC602", text) == [
         f"tool.yaml:4:14 '{name}' asks the model for a secret, which is then in the conversation and in logs"
@@ -44,7 +44,7 @@ def test_parameters_with_the_name_of_a_secret(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["token", "page_token", "key", "max_tokens", "password_length"])
-def test_other_parameters(tmp_path: Path, name: str) -> None:
+def test_other_parameters_are_not_reported(tmp_path: Path, name: str) -> None:
     text = shell(f"{{{name}: {{type: string}}}}", f'{{argv: [a, --, "{{{{ {name} }}}}"]}}')
     assert findings(tmp_path, "TC602", text) == []
 
@@ -60,7 +60,7 @@ def test_other_parameters(tmp_path: Path, name: str) -> None:
         ('{argv: [a, "https://a.example.com:8080/@me"]}', []),
     ],
 )  # fmt: skip
-def test_literal_secrets_in_commands(tmp_path: Path, command: str, expected: list[str]) -> None:
+def test_literal_secrets_in_commands_are_reported(tmp_path: Path, command: str, expected: list[str]) -> None:
     assert messages(tmp_path, "TC602", shell("{}", command)) == expected
 
 
@@ -72,7 +72,7 @@ def test_literal_secrets_in_commands(tmp_path: Path, command: str, expected: lis
         ("TOKENIZER", "fast", False), ("PASSWORD_FILE", "db", False),
     ],
 )  # fmt: skip
-def test_variables_whose_names_indicate_secrets(tmp_path: Path, variable: str, value: str, *, reported: bool) -> None:
+def test_variables_named_like_secrets(tmp_path: Path, variable: str, value: str, *, reported: bool) -> None:
     more = f"sandbox:\n  env: {{{variable}: '{value}'}}\n"
     found = messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more))
     message = f"the value of '{variable}' is a literal, but its name indicates a secret"
@@ -84,7 +84,7 @@ def http(token: str, secrets: str) -> str:
     return f'{HEAD}backend:\n  http:\n{url}    headers: {{X-T: "{token}"}}\nsandbox:\n  secrets: {secrets}\n'
 
 
-def test_undeclared_and_unused_secrets(tmp_path: Path) -> None:
+def test_undeclared_and_unused_secrets_are_reported(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC603", http("Key {{ secrets.TOKN }}", "{TOKEN: {hosts: [a.example.com]}}")) == [
         "tool.yaml:7:25 the secret 'TOKN' is not declared under sandbox.secrets",
         "tool.yaml:9:13 the secret 'TOKEN' is declared but not used",
@@ -92,7 +92,7 @@ def test_undeclared_and_unused_secrets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("token", ["{{ secrets.TOKEN }}", "a {{ secrets['TOKEN'] }}"])
-def test_used_secrets(tmp_path: Path, token: str) -> None:
+def test_used_secrets_are_not_reported(tmp_path: Path, token: str) -> None:
     assert findings(tmp_path, "TC603", http(token, "{TOKEN: {hosts: [a.example.com]}}")) == []
 
 
@@ -146,7 +146,7 @@ KEY = "AKIA" + "Q3EGRZ7PXYB2MNKL"
 """In two parts, so that secret scanners do not report this file."""
 
 
-def test_secrets_in_a_value_and_in_a_comment(tmp_path: Path) -> None:
+def test_secrets_in_values_and_comments_are_reported(tmp_path: Path) -> None:
     text = shell("{}", "{argv: [a]}", f"sandbox: {{env: {{V: '{KEY}'}}}} # was {KEY}\n")
     assert findings(tmp_path, "TC601", text) == [
         "tool.yaml:7:21 this looks like an AWS access key",
@@ -154,14 +154,14 @@ def test_secrets_in_a_value_and_in_a_comment(tmp_path: Path) -> None:
     ]
 
 
-def test_secret_in_a_script_file(tmp_path: Path) -> None:
+def test_secrets_in_script_files_are_reported(tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_text(f"export ID={KEY}\n", encoding="utf-8")
     assert findings(tmp_path, "TC601", shell("{}", "{file: run.sh}")) == [
         "run.sh:1:11 this looks like an AWS access key"
     ]
 
 
-def test_secrets_in_a_python_file_and_its_packed_files(tmp_path: Path) -> None:
+def test_secrets_in_python_files_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(f"def hello():\n    return '{KEY}'\n", encoding="utf-8")
     (tmp_path / "b.txt").write_text(KEY, encoding="utf-8")
     text = f"{HEAD}backend: {{python: {{file: a.py, files: ['*.txt']}}}}\n"

@@ -34,7 +34,7 @@ def test_one_command_needs_no_shell(tmp_path: Path, script: str) -> None:
         "set -x", 'bash -c "$ARG_x"', "echo 'a $HOME'", "echo '{{ x }}'", "echo a\\ b", "echo 'open",
     ],
 )  # fmt: skip
-def test_scripts_that_need_a_shell(tmp_path: Path, script: str) -> None:
+def test_scripts_that_need_a_shell_are_not_reported(tmp_path: Path, script: str) -> None:
     assert findings(tmp_path, "TC402", spec(script)) == []
 
 
@@ -77,5 +77,5 @@ def test_finding_is_at_the_command_with_the_equivalent_argv(tmp_path: Path) -> N
         ("{type: integer, minimum: 0}", '{argv: [a, "{{ x }}"]}', []),
     ],
 )
-def test_values_that_look_like_options(tmp_path: Path, schema: str, shell: str, codes: list[str]) -> None:
+def test_values_that_look_like_options_are_reported(tmp_path: Path, schema: str, shell: str, codes: list[str]) -> None:
     assert numbers(tmp_path, f"{{x: {schema}}}", shell) == codes

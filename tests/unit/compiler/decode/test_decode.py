@@ -12,7 +12,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 
 
-def test_what_a_spec_does_not_say_has_its_default(tmp_path: Path) -> None:
+def test_omitted_keys_have_their_defaults(tmp_path: Path) -> None:
     assert tool_of(tmp_path, HEAD + ECHO) == ToolSpec(
         name="hello",
         description="Say hello to the whole world.",
@@ -98,11 +98,11 @@ def test_identity_is_never_defaulted(tmp_path: Path) -> None:
         ("toolc: 1\ndefaults: {}\n", "1:1 TC102 a file with 'tools' has no 'tools'"),
     ],
 )
-def test_wrong_lists_of_tools(tmp_path: Path, text: str, found: str) -> None:
+def test_invalid_lists_of_tools_are_rejected(tmp_path: Path, text: str, found: str) -> None:
     assert found_in(tmp_path, text) == [found]
 
 
-def test_a_key_of_one_tool_beside_several(tmp_path: Path) -> None:
+def test_keys_of_a_tool_are_rejected_next_to_tools(tmp_path: Path) -> None:
     tool = "{name: hello, description: Say hello to the world., backend: {shell: {argv: [a]}}}"
     text = f"toolc: 1\nname: x\ntools:\n- {tool}\n"
 
@@ -139,7 +139,7 @@ def test_a_script_has_an_interpreter_and_no_templates(tmp_path: Path) -> None:
         ("{argv: [a], success_exit_codes: []}", "'success_exit_codes' must be 'any' or a list of exit codes"),
     ],
 )
-def test_wrong_commands(tmp_path: Path, shell: str, found: str) -> None:
+def test_invalid_commands_are_rejected(tmp_path: Path, shell: str, found: str) -> None:
     text = f"{HEAD}parameters: {{a: {{type: string, default: ''}}}}\nbackend: {{shell: {shell}}}\n"
 
     assert found in "\n".join(found_in(tmp_path, text))
@@ -174,7 +174,7 @@ def test_files_of_a_test_need_a_workspace(tmp_path: Path) -> None:
     ]
 
 
-def test_of_very_many_unknown_keys_of_one_map_the_rest_is_one_finding(tmp_path: Path) -> None:
+def test_excess_unknown_keys_are_reported_in_one_finding(tmp_path: Path) -> None:
     text = HEAD + ECHO
     found = found_in(tmp_path, text + "".join(f"x{number}: 1\n" for number in range(1200)))
     assert len(found) == 1001

@@ -21,7 +21,7 @@ def agent(keys: str, rest: str = "") -> str:
 LEAST = "provider: openai, model: gpt-x, instructions: Answer."
 
 
-def test_what_a_spec_leaves_out(tmp_path: Path) -> None:
+def test_omitted_agent_keys_have_their_defaults(tmp_path: Path) -> None:
     assert tool_of(tmp_path, agent(LEAST)).backend == AgentBackend(
         provider="openai",
         model="gpt-x",
@@ -36,7 +36,7 @@ def test_what_a_spec_leaves_out(tmp_path: Path) -> None:
     )
 
 
-def test_everything_that_a_spec_may_say(tmp_path: Path) -> None:
+def test_all_agent_keys_are_decoded(tmp_path: Path) -> None:
     keys = (
         "provider: anthropic, model: claude-x, instructions: 'Answer: {{ question }}', "
         "base_url: 'https://llm.example.com:8443/api', api_key: '{{ secrets.KEY }}', "
@@ -95,7 +95,7 @@ def test_errors_are_reported_at_their_position(keys: str, found: str, tmp_path: 
     assert found_in(tmp_path, agent(keys)) == [found]
 
 
-def test_a_provider_that_there_is_not_hides_no_tool_that_there_is_not(tmp_path: Path) -> None:
+def test_unknown_providers_do_not_hide_unknown_tools(tmp_path: Path) -> None:
     found = found_in(tmp_path, agent("provider: mistral, model: m, instructions: x, tools: [hello, greet]"))
     assert [each.partition(" must be")[0] for each in found] == [
         "6:21 TC108 'provider'",
@@ -114,7 +114,7 @@ def test_a_provider_that_there_is_not_hides_no_tool_that_there_is_not(tmp_path: 
         ("auth: x", "write 'api_key'"),
     ],
 )
-def test_what_other_frameworks_call_it(key: str, hint: str, tmp_path: Path) -> None:
+def test_names_of_other_frameworks_get_a_hint(key: str, hint: str, tmp_path: Path) -> None:
     (found,) = compile_text(tmp_path, agent(f"{LEAST}, {key}")).diagnostics.sorted()
     assert (found.code.number, found.hint) == ("TC101", hint)
 
@@ -132,18 +132,18 @@ def test_agent_key_at_the_top_level(tmp_path: Path) -> None:
         ("result: {format: image}\n", "a sub-agent returns text or JSON"),
     ],
 )
-def test_what_would_have_no_effect(rest: str, message: str, tmp_path: Path) -> None:
+def test_keys_without_effect_are_rejected(rest: str, message: str, tmp_path: Path) -> None:
     (found,) = compile_text(tmp_path, agent(LEAST, rest)).diagnostics.sorted()
     assert (found.code.number, found.message) == ("TC108", message)
 
 
-def test_what_counts_for_the_requests_and_the_whole_call(tmp_path: Path) -> None:
+def test_network_and_limits_are_accepted(tmp_path: Path) -> None:
     rest = "sandbox: {network: {allow: ['10.0.0.5:8000']}, limits: {timeout: 2m, output: 1MiB}}\n"
     found = compile_text(tmp_path, agent(LEAST, rest)).diagnostics
     assert not found.has_errors
 
 
-def test_a_key_goes_to_no_host_that_its_secret_does_not_name(tmp_path: Path) -> None:
+def test_a_key_is_sent_only_to_hosts_of_its_secret(tmp_path: Path) -> None:
     text = agent(f"{LEAST}, api_key: '{{{{ secrets.KEY }}}}'", "sandbox: {secrets: {KEY: {hosts: [example.com]}}}\n")
     (found,) = compile_text(tmp_path, text).diagnostics.sorted()
     assert (found.message, found.hint) == (

@@ -105,7 +105,7 @@ def test_fields_are_sorted_and_numbers_are_text(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_kinds_of_body(tmp_path: Path, body: str, found: object) -> None:
+def test_request_bodies_are_decoded(tmp_path: Path, body: str, found: object) -> None:
     url = "https://a.example/{{ id }}/x"
     backend = http(
         tmp_path,
@@ -116,7 +116,7 @@ def test_the_kinds_of_body(tmp_path: Path, body: str, found: object) -> None:
     assert backend.body == found
 
 
-def test_an_absent_argument_has_no_place_in_a_text_or_a_list(tmp_path: Path) -> None:
+def test_absent_arguments_are_rejected_in_texts_and_lists(tmp_path: Path) -> None:
     absent = "TC406 the parameter 'note' may be absent here"
     url = 'method: POST, url: "https://a.example/{{ id }}"'
 
@@ -242,7 +242,7 @@ def test_contradictions_are_rejected(tmp_path: Path, body: str, more: str, found
         ("{json: {}}", "", "'cursor' has none of 'parameter', 'pointer'"),
     ],
 )
-def test_a_cursor_in_the_body_has_a_place_there(tmp_path: Path, body: str, cursor: str, found: str) -> None:
+def test_a_cursor_in_the_body_needs_a_position(tmp_path: Path, body: str, cursor: str, found: str) -> None:
     pages = f"pagination: {{cursor: {{{cursor}{', ' if cursor else ''}next: more}}}}"
     http = f"{{method: POST, url: 'https://a.example/', {pages}{', body: ' if body else ''}{body}}}"
     more = "how: {type: object, optional: true}, some: {type: [array, 'null'], items: {type: object}, optional: true}"
@@ -257,7 +257,7 @@ def test_a_cursor_in_the_body_has_a_place_there(tmp_path: Path, body: str, curso
 @pytest.mark.parametrize(
     ("link", "style"), [("true", LinkPages()), ("'\"@odata.nextLink\"'", LinkPages(next='"@odata.nextLink"'))]
 )
-def test_a_link_is_the_headers_or_the_bodys(tmp_path: Path, link: str, style: LinkPages) -> None:
+def test_a_link_is_in_the_header_or_the_body(tmp_path: Path, link: str, style: LinkPages) -> None:
     text = f"{HEAD}backend: {{http: {{url: 'https://a.example/', pagination: {{link: {link}}}}}}}\n"
     backend = tool_of(tmp_path, text).backend
     assert isinstance(backend, HttpBackend)
@@ -271,7 +271,7 @@ def test_a_link_is_the_headers_or_the_bodys(tmp_path: Path, link: str, style: Li
         ("'a['", "is not JMESPath"),
     ],
 )
-def test_a_link_that_leads_nowhere(tmp_path: Path, link: str, message: str) -> None:
+def test_links_without_a_target_are_rejected(tmp_path: Path, link: str, message: str) -> None:
     text = f"{HEAD}backend: {{http: {{url: 'https://a.example/', pagination: {{link: {link}}}}}}}\n"
     (found,) = found_in(tmp_path, text)
     assert message in found
@@ -284,7 +284,9 @@ def test_a_link_that_leads_nowhere(tmp_path: Path, link: str, message: str) -> N
         ("POST", "annotations: {idempotent: true}\n", False), ("GET", "annotations: {idempotent: false}\n", True),
     ],
 )  # fmt: skip
-def test_only_what_is_idempotent_is_sent_again(tmp_path: Path, method: str, annotations: str, refused: bool) -> None:
+def test_only_idempotent_requests_can_have_retries(
+    tmp_path: Path, method: str, annotations: str, refused: bool
+) -> None:
     found = found_in(
         tmp_path,
         f"{HEAD}{annotations}backend: {{http: {{method: {method}, url: 'https://a.example/', retry: {{}}}}}}\n",

@@ -16,7 +16,7 @@ from toolc.model.template import JsonEntry, JsonMap, Placeholder, Template
 ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
 
 
-def test_the_providers_of_a_spec_are_those_there_are() -> None:
+def test_a_spec_can_name_every_provider() -> None:
     assert set(NAMED_PROVIDERS) == set(PROVIDER_NAMES)
 
 
@@ -59,7 +59,7 @@ PLUGIN = "backend: {plugin: {command: [python3, tool.py], files: [tool.py]}}\n"
         ),
     ],
 )
-def test_what_a_plugin_or_a_session_cannot_be(tmp_path: Path, text: str, finding: str) -> None:
+def test_invalid_plugins_and_sessions_are_rejected(tmp_path: Path, text: str, finding: str) -> None:
     (tmp_path / "tool.py").write_text("pass\n", encoding="utf-8")
     assert found_in(tmp_path, HEAD + text) == [finding]
 
@@ -70,7 +70,7 @@ def test_command_words_without_a_file_are_accepted(tmp_path: Path) -> None:
     assert found_in(tmp_path, HEAD + text) == []
 
 
-def test_steps_know_those_before_them(tmp_path: Path) -> None:
+def test_steps_can_refer_to_earlier_steps(tmp_path: Path) -> None:
     text = f"""
 toolc: 1
 tools:
@@ -95,7 +95,7 @@ tools:
     )
 
 
-def test_a_strategy_that_there_is_not_hides_no_tool_that_there_is_not(tmp_path: Path) -> None:
+def test_unknown_strategies_do_not_hide_unknown_tools(tmp_path: Path) -> None:
     steps = "[{id: one, tool: greet}, {id: two, tool: [hello]}]"
     found = found_in(tmp_path, f"{HEAD}backend: {{composite: {{strategy: sequence, steps: {steps}}}}}\n")
     assert [each.partition(" must be")[0] for each in found] == [
@@ -105,7 +105,7 @@ def test_a_strategy_that_there_is_not_hides_no_tool_that_there_is_not(tmp_path: 
     ]
 
 
-def test_a_transaction_has_what_becomes_of_changes(tmp_path: Path) -> None:
+def test_a_transaction_has_a_commit_mode_and_patterns(tmp_path: Path) -> None:
     short = tool_of(tmp_path, HEAD + ECHO + "sandbox: {workspace: transaction}\n").sandbox
     long = tool_of(
         tmp_path, HEAD + ECHO + "sandbox: {workspace: {mode: transaction, commit: success, writes: [src/**, ./a]}}\n"
@@ -116,7 +116,7 @@ def test_a_transaction_has_what_becomes_of_changes(tmp_path: Path) -> None:
     assert tool_of(tmp_path, HEAD + ECHO + "sandbox: {workspace: {mode: rw}}\n").sandbox.transaction is None
 
 
-def test_an_allow_list_is_sorted_and_has_no_doubles(tmp_path: Path) -> None:
+def test_allow_lists_are_sorted_without_duplicates(tmp_path: Path) -> None:
     allow = "[b.example:443, 'A.example.:443', a.example:443, a.example:80]"
     tool = tool_of(tmp_path, f"{HEAD}{ECHO}sandbox: {{network: {{allow: {allow}}}}}\n")
 
@@ -133,7 +133,7 @@ def test_hint_for_a_network_that_is_not_a_map(tmp_path: Path, written: str) -> N
     assert found.hint == "write {allow: [api.example.com]}; remove 'network' if the tool needs none"
 
 
-def test_the_files_of_a_build_are_a_part_of_the_tool(tmp_path: Path) -> None:
+def test_the_files_of_a_build_are_part_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "image" / "etc").mkdir(parents=True)
     (tmp_path / "image" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     (tmp_path / "image" / "etc" / "x").write_text("x", encoding="utf-8")
@@ -148,7 +148,7 @@ def test_the_files_of_a_build_are_a_part_of_the_tool(tmp_path: Path) -> None:
     ]
 
 
-def test_requirements_are_written_as_an_index_writes_them(tmp_path: Path) -> None:
+def test_requirement_names_are_normalized(tmp_path: Path) -> None:
     tool = tool_of(
         tmp_path,
         HEAD + "backend: {python: {code: 'def hello(): pass', "
@@ -163,7 +163,7 @@ def requiring(tmp_path: Path, *lines: str) -> str:
     return f"{HEAD}backend: {{python: {{code: 'def hello(): pass', requirements: {list(lines)}}}}}\n"
 
 
-def test_packages_carry_the_hashes_that_they_may_have(tmp_path: Path) -> None:
+def test_requirements_may_have_hashes(tmp_path: Path) -> None:
     one, other = "--hash=sha256:" + "a1" * 32, "--hash=sha256:" + "B2" * 32
     tool = tool_of(tmp_path, requiring(tmp_path, f"Two==2  {other}   {one}", f"one[x]==1 {one}"))
 
@@ -180,13 +180,13 @@ def test_packages_carry_the_hashes_that_they_may_have(tmp_path: Path) -> None:
         (["one==1 -e /tmp"], "'requirements'[0] is not a package with an exact version: 'one==1 -e /tmp'"),
     ],
 )
-def test_a_hash_that_would_protect_nothing_is_an_error(tmp_path: Path, lines: list[str], found: str) -> None:
+def test_ineffective_hashes_are_rejected(tmp_path: Path, lines: list[str], found: str) -> None:
     (problem,) = found_in(tmp_path, requiring(tmp_path, *lines))
     assert found in problem
 
 
 @pytest.mark.parametrize("idempotent", ["true", "false"])
-def test_only_an_idempotent_tool_is_called_again(tmp_path: Path, idempotent: str) -> None:
+def test_only_idempotent_tools_can_have_retries(tmp_path: Path, idempotent: str) -> None:
     annotations = f"annotations: {{idempotent: {idempotent}}}\n"
     text = f"{HEAD}{ECHO}{annotations}retry: {{backoff: 1s, kinds: [timeout, network]}}\n"
     found = [each for each in found_in(tmp_path, text) if "TC108" in each]
@@ -195,7 +195,7 @@ def test_only_an_idempotent_tool_is_called_again(tmp_path: Path, idempotent: str
     assert compile_text(tmp_path, text).tools[0].retry == Retry(kinds=("network", "timeout"))
 
 
-def test_the_schema_of_a_result_is_not_in_the_result(tmp_path: Path) -> None:
+def test_the_result_schema_is_stored_separately(tmp_path: Path) -> None:
     tool = tool_of(tmp_path, HEAD + ECHO + "result: {format: json, schema: {type: object}}\n")
 
     assert tool.result_schema is not None

@@ -17,7 +17,7 @@ def python(folder: Path, code: str) -> None:
     (folder / "hello.py").write_text(code, encoding="utf-8", newline="")
 
 
-def test_a_file_travels_with_those_it_names(tmp_path: Path) -> None:
+def test_named_files_are_part_of_the_tool(tmp_path: Path) -> None:
     python(tmp_path, "from lib import greet\n\ndef hello(who, *, ctx): ...\n")
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "__init__.py").write_text("", encoding="utf-8")
@@ -66,7 +66,7 @@ def test_a_syntax_error_is_shown_in_the_python_file(tmp_path: Path, monkeypatch:
         "def hello(who):\n    return '\\d'",
     ],
 )  # fmt: skip
-def test_functions_that_take_the_parameters(tmp_path: Path, code: str) -> None:
+def test_functions_that_accept_the_parameters(tmp_path: Path, code: str) -> None:
     python(tmp_path, code)
 
     assert found_in(tmp_path, FILE) == []
@@ -96,7 +96,7 @@ def test_functions_that_take_the_parameters(tmp_path: Path, code: str) -> None:
         ("\0", ["TC112 {py} is not valid Python"]),
     ],
 )  # fmt: skip
-def test_functions_that_do_not(tmp_path: Path, code: str, found: list[str]) -> None:
+def test_functions_that_do_not_accept_the_parameters(tmp_path: Path, code: str, found: list[str]) -> None:
     python(tmp_path, code)
 
     lines = found_in(tmp_path, FILE)
@@ -141,7 +141,7 @@ def test_the_code_is_never_run(tmp_path: Path) -> None:
         ("{file: hello.py, function: greet}", "defines no function 'greet'"),
     ],
 )
-def test_wrong_python_backends(tmp_path: Path, backend: str, found: str) -> None:
+def test_invalid_python_backends_are_rejected(tmp_path: Path, backend: str, found: str) -> None:
     python(tmp_path, "def hello(who): ...\n")
     (tmp_path / "bad.py").write_bytes(b"# caf\xe9\n")
     (tmp_path / "worse.py").write_bytes(b"def\n")
@@ -180,7 +180,7 @@ def test_errors_in_inline_code_of_toml_have_positions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ['return f"{a b}"', 'return f"a{b +}"'])
-def test_a_mistake_in_an_f_string_is_pointed_at_where_it_can_be_seen(tmp_path: Path, line: str) -> None:
+def test_errors_in_f_strings_have_visible_positions(tmp_path: Path, line: str) -> None:
     found = found_in(tmp_path, f"{HEAD}backend:\n  python:\n    code: |\n      def hello():\n        {line}\n")
 
     [place] = [each.split()[0] for each in found]

@@ -21,7 +21,7 @@ def spec(code: str) -> str:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_text_of_a_model_that_runs_as_code(tmp_path: Path, call: str) -> None:
+def test_model_text_run_as_code_is_reported(tmp_path: Path, call: str) -> None:
     assert found_in(tmp_path, spec(f"      def hello(text):\n          return {call}\n")) == [
         f"9:18 TC411 {CALLS[call]}"
     ]
@@ -35,7 +35,7 @@ def test_text_of_a_model_that_runs_as_code(tmp_path: Path, call: str) -> None:
         "(lambda x: x)(text)", "a" + ".b" * 2000 + "(text)",
     ],
 )  # fmt: skip
-def test_what_runs_no_text_as_code(tmp_path: Path, call: str) -> None:
+def test_safe_code_is_not_reported(tmp_path: Path, call: str) -> None:
     assert found_in(tmp_path, spec(f"      def hello(text):\n          return {call}\n")) == []
 
 

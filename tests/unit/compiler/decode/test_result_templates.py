@@ -20,7 +20,7 @@ def with_template(template: str) -> str:
         "{{ text if result is none else result | tojson }}",
     ],
 )
-def test_full_jinja_is_kept_as_it_is_written(tmp_path: Path, template: str) -> None:
+def test_full_jinja_is_kept_unchanged(tmp_path: Path, template: str) -> None:
     assert tool_of(tmp_path, with_template(template)).result.template == template + "\n"
 
 

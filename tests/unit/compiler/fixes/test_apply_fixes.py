@@ -111,7 +111,7 @@ DEFAULTS = [
 
 
 @pytest.mark.parametrize(("number", "before", "after"), SAFE)
-def test_safe_fixes(tmp_path: Path, number: str, before: str, after: str) -> None:
+def test_safe_fixes_are_applied(tmp_path: Path, number: str, before: str, after: str) -> None:
     before, after = f"{HEAD}{before}{ECHO}", f"{HEAD}{after}{ECHO}"
     assert _is_reported(tmp_path, number, before)
     assert fixed(tmp_path, before)[0] == after
@@ -149,7 +149,7 @@ def test_default_is_removed_with_its_line_or_comma(tmp_path: Path, before: str, 
         ),
     ],
 )
-def test_fixes_in_toml(tmp_path: Path, before: str, after: str | None) -> None:
+def test_toml_files_are_fixed(tmp_path: Path, before: str, after: str | None) -> None:
     assert fixed(tmp_path, before, "tool.toml", unsafe=True)[0] == (after or before)
 
 
@@ -267,7 +267,7 @@ def test_project_file_is_not_changed(tmp_path: Path) -> None:
     assert not [*apply_fixes([tmp_path], NO_SETTINGS, unsafe=True)]
 
 
-def test_diff_of_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fix_has_a_diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.yaml").write_text(f"{HEAD}label: no", encoding="utf-8")
     (result,) = apply_fixes([Path("a.yaml")], Settings(), unsafe=False)

@@ -64,7 +64,7 @@ def updated(
         ("tests:\r\n- expect:\r\n    text: |\r\n      a\r\n", "tests:\r\n- expect:\r\n    text: |\r\n      b\r\n"),
     ],
 )
-def test_text_in_yaml(tmp_path: Path, tests: str, after: str) -> None:
+def test_text_is_updated_in_yaml(tmp_path: Path, tests: str, after: str) -> None:
     assert updated(tmp_path, tests, {("text",): "b\n"}) == (after, "")
 
 
@@ -81,7 +81,7 @@ def test_text_in_yaml(tmp_path: Path, tests: str, after: str) -> None:
         ),
     ],
 )
-def test_text_in_toml(tmp_path: Path, tests: str, after: str) -> None:
+def test_text_is_updated_in_toml(tmp_path: Path, tests: str, after: str) -> None:
     assert updated(tmp_path, tests, {("text",): "b\n"}, suffix=".toml") == (after, "")
 
 

@@ -49,7 +49,7 @@ def found() -> list[str]:
     return [f"{each.span} {each.code.number} {each.message}; {each.hint}" for each in compiled().diagnostics.sorted()]
 
 
-def test_names_of_the_library() -> None:
+def test_builtin_tools_have_the_documented_names() -> None:
     assert builtin_names() == [*Registry.builtin().names]
 
 
@@ -70,7 +70,7 @@ def test_build_and_toolsets_include_builtin_tools(project: Path) -> None:
     assert registry.toolset("reads").names == ("file_read",)
 
 
-def test_finding_explains_how_to_add_it(project: Path) -> None:
+def test_unknown_builtin_tools_have_a_hint(project: Path) -> None:
     assert found() == [
         (
             "specs/double.yaml:8:29 TC105 there is no tool 'calculator'; "
@@ -79,7 +79,7 @@ def test_finding_explains_how_to_add_it(project: Path) -> None:
     ]
 
 
-def test_project_settings_do_not_change_it(project: Path) -> None:
+def test_project_settings_do_not_change_builtin_tools(project: Path) -> None:
     write_project("builtin: [calculator]\ndefaults: {sandbox: {limits: {timeout: 77s}}, confirm: true}\nvars: {a: b}\n")
     tools = {tool.name: tool for tool in compiled().tools}
     assert tools["double"].sandbox.limits.timeout_ms == 77_000
@@ -177,7 +177,7 @@ def test_paths_do_not_depend_on_the_machine(project: Path) -> None:
     assert paths == {"calculator": "toolc:specs/calculator.yaml", "double": "specs/double.yaml"}
 
 
-def test_its_tests_are_not_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tests_of_builtin_tools_are_not_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_project("builtin: [calculator]\n")
     with pytest.raises(SystemExit) as end:
         main(["test", "specs"])

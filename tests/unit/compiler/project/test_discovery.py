@@ -25,17 +25,17 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_folder_gives_its_yaml_and_toml_files_sorted() -> None:
+def test_a_folder_contains_sorted_yaml_and_toml_files() -> None:
     make(Path("specs"), "b.yaml", "a.yml", "sub/z.toml", "C.YAML", "README.md", "data.json", "noext")
     assert paths_found(Path("specs")) == ["specs/C.YAML", "specs/a.yml", "specs/b.yaml", "specs/sub/z.toml"]
 
 
-def test_the_current_folder_has_no_name() -> None:
+def test_paths_in_the_current_folder_have_no_prefix() -> None:
     make(Path(), "a.yaml", "sub/b.yaml")
     assert paths_found(Path()) == ["a.yaml", "sub/b.yaml"]
 
 
-def test_each_file_remembers_how_it_was_found(tmp_path: Path) -> None:
+def test_each_file_has_the_path_that_found_it(tmp_path: Path) -> None:
     make(Path("specs"), "a.yaml", "sub/b.yaml")
     assert find([Path("specs/sub"), Path("specs/a.yaml"), tmp_path / "specs" / "a.yaml"]) == (
         SpecFile(path=tmp_path / "specs" / "a.yaml", display_path=f"{tmp_path.as_posix()}/specs/a.yaml", folder=None),
@@ -43,7 +43,7 @@ def test_each_file_remembers_how_it_was_found(tmp_path: Path) -> None:
     )
 
 
-def test_hidden_generated_and_linked_files_are_passed_over() -> None:
+def test_hidden_generated_and_linked_files_are_skipped() -> None:
     make(Path("specs"), "a.yaml", ".hidden.yaml", ".git/b.yaml", "__pycache__/c.yaml")
     make(Path("elsewhere"), "d.yaml")
     Path("specs/link.yaml").symlink_to("a.yaml")
@@ -60,24 +60,24 @@ def test_named_pipes_and_devices_are_rejected() -> None:
             find([Path(name)])
 
 
-def test_a_named_file_is_taken_whatever_its_name() -> None:
+def test_a_named_file_is_used_whatever_its_name() -> None:
     make(Path(), "tool.txt", ".hidden", "toolc.yaml")
     assert paths_found(Path("tool.txt"), Path(".hidden"), Path("toolc.yaml")) == [".hidden", "tool.txt", "toolc.yaml"]
 
 
-def test_a_file_found_twice_is_taken_once_as_the_user_named_it() -> None:
+def test_a_file_found_twice_is_listed_once() -> None:
     make(Path("specs"), "a.yaml", "sub/b.yaml")
     paths = [Path("specs"), Path("specs/sub"), Path("./specs/a.yaml")]
     assert paths_found(*paths) == paths_found(*reversed(paths)) == ["specs/a.yaml", "specs/sub/b.yaml"]
     assert [each.folder for each in find(paths)] == [None, Path("specs")]
 
 
-def test_a_folder_without_specs_gives_nothing() -> None:
+def test_a_folder_without_specs_is_empty() -> None:
     Path("empty").mkdir()
     assert paths_found(Path("empty")) == []
 
 
-def test_a_path_that_does_not_exist_is_the_users_mistake() -> None:
+def test_a_missing_path_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match=r"^nowhere: no such file or folder; name a spec file or a folder of specs$"):
         find([Path("nowhere")])
 

@@ -17,13 +17,13 @@ def folder(tmp_path: Path) -> SpecFolder:
     return SpecFolder(inner, "specs")
 
 
-def test_text_is_kept_to_the_byte(folder: SpecFolder) -> None:
+def test_text_files_are_kept_byte_for_byte(folder: SpecFolder) -> None:
     (folder.path / "a.py").write_bytes("\ufeffx = 'é'\r\n".encode())
 
     assert folder.read("./a.py") == File(path="a.py", text="\ufeffx = 'é'\r\n")
 
 
-def test_what_is_not_utf8_is_base64(folder: SpecFolder) -> None:
+def test_files_that_are_not_utf8_are_stored_as_base64(folder: SpecFolder) -> None:
     (folder.path / "a.bin").write_bytes(b"\xff\x00")
 
     assert folder.read("a.bin") == File(path="a.bin", base64="/wA=")
@@ -32,12 +32,12 @@ def test_what_is_not_utf8_is_base64(folder: SpecFolder) -> None:
 @pytest.mark.parametrize(
     "name", ["../secret.txt", "a/../../secret.txt", "/etc/passwd", "a\\b", "C:x", "", ".", "\0", "a\nb"]
 )
-def test_a_name_stays_inside(name: str) -> None:
+def test_names_cannot_leave_the_folder(name: str) -> None:
     with pytest.raises(FileError):
         relative_path(name)
 
 
-def test_a_link_stays_inside(folder: SpecFolder) -> None:
+def test_links_cannot_leave_the_folder(folder: SpecFolder) -> None:
     (folder.path / "out").symlink_to("../secret.txt")
     (folder.path / "up").symlink_to("..")
     (folder.path / "a.txt").write_text("a", encoding="utf-8")
@@ -64,14 +64,14 @@ def test_only_regular_files_are_accepted(folder: SpecFolder) -> None:
         folder.read("folder")
 
 
-def test_a_file_has_a_size(folder: SpecFolder) -> None:
+def test_the_file_size_is_limited(folder: SpecFolder) -> None:
     (folder.path / "big").write_bytes(bytes(MAX_FILE_BYTES + 1))
 
     with pytest.raises(FileError, match="specs/big is larger than 4 MiB"):
         folder.read("big")
 
 
-def test_a_pattern_finds_files_in_order_and_passes_over_what_lies_about(folder: SpecFolder) -> None:
+def test_patterns_match_sorted_files_and_skip_hidden_ones(folder: SpecFolder) -> None:
     for name in ("b.py", "a.py", "x/c.py", "x/y/d.py", "x/__pycache__/c.py", ".git/e.py", "x/.f.py", "x/g.txt"):
         path = folder.path / name
         path.parent.mkdir(parents=True, exist_ok=True)

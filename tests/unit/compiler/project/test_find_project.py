@@ -22,7 +22,7 @@ def folder_of(path: str) -> Path | None:
     return None if project is NO_PROJECT else project.folder.relative_to(Path.cwd())
 
 
-def test_the_nearest_project_file_upwards_holds() -> None:
+def test_the_nearest_project_file_applies() -> None:
     write(toolc="out: a\n", repo__toolc="out: b\n", repo__specs__deep__a=TOOL, b=TOOL)
     assert folder_of("repo/specs/deep/a.yaml") == Path("repo")
     assert folder_of("repo/specs/deep") == Path("repo")

@@ -19,11 +19,11 @@ TOOL = "description: Say hello to the whole world.\nbackend: {shell: {argv: [ech
         (["caf\u00e9", "cafe\u0301"], [("caf\u00e9", "cafe\u0301")]), (["a/x", "b/x"], []),
     ],
 )  # fmt: skip
-def test_each_later_conflicting_path(paths: list[str], expected: list[tuple[str, str]]) -> None:
+def test_each_later_conflicting_path_is_reported(paths: list[str], expected: list[tuple[str, str]]) -> None:
     assert list(case_conflicts(paths)) == expected
 
 
-def test_two_specs_that_a_mac_could_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_specs_that_differ_only_in_letter_case_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("specs").mkdir()
     Path("specs/Hello.yaml").write_text(f"toolc: 1\nname: first\n{TOOL}", encoding="utf-8")

@@ -12,7 +12,7 @@ CODE = "def hello():\n    return 'hello'\n"
     ("name", "text", "backend"),
     [("hello.sh", "echo hello\n", "{shell: {file: hello.sh}}"), ("hello.py", CODE, "{python: {file: hello.py}}")],
 )
-def test_code_beside_a_spec_has_line_feeds(tmp_path: Path, name: str, text: str, backend: str) -> None:
+def test_code_files_are_read_with_line_feeds(tmp_path: Path, name: str, text: str, backend: str) -> None:
     spec = f"{HEAD}backend: {backend}\n"
     (tmp_path / name).write_bytes(text.encode())
     assert found_in(tmp_path, spec) == []
@@ -24,7 +24,7 @@ def test_code_beside_a_spec_has_line_feeds(tmp_path: Path, name: str, text: str,
     ]
 
 
-def test_a_spec_means_the_same_with_either_line_end(tmp_path: Path) -> None:
+def test_a_spec_has_the_same_meaning_with_crlf(tmp_path: Path) -> None:
     spec = f"{HEAD}backend:\n  shell:\n    script: |\n      echo a\n      echo b\n"
     unix = compile_text(tmp_path / "unix", spec)
     windows = compile_text(tmp_path / "windows", spec.replace("\n", "\r\n"))

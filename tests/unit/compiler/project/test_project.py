@@ -18,7 +18,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / ".git").mkdir()
 
 
-def test_defaults_of_the_project_the_file_and_the_tool_in_this_order() -> None:
+def test_tool_defaults_override_file_and_project_defaults() -> None:
     write(
         toolc="defaults:\n  sandbox: {env: {A: p, B: p, C: p}, limits: {timeout: 1s, pids: 25, files: 50}}\n"
         "  backend: {shell: {argv: [echo], allow_dash: [x], success_exit_codes: [0, 1]}}\n",
@@ -43,12 +43,12 @@ tools:
     assert tool.backend.success_exit_codes == (0, 1)
 
 
-def test_a_tool_alone_in_its_file_has_the_projects_defaults() -> None:
+def test_a_single_tool_has_the_project_defaults() -> None:
     compilation = compiled("defaults: {sandbox: {workspace: ro}}\n")
     assert compilation.tools[0].sandbox.workspace == "ro"
 
 
-def test_a_finding_about_a_default_points_into_the_project_file() -> None:
+def test_findings_about_defaults_are_in_the_project_file() -> None:
     project = """\
 defaults:
   owner: me
@@ -89,7 +89,7 @@ toolc.yaml:6:29: error TC406: there is no parameter 'whoo'
     )
 
 
-def test_code_in_the_defaults_is_pointed_at_in_the_project_file() -> None:
+def test_findings_in_default_code_are_in_the_project_file() -> None:
     project = "defaults:\n  backend:\n    python:\n      code: |\n        def hello(x):\n            return 1\n"
     tool = TOOL.replace("{shell: {argv: [echo, hello]}}", "{python: {function: hello}}")
     assert lines(compiled(project, tool)) == [
@@ -124,18 +124,18 @@ lint:
         ("out: a\nout: b\n", "toolc.yaml:2:1 error TC002 the key 'out' is already on line 1"),
     ],
 )
-def test_a_project_file_that_cannot_be_read_is_an_error(text: str, found: str) -> None:
+def test_an_invalid_project_file_is_an_error(text: str, found: str) -> None:
     assert lines(compiled(text)) == [found]
 
 
-def test_where_the_project_file_cannot_be_read_any_name_may_be_a_variable() -> None:
+def test_unknown_variables_are_not_reported_if_the_project_file_is_invalid() -> None:
     tool = TOOL.replace("the whole", "{{ vars.which }}")
     assert lines(compiled("vars: {which: *x}\n", tool)) == [
         "toolc.yaml:1:15 error TC005 there is no anchor of this name above the alias"
     ]
 
 
-def test_off_is_a_severity_whatever_yaml_1_1_made_of_it() -> None:
+def test_off_is_a_severity_and_no_is_not() -> None:
     assert lines(compiled("lint: {severity: {TC204: off}}\n")) == []
     assert [line.split()[2] for line in lines(compiled("lint: {severity: {TC204: no}}\nvars: {a: off}\n"))] == [
         "TC003",
@@ -157,7 +157,7 @@ def test_empty_project_file() -> None:
         ("nothing", ["a", "b", "c"]), ("specs/a", ["a", "b", "c"]),
     ],
 )  # fmt: skip
-def test_excluded_files_are_passed_over(pattern: str, left: list[str]) -> None:
+def test_excluded_files_are_skipped(pattern: str, left: list[str]) -> None:
     write(
         toolc=f"exclude: ['{pattern}']\n",
         keep=TOOL.replace("hello", "keep"),
@@ -169,12 +169,12 @@ def test_excluded_files_are_passed_over(pattern: str, left: list[str]) -> None:
     assert names == sorted([*(3 * each for each in left), "keep"])
 
 
-def test_a_file_that_is_named_is_taken_though_excluded() -> None:
+def test_a_named_file_is_compiled_even_if_excluded() -> None:
     write(toolc="exclude: [specs]\n", specs__a=TOOL)
     assert [tool.name for tool in compile_specs([Path("specs/a.yaml")]).tools] == ["hello"]
 
 
-def test_where_all_is_excluded_the_project_file_is_named() -> None:
+def test_excluding_all_files_is_an_error() -> None:
     write(top__toolc="exclude: [specs]\n", top__specs__a=TOOL)
     message = (
         "top/specs: no specs found, because 'exclude' in top/toolc.yaml excludes all files; "
@@ -184,7 +184,7 @@ def test_where_all_is_excluded_the_project_file_is_named() -> None:
         compile_specs([Path("top/specs")])
 
 
-def test_out_is_relative_to_the_project_file_and_one() -> None:
+def test_specs_have_one_output_folder_relative_to_the_project_file() -> None:
     write(one__toolc="out: made\n", one__a=TOOL, two__toolc="out: made\n", two__a=TOOL.replace("hello", "bye"))
     assert compile_specs([Path("one")]).out == Path.cwd() / "one" / "made"
     with pytest.raises(UsageError, match="set different output folders"):

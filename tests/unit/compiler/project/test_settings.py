@@ -53,7 +53,7 @@ def severity(code: str, level: Severity | None) -> Settings:
         ([severity("TC204", ERROR), Settings()], ERROR, OFF),
     ],
 )
-def test_the_longest_prefix_decides(
+def test_the_longest_prefix_applies(
     layers: Sequence[Settings], description: Severity | None, label: Severity | None
 ) -> None:
     """Use TC204, which is on by default, and TC208, which is off."""
@@ -74,7 +74,7 @@ def test_the_longest_prefix_decides(
         ("", False, "there is no code ''", "a code has the form TC204; TC2 means all codes that start with it"),
     ],
 )  # fmt: skip
-def test_codes_that_settings_cannot_name(text: str, turns_off: bool, message: str, hint: str) -> None:
+def test_invalid_codes_in_settings_are_rejected(text: str, turns_off: bool, message: str, hint: str) -> None:
     found = invalid_code(text, turns_off=turns_off)
     assert (found.message, found.hint) == (message, hint) if found else not message
 
@@ -90,7 +90,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("in_a_folder_of_its_own")
-def test_a_warning_that_is_made_an_error_keeps_specs_from_being_compiled() -> None:
+def test_a_warning_raised_to_an_error_prevents_compilation() -> None:
     compilation = compiled("lint: {severity: {TC204: error}}\n", SHORT)
     assert lines(compilation) == [FOUND.format("error")]
     assert compilation.diagnostics.has_errors
@@ -98,7 +98,7 @@ def test_a_warning_that_is_made_an_error_keeps_specs_from_being_compiled() -> No
 
 
 @pytest.mark.usefixtures("in_a_folder_of_its_own")
-def test_settings_of_the_caller_come_after_the_projects() -> None:
+def test_settings_of_the_caller_override_the_project() -> None:
     project = "lint: {ignore: [TC204]}\n"
     assert lines(compiled(project, SHORT)) == []
     assert lines(compiled(project, SHORT, select("TC204"))) == [FOUND.format("warning")]

@@ -37,7 +37,7 @@ REASONLESS = "TC808 this comment does not say why"
         ("description: Say hello.  # toolc: ignore[TC204] a # toolc: ignore[TC204] b\n", []),
     ],
 )
-def test_comments_in_yaml(tmp_path: Path, lines: str, found: list[str | None]) -> None:
+def test_comments_in_yaml_suppress_findings(tmp_path: Path, lines: str, found: list[str | None]) -> None:
     reported = found_in(tmp_path, HEAD + lines + TAIL)
     assert reported == found if None not in found else not any("TC80" in each for each in reported)
 
@@ -59,7 +59,7 @@ def test_comments_in_yaml(tmp_path: Path, lines: str, found: list[str | None]) -
         ),
     ],
 )
-def test_comments_in_toml(tmp_path: Path, lines: str, found: list[str]) -> None:
+def test_comments_in_toml_suppress_findings(tmp_path: Path, lines: str, found: list[str]) -> None:
     text = 'toolc = 1\nname = "hello"\n' + lines + 'backend.shell.argv = ["echo", "hello"]\n'
     reported = compile_text(tmp_path, text, "tool.toml").diagnostics.sorted()
     findings = [
@@ -68,7 +68,7 @@ def test_comments_in_toml(tmp_path: Path, lines: str, found: list[str]) -> None:
     assert findings == [each for each in found if "33" not in each]
 
 
-def test_of_one_line_only_the_named_code_is_ignored(tmp_path: Path) -> None:
+def test_only_the_named_code_is_suppressed(tmp_path: Path) -> None:
     text = HEAD + "description: Say hello.  # toolc: ignore[TC003] the wrong one\n" + TAIL
     assert found_in(tmp_path, text) == [f"3:14 {SHORT}", "3:42 TC807 there is no TC003 to suppress here"]
 
@@ -86,23 +86,23 @@ def test_unused_suppressions_are_not_reported_in_files_with_errors(tmp_path: Pat
     assert found_in(tmp_path, text) == ["3:14 TC108 'description' must be a string, but is a list"]
 
 
-def test_a_file_that_does_not_parse_has_its_error_only(tmp_path: Path) -> None:
+def test_an_unparsable_file_has_only_its_syntax_error(tmp_path: Path) -> None:
     text = HEAD + "description: [  # toolc: ignore[TC204]\n"
     assert [each.split()[1] for each in found_in(tmp_path, text)] == ["TC001"]
 
 
-def test_what_other_files_take_part_in_is_never_called_unused(tmp_path: Path) -> None:
+def test_suppressions_of_findings_across_files_are_never_unused(tmp_path: Path) -> None:
     text = "toolc: 1\nname: hello  # toolc: ignore[TC203] the other is in another file\n"
     assert found_in(tmp_path, text + "description: Say hello to the whole world.\n" + TAIL) == []
 
 
 @pytest.mark.slow
-def test_very_many_comments_do_not_take_forever(tmp_path: Path) -> None:
+def test_many_comments_are_read_in_bounded_time(tmp_path: Path) -> None:
     text = HEAD + "# toolc: ignore[TC204] x\n" * 20_000 + "description: Say hello to the world.\n" + TAIL
     assert len(found_in(tmp_path, text)) == MAX_SAME_CODE + 1
 
 
-def test_comments_in_python_files_beside_a_spec(tmp_path: Path) -> None:
+def test_comments_in_python_files_suppress_findings(tmp_path: Path) -> None:
     (tmp_path / "hello.py").write_text(
         "import os\n"
         "def hello(x):\n"

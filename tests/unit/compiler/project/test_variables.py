@@ -53,7 +53,7 @@ tests: [{args: {n: "{{ vars.port }}"}, expect: {text: "{{ vars.url }}"}}]
     assert found.tests[0].expect.text == "https://api.example.com"
 
 
-def test_code_is_left_as_it_is() -> None:
+def test_variables_are_not_replaced_in_code() -> None:
     tool = TOOL.replace("{argv: [echo, hello]}", "{script: 'echo {{ vars.url }}'}")
     compilation = compiled(VARS, tool)
     assert lines(compilation) == []
@@ -67,7 +67,7 @@ def test_variables_are_replaced_in_defaults() -> None:
     assert compilation.tools[0].sandbox.env[0].value == "https://api.example.com"
 
 
-def test_a_variable_is_part_of_the_digests() -> None:
+def test_variables_change_the_digests() -> None:
     tool = TOOL.replace("hello]", "'{{ vars.x }}']").replace("whole world", "{{ vars.y }} world")
     first, second, third = (
         digests(compiled(f"vars: {{x: {x}, y: {y}}}\n", tool).tools[0]) for x, y in ("aa", "ba", "ab")
@@ -101,7 +101,7 @@ def test_hint_without_a_project_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_many_wrong_references_do_not_take_forever() -> None:
+def test_many_invalid_references_are_reported_in_bounded_time() -> None:
     tool = TOOL.replace("the whole", "{{ vars.x }}{{ vars" * 100_000)
     assert len(lines(compiled(VARS, tool))) == 20
 

@@ -7,7 +7,7 @@ from compiled import ECHO, HEAD, compile_text, found_in
 
 
 @pytest.mark.parametrize("written", ["1.10", "2.0", "1.5"])
-def test_a_version_in_toml_needs_quotes_too(tmp_path: Path, written: str) -> None:
+def test_unquoted_versions_in_toml_are_reported(tmp_path: Path, written: str) -> None:
     text = (
         f'toolc = 1\nname = "hello"\ndescription = "Say hello to the whole world."\nversion = {written}\n'
         'backend.shell.argv = ["echo", "hello"]\n'
@@ -32,9 +32,7 @@ def test_integers_are_not_decimals(tmp_path: Path) -> None:
         ("!!int &a 3", "4:19", 'remove the tag !!int and write "3"'),
     ],
 )
-def test_quotes_alone_do_not_help_where_a_tag_makes_a_number(
-    tmp_path: Path, written: str, span: str, hint: str
-) -> None:
+def test_hints_for_tagged_numbers_remove_the_tag(tmp_path: Path, written: str, span: str, hint: str) -> None:
     found = compile_text(tmp_path, f"{HEAD}version: {written}\n{ECHO}").diagnostics.sorted()
     assert [(each.code.number, str(each.span).rpartition("yaml:")[2], each.hint) for each in found] == [
         ("TC108", span, hint)
@@ -53,7 +51,7 @@ def test_quotes_alone_do_not_help_where_a_tag_makes_a_number(
         ("{type: [string, number], enum: [3.10]}", None), ("{type: number, default: 3.10}", None),
     ],
 )  # fmt: skip
-def test_a_choice_that_was_meant_as_text(tmp_path: Path, schema: str, message: str | None) -> None:
+def test_decimal_choices_that_look_like_text_are_reported(tmp_path: Path, schema: str, message: str | None) -> None:
     use = 'backend: {shell: {argv: [echo, "{{ v }}"]}}\n'
     found = found_in(tmp_path, f"{HEAD}parameters: {{v: {schema}}}\n{use}")
     assert [each.partition(" ")[2] for each in found] == ([f"TC004 {message}"] if message else [])

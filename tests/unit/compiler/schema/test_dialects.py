@@ -36,7 +36,7 @@ def compiled(tmp_path: Path, draft: str, *lines: str) -> tuple[JsonObject, list[
 
 
 @pytest.mark.parametrize("draft", DRAFTS.values())
-def test_what_every_draft_reads_alike_is_kept_as_2020_12(tmp_path: Path, draft: str) -> None:
+def test_keywords_common_to_all_drafts_are_converted_to_2020_12(tmp_path: Path, draft: str) -> None:
     schema, findings = compiled(
         tmp_path,
         draft,
@@ -94,7 +94,7 @@ def test_keywords_with_another_meaning_are_rejected(tmp_path: Path, draft: str, 
     assert [each[: len(findings)] for each in found] == [findings]
 
 
-def test_a_draft_that_is_not_known(tmp_path: Path) -> None:
+def test_unknown_drafts_are_rejected(tmp_path: Path) -> None:
     _, found = compiled(tmp_path, "http://json-schema.org/draft-04/schema#", "properties: {}")
     assert found == ["0:12 TC704 parameters are JSON Schema 2020-12, but this is another dialect"]
 

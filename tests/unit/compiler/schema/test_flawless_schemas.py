@@ -57,13 +57,13 @@ def judged(schema: JsonObject) -> tuple[Schema | None, tuple[Diagnostic, ...]]:
 @pytest.mark.slow
 @settings(max_examples=50)
 @given(_SCHEMAS)
-def test_what_the_checks_find_they_find_with_a_glance_before_them(schema: JsonObject) -> None:
+def test_the_quick_test_hides_no_finding(schema: JsonObject) -> None:
     quickly = judged(schema)
     with patch.object(check_schema, "is_flawless", return_value=False):
         assert quickly == judged(schema)
 
 
-def test_the_schemas_that_people_write_are_flawless() -> None:
+def test_common_schemas_are_flawless() -> None:
     assert is_flawless(
         {
             "type": "object",
@@ -94,7 +94,7 @@ def test_the_schemas_that_people_write_are_flawless() -> None:
         {"nullable": True},
     ],
 )
-def test_what_may_have_to_be_reported_is_left_to_the_checks(schema: JsonObject) -> None:
+def test_schemas_with_possible_findings_are_not_flawless(schema: JsonObject) -> None:
     assert not is_flawless(schema)
     assert not is_flawless({"type": "object", "properties": {"a": schema}})
     assert not is_flawless({"anyOf": [{}, schema]})

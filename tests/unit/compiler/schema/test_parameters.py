@@ -15,7 +15,7 @@ def schema_of(folder: Path, parameters: str) -> JsonValue:
     return tool_of(folder, f"{HEAD}{PYTHON}parameters: {parameters}\n").parameters.value
 
 
-def test_the_shorthand_is_closed_and_requires_what_has_no_default(tmp_path: Path) -> None:
+def test_shorthand_parameters_are_closed_and_required_without_a_default(tmp_path: Path) -> None:
     assert schema_of(
         tmp_path, "{b: {type: string}, a: {}, c: {type: string, default: x}, d: {type: string, optional: true}}"
     ) == {
@@ -77,7 +77,7 @@ def test_full_schema_is_closed_by_default(tmp_path: Path, closing: str) -> None:
         ),
     ],
 )
-def test_wrong_parameters(tmp_path: Path, parameters: str, found: str) -> None:
+def test_invalid_parameters_are_reported(tmp_path: Path, parameters: str, found: str) -> None:
     assert f"{found}" in "\n".join(found_in(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n"))
 
 
@@ -89,7 +89,7 @@ def test_wrong_parameters(tmp_path: Path, parameters: str, found: str) -> None:
         "{type: object, properties: [path], required: [path]}",
     ],
 )
-def test_a_whole_schema_without_properties_is_one_finding(tmp_path: Path, parameters: str) -> None:
+def test_a_full_schema_without_properties_has_one_finding(tmp_path: Path, parameters: str) -> None:
     """The hint must not suggest its keywords as parameters."""
     (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n").diagnostics.sorted()
     assert found.message == "these parameters are a JSON Schema without a map 'properties'"
@@ -104,13 +104,13 @@ def test_a_whole_schema_without_properties_is_one_finding(tmp_path: Path, parame
         "{$schema: 'http://json-schema.org/draft-07/schema#', properties: {}}",
     ],
 )
-def test_a_whole_schema_without_its_type_is_one_finding(tmp_path: Path, parameters: str) -> None:
+def test_a_full_schema_without_a_type_has_one_finding(tmp_path: Path, parameters: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n").diagnostics.sorted()
     assert found.message == "these parameters are a JSON Schema without 'type: object'"
     assert found.hint == "write 'type: object' next to 'properties'"
 
 
-def test_templates_are_checked_although_a_parameter_is_invalid(tmp_path: Path) -> None:
+def test_templates_are_checked_even_if_a_parameter_is_invalid(tmp_path: Path) -> None:
     shell = '{argv: [a, "{{ x }}", {when: z, argv: ["{{ z }}"]}]}'
     spec = f"{HEAD}parameters: {{x: {{type: strng}}}}\nbackend: {{shell: {shell}}}\n"
     assert [each.split()[1] for each in found_in(tmp_path, spec)] == ["TC704", "TC406", "TC406"]
@@ -133,7 +133,7 @@ def test_templates_are_checked_although_a_parameter_is_invalid(tmp_path: Path) -
         ),
     ],
 )
-def test_what_generators_write_has_a_way_out(tmp_path: Path, schema: str, hint: str) -> None:
+def test_findings_about_generated_schemas_have_hints(tmp_path: Path, schema: str, hint: str) -> None:
     """zod-to-json-schema and OpenAPI 3.0 use booleans of draft 4; pydantic uses keywords of OpenAPI."""
     (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {{a: {schema}}}\n").diagnostics.sorted()
     assert found.hint == hint
@@ -149,14 +149,14 @@ def test_a_required_parameter_may_have_a_default(tmp_path: Path) -> None:
     }
 
 
-def test_a_schema_may_refer_to_itself_deeper_down(tmp_path: Path) -> None:
+def test_recursive_schemas_are_accepted(tmp_path: Path) -> None:
     tree = {"type": "object", "properties": {"left": {"$ref": "#/$defs/tree"}}, "default": {"left": {}}}
     full = {"type": "object", "properties": {"a": {"$ref": "#/$defs/tree"}}, "$defs": {"tree": tree}}
 
     assert schema_of(tmp_path, json.dumps(full)) == {**full, "additionalProperties": False}
 
 
-def test_many_references_to_one_another_take_no_time(tmp_path: Path) -> None:
+def test_many_mutual_references_are_checked_fast(tmp_path: Path) -> None:
     def both(number: int) -> dict[str, JsonValue]:
         return {"anyOf": [{"$ref": f"#/$defs/d{number + 1}"}, {"$ref": f"#/$defs/d{number + 1}"}]}
 

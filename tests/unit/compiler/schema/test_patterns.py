@@ -46,7 +46,7 @@ def test_slow_patterns_anywhere(tmp_path: Path, schema: str) -> None:
     assert [each.split()[1] for each in found_in(tmp_path, with_schema(schema))] == ["TC309"]
 
 
-def test_a_test_matches_in_reasonable_time_too(tmp_path: Path) -> None:
+def test_patterns_in_tests_are_matched_in_bounded_time(tmp_path: Path) -> None:
     found = found_in(tmp_path, f"{HEAD}{ECHO}tests: [{{expect: {{matches: '^(a+)+$'}}}}]\n")
     assert found == ["5:28 TC309 'matches' can take too long: a loop in it can match the same text in several ways"]
 
@@ -58,7 +58,7 @@ def test_long_values_are_compared_in_linear_time(tmp_path: Path) -> None:
     assert found.startswith("6:16 TC802 ")
 
 
-def test_what_cannot_be_compared_is_not_passed_over(tmp_path: Path) -> None:
+def test_values_that_cannot_be_compared_are_reported(tmp_path: Path) -> None:
     value = "a" * 3000
     found = found_in(
         tmp_path, with_schema(r"{type: string, pattern: '^(?=.*a)(?=.*b).*c.*$'}", f"examples: [{{a: {value}}}]")
@@ -72,7 +72,7 @@ def test_a_long_key_is_not_compared_with_patterns_of_keys(tmp_path: Path) -> Non
     assert found == ["6:12 TC802 'examples'[0]: a key of 300 characters is too long to compare with patternProperties"]
 
 
-def test_naming_the_dialect_does_not_bring_the_slow_matcher_back(tmp_path: Path) -> None:
+def test_a_named_dialect_uses_the_bounded_matcher(tmp_path: Path) -> None:
     dialect = "https://json-schema.org/draft/2020-12/schema"
     schema = rf"{{$schema: '{dialect}', type: string, pattern: '^(?=.*a)(?=.*b).*c.*$', default: {'a' * 3000}}}"
     (found,) = found_in(tmp_path, with_schema(schema))
@@ -93,7 +93,7 @@ def test_naming_the_dialect_does_not_bring_the_slow_matcher_back(tmp_path: Path)
         ("a{,3}", "{,3}", 43),
     ],
 )
-def test_what_is_python_s_own(tmp_path: Path, pattern: str, part: str, column: int) -> None:
+def test_python_specific_pattern_syntax_is_reported(tmp_path: Path, pattern: str, part: str, column: int) -> None:
     message = "exists only in Python: other languages reject it or interpret it differently"
     assert found_in(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")) == [
         f"5:{column} TC310 '{part}' {message}"
@@ -103,5 +103,5 @@ def test_what_is_python_s_own(tmp_path: Path, pattern: str, part: str, column: i
 @pytest.mark.parametrize(
     "pattern", ["(?:a|b)", "(?=a)(?!b)(?<=c)(?<!d)e", r"\\A", "[(?P<x]", r"a{0,3}", r"\(?P<", "[]+*]+x", "a+?b*?"]
 )
-def test_what_all_languages_read(tmp_path: Path, pattern: str) -> None:
+def test_portable_pattern_syntax_is_accepted(tmp_path: Path, pattern: str) -> None:
     assert found_in(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")) == []

@@ -62,7 +62,7 @@ def test_every_problem_is_found() -> None:
 
 
 @given(st.text().filter(lambda text: "{{" not in text))
-def test_text_without_placeholders_stays_as_it_is(text: str) -> None:
+def test_text_without_placeholders_is_unchanged(text: str) -> None:
     assert parse(text).template.render({}) == text
 
 
@@ -75,7 +75,7 @@ def test_any_text_parses_or_has_a_problem(text: str) -> None:
 
 
 @given(st.text(), st.text(), st.text())
-def test_what_an_argument_holds_is_never_parsed(before: str, value: str, after: str) -> None:
+def test_arguments_are_never_parsed_as_templates(before: str, value: str, after: str) -> None:
     before, after = before.replace("{", ""), after.replace("{", "")
 
     assert parse(f"{before}{{{{ x }}}}{after}").template.render({"x": value}) == before + value + after

@@ -23,7 +23,7 @@ RANDOM = "16C7e42F292c6912E7710c838347Ae178B4a"
         ("eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N", "a JSON Web Token"),
     ],
 )  # fmt: skip
-def test_well_known_forms(text: str, kind: str) -> None:
+def test_well_known_secrets_are_detected(text: str, kind: str) -> None:
     (found,) = find_secrets(f"x = '{text}' # y")
     assert (found.kind, found.start) == (kind, 5)
 
@@ -31,7 +31,7 @@ def test_well_known_forms(text: str, kind: str) -> None:
 @pytest.mark.parametrize(
     "before", ["API_KEY=", "api-key: ", '"token": "', "password = '", "Authorization: Bearer ", "Basic "]
 )
-def test_a_random_value_that_a_name_calls_secret(before: str) -> None:
+def test_random_values_with_secret_names_are_detected(before: str) -> None:
     value = "8f14e45fceea167a5a36dedd4bea2543"
     (found,) = find_secrets(before + value)
     assert (found.kind, found.start, found.end) == ("a secret", len(before), len(before) + len(value))
@@ -48,14 +48,14 @@ def test_a_random_value_that_a_name_calls_secret(before: str) -> None:
         "commit 8f14e45fceea167a5a36dedd4bea2543", "risk-assessment-of-the-year-2024-and-2025",
     ],
 )  # fmt: skip
-def test_what_only_resembles_one(text: str) -> None:
+def test_similar_values_are_not_detected(text: str) -> None:
     assert list(find_secrets(text)) == []
 
 
 @pytest.mark.parametrize(
     "piece", ["eyJ", "sk-", "token=", "-----BEGIN A ", "AKIA", "a", "token: Bearer ", "eyJaaaaaaaaaaaaa.eyJ", "ghp_a"]
 )
-def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
+def test_search_time_is_linear_in_the_text(piece: str) -> None:
     start = time.process_time()  # which other processes do not make longer
     list(find_secrets(piece * (200_000 // len(piece))))
     assert time.process_time() - start < 20

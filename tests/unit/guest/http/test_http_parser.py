@@ -94,7 +94,7 @@ NOT_HTTP = "the server's response is not HTTP: "
         ),
     ],
 )
-def test_what_is_no_response(data: bytes, message: str) -> None:
+def test_invalid_responses_are_rejected_by_the_parser(data: bytes, message: str) -> None:
     assert problem(data) == message
 
 

@@ -100,7 +100,7 @@ def test_a_response_without_a_result_is_an_error(more: Request, answer: Response
         ("code", b'{"code": 0}', "not ok"), ("code", b"words", None),
     ],
 )  # fmt: skip
-def test_a_rule_can_make_a_success_an_error(when: str, body: bytes, message: str | None) -> None:
+def test_error_rules_apply_to_successful_statuses(when: str, body: bytes, message: str | None) -> None:
     rule = {"kind": "denied", "status": "2xx", "when": when, "message": "not ok"}
     found, _ = called([response(body, content_type="text/plain")], errors=[rule], format="text")
     assert found.get("error", {}).get("message") == message

@@ -52,7 +52,7 @@ def test_project_file_change_is_reported_for_the_tool(tmp_path: Path) -> None:
     assert (tool.name, change.rule, change.cause.rpartition("/")[2]) == ("look", "RSK01", "toolc.yaml")
 
 
-def test_other_tools_do_not_change_with_a_new_one(tmp_path: Path) -> None:
+def test_a_new_tool_does_not_change_the_others(tmp_path: Path) -> None:
     other = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Put a thing down")
     found = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": PLAIN, "b.yaml": other})
     assert [(tool.name, tool.pair.status) for tool in found.tools] == [("other", "added")]

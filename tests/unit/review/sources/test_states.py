@@ -37,7 +37,7 @@ def narrowed_lines(base: str, head: str | None = None, *paths: str) -> list[str]
         return [line for tool in compare(old, new).tools for line in change_lines(tool.changes)]
 
 
-def test_a_commit_and_the_working_tree(repository: Repository) -> None:
+def test_a_commit_is_compared_with_the_working_tree(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     assert lines("HEAD") == []
     repository.write({"specs/a.yaml": OTHER})
@@ -75,7 +75,7 @@ def test_project_file_in_a_parent_folder(repository: Repository) -> None:
     assert lines("HEAD~1", "HEAD", "team/specs") == ["RSK01 high: a call may now reach evil.example.com:443"]
 
 
-def test_from_a_subfolder(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subfolder_can_be_compared(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     renamed = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Put one down")
     repository.commit({"one/a.yaml": PLAIN, "two/b.yaml": renamed})
     repository.commit({"one/a.yaml": OTHER, "two/b.yaml": renamed.replace("echo", "cat")})
@@ -83,7 +83,7 @@ def test_from_a_subfolder(repository: Repository, monkeypatch: pytest.MonkeyPatc
     assert lines("HEAD~1", "HEAD") == CHANGED
 
 
-def test_a_worktree(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worktree_can_be_compared(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository.commit({"a.yaml": PLAIN})
     repository.git("worktree", "add", "--quiet", str(tmp_path / "tree"))
     monkeypatch.chdir(tmp_path / "tree")
@@ -206,7 +206,9 @@ def test_large_file_next_to_a_spec(repository: Repository) -> None:
         assert [each.message for each in state.diagnostics.sorted()] == ["lib/look.py is larger than 4 MiB"]
 
 
-def test_shallow_clone(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_commits_of_shallow_clones_are_reported(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = repository.commit({"a.yaml": PLAIN})
     repository.commit({"a.yaml": OTHER})
     repository.git("clone", "--quiet", "--depth=1", f"file://{repository.top}", str(tmp_path / "clone"))

@@ -304,7 +304,7 @@ def test_data_that_is_still_wrong_in_the_last_turn_is_an_error(tmp_path: Path) -
     ],
     ids=["turns", "tokens", "length", "refusal", "nothing"],
 )
-def test_a_call_without_an_answer_has_a_reason(
+def test_calls_without_an_answer_have_a_reason(
     agent: JsonObject, script: list[JsonObject], error: ToolFailure, tmp_path: Path
 ) -> None:
     result, _ = converse(tmp_path, *script, agent=agent)
@@ -312,7 +312,7 @@ def test_a_call_without_an_answer_has_a_reason(
     assert agent_details(result)["turns"] == 1
 
 
-def test_the_answers_length_is_limited(tmp_path: Path) -> None:
+def test_the_length_of_answers_is_limited(tmp_path: Path) -> None:
     for speech, key in zip(SPEECHES, ("max_completion_tokens", "max_tokens", "max_output_tokens"), strict=True):
         _, model = converse(tmp_path, speech.text("ok"), speech=speech, agent={"max_tokens": 77})
         assert model.requests[0][key] == 77

@@ -56,7 +56,9 @@ def failed(folder: Path, *answers: Answer, speech: Speech = OPENAI) -> tuple[str
         (404, "not_found", "404 Not Found: No.; check 'model' and 'base_url'"),
     ],
 )
-def test_what_a_status_means(speech: Speech, status: int, kind: ErrorKind, message: str, tmp_path: Path) -> None:
+def test_status_codes_have_error_kinds(
+    speech: Speech, status: int, kind: ErrorKind, message: str, tmp_path: Path
+) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/"}
     result, model = converse(tmp_path, refusal(status, **elsewhere), speech=speech)
     assert failure_of(result) == (kind, f"the model's API answered {message}")
@@ -165,7 +167,7 @@ def test_a_refused_connection_is_an_error(tmp_path: Path) -> None:
     )
 
 
-def test_an_endless_answer_ends_at_the_limit(tmp_path: Path) -> None:
+def test_endless_answers_end_at_the_limit(tmp_path: Path) -> None:
     def endless(request: Request, connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
@@ -218,7 +220,7 @@ def test_a_request_in_flight_ends_with_the_call(speech: Speech, beginning: bytes
 
 
 @both_formats
-def test_a_server_that_stalls_meets_the_calls_deadline(speech: Speech, tmp_path: Path) -> None:
+def test_a_stalled_server_ends_at_the_deadline(speech: Speech, tmp_path: Path) -> None:
     result, _ = converse(tmp_path, stalling(threading.Event(), b""), speech=speech, timeout=1.0)
     assert error_kind(result) == "timeout"
 
@@ -318,7 +320,7 @@ def test_nothing_of_the_environment_is_sent(speech: Speech, tmp_path: Path, monk
 
 
 @both_formats
-def test_without_the_sdk_the_message_says_what_to_install(
+def test_a_missing_sdk_is_reported_with_the_package_to_install(
     speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sdk = speech.provider.partition("_")[0]

@@ -87,7 +87,7 @@ def test_an_unknown_host_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reason.startswith("models.example.com cannot be resolved")
 
 
-def test_a_connection_attempt_ends_with_the_call() -> None:
+def test_cancelling_the_call_ends_a_connection_attempt() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, Cancellation() as cancellation:
         place = full.getsockname()
         waiting = [socket.socket() for _ in range(4)]

@@ -119,7 +119,7 @@ def test_each_step_is_in_the_details() -> None:
     ]
 
 
-def test_arguments_are_filled_with_arguments_and_results_of_their_own_types() -> None:
+def test_step_arguments_keep_the_types_of_values() -> None:
     caller = Caller(HELLO)
     steps = [
         step("a", "give"),

@@ -26,7 +26,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     return found
 
 
-def test_the_result_is_what_the_call_returned_and_events_come_on_the_loops_thread() -> None:
+def test_results_are_returned_and_events_arrive_on_the_loop() -> None:
     def call(on_event: Listener, _: Cancellation) -> int:
         assert threading.current_thread() is not threading.main_thread()
         for number in range(200):

@@ -111,12 +111,12 @@ class TestConfirmed:
         assert result.error == ToolFailure("denied", message)
         assert scripted.engine.profiles == []
 
-    def test_changed_arguments_are_what_runs(self) -> None:
+    def test_changed_arguments_are_used(self) -> None:
         scripted = Scripted()
         scripted.run(WIPE, WORD, self.options(scripted, lambda _: Allow({"word": "b"})))
         assert scripted.words == [("wipe", "--", "b")]
 
-    def test_changed_arguments_are_validated_anew(self) -> None:
+    def test_changed_arguments_are_validated_again(self) -> None:
         scripted = Scripted()
         result = scripted.run(WIPE, WORD, self.options(scripted, lambda _: Allow({"word": 3})))
         assert result.text == "wrong arguments for wipe:\n- word: expected a string, got the number 3"
@@ -204,7 +204,7 @@ class TestTriedAgain:
         result = scripted.run(tool("t", retry=self.AGAIN), WORD)
         assert (result.is_error, len(scripted.words)) == (True, 3)
 
-    def test_not_after_an_error_of_another_kind(self) -> None:
+    def test_errors_of_other_kinds_are_not_retried(self) -> None:
         scripted = Scripted(lambda _: Outcome(ending="out_of_memory"))
         assert scripted.run(tool("t", retry=self.AGAIN), WORD).is_error
         assert len(scripted.words) == 1

@@ -80,7 +80,7 @@ def test_an_invalid_response_is_an_error(response: bytes, problem: str) -> None:
         (with_body(b"", 302), 302),
     ],
 )
-def test_of_an_error_the_guest_receives_only_status_and_code(response: bytes, status: int) -> None:
+def test_the_guest_receives_only_status_and_code_of_an_error(response: bytes, status: int) -> None:
     received, tokens = exchange(response)
     assert received.startswith(b"HTTP/1.1 %d -\r\n" % status)
     assert b"ecret" not in received

@@ -94,12 +94,12 @@ def block(image: Image = GIF) -> dict[str, str]:
     return {"type": "image", "mime_type": image.mime_type, "data": base64.b64encode(image.data).decode()}
 
 
-def test_texts_and_images_are_passed_on_in_order() -> None:
+def test_texts_and_images_are_forwarded_in_order() -> None:
     events = Reader().add({"text": "a"}, {"content": [block()]}, {"text": "ü"})
     assert events == [b"a", (None, "", (GIF,)), "ü".encode()]
 
 
-def test_a_report_may_have_content_and_a_message() -> None:
+def test_reports_may_have_content_and_a_message() -> None:
     report = {"content": [{"type": "text", "text": "so far"}, block()], "percent": 40, "message": "x" * 1200}
     assert Reader().add(report) == [(40, "x" * 1000, (Text("so far"), GIF))]
 
@@ -142,7 +142,7 @@ def test_content_over_the_limit_is_dropped() -> None:
     assert reader.add({"content": [block(big)], "message": "another"})[2:] == [(None, "another", ())]
 
 
-def test_a_flood_of_updates_is_thinned_and_the_last_is_passed_on() -> None:
+def test_frequent_updates_are_limited_and_the_last_is_forwarded() -> None:
     reader = Reader()
     reader.add(*[{"content": [], "message": str(number)} for number in range(5 * FREE_REPORTS)])
     reader.lines.finish()

@@ -84,7 +84,7 @@ def test_any_pieces_are_read_the_same(lines: list[bytes], data: st.DataObject) -
     assert read(text[:cut], text[cut:again], text[again:]) == read(text)
 
 
-def test_a_flood_of_lines_is_thinned_and_the_last_report_is_passed_on() -> None:
+def test_frequent_lines_are_limited_and_the_last_is_forwarded() -> None:
     out, reports = read(*(b"::progress %d x\n" % (number % 100) for number in range(5000)), b"::progress 100 done\n")
     assert out == b""
     assert reports[:FREE_REPORTS] == [(float(n % 100), "x") for n in range(FREE_REPORTS)]
@@ -95,7 +95,7 @@ def test_a_flood_of_lines_is_thinned_and_the_last_report_is_passed_on() -> None:
 @pytest.mark.parametrize(
     "flood", [b"\n", b"::progress ", b"::progress 40 ", b"::progress \n", b" ", b"::progress 1 \t "]
 )
-def test_the_time_is_proportional_to_the_length(flood: bytes) -> None:
+def test_parsing_time_is_linear(flood: bytes) -> None:
     started = time.thread_time()  # not affected by other processes
     read(*[flood * (256 * 1024 // len(flood))] * 4)
     assert time.thread_time() - started < 5
@@ -130,7 +130,7 @@ def test_a_cut_message_does_not_end_with_a_part_of_a_secret(message: str, expect
     assert updates == [(40, expected, ())]
 
 
-def test_a_flood_of_reports_is_thinned_and_the_last_is_passed_on_once() -> None:
+def test_frequent_reports_are_limited_and_the_last_is_forwarded_once() -> None:
     updates: Updates = []
     progress = reporter(updates)
     for number in range(5 * FREE_REPORTS):
@@ -160,7 +160,7 @@ def test_a_report_with_only_content_over_the_limit_is_dropped() -> None:
     assert updates == [(None, "", (Text(""),))] * 10
 
 
-def test_reports_without_their_content_are_thinned_too() -> None:
+def test_reports_without_content_are_limited_too() -> None:
     updates: Updates = []
     progress = reporter(updates, limit=0)
     for number in range(5 * FREE_REPORTS):
@@ -170,7 +170,7 @@ def test_reports_without_their_content_are_thinned_too() -> None:
     assert updates[-1] == (1, str(5 * FREE_REPORTS - 1), ())
 
 
-def test_a_character_in_two_pieces_is_passed_on_whole() -> None:
+def test_a_character_in_two_pieces_is_forwarded_whole() -> None:
     text = LiveText(100)
     assert [text.add(b"a\xc3"), text.add(b"\xbcb"), text.finish()] == ["a", "üb", ""]
 

@@ -14,7 +14,7 @@ def refused(host: str) -> ConnectionAttempt:
     return ConnectionAttempt(host=host, port=443, allowed=False, reason=f"no entry of network.allow covers {host}:443")
 
 
-def test_the_reasons_are_named_once_each() -> None:
+def test_each_reason_is_named_once() -> None:
     result = ToolResult(content=(Text("403\n[exit status 56]"),), error=FAILED)
     attempts = [refused("b.example"), DONE, refused("b.example"), refused("c.example")]
     assert explain_blocked_connections(result, attempts).text == (

@@ -91,7 +91,7 @@ def test_a_file_is_an_image_audio_or_a_resource(
         ("[!a].txt", []), ("**/.*/x", [".git/x"]), (".*", [".env"]), ("nothing/*", []),
     ],
 )  # fmt: skip
-def test_a_pattern_finds_files_and_what_is_hidden_only_by_a_dot(tmp_path: Path, pattern: str, found: list[str]) -> None:
+def test_patterns_match_hidden_files_only_with_a_dot(tmp_path: Path, pattern: str, found: list[str]) -> None:
     act = making("a.txt", "d/b.txt", "d/e/c.txt", ".env", ".git/x", "d/.hidden/y.txt")
     assert names(left(tmp_path, act, pattern)) == found
 
@@ -121,7 +121,7 @@ def test_a_missing_file_is_an_error_with_the_tools_output(tmp_path: Path) -> Non
     assert result.text == "done\n[the tool left no file 'a.png']"
 
 
-def test_no_link_is_followed_and_nothing_is_read_but_files(tmp_path: Path) -> None:
+def test_links_are_not_followed_and_only_files_are_read(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "key").write_text("outside")
@@ -184,7 +184,7 @@ def test_files_that_the_tool_may_not_read_are_not_returned(tmp_path: Path) -> No
         (tmp_path / "closed").chmod(0o700)
 
 
-def test_the_output_limit_holds_for_all_files_together(tmp_path: Path) -> None:
+def test_all_files_together_are_limited(tmp_path: Path) -> None:
     def act(folder: Path) -> None:
         (folder / "a").write_bytes(bytes(600))
         (folder / "b").write_bytes(bytes(400))
@@ -197,7 +197,7 @@ def test_the_output_limit_holds_for_all_files_together(tmp_path: Path) -> None:
     assert problem(left(tmp_path, act, "*")) == ("output_limit", message)
 
 
-def test_a_hundred_files_are_returned_and_no_more(tmp_path: Path) -> None:
+def test_at_most_a_hundred_files_are_returned(tmp_path: Path) -> None:
     assert len(names(left(tmp_path, making(*(f"f{n}" for n in range(100))), "*"))) == 100
     assert problem(left(tmp_path, making("one-more"), "*")) == (
         "output_limit",
@@ -213,7 +213,7 @@ def test_a_folder_with_too_many_entries_is_not_searched(tmp_path: Path, monkeypa
     )
 
 
-def test_an_error_stays_what_it_is(tmp_path: Path) -> None:
+def test_errors_are_unchanged(tmp_path: Path) -> None:
     result = call(FakeEngine(lambda _: FAILED), tool("a"), tmp_path)
     assert problem(result) == ("exit_status", "the command ended with exit status 1")
 
@@ -233,7 +233,7 @@ def test_a_workspace_that_was_replaced_is_not_read(tmp_path: Path) -> None:
     )
 
 
-def test_a_transaction_returns_what_never_becomes_real(tmp_path: Path) -> None:
+def test_a_transaction_returns_uncommitted_files(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("kept")
     (tmp_path / "gone").write_text("gone")
 

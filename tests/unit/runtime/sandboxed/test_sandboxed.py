@@ -86,7 +86,7 @@ def run(
     return execute(registered, call, options, on_event=on_event, cancellation=cancellation)
 
 
-def test_a_call_is_bound_planned_run_closed_and_read() -> None:
+def test_calls_go_through_all_steps() -> None:
     engine = WatchedEngine(
         Outcome(
             ending="exited",
@@ -182,7 +182,7 @@ def test_the_profile_has_the_spec_and_the_callers_folder(tmp_path: Path) -> None
     assert replace(profile, workspace=None) == Profile(image="app:1", min_isolation="gvisor", nonroot=True)
 
 
-def test_a_tool_without_a_workspace_sees_none_even_if_there_is_one(tmp_path: Path) -> None:
+def test_a_tool_without_a_workspace_receives_none(tmp_path: Path) -> None:
     engine = WatchedEngine(Outcome(ending="exited"))
     run(engine, workspace=tmp_path)
     assert engine.profiles[0].workspace is None

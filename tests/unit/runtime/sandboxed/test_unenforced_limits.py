@@ -44,7 +44,7 @@ def executor(registry: Registry, *accepted: str) -> Executor:
     return Executor(registry, engine=Weak(nothing), configuration=Configuration(accept_unenforced=accepted))
 
 
-def test_it_is_refused_unless_the_user_accepts_it(registry: Registry) -> None:
+def test_unenforced_limits_are_refused_unless_accepted(registry: Registry) -> None:
     for accepted in ([], ["memory"]):
         with executor(registry, *accepted) as refusing, pytest.raises(NoEngineError) as caught:
             refusing.run("nothing", {})

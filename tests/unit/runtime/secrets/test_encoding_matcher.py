@@ -24,14 +24,14 @@ def matcher_of(words: list[bytes]) -> EncodingMatcher:
 
 
 @given(data_with())
-def test_the_partial_match_is_the_longest_beginning_of_a_form(drawn: tuple[list[bytes], bytes]) -> None:
+def test_the_partial_match_is_the_longest_prefix(drawn: tuple[list[bytes], bytes]) -> None:
     words, data = drawn
     beginnings = [word[:size] for word in words for size in range(1, len(word)) if data.endswith(word[:size])]
     assert matcher_of(words).partial_match(data) == max(map(len, beginnings), default=0)
 
 
 @given(data_with(), st.sampled_from([0, 1000]))
-def test_every_form_is_found_and_nothing_else(drawn: tuple[list[bytes], bytes], many: int) -> None:
+def test_only_known_encodings_are_matched(drawn: tuple[list[bytes], bytes], many: int) -> None:
     words, data = drawn
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encodings, "_MANY", many)
@@ -41,13 +41,13 @@ def test_every_form_is_found_and_nothing_else(drawn: tuple[list[bytes], bytes], 
 
 
 @pytest.mark.parametrize("form", [b"abc", b"abcdefgh", b"abcdefghijklmnopqrst"])
-def test_a_whole_form_is_not_a_partial_match(form: bytes) -> None:
+def test_complete_encodings_are_not_partial_matches(form: bytes) -> None:
     matcher = matcher_of([form, b"another"])
     for before in (b"", b"- "):
         assert [matcher.partial_match(before + form[:size]) for size in range(len(form) + 1)] == [*range(len(form)), 0]
 
 
-def test_many_forms_are_found_at_any_position() -> None:
+def test_many_encodings_are_found_at_any_position() -> None:
     words = [b"form %04d of many" % number for number in range(encodings._MANY)]
     assert sorted(matcher_of([*words, b"short"]).matches(b"a " + words[7] + b" short " + words[3])) == [
         (2, words[7]),

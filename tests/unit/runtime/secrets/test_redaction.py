@@ -27,7 +27,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_every_form_is_found(name: str) -> None:
+def test_every_encoding_is_found(name: str) -> None:
     assert REDACTOR.text(f"a {FORMS[name]} b") == f"a {MARK} b"
 
 
@@ -63,7 +63,7 @@ def test_base64_is_found_in_lines_wherever_the_secret_begins(width: int, end: st
     assert len(around) <= len(base64.b64encode((TEXT[:before] + TEXT).encode())) + 4
 
 
-def test_a_lower_case_form_is_found() -> None:
+def test_lower_case_encodings_are_found() -> None:
     assert Redactor({"KEY": "A1b2C3d4"}).text("https://a1b2c3d4.evil.test") == "https://[secret KEY].evil.test"
 
 
@@ -209,7 +209,7 @@ def test_other_text_and_whole_secrets_remain_at_a_cut() -> None:
     assert redactor.text("<cut>q3cret/of-20-letters über") == "[secret KEY] über"
 
 
-def test_a_secret_that_ends_as_it_begins_is_removed_at_a_cut() -> None:
+def test_a_secret_with_equal_prefix_and_suffix_is_removed_at_a_cut() -> None:
     redactor = cut_redactor(KEY="s3cret/of-20-letters", OTHER="ters-and-more-letters")
     assert redactor.text("<cut>s3cret/of-20-letters über") == " über"
     assert redactor.text("<cut>ters-and-more-letters über") == " über"

@@ -67,7 +67,7 @@ WRITERS: Final[dict[str, Callable[[str], str]]] = {
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("writer", WRITERS)
-def test_the_output_of_programs_is_a_known_form(writer: str, value: str) -> None:
+def test_the_output_of_programs_is_a_known_encoding(writer: str, value: str) -> None:
     written = WRITERS[writer](value).encode()
     assert any(form in written for form in secret_encodings(value))
     # Only spaces and line ends around it may remain.
@@ -76,7 +76,7 @@ def test_the_output_of_programs_is_a_known_form(writer: str, value: str) -> None
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_is_a_known_form(encoding: str, value: str) -> None:
+def test_utf_16_is_a_known_encoding(encoding: str, value: str) -> None:
     assert value.encode(encoding) in secret_encodings(value)
 
 
@@ -97,7 +97,7 @@ def test_utf_16_is_a_known_form(encoding: str, value: str) -> None:
     [base64.b64encode, base64.urlsafe_b64encode, lambda data: quote(base64.b64encode(data), safe="").encode()],
     ids=["Base64", "base64url", "in a URL"],
 )
-def test_base64_of_text_with_a_value_contains_a_known_form(
+def test_base64_of_text_contains_a_known_encoding(
     encode: Callable[[bytes], bytes], inner: Callable[[str], str], before: int, value: str
 ) -> None:
     written = encode(b"x" * before + inner(value).encode() + b"yz")
@@ -106,5 +106,5 @@ def test_base64_of_text_with_a_value_contains_a_known_form(
 
 
 @pytest.mark.parametrize("value", [*VALUES.values(), "a\n\n\n\nb c d", "-" * 8])
-def test_no_form_is_shorter_than_the_minimum(value: str) -> None:
+def test_encodings_have_a_minimum_length(value: str) -> None:
     assert min(map(len, secret_encodings(value))) >= MIN_FORM

@@ -191,7 +191,7 @@ def test_a_dead_sandbox_raises_and_is_replaced(tmp_path: Path) -> None:
         assert made.run("add", {}).details["session"] == {"call": 1}
 
 
-def test_calls_come_one_at_a_time_however_many_threads_make_them(tmp_path: Path) -> None:
+def test_calls_of_many_threads_run_one_at_a_time(tmp_path: Path) -> None:
     with executor(tmp_path, Notes()) as made, ThreadPoolExecutor(8) as pool:
         found = [*pool.map(lambda name: made.run(name, {}).text, ["add", "show"] * 20)]
         assert started(made) == 1

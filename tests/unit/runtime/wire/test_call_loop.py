@@ -44,7 +44,7 @@ def run(
         return converse(made, plan, timeout_ms=timeout_ms, cancellation=cancellation, on_progress=lambda *_: None)
 
 
-def test_the_whole_plan_arrives_and_the_whole_outcome_comes_back() -> None:
+def test_plans_and_outcomes_are_transferred_completely() -> None:
     seen: list[Plan] = []
 
     def script(plan: Plan) -> Outcome:
@@ -79,7 +79,7 @@ def test_a_python_call_has_a_reply() -> None:
     assert outcome.reply == Capture(b"{}", b"", 2)
 
 
-def test_output_beyond_every_window_flows_on() -> None:
+def test_output_larger_than_every_window_is_received() -> None:
     size = 5 * frames.WINDOW_BYTES
     outcome = run(lambda _: Outcome(ending="exited", stdout=Capture(b"x" * size, b"", size)))
     assert outcome.stdout.total_bytes == size

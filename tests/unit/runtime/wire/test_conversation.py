@@ -136,7 +136,7 @@ def test_windows_are_granted_as_output_is_read() -> None:
     assert 0 <= sent - granted <= frames.WINDOW_BYTES // 2
 
 
-def test_stdin_goes_out_as_far_as_its_window() -> None:
+def test_stdin_is_sent_up_to_its_window() -> None:
     conversation = started(Plan(profile=Profile(), invocation=EXEC.invocation, call_id="c", stdin=b"x" * 3_000_000))
     received = 0
 
@@ -183,7 +183,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("data", REFUSED.values(), ids=REFUSED.keys())
-def test_what_a_guest_may_not_send_is_refused(data: bytes) -> None:
+def test_invalid_frames_of_a_guest_are_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         started().receive(data)
 
@@ -236,7 +236,7 @@ def test_progress_of_a_function_is_reported() -> None:
 
 
 @pytest.mark.parametrize("plan", [PYTHON, replace(EXEC, invocation=Exec(argv=("x",), progress=True))])
-def test_half_a_surrogate_pair_in_progress_becomes_a_question_mark(plan: Plan) -> None:
+def test_unpaired_surrogates_in_progress_become_question_marks(plan: Plan) -> None:
     reports: list[object] = []
     conversation = started(plan, reports)
     if plan is PYTHON:

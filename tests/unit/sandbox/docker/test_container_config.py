@@ -46,7 +46,7 @@ IN_GVISOR = Profile(min_isolation="gvisor", workspace=mount(1000, 0))
         (mount(1000, 100), ROOTLESS, User("0:0", "0:0 (no capabilities)")),
     ],
 )
-def test_the_user_of_a_tool(workspace: Mount | None, daemon: Daemon, user: User) -> None:
+def test_a_tool_has_the_expected_user(workspace: Mount | None, daemon: Daemon, user: User) -> None:
     assert user_of(Profile(workspace=workspace), daemon) == user
 
 
@@ -77,12 +77,12 @@ def test_the_user_of_a_tool(workspace: Mount | None, daemon: Daemon, user: User)
         (Profile(limits=Limits(memory_bytes=6 * MIB)), DAEMON, None),
     ],
 )
-def test_unsupported_profiles(profile: Profile, daemon: Daemon, reason: str | None) -> None:
+def test_unsupported_profiles_are_refused(profile: Profile, daemon: Daemon, reason: str | None) -> None:
     found = unsupported_reason(profile, daemon)
     assert found is None if reason is None else found is not None and reason in found
 
 
-def test_the_whole_configuration() -> None:
+def test_the_configuration_is_complete() -> None:
     profile = Profile(
         workspace=Mount(source="/home/ada/a, b", mode="ro", owner=1000, group=100),
         limits=Limits(memory_bytes=64 * MIB, cpus=1.5, pids=32, tmp_bytes=8 * MIB),

@@ -46,12 +46,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "s"
 
 
-def test_a_json_request_and_response(path: Path) -> None:
+def test_requests_and_responses_are_json(path: Path) -> None:
     with daemon(path, b'HTTP/1.1 201 Created\r\nContent-Length: 13\r\n\r\n{"Id": ', b'"abc"}rest') as client:
         assert client.call("POST", "/containers/create", {"a": 1}, timeout=60) == {"Id": "abc"}
 
 
-def test_a_chunked_response(path: Path) -> None:
+def test_chunked_responses_are_read(path: Path) -> None:
     with daemon(path, OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\n2;x=y\r\n2]\r\n0\r\n\r\n") as client:
         assert client.call("GET", "/x", timeout=60) == [1, 2]
 
@@ -100,7 +100,7 @@ def test_a_silent_daemon_times_out(path: Path) -> None:
             Client(str(path)).call("GET", "/x", timeout=0.05)
 
 
-def test_no_server(path: Path) -> None:
+def test_a_missing_server_is_an_error(path: Path) -> None:
     with pytest.raises(ApiError, match=f"cannot connect to {path}: No such file or directory"):
         Client(str(path)).call("GET", "/x", timeout=60)
 

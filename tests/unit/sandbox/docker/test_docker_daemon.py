@@ -33,7 +33,7 @@ PODMAN_4: JsonObject = {
         ("1.55", "1.44", (1, 51)), ("1.99", "1.70", (1, 70)), ("1.44", "", (1, 44)),
     ],
 )  # fmt: skip
-def test_the_newest_common_version(newest: str, oldest: str, chosen: tuple[int, int]) -> None:
+def test_the_newest_common_version_is_used(newest: str, oldest: str, chosen: tuple[int, int]) -> None:
     assert choose_version(newest, oldest) == chosen
 
 
@@ -43,13 +43,13 @@ def test_a_daemon_that_is_too_old_is_refused(newest: str) -> None:
         choose_version(newest, "1.12")
 
 
-def test_debian_12() -> None:
+def test_the_daemon_of_debian_12_is_recognized() -> None:
     assert parse(CLIENT, {"Version": "20.10.24+dfsg1"}, DEBIAN_12) == Daemon(
         client=CLIENT, version="20.10.24+dfsg1", cpus=2, architecture="x86_64"
     )
 
 
-def test_fedora_with_selinux() -> None:
+def test_selinux_of_fedora_is_detected() -> None:
     options: list[JsonValue] = ["name=seccomp,profile=builtin", "name=selinux"]
     assert parse(CLIENT, {}, DEBIAN_12 | {"SecurityOptions": options}).has_selinux
     assert not parse(CLIENT, {}, DEBIAN_12).has_selinux
@@ -76,19 +76,19 @@ def test_missing_fields_are_not_enforced() -> None:
     )  # fmt: skip
 
 
-def test_no_socket(tmp_path: Path) -> None:
+def test_a_missing_socket_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NoDaemonError, match=f"there is no Docker daemon at {tmp_path}/s. Install Docker and start it"):
         connect(f"{tmp_path}/s")
 
 
-def test_no_listener(tmp_path: Path) -> None:
+def test_a_socket_without_listener_is_reported(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as unheard:
         unheard.bind(f"{tmp_path}/s")
         with pytest.raises(NoDaemonError, match=f"no Docker daemon is listening at {tmp_path}/s. Run: sudo"):
             connect(f"{tmp_path}/s")
 
 
-def test_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_permission_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_socket: socket.socket, _path: str) -> None:
         raise PermissionError(13, "Permission denied")
 

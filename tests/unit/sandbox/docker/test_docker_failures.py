@@ -33,7 +33,7 @@ def test_a_recorded_failure_has_the_remedy(folder: Path) -> None:
     assert recorded_failure(DAEMON, runtime) is None
 
 
-def test_the_remedy_of_other_causes() -> None:
+def test_other_causes_have_a_remedy() -> None:
     runtime = Runtime("kata", "vm", "runtimeType=io.containerd.kata.v2")
     record_failure(DAEMON, runtime, "failed to create shim task: /dev/kvm: no such file or directory")
     assert "make this command work on the daemon's machine: docker run --rm --runtime kata IMAGE true" in str(

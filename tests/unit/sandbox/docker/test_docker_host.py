@@ -32,19 +32,19 @@ def test_a_remote_daemon_is_refused(host: str) -> None:
     )
 
 
-def test_the_current_context(tmp_path: Path) -> None:
+def test_the_current_context_is_used(tmp_path: Path) -> None:
     context(tmp_path, "rootless", "unix:///run/user/1000/docker.sock")
     (tmp_path / ".docker/config.json").write_text('{"currentContext": "rootless"}')
     assert find_socket({"HOME": str(tmp_path)}) == "/run/user/1000/docker.sock"
 
 
-def test_docker_context_and_docker_config(tmp_path: Path) -> None:
+def test_docker_context_and_docker_config_are_respected(tmp_path: Path) -> None:
     context(tmp_path, "far", "ssh://me@far")
     with pytest.raises(NoDaemonError, match="the Docker context 'far' is 'ssh://me@far'"):
         find_socket({"DOCKER_CONTEXT": "far", "DOCKER_CONFIG": str(tmp_path / ".docker")})
 
 
-def test_a_missing_context(tmp_path: Path) -> None:
+def test_a_missing_context_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NoDaemonError, match="the Docker context 'gone' cannot be read"):
         find_socket({"DOCKER_CONTEXT": "gone", "HOME": str(tmp_path)})
 
@@ -64,7 +64,7 @@ def test_without_a_context_the_default_sockets_are_used(
         assert find_socket({"HOME": str(tmp_path)}) == str(place)
 
 
-def test_the_order_of_the_default_sockets(tmp_path: Path) -> None:
+def test_default_sockets_have_a_fixed_order(tmp_path: Path) -> None:
     places = api_client._default_sockets({"XDG_RUNTIME_DIR": "/run/user/7"}, Path("/home/ada"))
     assert [str(place) for place in places] == [
         "/var/run/docker.sock", "/run/user/7/docker.sock", "/home/ada/.docker/run/docker.sock",

@@ -24,11 +24,11 @@ RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata",
     ],
     ids=["plain", "all", "gvisor by default", "kata by default"],
 )
-def test_the_kinds_of_isolation(runtimes: tuple[Runtime, ...], kinds: list[str]) -> None:
+def test_runtimes_have_a_kind_of_isolation(runtimes: tuple[Runtime, ...], kinds: list[str]) -> None:
     assert [found.isolation for found in capabilities(replace(DAEMON, runtimes=runtimes))] == kinds
 
 
-def test_a_daemon_that_enforces_everything() -> None:
+def test_a_full_daemon_enforces_every_limit() -> None:
     (found,) = capabilities(DAEMON)
     assert found.weak == {}
     assert found.users == ("owner", "nobody", "root")

@@ -24,7 +24,7 @@ DOCKER_28: JsonObject = {
 }
 
 
-def test_debian_12() -> None:
+def test_runtimes_of_debian_12_are_recognized() -> None:
     assert runtimes(DEBIAN_12) == (
         Runtime("runc", "namespace", "path=runc"),
         Runtime("io.containerd.runc.v2", "namespace", "path=runc"),

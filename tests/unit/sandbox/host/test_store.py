@@ -118,7 +118,7 @@ def test_scratch_folders_of_dead_owners_are_removed(place: Path) -> None:
 
 
 @pytest.mark.usefixtures("place")
-def test_notes() -> None:
+def test_notes_are_stored() -> None:
     assert store.read_note("kind", "a/b:1") is None
     store.write_note("kind", "a/b:1", {"x": 1})
     store.write_note("kind", "a/b:1", {"x": 2})

@@ -92,12 +92,12 @@ ONE, TWO = layer("one"), layer("two")
 CONFIG = configuration(ONE, TWO)
 
 
-def test_the_output_of_docker_save(tmp_path: Path) -> None:
+def test_the_output_of_docker_save_is_read(tmp_path: Path) -> None:
     archive = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ONE, TWO])))
     assert unpacked(archive, tmp_path / "root") == (digest(CONFIG), ["one", "two"])
 
 
-def test_a_compressed_archive(tmp_path: Path) -> None:
+def test_compressed_archives_are_read(tmp_path: Path) -> None:
     plain = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ONE, TWO])))
     archive = tmp_path / "image.tar.gz"
     archive.write_bytes(gzip.compress(plain.read_bytes()))
@@ -153,7 +153,7 @@ def test_an_image_for_another_machine_is_refused(tmp_path: Path) -> None:
         ({"manifest.json": b" " * (8 * 1024 * 1024 + 1)}, "manifest.json is too large"),
     ],
 )
-def test_damaged_archives(tmp_path: Path, files: dict[str, bytes], words: str) -> None:
+def test_damaged_archives_are_refused(tmp_path: Path, files: dict[str, bytes], words: str) -> None:
     archive = as_tar(tmp_path / "image.tar", files)
     with pytest.raises(InfrastructureError) as caught:
         unpacked(archive, tmp_path / "root")
@@ -171,7 +171,7 @@ class Packed(io.BytesIO):
         super().__init__(data)
 
 
-def test_zstd_layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zstd_layers_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zstd = SimpleNamespace(ZstdFile=Packed, ZstdError=ArithmeticError)
     monkeypatch.setitem(sys.modules, "compression", SimpleNamespace(zstd=zstd, __path__=[]))
     monkeypatch.setitem(sys.modules, "compression.zstd", zstd)

@@ -81,7 +81,7 @@ def tree(root: Path) -> dict[str, str]:
     return found
 
 
-def test_files_folders_and_links(root: Path, apply: Apply) -> None:
+def test_files_folders_and_links_are_unpacked(root: Path, apply: Apply) -> None:
     apply(folder("./a"), file("a/b", "text"), link("c", "/a/b"), hard("d", "a/b"), file("/e/f", "made above it"))
     assert tree(root) == {"a": "/", "a/b": "text", "c": "-> /a/b", "d": "text", "e": "/", "e/f": "made above it"}
     assert (root / "d").stat().st_ino == (root / "a/b").stat().st_ino
@@ -206,7 +206,7 @@ def test_the_decompressed_size_is_limited(root: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"x" * 2000, packed(file("a", "x" * 5000))[:1024]])
-def test_damaged_layers(root: Path, data: bytes) -> None:
+def test_damaged_layers_are_refused(root: Path, data: bytes) -> None:
     with pytest.raises(InfrastructureError, match="a layer of the image is damaged: "):
         unpack(LayerReader(io.BytesIO(data), 10**6), str(root), UnpackBudget())
 

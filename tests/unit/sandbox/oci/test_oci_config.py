@@ -42,7 +42,7 @@ def workspace(owner: int, group: int = 0) -> Mount:
     ],
     ids=["no workspace", "a user's", "a user's of root's group", "root's", "rootless"],
 )  # fmt: skip
-def test_the_user_of_a_tool(mount: Mount | None, euid: int, expected: SandboxUser) -> None:
+def test_a_tool_has_the_expected_user(mount: Mount | None, euid: int, expected: SandboxUser) -> None:
     found = sandbox_user(mount, euid=euid, egid=0 if euid == 0 else 100)
     assert found == expected
     if euid == 0:
@@ -134,7 +134,7 @@ def test_the_inodes_of_a_tmpfs(size: int, files: int) -> None:
     assert tmpfs_bounds(size) == (f"size={size}", f"nr_inodes={files}")
 
 
-def test_the_skeleton(tmp_path: Path) -> None:
+def test_the_root_skeleton_is_complete(tmp_path: Path) -> None:
     root = tmp_path / "root"
     oci_root.build_skeleton(root, sandbox_user(workspace(1234, 100), euid=0, egid=0), SYSTEM)
     for path in oci_root.python_binds(SYSTEM):

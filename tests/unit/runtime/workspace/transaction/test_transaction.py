@@ -86,7 +86,7 @@ def test_the_result_says_that_changes_were_discarded(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("is_approved", [True, False])
-def test_an_approver_receives_the_changes_and_decides(workspace: Path, is_approved: bool) -> None:
+def test_the_approver_decides_about_the_changes(workspace: Path, is_approved: bool) -> None:
     proposals: list[Proposal] = []
 
     def approve(proposal: Proposal) -> bool:

@@ -12,7 +12,7 @@ from toolc.runtime.workspace.transaction.allowed_changes import leads_outside, m
         ("a?c/[xy]", ["abc/y"], ["abc/z"]), ("a/**/z", ["a/z", "a/b/c/z"], []), ("out.txt", [], ["OUT.TXT"]),
     ],
 )  # fmt: skip
-def test_patterns(pattern: str, matching: list[str], others: list[str]) -> None:
+def test_patterns_match_paths(pattern: str, matching: list[str], others: list[str]) -> None:
     assert [path for path in matching + others if matches(pattern, path)] == matching
 
 
