@@ -1,5 +1,6 @@
 """The JSON for return values and exceptions of a function."""
 
+import errno
 import json
 from typing import get_args
 
@@ -7,6 +8,7 @@ import pytest
 
 from toolc.guest.answer import failure, success
 from toolc.guest.context import KINDS, Context, SerializationError, Updates
+from toolc.guest.job import TOOL_DIRECTORY
 from toolc.model.spec.code_backends import ErrorKind
 
 CTX = Context("c", -1, Updates(-1))
@@ -65,7 +67,8 @@ REJECTED: dict[str, tuple[object, str]] = {
         {"a": [float("nan")]},
         "the result cannot be sent as JSON: the value['a'][0] is nan, which is not a JSON number",
     ),
-    "set": ([1, {2}], "the result cannot be sent as JSON: the value[1] is a set; return a list"),
+    "set": ([1.5, {2}], "the result cannot be sent as JSON: the value[1] is a set; return a list"),
+    "class": (int, "the result cannot be sent as JSON: the value is a type"),
     "object": ({"a": object()}, "the result cannot be sent as JSON: the value['a'] is a object"),
     "key": ({(1, 2): 3}, "the result cannot be sent as JSON: the value has a key that is a tuple; use strings"),
     "circle": (loop(), "the result cannot be sent as JSON: the value[0]['again'] contains itself"),
@@ -104,3 +107,15 @@ def test_an_exception_whose_str_fails_is_reported() -> None:
 
     error = json.loads(failure(BrokenError()))["error"]
     assert (error["kind"], error["message"], error["file"], error["line"]) == ("execution", "BrokenError", None, None)
+
+
+@pytest.mark.parametrize(("code", "line"), [("1\nraise ValueError('no')", 2), ("1\n2\n(", 3)])
+def test_an_error_has_its_place_in_the_files_of_the_tool(code: str, line: int) -> None:
+    with pytest.raises((ValueError, SyntaxError)) as caught:
+        exec(compile(code, f"{TOOL_DIRECTORY}/lib/a.py", "exec"))
+    error = json.loads(failure(caught.value))["error"]
+    assert (error["file"], error["line"]) == ("lib/a.py", line)
+
+
+def test_an_unreachable_network_is_a_network_error() -> None:
+    assert json.loads(failure(OSError(errno.ENETUNREACH, "no route")))["error"]["kind"] == "network"

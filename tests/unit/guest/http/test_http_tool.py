@@ -32,18 +32,16 @@ def error(*answers: Response, **more: object) -> tuple[object, object]:
 @pytest.mark.parametrize(
     ("more", "answer", "texts", "data"),
     [
-        ({"format": "none"}, response(b"x"), [], None),
+        ({"format": "none"}, response(b"x"), [], None), ({"format": "text"}, response(b""), [], None),
         ({"format": "none", "template": "{{ args.a }}", "arguments": {"a": "b"}}, response(b"x"), ["b"], None),
-        ({"format": "json"}, response(b" ", 204), [], None),
-        ({"format": "json", "method": "HEAD"}, response(b""), [], None),
+        ({}, response(b" ", 204), [], None), ({"method": "HEAD"}, response(b""), [], None),
         ({"format": "json", "select": "a"}, response(b'{"a": [1]}'), ["[1]"], [[1]]),
         ({"format": "text"}, response(b'{"a": 1}', content_type="application/json"), ['{"a":1}'], [{"a": 1}]),
         ({"format": "text", "select": "a"}, response(b'{"a": 1}', content_type="text/plain"), ["1"], [1]),
         ({"format": "text"}, response(b"words", content_type="text/plain"), ["words"], None),
         ({"format": "text", "template": "<{{ text }}>"}, response(b"a", content_type="text/plain"), ["<a>"], None),
-        ({"format": "text"}, response(b""), [], None),
     ],
-)
+)  # fmt: skip
 def test_text_and_data_of_each_format(more: Request, answer: Response, texts: list[str], data: object) -> None:
     found, _ = called([answer], **more)
     assert (found["content"], found["structured"]) == ([{"type": "text", "text": text} for text in texts], data)

@@ -60,9 +60,10 @@ def test_a_path_that_no_pattern_matches_is_refused() -> None:
 
 
 def test_a_new_folder_is_allowed_if_a_pattern_matches_below_it() -> None:
-    for folder, reason in (("src", ""), ("src/out", ""), ("other", "no pattern of 'writes' in the spec matches it")):
+    for folder, is_allowed in (("src", True), ("src/out", True), ("src/out/a", False), ("other", False), ("a/b", True)):
         change = FileChange(path=folder, action="added", kind="directory")
-        assert refusal_reason(change, ("src/out/*.txt",), None) == reason
+        reason = "" if is_allowed else "no pattern of 'writes' in the spec matches it"
+        assert refusal_reason(change, ("src/out/*.txt", "a/**/z"), None) == reason
 
 
 def test_fifos_sockets_and_devices_are_refused() -> None:
