@@ -38,7 +38,4 @@ more</failure>
   </testsuite>
 </testsuites>"""
     )
-
-
-def test_junit_without_tests_has_no_suites() -> None:
-    assert as_junit([], []).endswith('<testsuites name="toolc test" failures="0" errors="0" tests="0" skipped="0" />')
+    assert "without tests" not in as_junit(tested, [])

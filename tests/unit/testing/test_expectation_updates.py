@@ -30,10 +30,9 @@ def updated(path: Path, expect: str, result: ToolResult, **more: Any) -> tuple[s
     spec = path / "t.yaml"
     spec.write_text(f"{SPEC}  - expect: {expect}\n", encoding="utf-8")
     compilation = compile_specs([spec])
-    assert not compilation.diagnostics.has_errors, compilation.diagnostics.sorted()
     (located,) = compilation.located
-    (test,) = located.spec.tests
-    case = cases.Case(registry=Registry.compiled(compilation), tool=located.spec, number=1, test=test, located=located)
+    tool, registry = located.spec, Registry.compiled(compilation)
+    case = cases.Case(registry=registry, tool=tool, number=1, test=tool.tests[0], located=located)
     tested = cases.Tested(case=case, verdict="failed", duration_ms=1, problems=("it differs",), result=result, **more)
     reports: list[str] = []
     left = update([tested], reports.append)
@@ -54,9 +53,7 @@ def updated(path: Path, expect: str, result: ToolResult, **more: Any) -> tuple[s
          '{network: {allowed: ["a.example:443"], refused: ["b.example:80"]}}', "network.allowed, network.refused"),
     ],
 )  # fmt: skip
-def test_the_result_replaces_the_expectation(
-    tmp_path: Path, expect: str, result: ToolResult, written: str, keys: str
-) -> None:
+def test_the_result_is_written(tmp_path: Path, expect: str, result: ToolResult, written: str, keys: str) -> None:
     assert updated(tmp_path, expect, result) == (written, [f"updated t[1]: {keys}"], 0)
 
 
