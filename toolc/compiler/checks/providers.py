@@ -42,7 +42,8 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
         if entry.key not in required:
             yield Diagnostic(
                 codes.STRICT, f"'{entry.key}' is optional, and strict mode requires every parameter",
-                entry.key_span, f"require it, or remove strict: '{entry.key}' becomes a value or null",
+                entry.key_span, "make it required (remove 'default' or 'optional', or add it to 'required'), "
+                f"or remove strict: '{entry.key}' becomes a value or null",
             )  # fmt: skip
     for loss in losses:
         if loss.message.endswith(CLOSES):

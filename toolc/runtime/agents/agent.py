@@ -125,20 +125,21 @@ def _make_call(call: ToolCall, names: frozenset[str], step: str, context: CallCo
         return failure("not_found", f"there is no tool {call.name[:100]!r}; {known}")
     arguments = _as_object(call.arguments)
     if isinstance(arguments, str):
-        return failure("invalid_args", f"the arguments of {call.name} {arguments}; write one JSON object")
+        message = f"the arguments of {call.name} are not a JSON object{arguments}; write one JSON object"
+        return failure("invalid_args", message)
     return caller.call(call.name, arguments, context, step=step)
 
 
 def _as_object(arguments: JsonValue) -> JsonObject | str:
-    """Return the arguments, or why they are not valid. Invalid JSON of a model is passed as a string."""
+    """Return the arguments, or the end of the message: where they are not JSON, or an empty string."""
     if isinstance(arguments, dict):
         return arguments
     if isinstance(arguments, str):
         try:
             parse_json(arguments.encode("utf-8", "replace"))
         except ValueError as error:
-            return f"are not JSON ({error})"
-    return "are not a JSON object"
+            return f": {error}"
+    return ""
 
 
 class Agent:

@@ -203,7 +203,7 @@ class Conversation:
                 if self.exit_report is not None:
                     break
         except frames.FrameError as error:
-            raise ProtocolError(f"it sent bytes that are not the protocol ({error})") from None
+            raise ProtocolError(f"it sent an invalid frame ({error})") from None
         if self._live:
             self._live.flush()
 

@@ -132,7 +132,7 @@ def test_a_missing_delimiter_is_a_timeout() -> None:
         (encode(frames.PROGRESS, 0, b"{}"), "it sent a frame of type 7 on stream 0, which it must not send"),
         (encode(frames.WINDOW, frames.STDIN, b"9999999"), "it acknowledged stdin that was not sent"),
         (encode(frames.EXIT, 0, b"{}"), "its exit report is invalid"),
-        (b"\xff" * 9, "it sent bytes that are not the protocol"),
+        (b"\xff" * 9, "it sent an invalid frame"),
     ],
 )
 def test_a_protocol_violation_of_the_guest_raises(frame: bytes, message: str) -> None:
