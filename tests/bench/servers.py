@@ -84,7 +84,7 @@ def peer() -> Iterator[int]:
 
 @contextmanager
 def json_server() -> Iterator[int]:
-    """The port of a server as Python has it, which answers each request with a little JSON."""
+    """Yield the port of a server of the standard library that answers each request with a small JSON object."""
     with _running(HTTP) as port:
         yield port
 

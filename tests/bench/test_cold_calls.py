@@ -1,7 +1,7 @@
 """The cost of a disposable sandbox: one cold call through the library, compared with alternatives without toolc.
 
-Run with `make bench`. Each figure is a median over rounds in which every subject takes its turn, so that a
-machine that slows down slows down all of them; the ratios are what may be quoted. Nothing here fails on a time.
+Run with `make bench`. Each figure is a median over interleaved rounds, so that a slow machine affects all subjects;
+only the ratios are comparable. No test fails because of a time.
 """
 
 import shutil
@@ -31,7 +31,7 @@ tools:
 
 
 def medians(subjects: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Milliseconds a call of each subject, one warm-up round first."""
+    """Return the milliseconds per call of each subject, after one warm-up round."""
     times: dict[str, list[float]] = {name: [] for name in subjects}
     for turn in range(ROUNDS + 1):
         for name, run in subjects.items():

@@ -1,7 +1,7 @@
 """The cost of compiling 2,000 specs of 1.2 KB, compared with libyaml composing the same files.
 
-Run with `make bench`. Every subject takes its turn in every round, so that a machine that slows down slows down
-all of them; the ratios are what may be quoted. Nothing here fails on a time.
+Run with `make bench`. Rounds are interleaved, so that a slow machine affects all subjects; only the ratios are
+comparable. No test fails because of a time.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
 
 @pytest.fixture
 def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of specs in a separate repository, not changed recently."""
+    """Return a folder of specs in a separate repository, not changed recently."""
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -129,7 +129,7 @@ def test_check_and_build_compared_with_libyaml(specs: Path, capsys: pytest.Captu
 def test_check_and_build_on_all_processors_compared_with_libyaml(
     specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As the command line runs them. By the clock on the wall: meant for a machine that does nothing else."""
+    """Measure wall-clock time of the command line; the machine should be otherwise idle."""
     paths = write_specs(specs, COUNT)
     subjects: dict[str, Callable[[], object]] = {
         "libyaml composes": partial(compose, paths),
@@ -261,7 +261,7 @@ def test_each_check_has_a_share_of_the_time(specs: Path, capsys: pytest.CaptureF
 def test_start_time_of_the_command_line(
     specs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of an installed toolc, whose modules Python need not compile."""
+    """Measure an installed toolc, whose modules are already compiled to bytecode."""
     (spec,) = write_specs(specs, 1)
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(specs.parent / "bytecode"))
@@ -283,6 +283,6 @@ def test_start_time_of_the_command_line(
 
 
 def _time_of_children() -> float:
-    """Seconds of processor time that ended processes of this one have taken: a start waits for nothing else."""
+    """Return the processor time in seconds of the child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

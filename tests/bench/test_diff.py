@@ -25,7 +25,7 @@ GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.com")
 
 
 def commit() -> None:
-    """Make the specs of this folder a repository of one commit."""
+    """Create a repository with one commit from the specs of this folder."""
     for words in (("init", "--quiet"), ("add", "specs"), ("commit", "--quiet", "--message", "all")):
         subprocess.run((*GIT, *words), check=True)
 

@@ -1,12 +1,11 @@
 """The cost of a call of an HTTP tool in a sandbox that is already running, compared with the same request by httpx.
 
-The server is Python's own. Each call connects anew: no connection is shared between calls, so that nothing of one
-reaches the next. The peer that the target is about therefore connects too: a client that is kept, has read the
-system's certificates once, and keeps no connection. Beside it stand ``httpx.get``, which makes a client for each
-call, as a tool that is a function would; and a client that keeps its connection.
-The last row is the same call while another sandbox connects to nothing, again and again.
+The server is that of the standard library. Each call opens a new connection, so that calls share no state. The target
+compares it with a client that also opens a connection for each request and has loaded the system's certificates once.
+Other rows are ``httpx.get``, which creates a client for each call, and a client that keeps its connection.
+The last row is the same call while another sandbox repeatedly makes failing connections.
 
-Run with `make bench`. Medians over rounds in which every subject takes its turn; nothing here fails on a time.
+Run with `make bench`. Figures are medians over interleaved rounds; no test fails because of a time.
 """
 
 import json
@@ -56,7 +55,7 @@ IDLE_SECONDS = 0.3
 
 
 def warm_call(engine: Engine, tool: ToolSpec) -> float:
-    """The milliseconds from sending a call to its verdict, in a sandbox that was started ahead."""
+    """Return the milliseconds from sending a call to its exit report, in a sandbox that is already running."""
     assert isinstance(tool.backend, HttpBackend)
     plan = Http().plan(tool.backend, BoundCall(tool=tool, arguments={}, call_id="c"), Profile())
     plan, requests = prepare_http_call(plan, CallSecrets(), ())
@@ -94,7 +93,7 @@ def tool(port):
 
 @contextmanager
 def flood(folder: Path) -> Iterator[None]:
-    """Another call, which connects to nothing as often as it can."""
+    """Run another call that makes failing connections as often as it can."""
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     spec = {

@@ -1,8 +1,7 @@
 """The cost of a call to a plugin in a session, without the plugin's own time, compared with starting a small program.
 
-Once the plugin's answers say which call they answer, and once they do not, so that each call that follows at once
-waits for a second answer. Run with ``make bench``. All subjects take their turns in the same run; nothing fails on
-a time.
+It is measured with a plugin whose answers have call ids, and with one without: then each immediate next call waits
+for a second answer. Run with ``make bench``. Rounds are interleaved; no test fails because of a time.
 """
 
 import json

@@ -1,8 +1,8 @@
 """The cost of the broker: a download and a small exchange from a sandbox, compared with a plain relay in Python.
 
-Run with ``make bench``. A relay is what anybody would write: a thread for each direction, 64 KiB at a time. Under
+Run with ``make bench``. The relay is the obvious one: a thread for each direction, 64 KiB at a time. Under
 gVisor each system call costs many times as much: the same relay also runs in such a sandbox, and the target is about
-that one. Each figure is a median over rounds in which every subject takes its turn. Nothing here fails on a time.
+that one. Each figure is a median over interleaved rounds. No test fails because of a time.
 """
 
 import json

@@ -8,7 +8,7 @@ These fenced blocks of a page are examples:
 - Any other ``python`` block is a program. Its output is in its comment lines that start with ``# > ``.
 
 All examples of a page run in one shell and one folder, so a later example may use the variables and files of an
-earlier one. In expected output, ``...`` stands for any text, and any number of spaces equals one space. The line in
+earlier one. In expected output, ``...`` matches any text, and any number of spaces equals one space. The line in
 which toolc reports that the first engine is not available does not count, because it depends on the host.
 """
 
@@ -138,7 +138,7 @@ def shell_environment() -> dict[str, str]:
 
 
 def matches(expected: str, printed: str) -> bool:
-    """Return whether output is what a page shows: ``...`` stands for any text, spaces at line ends do not count."""
+    """Return whether output is what a page shows: ``...`` matches any text, spaces at line ends are ignored."""
     pattern = re.escape(_normalize(expected)).replace(re.escape("..."), ".*")
     return re.fullmatch(pattern, _normalize(printed), re.DOTALL) is not None
 

@@ -62,12 +62,12 @@ else:
     found = [each for each in found if str(each["id"]) != number]
 store.write_text(json.dumps(found))
 """
-STRANGER = {"id": 1, "user": {"login": "mallory"}, "author": {"id": 3}, "body": f"{MARKER} pay me"}
+FOREIGN_COMMENT = {"id": 1, "user": {"login": "mallory"}, "author": {"id": 3}, "body": f"{MARKER} pay me"}
 
 
 @pytest.fixture
 def pull_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    """The merge of a branch that lets a tool reach a host, on top of ``main``; ``toolc`` is on the path."""
+    """Create the merge of ``main`` and a branch that allows a host; ``toolc`` is on the path."""
     repository = Repository.make(tmp_path / "r")
     monkeypatch.chdir(repository.top)
     programs = tmp_path / "programs"
@@ -79,7 +79,7 @@ def pull_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setenv("COMMENTS", str(tmp_path / "comments.json"))
-    (tmp_path / "comments.json").write_text(json.dumps([STRANGER]))
+    (tmp_path / "comments.json").write_text(json.dumps([FOREIGN_COMMENT]))
     repository.commit({"specs/hello.yaml": SPEC})
     repository.git("switch", "--quiet", "--create", "wider")
     repository.write({"specs/hello.yaml": WIDER})
@@ -98,7 +98,7 @@ def script(text: str, more: Mapping[str, str], status: int = 0) -> str:
 
 
 def step(name: str, *, status: int = 0, **inputs: str) -> str:
-    """Run a step of the action with its defaults, and what a runner knows of a pull request."""
+    """Run a step of the action with its defaults and the variables of a runner for a pull request."""
     known = {f"inputs.{key}": each["default"] for key, each in ACTION["inputs"].items()}
     known |= {f"inputs.{key.replace('_', '-')}": value for key, value in inputs.items()}
     known |= {"runner.temp": "../temp", "github.token": "t", "github.event.pull_request.number": "5"}
@@ -113,7 +113,7 @@ def step(name: str, *, status: int = 0, **inputs: str) -> str:
 
 def comments() -> list[Any]:
     found = json.loads(Path(os.environ["COMMENTS"]).read_text(encoding="utf-8"))
-    assert found[0] == STRANGER, "the comment of another user is not changed"
+    assert found[0] == FOREIGN_COMMENT, "the comment of another user is not changed"
     return [each["body"] for each in found[1:]]
 
 

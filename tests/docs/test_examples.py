@@ -1,4 +1,4 @@
-"""``docs/guides/examples``: the tools a platform team writes, each in YAML and in TOML, which mean the same."""
+"""``docs/guides/examples``: the tools of a platform team, each in YAML and in TOML with the same meaning."""
 
 import json
 import os
@@ -55,7 +55,7 @@ main(["build", "specs"])
 
 
 def built(folder: Path, suffix: str, version: str, seed: str, locale: str) -> dict[str, bytes]:
-    """Every file of a build of the examples in one language, made by a toolc of this version."""
+    """Return every file of a build of the examples in one language."""
     shutil.copytree(EXAMPLES, folder / "specs", ignore=shutil.ignore_patterns("*.toml", "*.yaml"))
     for name in NAMES:
         shutil.copy(EXAMPLES / f"{name}{suffix}", folder / "specs")
@@ -68,7 +68,7 @@ def built(folder: Path, suffix: str, version: str, seed: str, locale: str) -> di
 
 @pytest.mark.slow
 def test_builds_are_byte_identical(tmp_path: Path) -> None:
-    """Whatever the language, the patch version of toolc, the hash seed, the locale and the folder."""
+    """The language, patch version of toolc, hash seed, locale and folder have no effect."""
     one = built(tmp_path / "one", ".yaml", "0.1.0", seed="0", locale="C")
     two = built(tmp_path / "another" / "two", ".toml", "0.1.99", seed="4711", locale="C.UTF-8")
     assert {"registry.json", "loss.json", "providers/gemini.json"} < one.keys()

@@ -44,7 +44,7 @@ tools:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty repository with a folder of specs, which is the current folder."""
+    """Return the current folder: a folder of specs in an empty repository."""
     monkeypatch.chdir(tmp_path)
     for name in (".git", "specs"):
         (tmp_path / name).mkdir()

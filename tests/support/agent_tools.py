@@ -70,7 +70,7 @@ def executor_of(
     timeout: float | None = None,
     secrets: SecretStore | None = None,
 ) -> Executor:
-    """An executor that knows the key; without an engine, ``script`` is all that is run."""
+    """Return an executor with the key; without an engine, calls run ``script``."""
     secrets = secrets or SecretStore({"KEY": LiteralSource(KEY)}, {})
     return Executor(registry, engine=engine or FakeEngine(script), secrets=secrets, timeout=timeout)
 

@@ -1,4 +1,4 @@
-"""The engines that a test of the command line can run on, here and now."""
+"""The engines that are available for tests of the command line."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from toolc.sandbox.selection import select
 
 
 def engines() -> list[object]:
-    """A parameter for each engine; one that cannot work here is skipped and says why."""
+    """Return a parameter for each engine; unavailable ones are skipped with the reason."""
     return [_parameter(name) for name in engine_names() if name != AUTO]
 
 

@@ -14,13 +14,13 @@ def compile_text(folder: Path, text: str, name: str = "tool.yaml") -> Compilatio
 
 
 def tool_of(folder: Path, text: str) -> ToolSpec:
-    """The one tool of a spec without findings."""
+    """Return the only tool of a spec without findings."""
     compilation = compile_text(folder, text)
     assert compilation.diagnostics.sorted() == ()
     return compilation.tools[0]
 
 
 def found_in(folder: Path, text: str) -> list[str]:
-    """The findings about a spec: line, column, code and message."""
+    """Return the findings about a spec: line, column, code and message."""
     found = compile_text(folder, text).diagnostics.sorted()
     return [f"{each.span.start.line}:{each.span.start.column} {each.code.number} {each.message}" for each in found]

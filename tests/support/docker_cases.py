@@ -23,7 +23,7 @@ TIMEOUT = 60.0
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[DockerEngine]:
-    """An engine whose daemon answers and has the base image."""
+    """Yield an engine whose daemon responds and has the base image."""
     engine = DockerEngine()
     found = engine.probe()
     if not found.available:
@@ -88,7 +88,7 @@ def containers(client: Client) -> list[JsonValue]:
 
 
 def own_containers(client: Client) -> list[JsonValue]:
-    """Return those of this process: other processes use the same daemon concurrently."""
+    """Return the containers of this process: other processes use the same daemon concurrently."""
     filters = quote(json.dumps({"label": [f"{OWNER_LABEL}={Owner.current().label()}"]}))
     listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=TIMEOUT)
     assert isinstance(listed, list)

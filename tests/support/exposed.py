@@ -15,7 +15,7 @@ CLONE_NEWNS = 0x20000
 
 
 def expose_python() -> None:
-    """In this process only, from here on: the interpreter, its library and toolc can be read by everybody.
+    """Let every user read the interpreter, its library and toolc, in this process only.
 
     A closed folder above any of them becomes an empty one that holds only these. Needs root.
     """
@@ -39,7 +39,7 @@ def expose_python() -> None:
 
 
 def _closed_above(path: Path) -> Path | None:
-    """The topmost folder on the way that others may not pass through."""
+    """Return the topmost folder in the path that other users cannot enter."""
     ways: Iterable[Path] = reversed((path, *path.parents))
     return next((way for way in ways if way.exists() and not way.stat().st_mode & 0o001), None)
 

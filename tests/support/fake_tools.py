@@ -52,7 +52,7 @@ def registry(*tools: ToolSpec) -> Registry:
 
 
 def executor(answers: Mapping[str, Answer], *tools: ToolSpec, keep_results: bool = False) -> Executor:
-    """Each tool's calls are answered by its function in ``answers``."""
+    """Return an executor; the functions in ``answers`` answer the calls of each tool."""
 
     def run(plan: Plan) -> Outcome:
         assert isinstance(plan.invocation, PythonCall)
@@ -67,7 +67,7 @@ def text(words: str) -> JsonObject:
 
 
 def main() -> None:
-    """Serve ``echo``, and ``wait``, which says that it started in the file it is given and never ends."""
+    """Serve ``echo``, and ``wait``, which creates the given file when it starts and never ends."""
     from toolc.serve.mcp import make_server
     from toolc.serve.mcp_stdio import serve_stdio
 

@@ -1,4 +1,4 @@
-"""A plugin that behaves as its calls say. It runs in sandboxes."""
+"""A plugin whose behavior is chosen by its calls. It runs in sandboxes."""
 
 import json
 import os
@@ -145,7 +145,7 @@ WAYS: dict[str, Callable[[], object]] = {
 
 
 def describe_once() -> None:
-    """Keep to the letter of the protocol: one description, then calls."""
+    """Follow the protocol strictly: one description, then calls."""
     if json.loads(sys.stdin.readline()) == {"type": "describe"}:
         say(DEFINITION)
     for calls, line in enumerate(sys.stdin, 1):
@@ -153,7 +153,7 @@ def describe_once() -> None:
 
 
 def name_calls() -> None:
-    """Say of each answer which call it answers, but as the call says."""
+    """Add the call id to each answer, or the id that the call requests."""
     if json.loads(sys.stdin.readline()) == {"type": "describe"}:
         say(DEFINITION)
     for line in sys.stdin:

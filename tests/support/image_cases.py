@@ -1,4 +1,4 @@
-"""Small images that the tests of both engines run tools in, made here from the host's static busybox."""
+"""Small images for the tests of both engines, made from the host's static busybox."""
 
 import hashlib
 import io
@@ -26,7 +26,7 @@ needs_busybox = pytest.mark.skipif(BUSYBOX is None, reason="needs a static busyb
 
 
 def busybox() -> bytes:
-    """A layer of busybox and the links that its programs are."""
+    """Return a layer with busybox and the links for its programs."""
     assert BUSYBOX
     applets = subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True).stdout.split()
     data = io.BytesIO()
@@ -40,7 +40,7 @@ def busybox() -> bytes:
 
 
 def one_program() -> bytes:
-    """A layer of one static program, and nothing else at all."""
+    """Return a layer with only one static program."""
     assert BUSYBOX
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as tar:
@@ -49,7 +49,7 @@ def one_program() -> bytes:
 
 
 def archive(path: Path, name: str, layer: bytes, comment: str = "", volume: str = "/data") -> Path:
-    """An image of this one layer, as ``docker save`` writes it; with another comment it is another image."""
+    """Write an image with one layer as ``docker save`` does; another comment makes another image."""
     machine = platform.machine()
     described = {
         "os": "linux",
@@ -69,7 +69,7 @@ def archive(path: Path, name: str, layer: bytes, comment: str = "", volume: str 
 
 @contextmanager
 def in_docker(archive: Path, name: str) -> Iterator[None]:
-    """Have the daemon load an archive, and forget the image afterwards."""
+    """Load an archive into the daemon, and remove the image afterwards."""
     api = docker.APIClient(base_url=f"unix://{find_socket(os.environ)}", version="auto", timeout=60)
     try:
         for _ in api.load_image(archive.read_bytes()):  # type: ignore[no-untyped-call]
@@ -82,7 +82,7 @@ def in_docker(archive: Path, name: str) -> Iterator[None]:
 
 
 def remove(name: str) -> None:
-    """Have the daemon forget an image that a call has made."""
+    """Remove an image that a call has built."""
     with closing(docker.APIClient(base_url=f"unix://{find_socket(os.environ)}", version="auto", timeout=60)) as api:
         api.remove_image(name, force=True)
 

@@ -43,7 +43,7 @@ def make(folder: Path) -> None:
 
 
 def act(view: Path) -> None:
-    """Whatever can be done to a folder."""
+    """Make changes of every kind in a folder."""
     edit(view)
     (view / "kind").unlink()
     (view / "kind").mkdir()
@@ -61,7 +61,7 @@ def state(folder: Path) -> dict[str, list[object]]:
 
 
 def killed_at(step: int, work: Callable[[], object]) -> bool:
-    """Do ``work`` in a child that is killed before its ``step``-th step; False if it has not as many."""
+    """Run ``work`` in a child that is killed before step ``step``; return False if it has fewer steps."""
     child = os.fork()
     if child == 0:
         left = step

@@ -1,4 +1,4 @@
-"""Whether a finding's place and words can be right, whatever was wrong."""
+"""Check the position and text of findings without knowing the mistake."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,7 +36,7 @@ def problem_of(found: Diagnostic, source: SourceText | None) -> str:
 
 
 def finding_lines(diagnostics: Diagnostics) -> list[str]:
-    """Each finding as ``line:column-end code message``, in their order."""
+    """Return each finding as ``line:column-end code message``, in order."""
     return [
         f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
         for each in diagnostics.sorted()

@@ -1,4 +1,4 @@
-"""Folders of specs with a project file, written from text and compiled as a user would."""
+"""Folders of specs with a project file, written from text and compiled."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ backend: {shell: {argv: [echo, hello]}}
 
 
 def write(**files: str) -> None:
-    """Files in the current folder; ``__`` in a name is ``/``, and the suffix is .yaml."""
+    """Write files in the current folder; ``__`` in a name is ``/``, and the suffix is .yaml."""
     for name, text in files.items():
         path = Path(name.replace("__", "/")).with_suffix(".yaml")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def compiled(project: str, tool: str = TOOL, settings: Settings = NO_SETTINGS) -
 
 
 def report(compilation: Compilation) -> str:
-    """All findings as ``toolc check`` prints them."""
+    """Return all findings as ``toolc check`` prints them."""
     return render(compilation.diagnostics, color=False)
 
 

@@ -20,7 +20,7 @@ GOLDEN = paths.GOLDEN / "providers"
 
 
 def tool(name: str = "look", parameters: JsonObject | None = None, **fields: object) -> ToolSpec:
-    """A tool of which only the surface matters."""
+    """Return a tool with this surface."""
     schema = parameters or {"type": "object", "properties": {}, "additionalProperties": False}
     spec: dict[str, object] = {
         "name": name,
@@ -32,7 +32,7 @@ def tool(name: str = "look", parameters: JsonObject | None = None, **fields: obj
 
 
 def parameters(**properties: JsonObject) -> JsonObject:
-    """A closed schema in which every parameter is required."""
+    """Return a closed schema in which every parameter is required."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -111,7 +111,7 @@ TOOLS = (NOTHING, PLAIN, RICH, STRICT)
 
 
 def losses_as_text(lowering: Lowering) -> list[str]:
-    """A lowering's losses, a line each."""
+    """Return the losses of a lowering, one per line."""
     return [f"{loss.tool}{loss.pointer}: {loss.message}" for loss in lowering.losses]
 
 

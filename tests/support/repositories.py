@@ -43,7 +43,7 @@ class Repository:
             (self.top / path).write_text(text, encoding="utf-8")
 
     def commit(self, files: Mapping[str, str]) -> str:
-        """Write files and commit all there is; the commit's hash."""
+        """Write files, commit everything and return the hash of the commit."""
         self.write(files)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "a change")

@@ -23,19 +23,19 @@ class Speech(Protocol):
     base: str
 
     def text(self, words: str, *, tokens: tuple[int, int] = (7, 3), stop: str | None = None) -> JsonObject:
-        """A final answer."""
+        """Return a final answer."""
 
     def calls(self, *calls: tuple[str, JsonValue], text: str | None = None) -> JsonObject:
-        """An answer with calls of tools, which are called ``id_1`` and so on."""
+        """Return an answer with calls of tools, which have the ids ``id_1`` and so on."""
 
     def results(self, request: JsonObject) -> list[tuple[str, str]]:
         """Return the ids and texts of the tool results in the last messages of a request."""
 
     def tools(self, request: JsonObject) -> list[str]:
-        """The names of the tools that the request offers."""
+        """Return the names of the tools in a request."""
 
     def system(self, request: JsonObject) -> str:
-        """The instructions."""
+        """Return the instructions in a request."""
 
 
 class OpenAISpeech:

@@ -62,7 +62,7 @@ def registered(spec: ToolSpec) -> RegisteredTool:
 
 
 def finding(*specs: ToolSpec) -> Find:
-    """Finds these tools, by name and alias."""
+    """Return a lookup of these tools by name and alias."""
 
     def find(name: str) -> RegisteredTool:
         for spec in specs:

@@ -1,4 +1,4 @@
-"""Sub-agents with tools in real sandboxes: what goes to the model, what is planted and hunted, what is left."""
+"""Sub-agents with tools in real sandboxes: requests to the model, planted secrets, and leftovers."""
 
 import base64
 import json
@@ -100,7 +100,7 @@ def test_cancelling_the_agent_ends_the_tool_that_runs(tmp_path: Path) -> None:
 
 
 def test_a_planted_key_is_in_nothing_that_leaves_the_call(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Not in events, results, logs of the SDKs, errors, or the model's own conversation."""
+    """Events, results, logs of the SDKs, errors and the conversation are searched."""
     caplog.set_level(logging.DEBUG)
     found: list[str] = []
     for speech in SPEECHES:
@@ -166,7 +166,7 @@ def test_an_interrupt_ends_a_request_that_is_under_way(tmp_path: Path) -> None:
 
 
 def test_data_is_selected_and_rendered(tmp_path: Path) -> None:
-    """The schema is about what was selected; the model only returns data."""
+    """The schema applies to the selected value; the model only returns data."""
     wanted: JsonObject = {
         "select": "items[0]",
         "template": "first: {{ result.name }}",
@@ -182,7 +182,7 @@ def test_data_is_selected_and_rendered(tmp_path: Path) -> None:
 
 @both_formats
 def test_a_model_can_read_a_truncated_stored_result(speech: Speech, tmp_path: Path) -> None:
-    """With toolc's own tool, which no spec names; a result of the session is all that it reads."""
+    """It uses the built-in tool ``read_result``, which reads only results of the session."""
 
     def read_on(request: Request, connection: socket.socket) -> None:
         ((_, result_text),) = speech.results(json.loads(request.body))

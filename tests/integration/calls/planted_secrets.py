@@ -1,4 +1,4 @@
-"""Planted secrets, and the hunt for them: in bytes, in processes, in files, and in what a daemon knows."""
+"""Planted secrets, and the search for them in bytes, processes, files and the data of a daemon."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ STORE = SecretStore({name: LiteralSource(value) for name, value in VALUES.items(
 
 
 def forms(value: str) -> list[bytes]:
-    """``value`` as programs write it."""
+    """Return ``value`` in the encodings that programs write."""
     data = value.encode()
     return [
         data,
@@ -38,7 +38,7 @@ def forms(value: str) -> list[bytes]:
 
 
 def leaks(what: str, data: bytes, names: Sequence[str] = tuple(VALUES)) -> list[str]:
-    """Which secrets are in ``data``, as sentences."""
+    """Return one sentence for each secret in ``data``."""
     return [f"{name} in {what}" for name in names if any(form in data for form in forms(VALUES[name]))]
 
 
@@ -47,7 +47,7 @@ def assert_clean(what: str, data: bytes) -> None:
 
 
 def files(*roots: str | Path) -> Iterator[tuple[Path, bytes]]:
-    """Every file below, but large ones and what is removed in the meantime."""
+    """Yield every file in the folders, except large ones and those removed concurrently."""
     for root in roots:
         for folder, _, names in os.walk(root):
             for name in names:
@@ -64,7 +64,7 @@ def in_files(*roots: str | Path) -> list[str]:
 
 
 def in_processes() -> tuple[list[str], bool]:
-    """Which secrets are in this machine's processes, and whether the tool was seen, to which they are exposed."""
+    """Return the secrets in processes of this machine, and whether the tool that receives them was found."""
     found: list[str] = []
     saw_tool = False
     for process in Path("/proc").glob("[0-9]*"):
@@ -81,7 +81,7 @@ def in_processes() -> tuple[list[str], bool]:
 
 
 def in_daemon(socket_path: str) -> list[str]:
-    """Which secrets a daemon knows: of its containers and images, by its API and in its own files."""
+    """Return the secrets in a daemon's containers and images, from its API and its files."""
     found: list[str] = []
     with closing(docker.APIClient(base_url=f"unix://{socket_path}", version="auto")) as client:
         for each in client.containers(all=True):
@@ -94,8 +94,8 @@ def in_daemon(socket_path: str) -> list[str]:
     return found + in_files(root / "containers", root / "image" / "overlay2" / "imagedb")
 
 
-class Hunter:
-    """Hunts as this process's user, whoever asks: also a child of this process that is somebody else by now."""
+class SecretScanner:
+    """Searches as the user of this process, also for a child process with another user."""
 
     def __init__(self, daemon: str | None) -> None:
         self._daemon = daemon
@@ -113,15 +113,15 @@ class Hunter:
         self._thread.join()
         self._there.close()
 
-    def hunt(self, *folders: str | Path) -> JsonObject:
-        """What is found now: ``leaks``, and whether the ``tool`` was seen."""
+    def scan(self, *folders: str | Path) -> JsonObject:
+        """Return what is found now: ``leaks``, and whether the ``tool`` was found."""
         self._there.sendall(json.dumps([str(each) for each in folders]).encode() + b"\n")
         with self._there.makefile("rb") as answers:
             found: JsonObject = json.loads(answers.readline())
         return found
 
     def _serve(self) -> None:
-        # Whatever goes wrong, nobody waits for an answer that does not come.
+        # After any failure the socket is closed, so that a request does not wait for a response.
         with self._here, self._here.makefile("rb") as asked:
             for line in asked:
                 found, saw_tool = in_processes()
@@ -129,29 +129,29 @@ class Hunter:
                 self._here.sendall(json.dumps({"leaks": found, "tool": saw_tool}).encode() + b"\n")
 
 
-class Overheard:
-    """A sandbox, and all that goes to its guest and comes from it."""
+class RecordedSandbox:
+    """A sandbox that records all data to and from its guest."""
 
     def __init__(self, sandbox: EngineSandbox, received: bytearray) -> None:
         self._sandbox = sandbox
-        self._heard = received
+        self._received = received
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._sandbox, name)
 
     def read(self) -> bytes | None:
         data = self._sandbox.read()
-        self._heard += data or b""
+        self._received += data or b""
         return data
 
     def write(self, data: bytes | memoryview) -> int:
         sent = self._sandbox.write(data)
-        self._heard += data[:sent]
+        self._received += data[:sent]
         return sent
 
 
-class Overhearing:
-    """An engine whose sandboxes are overheard: every byte of every frame is in ``received``."""
+class RecordingEngine:
+    """An engine that records the data of its sandboxes: every byte of every frame is in ``received``."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -161,4 +161,4 @@ class Overhearing:
         return getattr(self._engine, name)
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> object:
-        return Overheard(self._engine.start(profile, arguments), self.received)
+        return RecordedSandbox(self._engine.start(profile, arguments), self.received)

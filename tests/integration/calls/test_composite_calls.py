@@ -43,7 +43,7 @@ tools:
 
 
 def registry(folder: Path, *composites: tuple[str, str, list[JsonObject]], timeout: str = "1000s") -> Registry:
-    """The tools above, and composites of this name, strategy and steps."""
+    """Return the tools above, and composites with these names, strategies and steps."""
     tools: list[JsonValue] = [
         {
             "name": name,
@@ -100,19 +100,19 @@ def test_a_cancellation_ends_every_sandbox(engine: OciEngine, tmp_path: Path, st
     steps += [{"id": "b", "tool": "nap"}] if strategy == "parallel" else []
     running = threading.Event()
 
-    def hears(event: Event) -> None:
+    def receive(event: Event) -> None:
         if isinstance(event, ToolStart) and event.name == "nap":
             running.set()
 
-    def cancels() -> None:
+    def cancel() -> None:
         assert running.wait(60)
         time.sleep(0.3)
         cancellation.cancel()
 
     found = registry(tmp_path, ("all", strategy, steps))
     with Cancellation() as cancellation, Executor(found, engine=engine) as executor:
-        threading.Thread(target=cancels).start()
-        result = executor.run("all", {}, on_event=hears, cancellation=cancellation)
+        threading.Thread(target=cancel).start()
+        result = executor.run("all", {}, on_event=receive, cancellation=cancellation)
     assert error_kind(result) == "cancelled"
     assert Owner.current().label() not in {each.owner for each in engine.leftovers()}
 

@@ -1,4 +1,4 @@
-"""Ten ``toolc run`` at once: processes that know nothing of each other, with one host, daemon and user."""
+"""Ten concurrent ``toolc run``: independent processes of one user, with one daemon."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The plugins of ``specs/plugins``, each in the language of its folder, built and called for real."""
+"""The plugins of ``specs/plugins``, each in the language of its folder, built and called in sandboxes."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def tool_of(language: str) -> ToolSpec:
 
 
 def make_image(language: str) -> None:
-    """Build a plugin's image as a call of it would, but with the host's network: CI's daemon gives no other."""
+    """Build a plugin's image as a call does, but with the host's network: the daemon on CI has no other."""
     build = tool_of(language).sandbox.build
     if build is None:
         return
@@ -51,7 +51,7 @@ def make_image(language: str) -> None:
 
 @pytest.fixture(scope="module")
 def images() -> None:
-    """All images, built at once."""
+    """Build all images concurrently."""
     usable("docker")
     with ThreadPoolExecutor(len(SPECS)) as pool:
         list(pool.map(make_image, SPECS))

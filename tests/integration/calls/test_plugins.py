@@ -58,12 +58,12 @@ def call(executor: Executor, how: str) -> ToolResult:
 
 
 def hurried(executor: Executor, how: str) -> ToolResult:
-    """A call of which so much time is all that is waited for."""
+    """Shorten the wait for further output of a call to this time."""
     return executor.run_batch([ToolCall(name="hostile", arguments={"how": how})], timeout=1.5)[0]
 
 
 def listen(executor: Executor) -> None:
-    """Wait until what the plugin does after its answer has come, for the next call to find."""
+    """Wait until the plugin's output after its answer has arrived."""
     (session,) = executor._options.sessions._sessions.values()
     assert session.server is not None
     wire = session.server._wire
@@ -165,7 +165,7 @@ def test_updates_before_the_answer_are_reported(executor: Executor) -> None:
 
 @pytest.fixture
 def naming(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
-    """Of a plugin that says of each answer which call's it is, where a wait would never end."""
+    """Return a plugin whose answers have call ids; a wait for further output would never end."""
     monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 1000.0)
     found = registry(tmp_path, command=["python3", "hostile_plugin.py", "name calls"])
     with Executor(found, engine=engine, timeout=100) as made:

@@ -49,7 +49,7 @@ def spec(mode: JsonValue, sandbox: JsonObject) -> str:
 
 
 def made(folder: Path, owner: int) -> Path:
-    """A workspace of this user's."""
+    """Return a workspace of this user."""
     work = folder / "work"
     for path in ("sub/old.txt", "gone/a.txt", "moved"):
         (work / path).parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def found(result: ToolResult) -> JsonValue:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """One that every user can pass through."""
+    """Return a folder that every user can enter."""
     with tempfile.TemporaryDirectory(prefix="toolc-left-") as path:
         Path(path).chmod(0o755)
         yield Path(path)

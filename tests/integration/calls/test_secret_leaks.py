@@ -1,4 +1,4 @@
-"""Plants secrets and hunts for them: where a call runs, in what comes of it, and in what is left of it."""
+"""Planted secrets are searched for in a running call, in its result and in its leftovers."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ import pytest
 from configurations import CONFIGURATIONS, Configuration
 from gvisor_daemon import gvisor_socket
 from http_tools import call_http, http_spec
-from planted_secrets import STORE, VALUES, Hunter, Overhearing, assert_clean, in_files, leaks
+from planted_secrets import STORE, VALUES, RecordingEngine, SecretScanner, assert_clean, in_files, leaks
 from scripted_server import ScriptedServer, reply
 from scripted_tools import error_kind
 
@@ -64,7 +64,7 @@ def configuration(request: pytest.FixtureRequest) -> Configuration:
 def run(
     configuration: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Callable[[Engine, Path], object]], None]:
-    """Does something with an engine, and with the folder that holds all that it writes, the user's cache too."""
+    """Call ``work`` with an engine and with the folder for everything that it writes, including the cache."""
     if not configuration.uid:
         (tmp_path / "tmp").mkdir()
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
@@ -92,8 +92,8 @@ def registry(folder: Path, script: str, configuration: Configuration) -> Registr
 
 def test_planted_secrets_are_found(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(base64.b64encode(VALUES["IN_FILE"].encode()).decode())
-    with subprocess.Popen(["sleep", "1000"], env={"LEAK": VALUES["IN_ENV"]}) as process, Hunter(None) as hunter:
-        found = hunter.hunt(tmp_path)
+    with subprocess.Popen(["sleep", "1000"], env={"LEAK": VALUES["IN_ENV"]}) as process, SecretScanner(None) as scanner:
+        found = scanner.scan(tmp_path)
         process.kill()
     assert found["leaks"] == [f"IN_ENV in environ of process {process.pid}", f"IN_FILE in {tmp_path}/file"]
 
@@ -188,21 +188,21 @@ def test_no_secret_leaves_the_tool(run: Run, configuration: Configuration) -> No
         places = [folder, Path("/run/toolc"), Path("/tmp") / f"toolc-{os.geteuid()}"]
         found: list[JsonObject] = []
 
-        def hunt(event: Event) -> None:
+        def scan(event: Event) -> None:
             if isinstance(event, ToolUpdate) and "ready" in event.text:
-                found.append(hunter.hunt(*places))
+                found.append(scanner.scan(*places))
                 cancellation.cancel()
 
         tools = registry(folder, "echo ready; sleep 1000", configuration)
         with Cancellation() as cancellation, Executor(tools, engine=engine, secrets=STORE) as executor:
-            result = executor.run("spill", {"word": "x"}, on_event=hunt, cancellation=cancellation)
+            result = executor.run("spill", {"word": "x"}, on_event=scan, cancellation=cancellation)
         assert error_kind(result) == "cancelled"
-        # What runs under a kernel of its own is no process of this machine.
+        # What runs under a kernel of its own is not a process of this machine.
         assert found == [{"leaks": [], "tool": configuration.min_isolation == "namespace"}]
         build(folder / "spill.yaml", folder / "build")
         assert in_files(*places) == []
 
-    with Hunter(_daemon(configuration)) as hunter:
+    with SecretScanner(_daemon(configuration)) as scanner:
         run(work)
 
 
@@ -214,7 +214,7 @@ def _daemon(configuration: Configuration) -> str | None:
 
 def test_broker_secrets_never_enter_the_sandbox(run: Run, configuration: Configuration) -> None:
     def work(engine: Engine, folder: Path) -> None:
-        overhearing = Overhearing(engine)
+        overhearing = RecordingEngine(engine)
         with ScriptedServer({"/": reply(b"fine")}) as server:
             spec = spoken(server, configuration)
             found = call_http(cast("Engine", overhearing), folder, spec, secrets={"BY_BROKER": BY_BROKER})
@@ -246,7 +246,7 @@ def test_secrets_sent_back_by_a_server_are_redacted(run: Run, configuration: Con
 
 
 def spoken(server: ScriptedServer, configuration: Configuration) -> str:
-    """The spec of a request that holds the broker's secret in every place where one may stand."""
+    """Return the spec of a request with the broker's secret at every allowed position."""
     return http_spec(
         {
             "method": "POST",

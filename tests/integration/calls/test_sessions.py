@@ -94,14 +94,14 @@ def spec(sandbox: JsonObject) -> str:
 
 
 def summary(result: ToolResult) -> JsonValue:
-    """What of a result is the same everywhere."""
+    """Return the parts of a result that do not depend on the engine."""
     session = result.details.get("session")
     call = session["call"] if isinstance(session, dict) else None
     return [result.error.kind if result.error else None, result.text.strip(), call]
 
 
 def calls(engine: Engine, sandbox: JsonObject, *made: tuple[str, str]) -> JsonValue:
-    """What comes of calls of the tools above, one after another."""
+    """Return the results of consecutive calls of the tools above."""
     with tempfile.TemporaryDirectory(prefix="toolc-sessions-") as name:
         folder = Path(name)
         (folder / "notes.py").write_text(PLUGIN, encoding="utf-8")
@@ -208,7 +208,7 @@ END
 
 
 def running(word: str) -> list[int]:
-    """The processes of this machine whose command line has ``word``."""
+    """Return the processes of this machine with ``word`` in their command line."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         # It may end while it is looked at.
@@ -276,7 +276,7 @@ for line in sys.stdin:
 
 
 class Echo(socketserver.StreamRequestHandler):
-    """Answers each line with the number of connections that there were."""
+    """Answers each line with the number of connections so far."""
 
     def handle(self) -> None:
         server = self.server
@@ -331,7 +331,7 @@ def test_a_connection_survives_calls_and_each_call_is_checked(configuration: str
 
 
 def _connected(result: ToolResult, port: str) -> list[JsonValue]:
-    """The connections that a result tells of: where to, and whether it was allowed."""
+    """Return the connections in a result: the destination, and whether it was allowed."""
     found = result.details.get("network")
     attempts: list[JsonValue] = []
     for each in found if isinstance(found, list) else []:

@@ -52,7 +52,7 @@ def executor(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def read_on(executor: Executor, result: ToolResult) -> str:
-    """All that was kept of a result, page by page, as a model reads it that follows the hint."""
+    """Return a stored result, read page by page as the hint describes."""
     hint = re.search(r"to read on call read_result with (\{.*?\})\]", result.text)
     assert hint is not None
     arguments: JsonObject = json.loads(hint[1]) | {"offset": 0}

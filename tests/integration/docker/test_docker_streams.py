@@ -297,7 +297,7 @@ def piece(output: int, data: bytes) -> bytes:
 def test_nothing_is_sent_before_the_guest_connects(meeting: Meeting) -> None:
     assert not meeting.is_ready()
     assert (meeting.stream.write(b"x"), meeting.stream.read()) == (0, None)
-    # What a runtime warns of is no answer.
+    # What a runtime warns of is not an answer.
     meeting.daemon.sendall(piece(2, b"warning"))
     assert meeting.is_ready()
     assert (meeting.stream.write(b"x"), meeting.stream.read()) == (0, None)

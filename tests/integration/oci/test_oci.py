@@ -203,7 +203,7 @@ except OSError as error: print(error.strerror)
 def test_workspace_files_belong_to_its_owner(
     engine: OciEngine, tmp_path: Path, owner: int, inside: int, mode: str
 ) -> None:
-    # Nobody else can get to the folder on the host: the engine itself must pass it in.
+    # Other users cannot reach the folder on the host: the engine itself must pass it in.
     folder = tmp_path / "private" / "a folder, with a comma:and colon"
     folder.mkdir(parents=True)
     (folder / "in put").write_text("read", encoding="utf-8")

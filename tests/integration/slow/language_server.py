@@ -1,4 +1,4 @@
-"""Just enough of the Language Server Protocol (3.17) to ask a server what it tells an editor."""
+"""A minimal client of the Language Server Protocol (3.17)."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class LanguageServer:
-    """A server on the standard streams of a process of its own, which ends with the block."""
+    """A server in a separate process, which is stopped at the end of the block."""
 
     def __init__(self, command: list[str], folder: Path) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder)
@@ -39,7 +39,7 @@ class LanguageServer:
         self._process.communicate()
 
     def open(self, path: Path) -> list[dict[str, Any]]:
-        """Open a file as an editor does; the diagnostics of the file as it is."""
+        """Open a file as an editor does, and return its diagnostics."""
         text = path.read_text(encoding="utf-8")
         document = {"uri": path.as_uri(), "languageId": "yaml", "version": 1, "text": text}
         self._tell("textDocument/didOpen", {"textDocument": document})
@@ -51,14 +51,14 @@ class LanguageServer:
             self._notes.append(self._next())
 
     def at(self, method: str, path: Path, before: str) -> Any:
-        """What the server says of the place in a file that comes after the text ``before``."""
+        """Return the server's response for the position after the text ``before``."""
         text = path.read_text(encoding="utf-8")
         lines = text[: text.index(before) + len(before)].split("\n")
         place = {"line": len(lines) - 1, "character": len(lines[-1])}
         return self.ask(method, {"textDocument": {"uri": path.as_uri()}, "position": place})
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:
-        """The result of a request. What the server tells meanwhile is kept."""
+        """Return the result of a request; store notifications that arrive before it."""
         self._count += 1
         self._send({"id": self._count, "method": method, "params": params})
         while True:
@@ -79,7 +79,7 @@ class LanguageServer:
         self._process.stdin.flush()
 
     def _next(self) -> dict[str, Any]:
-        """The next message that is no request; each request gets an answer without content."""
+        """Return the next message that is not a request; answer each request without content."""
         assert self._process.stdout is not None
         while True:
             size = 0

@@ -1,4 +1,4 @@
-"""An MCP client sees of a call what the library returns, on every engine that the command line names."""
+"""An MCP client receives the result that the library returns, on every engine."""
 
 import os
 import sys

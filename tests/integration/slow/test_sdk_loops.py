@@ -1,4 +1,4 @@
-"""An agent's loop with each provider's own client, against a scripted server, with the tool in a real sandbox."""
+"""Agent loops with each provider's SDK, a scripted server, and the tool in a real sandbox."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an editor with yaml-language-server makes of a spec that begins with the modeline of `toolc init`.
+"""An editor with yaml-language-server validates and completes specs with the modeline of `toolc init`.
 
 `.ci/with-language-server` installs the server and sets TOOLC_YAML_LANGUAGE_SERVER to the path of its program.
 """
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(SERVER is None, reason="yaml-language-server is 
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
-    """A spec with mistakes in it, in a folder of a repository with the format's schema."""
+    """Return a spec with mistakes, in a repository with the schema of the format."""
     (tmp_path / ".toolc-schema.json").write_text(as_text(spec_schema()), encoding="utf-8")
     path = tmp_path / "specs" / "word_count.yaml"
     path.parent.mkdir()

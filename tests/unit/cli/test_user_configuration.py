@@ -1,4 +1,4 @@
-"""The commands under a user's own configuration."""
+"""Commands with a configuration of the user."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def spec(tmp_path: Path) -> str:
 
 @pytest.fixture
 def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that holds the user's configuration in this test."""
+    """Write the user's configuration of this test."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     path = tmp_path / "home/toolc/config.yaml"
     path.parent.mkdir(parents=True)

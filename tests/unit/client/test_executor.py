@@ -49,7 +49,7 @@ tools:
 
 
 class Words:
-    """Says the words of each command line. ``die`` kills its sandbox, ``hang`` waits until it is closed."""
+    """Prints the words of each command line. ``die`` kills its sandbox, ``hang`` waits until it is closed."""
 
     def __init__(self) -> None:
         self.engine = FakeEngine(self._run)

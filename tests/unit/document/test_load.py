@@ -1,4 +1,4 @@
-"""From bytes on disk to a document, or to findings that say why not."""
+"""Loading files: a document, or findings that explain why there is none."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from toolc.reporters.text import render
 
 
 def read(folder: Path, data: bytes, name: str = "a.yaml") -> tuple[Document | None, str]:
-    """The document of a file with these bytes, and the findings as a person reads them."""
+    """Return the document of a file with these bytes, and the findings as text."""
     (folder / name).write_bytes(data)
     diagnostics = Diagnostics()
     document = load(folder / name, f"specs/{name}", diagnostics)

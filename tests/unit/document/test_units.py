@@ -1,4 +1,4 @@
-"""Tests for durations and sizes, and for the hints of wrong ones."""
+"""Durations and sizes, and the hints for invalid ones."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The codes: one declaration each, all of them listed."""
+"""Each code is declared once and listed."""
 
 import re
 

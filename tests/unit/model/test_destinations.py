@@ -1,4 +1,4 @@
-"""Hosts and destinations: one spelling of each, and nothing that two programs could read in two ways."""
+"""Hosts and destinations have one canonical spelling; ambiguous ones are rejected."""
 
 import pytest
 from hypothesis import given

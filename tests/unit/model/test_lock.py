@@ -1,4 +1,4 @@
-"""``toolc.lock``: read strictly, written the same each time, and nothing is approved that it does not name."""
+"""``toolc.lock`` is read strictly and written reproducibly; only listed tools are approved."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each rule of a policy, on a tool that breaks it and on one that keeps it; and composites by their steps."""
+"""Each rule of a policy, with a tool that violates it and one that does not; composites include their steps."""
 
 from pathlib import Path
 

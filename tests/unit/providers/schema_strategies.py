@@ -1,4 +1,4 @@
-"""Generated parameter schemas, and values to try on them, from domains small enough to meet often."""
+"""Generated parameter schemas and values, from domains small enough that values often match."""
 
 from hypothesis import strategies as st
 

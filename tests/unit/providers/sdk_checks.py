@@ -1,4 +1,4 @@
-"""What each provider's own SDK, and its documented schema subset, say about a ``tools`` value.
+"""Checks of a ``tools`` value by each provider's SDK and its documented schema subset.
 
 SDK TypedDicts drop keys they do not know, so what comes out of validation is compared with what went in.
 """
@@ -73,7 +73,7 @@ def check_mcp(tools: list[JsonValue]) -> None:
 
 
 def check_gemini_schema(root: JsonObject) -> None:
-    """The documented subset of JSON Schema, keyword by keyword; see toolc.providers.gemini_schema."""
+    """Check the documented subset of JSON Schema by keyword; see toolc.providers.gemini_schema."""
     assert root["type"] == "object"
     jsonschema.Draft202012Validator.check_schema(root)
     definitions = _object(root.get("$defs", {}))

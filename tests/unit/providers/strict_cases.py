@@ -69,7 +69,7 @@ def _map(value: JsonValue) -> JsonObject:
 
 
 def as_a_model_writes(schema: JsonValue, value: JsonValue, root: JsonObject) -> JsonValue:
-    """``value`` as a model has to write it in OpenAI's strict mode: null for each optional property left out."""
+    """Return ``value`` as in OpenAI's strict mode: null for each omitted optional property."""
     if not isinstance(schema, dict):
         return value
     if isinstance(reference := schema.get("$ref"), str):
@@ -114,7 +114,7 @@ def _around(inner: st.SearchStrategy[JsonObject]) -> st.SearchStrategy[JsonObjec
 
 
 def objects(inner: st.SearchStrategy[JsonObject]) -> st.SearchStrategy[JsonObject]:
-    """Closed objects of which some properties are optional."""
+    """Return closed objects with some optional properties."""
     return st.builds(
         lambda properties, optional: {
             "type": "object",
@@ -140,7 +140,7 @@ strict_schemas: st.SearchStrategy[JsonObject] = objects(st.recursive(_scalars, _
 
 
 def values_for(schema: JsonValue, root: JsonObject, depth: int = 0) -> st.SearchStrategy[JsonValue]:
-    """Values that a lowered schema takes."""
+    """Return values that are valid for a lowered schema."""
     each = _map(schema)
     if isinstance(reference := each.get("$ref"), str):
         return values_for(_map(root["$defs"])[reference.rpartition("/")[2]], root, depth)

@@ -21,7 +21,7 @@ def cancellation() -> Iterator[Cancellation]:
 
 @pytest.fixture
 def quiet() -> Iterator[socket.socket]:
-    """One end of a pair whose other end says nothing."""
+    """Yield one end of a socket pair whose other end sends nothing."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         yield ours
@@ -36,23 +36,23 @@ def test_a_wait_with_a_timeout_ends_without_an_error(cancellation: Cancellation,
 
 
 def test_the_deadline_ends_a_wait(cancellation: Cancellation, quiet: socket.socket) -> None:
-    patience = Deadline(cancellation, monotonic() + 0.01)
+    deadline = Deadline(cancellation, monotonic() + 0.01)
     with pytest.raises(InterruptedWaitError) as raised:
-        patience.wait(quiet.fileno(), select.POLLIN, LONG)
+        deadline.wait(quiet.fileno(), select.POLLIN, LONG)
     assert raised.value.reason == "timed_out"
     with pytest.raises(InterruptedWaitError):
-        patience.sleep(LONG)
+        deadline.sleep(LONG)
 
 
 @pytest.mark.parametrize("kind", ["wait", "sleep"])
 def test_a_cancellation_from_another_thread_ends_a_wait(
     kind: str, cancellation: Cancellation, quiet: socket.socket
 ) -> None:
-    patience = Deadline(cancellation, math.inf)
+    deadline = Deadline(cancellation, math.inf)
     timer = threading.Timer(0.05, cancellation.cancel)
     timer.start()
     with pytest.raises(InterruptedWaitError) as raised:
-        patience.sleep(LONG) if kind == "sleep" else patience.wait(quiet.fileno(), select.POLLIN)
+        deadline.sleep(LONG) if kind == "sleep" else deadline.wait(quiet.fileno(), select.POLLIN)
     timer.join()
     assert raised.value.reason == "cancelled"
 

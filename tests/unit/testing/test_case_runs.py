@@ -1,4 +1,4 @@
-"""Running the tests of tools: what an interrupt at a bad moment leaves running."""
+"""Running the tests of tools: an interrupt cancels every call."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ def test_ctrl_c_while_a_thread_starts_cancels_every_call(monkeypatch: pytest.Mon
 
     @tool(timeout=600)
     def nap(ctx: FunctionContext) -> str:
-        """Sleeps until it is cancelled. Use it where something is to be interrupted, and nowhere else."""
+        """Sleep until the call is cancelled. Use it only to test interrupts."""
         running.append(ctx.call_id)
         began.set()
         while not ctx.cancelled:

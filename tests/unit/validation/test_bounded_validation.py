@@ -9,7 +9,7 @@ from toolc.validation.validate import MAX_ERRORS, validation_errors
 
 
 def doubling(levels: int) -> JsonObject:
-    """A schema whose references make two of each one, ``levels`` times over, and end at a string."""
+    """Return a schema with ``levels`` of references, each with two references to the next; the last is a string."""
     definitions: JsonObject = {
         f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
         for level in range(levels)

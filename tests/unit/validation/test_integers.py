@@ -48,7 +48,7 @@ def test_the_arguments_are_not_modified() -> None:
 
 
 def both(schema: JsonObject, value: JsonValue) -> JsonValue:
-    """``value`` as a property of the schema ``schema`` is read."""
+    """Return ``value`` after conversion as a property with this schema."""
     counts: JsonObject = {"count": INTEGER, "real": {"$anchor": "count"}}
     whole: JsonObject = {"type": "object", "properties": {"x": schema, "n": INTEGER}, "$defs": counts}
     return with_integers(whole, {"x": value})["x"]

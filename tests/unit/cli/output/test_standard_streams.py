@@ -90,7 +90,7 @@ def test_non_blocking_pipe_receives_everything() -> None:
     os.set_blocking(writer, False)
     with subprocess.Popen(command, stdout=writer) as process, os.fdopen(reader, "rb") as expected:
         os.close(writer)
-        # Nobody reads until the pipe is full.
+        # The test reads only when the pipe is full.
         time.sleep(1)
         assert expected.read() == whole
     assert len(whole) > 4096

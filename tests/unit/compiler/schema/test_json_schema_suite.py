@@ -18,7 +18,7 @@ from toolc.model.source import SourceText
 GROUPS: Final[list[dict[str, Any]]] = json.loads((DATA / "json-schema-test-suite.json").read_text(encoding="utf-8"))
 
 # What format 1 does not take, by the code of the finding, and how many groups of the suite have it: references
-# and identities beyond the schema itself, defaults that are no value of their own schema, an integer beyond 2^53.
+# and identities beyond the schema itself, defaults that are invalid for their own schema, an integer beyond 2^53.
 REFUSED: Final = {"TC011": 1, "TC105": 1, "TC304": 3, "TC316": 62}
 
 

@@ -1,4 +1,4 @@
-"""TOML as tomli reads it, with the place of every key and value."""
+"""TOML has the values of tomli and the position of every key and value."""
 
 import json
 from typing import TypeAlias
@@ -34,7 +34,7 @@ def findings(text: str) -> list[str]:
 
 
 def places(text: str) -> dict[str, tuple[str, str]]:
-    """The text of each key and of its value, by path."""
+    """Return the text of each key and of its value, by path."""
     found: dict[str, tuple[str, str]] = {}
 
     def visit(node: Node, path: str) -> None:
@@ -167,7 +167,7 @@ values: st.SearchStrategy[Value] = st.recursive(
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """TOML text of a random document in random styles."""
+    """Return TOML text of a random document in random styles."""
     content = draw(st.dictionaries(keys, values, max_size=4))
     lines: list[str] = []
     _write_table(draw, content, [], lines)

@@ -1,4 +1,4 @@
-"""YAML with the meaning of 1.2, every problem at its place, and no input that breaks the loader."""
+"""YAML has the meaning of YAML 1.2, every problem has a position, and no input breaks the loader."""
 
 import json
 import time

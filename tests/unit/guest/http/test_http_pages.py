@@ -19,7 +19,7 @@ STYLE: dict[str, object] = {
 def pages(
     answer: Callable[[Request], Response], method: object = "GET", **style: object
 ) -> tuple[list[object], bool, list[Request]]:
-    """The items, whether there are more, and what was sent for."""
+    """Return the items, whether there are more, and the requests."""
     requests = FakeRequests(answer)
     http = job(method=method, pagination=STYLE | style)
     found, has_more = all_pages(http, Exchange(http, requests, 0.0, lambda _: None))

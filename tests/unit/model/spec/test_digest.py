@@ -23,7 +23,7 @@ TOOL = ToolSpec(
 
 
 def test_the_digests_of_format_1_never_change() -> None:
-    """A digest that moves with a release of toolc would ask every reviewer to approve nothing at all."""
+    """A digest that changes with a release of toolc would require a review without a change."""
     found = digests(TOOL)
     assert found.surface == "sha256:f3f17dd01ae4ee840e3680abd1dfa62107bf661f8d69c0d80a2a0005a6190cf4"
     assert found.effect == "sha256:6c1eeddc450a001b85c16631c680fe198d13f514937a6b99557d119d249749c4"

@@ -13,7 +13,7 @@ from toolc.review.sources.states import state_of
 SCRIPT: Final = PLAIN.replace('argv: [echo, --, "{{ name }}"]', "script: echo hello")
 RESULT: Final = "result: {format: json, schema: {type: object}}\n"
 
-TOLD: Final = {
+REPORTED: Final = {
     "an alias that is gone": (
         PLAIN + "aliases: [see]\n", PLAIN, "CON303 breaking: the alias see was removed: calls with it fail",
     ),
@@ -44,7 +44,7 @@ TOLD: Final = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "names"), TOLD.values(), ids=TOLD)
+@pytest.mark.parametrize(("old", "new", "names"), REPORTED.values(), ids=REPORTED)
 def test_tool_change_is_reported(tmp_path: Path, old: str, new: str, names: str) -> None:
     assert names in one(tmp_path, old, new)
 

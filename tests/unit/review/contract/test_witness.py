@@ -30,7 +30,7 @@ WITNESSED: Final[dict[str, tuple[JsonObject, JsonObject, JsonValue]]] = {
 
 
 UUID: Final = "^[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
-BESIDE: Final[dict[str, JsonObject]] = {
+OTHER_PROPERTIES: Final[dict[str, JsonObject]] = {
     "a UUID": {"type": "string", "pattern": UUID},
     "a format": {"type": "string", "format": "date-time", "pattern": "^[0-9-]+T[0-9:]+Z$"},
     "an address": {"type": "string", "pattern": "^.+@.+$", "minLength": 3},
@@ -43,7 +43,7 @@ BESIDE: Final[dict[str, JsonObject]] = {
 """What a call must have beside the value that is refused now."""
 
 
-@pytest.mark.parametrize("others", BESIDE.values(), ids=BESIDE)
+@pytest.mark.parametrize("others", OTHER_PROPERTIES.values(), ids=OTHER_PROPERTIES)
 def test_other_required_properties_are_valid(others: JsonObject) -> None:
     def schema(most: int, *required: JsonValue) -> JsonObject:
         properties: JsonObject = {"beside": others, "word": {"type": "string", "maxLength": most}}

@@ -137,10 +137,10 @@ def test_folder_replaced_by_a_link(repository: Repository) -> None:
     (repository.top / "specs").rmdir()
     (repository.top / "specs").symlink_to("real")
     repository.commit({"real/a.yaml": wider})
-    told_of = ["RSK01 high: a call may now reach evil.example.com:443"]
-    assert narrowed_lines("HEAD~1", "HEAD", "specs") == told_of
-    assert narrowed_lines("HEAD~1", None, "specs") == told_of
-    assert narrowed_lines("HEAD~1", "HEAD", "specs/../specs/a.yaml") == told_of
+    expected = ["RSK01 high: a call may now reach evil.example.com:443"]
+    assert narrowed_lines("HEAD~1", "HEAD", "specs") == expected
+    assert narrowed_lines("HEAD~1", None, "specs") == expected
+    assert narrowed_lines("HEAD~1", "HEAD", "specs/../specs/a.yaml") == expected
     assert narrowed_lines("HEAD", None, "specs") == []
 
 

@@ -235,8 +235,8 @@ def test_name_in_braces(repository: Repository) -> None:
 """
     repository.commit({"specs/json.yaml": json})
     repository.write({"specs/2.yaml": named(2).replace("not for", "first put_away, not for")})
-    (told_of,) = found_both_ways()
-    assert told_of == (
+    (reported,) = found_both_ways()
+    assert reported == (
         "look_2",
         ["RSK10 high: the text for the model changed at description, and now names the tool put_away"],
     )

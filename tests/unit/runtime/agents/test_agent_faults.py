@@ -85,7 +85,7 @@ def test_a_busy_api_is_retried_a_few_times(
 
 @pytest.mark.parametrize("seconds", ["61", "59"])
 def test_a_retry_after_beyond_the_limit_ends_the_call(seconds: str, tmp_path: Path) -> None:
-    """Longer than a minute, or beyond the call's deadline."""
+    """The limit is a minute, or the deadline of the call."""
     result, model = converse(tmp_path, refusal(429, Retry_After=seconds), timeout=58.0)
     assert (error_kind(result), len(model.requests)) == ("rate_limit", 1)
 
@@ -275,7 +275,7 @@ def test_the_key_is_not_sent_with_an_untrusted_certificate(tmp_path: Path) -> No
 
 
 def test_refused_connections_emit_events(tmp_path: Path) -> None:
-    """The name of this machine leads to an address of its own, which only an entry of its own would allow."""
+    """The name of this machine resolves to an address that needs a separate entry."""
     events: list[Event] = []
     with ScriptedModel() as model:
         url = f"http://{socket.gethostname()}:{model.port}/v1"

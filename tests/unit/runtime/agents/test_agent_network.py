@@ -60,7 +60,7 @@ def test_an_address_of_ipv6_is_connected_to() -> None:
         pytest.skip("this machine has no IPv6")
     with listening:
         port = listening.getsockname()[1]
-        # As httpcore has it: without brackets.
+        # httpcore passes it without brackets.
         reason, (attempt,) = connect(entry("::1", port), "::1", port)
     assert (reason, attempt.address, attempt.entry) == ("", "::1", f"[::1]:{port}")
 

@@ -25,7 +25,7 @@ Tool: TypeAlias = Callable[[JsonObject, CallContext], ToolResult]
 
 
 class Caller:
-    """A ``Caller`` whose tools are functions; ``made`` lists the calls in the order in which they began."""
+    """A ``Caller`` whose tools are functions; ``made`` lists the calls in the order of their starts."""
 
     def __init__(self, tools: Mapping[str, Tool], parameters: Mapping[str, JsonObject] | None = None) -> None:
         self._tools = tools

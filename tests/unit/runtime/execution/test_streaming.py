@@ -51,7 +51,7 @@ def test_closing_the_stream_cancels_the_call_and_waits() -> None:
     ended = threading.Event()
 
     def call(on_event: Listener, cancellation: Cancellation) -> None:
-        # Far more than may wait: the call must come to its end although nobody takes any.
+        # Many more than are buffered: the call must end although no event is read.
         for number in range(4 * MAX_AHEAD):
             on_event(update(number))
         assert cancellation.is_cancelled

@@ -51,7 +51,7 @@ def problem(result: ToolResult) -> tuple[str, str]:
 
 
 def making(*paths: str) -> Act:
-    """An act that makes these files, each with its name for content."""
+    """Return a function that creates these files, each with its name as content."""
 
     def act(folder: Path) -> None:
         for path in paths:

@@ -47,7 +47,7 @@ class WatchedSandbox(FakeSandbox):
 
 
 class WatchedEngine(FakeEngine):
-    """A fake engine that remembers what it was asked, and how many of its sandboxes were closed."""
+    """A fake engine that records its profiles and the number of closed sandboxes."""
 
     def __init__(self, outcome: Outcome | Exception) -> None:
         super().__init__(self.answer)
@@ -223,7 +223,7 @@ def test_truncated_output_is_marked_in_the_details() -> None:
 
 
 class StuckEngine(WatchedEngine):
-    """Its calls end only when their sandbox is closed."""
+    """An engine whose calls end only when their sandbox is closed."""
 
     def __init__(self) -> None:
         super().__init__(Outcome(ending="exited"))

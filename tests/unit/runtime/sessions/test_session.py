@@ -52,7 +52,7 @@ def text(words: str) -> JsonObject:
 
 @dataclass
 class Notes:
-    """A plugin of two tools, as the fake engine's script; ``lines`` is what it was sent."""
+    """A plugin with two tools, as a script of the fake engine; ``lines`` are the received lines."""
 
     lines: list[JsonObject] = field(default_factory=list)
     busy: threading.Lock = field(default_factory=threading.Lock)
@@ -117,7 +117,7 @@ def started(made: Executor) -> int:
 
 
 def living() -> set[threading.Thread]:
-    """The fake sandboxes that there are, of which each is a thread."""
+    """Return the running fake sandboxes; each is a thread."""
     return {each for each in threading.enumerate() if each.name == "fake sandbox"}
 
 

@@ -142,7 +142,7 @@ def test_a_call_cancelled_before_its_start_never_runs() -> None:
 
 
 def test_a_call_cancelled_during_the_start_never_runs() -> None:
-    told_after = 0
+    sent_after = 0
     with Cancellation() as cancellation:
 
         class Waking(FakeSandbox):
@@ -152,13 +152,13 @@ def test_a_call_cancelled_during_the_start_never_runs() -> None:
                 return data
 
             def write(self, data: bytes | memoryview) -> int:
-                nonlocal told_after
-                told_after += cancellation.is_cancelled
+                nonlocal sent_after
+                sent_after += cancellation.is_cancelled
                 return super().write(data)
 
         with closing(Waking(PLAN.profile, lambda _: DONE)) as made:
             outcome = converse(made, PLAN, timeout_ms=100_000, cancellation=cancellation, on_progress=lambda *_: None)
-    assert (outcome.ending, told_after) == ("cancelled", 0)
+    assert (outcome.ending, sent_after) == ("cancelled", 0)
 
 
 def test_a_dead_sandbox_raises_with_its_error_output() -> None:
@@ -173,7 +173,7 @@ def test_a_dead_sandbox_raises_with_its_error_output() -> None:
 
 
 class Rogue(FakeSandbox):
-    """A sandbox whose incoming bytes a test sets, whatever its guest says."""
+    """A sandbox whose incoming bytes are set by the test."""
 
     def __init__(self, *reads: bytes | None, out_of_memory: bool = False) -> None:
         super().__init__(Profile(), lambda _: DONE)
@@ -190,7 +190,7 @@ class Rogue(FakeSandbox):
 READY = frames.encode(frames.READY, 0, b"{}")
 
 
-def hear(rogue: Rogue, timeout_ms: int = 100_000) -> Outcome:
+def outcome_of(rogue: Rogue, timeout_ms: int = 100_000) -> Outcome:
     try:
         return converse(rogue, PLAN, timeout_ms=timeout_ms, cancellation=None, on_progress=lambda *_: None)
     finally:
@@ -199,19 +199,19 @@ def hear(rogue: Rogue, timeout_ms: int = 100_000) -> Outcome:
 
 @pytest.mark.parametrize("reads", [(b"",), (READY, b"")], ids=["before ready", "in the call"])
 def test_a_sandbox_out_of_memory_is_an_outcome(reads: tuple[bytes, ...]) -> None:
-    outcome = hear(Rogue(*reads, out_of_memory=True))
+    outcome = outcome_of(Rogue(*reads, out_of_memory=True))
     assert outcome.ending == "out_of_memory"
     assert outcome.usage.duration_ms > 0
 
 
 def test_the_engines_counter_overrides_success() -> None:
     exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": null}'
-    assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_), out_of_memory=True)).ending == "out_of_memory"
+    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, exit_), out_of_memory=True)).ending == "out_of_memory"
 
 
 def test_the_guests_counter_overrides_success_without_an_engine_counter() -> None:
     exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": 2}'
-    assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "out_of_memory"
+    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "out_of_memory"
 
 
 FAILED = b'{"ending": "failed", "status": 127, "reason": "no \\u001b room", "oom_kills": 0}'
@@ -220,27 +220,27 @@ FAILED = b'{"ending": "failed", "status": 127, "reason": "no \\u001b room", "oom
 def test_a_call_that_failed_to_start_raises_with_the_reason() -> None:
     expected = "^the sandbox could not start the call: no \N{REPLACEMENT CHARACTER} room"
     with pytest.raises(SandboxDiedError, match=expected):
-        hear(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED)))
+        outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED)))
 
 
 def test_a_call_that_failed_to_start_due_to_memory_ran_out_of_memory() -> None:
-    assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED), out_of_memory=True)).ending == "out_of_memory"
+    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED), out_of_memory=True)).ending == "out_of_memory"
 
 
 def test_a_timeout_is_reported_even_after_an_out_of_memory_kill() -> None:
     exit_ = b'{"ending": "timed_out", "status": 0, "reason": "", "oom_kills": 2}'
-    assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "timed_out"
+    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "timed_out"
 
 
 def test_a_broken_protocol_is_explained() -> None:
     with pytest.raises(SandboxDiedError, match="violated the wire protocol: it sent data before READY"):
-        hear(Rogue(frames.encode(frames.DATA, frames.STDOUT, b"x")))
+        outcome_of(Rogue(frames.encode(frames.DATA, frames.STDOUT, b"x")))
 
 
 def test_a_guest_that_is_never_ready_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_loop, "START_SECONDS", 0.1)
     with pytest.raises(SandboxDiedError, match=r"not ready after 0\.1 seconds"):
-        hear(Rogue())
+        outcome_of(Rogue())
 
 
 def test_endless_output_does_not_extend_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +251,7 @@ def test_endless_output_does_not_extend_the_deadline(monkeypatch: pytest.MonkeyP
         return endless._reads.pop(0) or b"" if endless._reads else frames.encode(frames.DATA, frames.STDOUT, b"x")
 
     monkeypatch.setattr(endless, "read", read)
-    assert hear(endless, timeout_ms=100).ending == "timed_out"
+    assert outcome_of(endless, timeout_ms=100).ending == "timed_out"
 
 
 @pytest.mark.parametrize("held", ["progress", "output"])

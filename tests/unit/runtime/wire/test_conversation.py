@@ -45,7 +45,7 @@ GOOD_EXIT = {"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu
 
 
 def started(plan: Plan = EXEC, reports: list[object] | None = None) -> Conversation:
-    """A conversation whose call has been sent; ``outgoing`` is empty again."""
+    """Return a conversation whose call has been sent; ``outgoing`` is empty."""
     events: list[object] = [] if reports is None else reports
     conversation = Conversation(
         plan,
@@ -96,7 +96,7 @@ def test_details_describe_the_call() -> None:
     ("call", "is_begun"),
     [
         (HttpCall(method="GET", url="http://127.0.0.1/"), True),
-        # Either must come first, and may fail: a request that was made must not be told as a call that never began.
+        # A token or file comes first and may fail, although a sent request means that the call has started.
         (HttpCall(method="GET", url="http://127.0.0.1/", needs_token=True), False),
         (HttpCall(method="GET", url="http://127.0.0.1/", files=(File(path="lib/a.py", text=""),)), False),
     ],
@@ -243,7 +243,7 @@ def test_unpaired_surrogates_in_progress_become_question_marks(plan: Plan) -> No
         conversation.receive(encode(PROGRESS, 0, b'{"percent": 1, "message": "a\\ud800"}'))
     else:
         conversation.receive(encode(DATA, STDERR, b"::progress 1 a\xed\xa0\x80\n"))
-    # Whatever stands for it: a client's protocol must be able to say it.
+    # A client's protocol must be able to encode the replacement.
     assert reports in ([(1, "a?")], [(1, "a" + "\N{REPLACEMENT CHARACTER}" * 3)])
 
 
@@ -275,7 +275,7 @@ def test_images_keep_their_order_among_texts() -> None:
 
 def test_live_output_is_limited_per_stream() -> None:
     reports: list[tuple[str, str]] = []
-    conversation = started(EXEC, reports)  # type: ignore[arg-type]  # nothing else is told here
+    conversation = started(EXEC, reports)  # type: ignore[arg-type]  # the only key of this plan
     for _ in range(10):
         conversation.receive(encode(DATA, STDOUT, b"x" * 65_536))
     assert sum(len(text) for _, text in reports) == EXEC.profile.limits.output_bytes
@@ -283,7 +283,7 @@ def test_live_output_is_limited_per_stream() -> None:
 
 
 def reporting(reports: list[object]) -> Conversation:
-    """A program that may report progress on its stderr."""
+    """Return the plan of a program that may report progress on stderr."""
     return started(replace(EXEC, invocation=Exec(argv=("x",), progress=True)), reports)
 
 

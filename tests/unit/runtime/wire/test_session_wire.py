@@ -35,7 +35,7 @@ class ScriptedSandbox:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
-        # Whoever has heard enough hangs up, whatever is still to be said.
+        # The host may close the stream before the guest has sent everything.
         with self._theirs as wire, suppress(ConnectionError):
             (size,) = frames.LENGTH.unpack(wire.recv(frames.LENGTH.size, socket.MSG_WAITALL))
             wire.recv(size, socket.MSG_WAITALL)

@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Mount:
 
 
 def seen(about: Mount, **changed: object) -> JsonObject:
-    """What a guest says that sees this folder on this kernel, but for ``changed``."""
+    """Return the report of a guest that sees this folder on this kernel, except ``changed``."""
     return {
         "workspace": {
             "kernel": boot_id(),

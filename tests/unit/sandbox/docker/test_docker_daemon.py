@@ -82,8 +82,8 @@ def test_a_missing_socket_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_socket_without_listener_is_reported(tmp_path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as unheard:
-        unheard.bind(f"{tmp_path}/s")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(f"{tmp_path}/s")
         with pytest.raises(NoDaemonError, match=f"no Docker daemon is listening at {tmp_path}/s. Run: sudo"):
             connect(f"{tmp_path}/s")
 
