@@ -122,20 +122,20 @@ def plugin(case: Case, body: str, description: str) -> JsonObject:
 def mismatches(found: JsonObject, expected: Expected) -> list[str]:
     """Return a line for each difference of ``found`` from ``expected``."""
     wrong = []
-    for key, wanted in expected.items():
+    for key, value_expected in expected.items():
         value = found.get(key)
-        if isinstance(wanted, re.Pattern):
-            if not (isinstance(value, str) and wanted.fullmatch(value)):
-                wrong.append(f"{key}: expected a match of {wanted.pattern!r}, found {_short(value)}")
-        elif isinstance(wanted, dict) and isinstance(value, dict):
+        if isinstance(value_expected, re.Pattern):
+            if not (isinstance(value, str) and value_expected.fullmatch(value)):
+                wrong.append(f"{key}: expected a match of {value_expected.pattern!r}, found {_short(value)}")
+        elif isinstance(value_expected, dict) and isinstance(value, dict):
             # One line per key, because there may be hundreds.
-            keys = [each for each in {**wanted, **value} if value.get(each) != wanted.get(each)]
+            keys = [each for each in {**value_expected, **value} if value.get(each) != value_expected.get(each)]
             wrong += [
-                f"{key}[{each!r}]: expected {_short(wanted.get(each))}, found {_short(value.get(each))}"
+                f"{key}[{each!r}]: expected {_short(value_expected.get(each))}, found {_short(value.get(each))}"
                 for each in keys
             ]
-        elif value != wanted:
-            wrong.append(f"{key}: expected {_short(wanted)}, found {_short(value)}")
+        elif value != value_expected:
+            wrong.append(f"{key}: expected {_short(value_expected)}, found {_short(value)}")
     return wrong
 
 

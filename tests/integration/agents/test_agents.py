@@ -167,14 +167,14 @@ def test_an_interrupt_ends_a_request_that_is_under_way(tmp_path: Path) -> None:
 
 def test_data_is_selected_and_rendered(tmp_path: Path) -> None:
     """The schema applies to the selected value; the model only returns data."""
-    wanted: JsonObject = {
+    result_spec: JsonObject = {
         "select": "items[0]",
         "template": "first: {{ result.name }}",
         "schema": {"type": "object", "required": ["name"]},
     }
     answers = [OpenAISpeech().text("not data"), OpenAISpeech().text('{"items": [{"name": "a"}, {"name": "b"}]}')]
     with ScriptedModel(script=[*answers]) as model:
-        result = ask_helper(model, tmp_path, result=wanted, engine="oci")
+        result = ask_helper(model, tmp_path, result=result_spec, engine="oci")
     assert (result.text, result.structured) == ("first: a", ({"name": "a"},))
     assert "JSON Schema" not in OpenAISpeech().system(model.requests[0])
     assert agent_details(result)["turns"] == 2

@@ -86,9 +86,9 @@ def test_every_engine_returns_the_files_that_a_tool_leaves(name: str, mode: str,
         pytest.skip(reason)
     # The tool of root's own workspace is another user on one engine and root on the others.
     work = made(folder, USER if configuration.uid or mode == "rw" else 0)
-    wanted: JsonValue = {"mode": "transaction", "commit": "never"} if mode == "transaction" else mode
+    workspace_spec: JsonValue = {"mode": "transaction", "commit": "never"} if mode == "transaction" else mode
     path = folder / "draw.yaml"
-    path.write_text(spec(wanted, configuration.sandbox))
+    path.write_text(spec(workspace_spec, configuration.sandbox))
     registry = Registry.load(path)
 
     def run(engine: Engine) -> JsonValue:

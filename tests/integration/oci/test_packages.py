@@ -92,7 +92,7 @@ def test_concurrent_calls_and_removals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_oci
 def test_packages_in_use_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    def install(wanted: Path, folder: Path, python: PythonInfo) -> None:
+    def install(requirements: Path, folder: Path, python: PythonInfo) -> None:
         fill(folder)
         (folder / packages._LIST).write_text("greets==1.0\n", encoding="utf-8")
 

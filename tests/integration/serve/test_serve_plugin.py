@@ -58,11 +58,11 @@ def hosting(folder: Path, *names: str) -> Iterator[Host]:
 
 def asleep() -> bool:
     """Return whether the tool ``sleep`` runs on this machine."""
-    wanted = f"sleep\0{SECONDS}\0".encode()
+    arguments = f"sleep\0{SECONDS}\0".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         # It may exit while it is read.
         with suppress(OSError):
-            if (entry / "cmdline").read_bytes().endswith(wanted):
+            if (entry / "cmdline").read_bytes().endswith(arguments):
                 return True
     return False
 
