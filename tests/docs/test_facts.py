@@ -79,12 +79,12 @@ def named(name: str, heading: str = "") -> set[str]:
     return {span for first in rows(name, heading) for span in re.findall(r"`([^`]+)`", first)}
 
 
-def test_commands() -> None:
+def test_documented_commands_match_the_code() -> None:
     listed = {first.split()[1].rstrip("`") for first in rows("reference/command-line") if first.startswith("`toolc ")}
     assert listed == set(COMMANDS)
 
 
-def test_keys_of_the_spec_format() -> None:
+def test_documented_spec_keys_match_the_code() -> None:
     definitions: Any = spec_schema()["$defs"]
     page = "reference/spec-format"
     assert named(page, "## Tool") == set(definitions["tool"]["properties"])
@@ -107,12 +107,12 @@ def _keys(schema: Any) -> set[str]:
     return found
 
 
-def test_filters_of_templates() -> None:
+def test_documented_template_filters_match_the_code() -> None:
     listed = re.findall(r"the filters ((?:`\w+`(?:, | and )?)+)", text_of("reference/spec-format"))
     assert re.findall(r"`(\w+)`", listed[0]) == [*FILTERS]
 
 
-def test_default_limits() -> None:
+def test_documented_default_limits_match_the_code() -> None:
     table = rows("reference/spec-format", "## Sandbox")
     limits = Limits()
     assert table["`timeout`"][1] == f"`{limits.timeout_ms // 1000}s`"
@@ -124,24 +124,24 @@ def test_default_limits() -> None:
     assert table["`file_size`"][1] == f"`{limits.file_size_bytes >> 30}GiB`"
 
 
-def test_kinds_of_errors() -> None:
+def test_documented_error_kinds_match_the_code() -> None:
     assert named("reference/results", "## Errors") == set(KINDS)
 
 
-def test_keys_of_expect() -> None:
+def test_documented_keys_of_expect_match_the_code() -> None:
     # Two pairs of fields have one key each.
     keys = {each.name for each in fields(Expect)} - {"absent", "connections"}
     assert named("guides/testing", "## Write a test") - {"expect"} == keys
 
 
-def test_bounds_of_policies() -> None:
+def test_documented_bounds_of_policies_match_the_code() -> None:
     text = Page.read("guides/policies").text
     for key in fields(Policy):
         assert key.name in {"path", "places"} or f"| `{key.name}" in text or f"`, `{key.name}`" in text, key.name
     assert {code.number for code in CODES.values()} <= set(re.findall(r"TC\d{3}", text))
 
 
-def test_review_rules(golden: bool) -> None:
+def test_documented_review_rules_match_the_code(golden: bool) -> None:
     lines = [f"| {each.number} | {each.kind} | {each.name} |" for each in rules()]
     table = "\n".join(["| Rule | Kind | Reported change |", "|---|---|---|", *lines, ""])
     page = Page.read("reference/review-rules")
@@ -155,7 +155,7 @@ def test_review_rules_of_providers_are_in_the_order_of_the_providers() -> None:
     assert [each.name.split(" ")[0] for each in rules() if each.kind == "provider"] == [*PROVIDER_NAMES]
 
 
-def test_deadlines() -> None:
+def test_documented_deadlines_match_the_code() -> None:
     table = rows("reference/deadlines")
     assert {step: float(table[step][0]) for step in table if step != "Step"} == DEADLINES
 
@@ -164,7 +164,7 @@ def test_both_engines_give_process_1_the_same_time_to_exit() -> None:
     assert docker_sandbox._GRACE == oci_sandbox.CLOSE_SECONDS
 
 
-def test_probes_of_doctor() -> None:
+def test_documented_probes_match_the_code() -> None:
     text = Page.read("guides/checking-a-host").text
     count = str(len(load_probes()))
     assert set(re.findall(r"(\d+) of (\d+) probes held", text)) == {(count, count)}
@@ -182,7 +182,7 @@ def test_entries_of_an_allow_list_are_valid() -> None:
     assert len(entries) == 7
 
 
-def test_network_in_a_sandbox() -> None:
+def test_documented_network_rules_match_the_code() -> None:
     text = Page.read("guides/network-access").text
     listening = loopback_proxy([parse_destination("api.example.com:443")])
     assert f"`{listening.hosts[0][0]}`" in text
@@ -190,7 +190,7 @@ def test_network_in_a_sandbox() -> None:
         assert f"`{each.name.lower()}`" in text or each.name == "NODE_USE_ENV_PROXY"
 
 
-def test_limits_of_connections() -> None:
+def test_documented_connection_limits_match_the_code() -> None:
     table = rows("guides/network-access", "## Limits")
     assert table["concurrent connections; total connections"] == [f"{MAX_CONNECTIONS}; {broker.MAX_CALL_CONNECTIONS:,}"]
     assert table["bytes in both directions together"] == [f"{broker.MAX_BYTES >> 30} GiB"]
@@ -200,7 +200,7 @@ def test_limits_of_connections() -> None:
     assert call_loop.DELIVERY_SECONDS == 1
 
 
-def test_http_tools() -> None:
+def test_documented_facts_about_http_tools_match_the_code() -> None:
     assert f"at most {MAX_RESPONSE_BODY >> 20} MiB" in text_of("guides/http-tools")
     listed = {}
     for cause, (kind, *_) in rows("guides/http-tools", "## Errors").items():
@@ -209,11 +209,11 @@ def test_http_tools() -> None:
     assert listed == {status: kind for status, kind in STATUS_KINDS.items() if status not in {407, 408, 425}}
 
 
-def test_secrets() -> None:
+def test_documented_facts_about_secrets_match_the_code() -> None:
     assert f"fewer than {MIN_CHARACTERS} characters" in text_of("guides/secrets")
 
 
-def test_sub_agents() -> None:
+def test_documented_facts_about_sub_agents_match_the_code() -> None:
     text = text_of("guides/sub-agents")
     numbers = {3: "three", 8: "eight"}
     assert f"tried {numbers[ATTEMPTS]} times" in text
@@ -223,26 +223,26 @@ def test_sub_agents() -> None:
     assert MAX_WAIT_SECONDS == 60
 
 
-def test_composites() -> None:
+def test_documented_facts_about_composites_match_the_code() -> None:
     text = text_of("guides/composite-tools")
     assert f"({MAX_PARALLEL} at most" in text
     assert f"nested {MAX_DEPTH} deep at most" in text
 
 
-def test_workspaces() -> None:
+def test_documented_facts_about_workspaces_match_the_code() -> None:
     text = text_of("guides/workspaces")
     assert f"1 GiB and {MAX_ENTRIES:,} files" in text
     assert f"there are {MAX_FILES} at most" in text
     assert f"(default: {Limits().output_bytes // 1024} KiB)" in text
 
 
-def test_protected_paths() -> None:
+def test_documented_protected_paths_match_the_code() -> None:
     section = Page.read("guides/workspaces").text.partition("## Protected paths")[2].partition("A `Makefile`")[0]
     listed = re.findall(r"`([^`]+)`", section.partition("\n- ")[2])
     assert sorted(listed) == sorted(PROTECTED)
 
 
-def test_built_in_tools_of_the_migration_guide() -> None:
+def test_documented_builtin_tools_exist() -> None:
     tables = [
         table
         for table in re.split(r"\n\n", Page.read("guides/migrating").text)

@@ -51,7 +51,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_policies(repository: Path) -> None:
+def test_the_examples_of_policies_are_valid(repository: Path) -> None:
     def errors(host: str, settings: Settings) -> list[str]:
         Path("specs/fetch.yaml").write_text(FETCH.replace("HOST", host), encoding="utf-8")
         found = compile_specs([Path("specs")], settings).diagnostics.sorted()

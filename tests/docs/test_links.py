@@ -9,7 +9,7 @@ _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_to_files_and_headings(page: Path) -> None:
+def test_links_to_files_and_headings_exist(page: Path) -> None:
     text = _CODE.sub("", page.read_text(encoding="utf-8"))
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"\w+:", link):

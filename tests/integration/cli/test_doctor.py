@@ -133,7 +133,7 @@ to improve
 """
 
 
-def test_text_output() -> None:
+def test_text_output_is_complete() -> None:
     assert to_text(DIAGNOSIS) == TEXT
 
 
@@ -155,7 +155,7 @@ PROBED = Diagnosis(
 )
 
 
-def test_probe_results_as_text() -> None:
+def test_probe_results_are_printed_as_text() -> None:
     assert to_text(PROBED).partition("a tool tries")[2] == (
         " to       docker  docker gvisor  oci\n"
         "kernel\n"
@@ -188,7 +188,7 @@ def test_failed_engine_is_not_the_strongest() -> None:
     assert (best[0].name, best[1].isolation) == ("docker", "namespace")
 
 
-def test_no_working_engine() -> None:
+def test_a_missing_engine_is_reported() -> None:
     nothing = Diagnosis(host=HOST, engines=ENGINES[2:], trials={})
     assert not nothing.works
     assert to_text(nothing) == (
@@ -206,7 +206,7 @@ def test_no_working_engine() -> None:
     )
 
 
-def test_json_output() -> None:
+def test_json_output_is_complete() -> None:
     value = json.loads(json.dumps(to_json(PROBED)))
     assert list(value) == ["works", "host", "engines", "strongest", "probes", "not_probed"]
     assert value["works"] is False
@@ -250,7 +250,7 @@ def test_json_output() -> None:
     [(DIAGNOSIS, 0), (PROBED, 3), (Diagnosis(host=HOST, engines=ENGINES[2:], trials={}), 3)],
     ids=["works", "a probe failed", "no engine"],
 )
-def test_exit_codes(
+def test_exit_codes_depend_on_the_report(
     diagnosis: Diagnosis, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(doctor, "diagnose", lambda *_, **__: diagnosis)

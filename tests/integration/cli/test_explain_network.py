@@ -114,7 +114,7 @@ def test_connection_reset_at_the_end_is_not_a_failure(engine: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("engine", engines()[-1:])
-def test_registry_without_lines(engine: str, port: int, tmp_path: Path) -> None:
+def test_connections_of_a_registry_have_no_lines(engine: str, port: int, tmp_path: Path) -> None:
     (tmp_path / "fetch.yaml").write_text(SPEC.format(port=port), encoding="utf-8")
     build = [sys.executable, "-m", "toolc", "build", "fetch.yaml", "--out", "build"]
     subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
@@ -139,7 +139,7 @@ def test_tool_without_network_access(engine: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", engines()[:1])
-def test_redirect_to_an_invalid_url(engine: str, tmp_path: Path) -> None:
+def test_a_redirect_to_an_invalid_url_is_reported(engine: str, tmp_path: Path) -> None:
     with ScriptedServer({"/": reply(status=302, Location="gopher://x")}) as server:
         spec = {
             "toolc": 1,

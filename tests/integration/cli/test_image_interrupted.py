@@ -81,7 +81,9 @@ def ended(builder: subprocess.Popen[str], how: signal.Signals) -> None:
 
 @pytest.mark.needs_engine
 @pytest.mark.parametrize("how", CODES)
-def test_interrupted_build_step(api: docker.APIClient, version: str, tmp_path: Path, how: signal.Signals) -> None:
+def test_an_interrupted_build_step_leaves_nothing(
+    api: docker.APIClient, version: str, tmp_path: Path, how: signal.Signals
+) -> None:
     def steps() -> list[str]:
         return [each["Id"] for each in api.containers(all=True) if f"sleep 1000; : {version}" in each["Command"]]
 
@@ -99,7 +101,7 @@ def test_interrupted_build_step(api: docker.APIClient, version: str, tmp_path: P
 @pytest.mark.needs_engine
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("how", CODES)
-def test_interrupted_base_image(version: str, tmp_path: Path, how: signal.Signals) -> None:
+def test_an_interrupted_base_image_leaves_nothing(version: str, tmp_path: Path, how: signal.Signals) -> None:
     """Replace a program by one that runs for a minute, starts children and fills a folder."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "mmdebstrap"

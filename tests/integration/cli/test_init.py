@@ -55,7 +55,7 @@ def test_existing_files_are_not_changed(tmp_path: Path, capsys: pytest.CaptureFi
     assert sorted(path.name for path in tmp_path.iterdir()) == [".gitignore", "README.md"]
 
 
-def test_folder_with_other_files(tmp_path: Path) -> None:
+def test_init_accepts_a_folder_with_other_files(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     assert run("init", str(tmp_path)) == 0
 
@@ -92,7 +92,7 @@ def test_ci_option_adds_reviews(
     assert run(*hooks[1]["entry"].split()[1:]) == 0
 
 
-def test_no_ci_files_by_default(tmp_path: Path) -> None:
+def test_ci_files_are_not_created_by_default(tmp_path: Path) -> None:
     assert run("init", str(tmp_path)) == 0
     assert not (tmp_path / ".github").exists()
     assert not (tmp_path / ".pre-commit-config.yaml").exists()

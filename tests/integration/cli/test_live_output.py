@@ -218,7 +218,7 @@ def test_closed_pipe_ends_the_call() -> None:
 
 
 @pytest.mark.needs_engine
-def test_timing_table(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_timing_table_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     go()
     subprocess.run([*TOOLC, "run", "tools.yaml#data", "--json", "--timing"], check=False)
     out, err = capfd.readouterr()
@@ -261,7 +261,7 @@ CLEAR = b"\r\x1b[K"
 
 
 @pytest.mark.needs_engine
-def test_progress_bar_below_the_output() -> None:
+def test_the_progress_bar_is_below_the_output() -> None:
     screen = Screen()
     with start("talk", stdout=screen.theirs, stderr=screen.theirs) as process:
         screen.until(lambda seen: all(each in seen for each in (BAR, b"one\r\n", b"noted\r\n")))
@@ -299,7 +299,7 @@ def test_redirected_result_is_complete() -> None:
 
 
 @pytest.mark.needs_engine
-def test_yielded_output_on_a_terminal() -> None:
+def test_yielded_output_is_shown_on_a_terminal() -> None:
     screen = Screen()
     with start("watch", stdout=screen.theirs, stderr=subprocess.DEVNULL) as process:
         screen.until(lambda seen: seen == b"seen ")
@@ -309,7 +309,7 @@ def test_yielded_output_on_a_terminal() -> None:
 
 
 @pytest.mark.needs_engine
-def test_yielded_output_of_a_stopped_call() -> None:
+def test_yielded_output_of_a_stopped_call_is_shown() -> None:
     shown, late = b"", ""
     for seconds in ("0.7", "10", "50"):  # a machine that stalls may leave no time to yield anything
         screen = Screen()
@@ -322,7 +322,7 @@ def test_yielded_output_of_a_stopped_call() -> None:
 
 
 @pytest.mark.needs_engine
-def test_yielded_output_in_a_pipe() -> None:
+def test_yielded_output_is_written_to_a_pipe() -> None:
     with start("watch") as process:
         assert process.stdout
         assert process.stderr
@@ -333,7 +333,7 @@ def test_yielded_output_in_a_pipe() -> None:
 
 
 @pytest.mark.needs_engine
-def test_progress_on_a_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_on_a_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     go()
     screen = Screen()

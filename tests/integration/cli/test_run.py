@@ -122,7 +122,7 @@ def test_image_is_raw_bytes_except_on_a_terminal(engine: str, capfdbinary: pytes
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_default_workspace(engine: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_the_default_workspace_is_used(engine: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     Path("a.txt").write_text("here")
     Path("other").mkdir()
     Path("other/a.txt").write_text("there")
@@ -176,7 +176,7 @@ def wait_for(path: Path) -> None:
 
 
 @pytest.mark.needs_engine
-def test_run_from_a_registry(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_tool_of_a_registry_is_run(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with pytest.raises(SystemExit):
         main(("build", "tools.yaml"))
     Path("tools.yaml").unlink()
@@ -210,7 +210,7 @@ def test_invalid_targets_are_exit_code_2(arguments: list[str], output: str, caps
     assert capsys.readouterr() == ("", f"toolc: {output}")
 
 
-def test_unknown_engine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_engine_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("tools.yaml#hello", "--engine", "nope") == 2
     assert "'nope' is not one of 'auto', " in capsys.readouterr().err
 
@@ -251,7 +251,7 @@ def test_specs_with_errors_are_exit_code_2_and_their_findings_are_shown(capsys: 
 
 
 @pytest.mark.slow
-def test_text_on_a_terminal() -> None:
+def test_text_is_printed_on_a_terminal() -> None:
     Path("odd.yaml").write_text(
         "toolc: 1\n"
         "name: odd\n"
@@ -263,7 +263,7 @@ def test_text_on_a_terminal() -> None:
 
 
 @pytest.mark.slow
-def test_image_on_a_terminal() -> None:
+def test_an_image_is_described_on_a_terminal() -> None:
     assert on_a_terminal("tools.yaml#picture") == b""
 
 

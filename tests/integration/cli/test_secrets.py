@@ -106,7 +106,7 @@ def test_crash_writes_no_core_file() -> None:
     assert (os.WTERMSIG(status), os.WCOREDUMP(status)) == (signal.SIGSEGV, False)
 
 
-def test_invalid_secrets_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_secrets_file_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mine.yaml").write_text("USER_NAME: short\n")
     assert run("run", "who.yaml", "--secrets", "mine.yaml") == 2
     assert "has fewer than 8 characters" in capsys.readouterr().err

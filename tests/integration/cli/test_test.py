@@ -143,7 +143,7 @@ tools:
         (("build/registry.json#one",), ["one[1]"]),
     ],
 )
-def test_valid_targets(targets: tuple[str, ...], ran: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_valid_targets_are_tested(targets: tuple[str, ...], ran: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
     if targets[0].startswith("build"):
         build("s.yaml", "build")
@@ -155,7 +155,7 @@ def test_valid_targets(targets: tuple[str, ...], ran: list[str], capsys: pytest.
 
 
 @pytest.mark.parametrize("target", ["s.yaml#tow", "build/registry.json#tow"])
-def test_unknown_tool(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_tool_is_reported(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
     build("s.yaml", "build")
     with pytest.raises(SystemExit) as raised:
@@ -233,7 +233,7 @@ DIFFERENCE = """\
 
 
 @pytest.mark.needs_engine
-def test_json_report(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_report_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices("--format", "json", "--tool", "write_*") == 1
     output = json.loads(capsys.readouterr().out)
     assert all(each.pop("duration_ms") > 0 for each in output["tests"])
@@ -256,7 +256,7 @@ def test_json_report(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.needs_engine
-def test_junit_report(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_junit_report_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices("--format", "junit", "--tool", "write_*") == 1
     out = re.sub(r' time="[0-9.]+"', "", capsys.readouterr().out)
     assert (
@@ -407,7 +407,7 @@ def test_tests_of_a_registry_are_not_updated(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-def test_progress_bar_on_a_terminal() -> None:
+def test_a_progress_bar_is_shown_on_a_terminal() -> None:
     Path("c.yaml").write_text(CHOICES, encoding="utf-8")
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as screen:

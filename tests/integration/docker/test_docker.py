@@ -279,7 +279,7 @@ def test_out_of_memory_in_process_1_is_detected(engine: DockerEngine) -> None:
     assert sandbox.out_of_memory()
 
 
-def test_concurrent_engines_and_threads(engine: DockerEngine) -> None:
+def test_engines_and_threads_run_concurrently(engine: DockerEngine) -> None:
     other = DockerEngine()
     outputs: list[str] = []
 

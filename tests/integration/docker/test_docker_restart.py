@@ -139,7 +139,7 @@ def short_timeouts(
 
 
 @pytest.mark.slow
-def test_a_daemon_that_hangs(daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_daemon_is_reported(daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     with short_timeouts(daemon, engine, monkeypatch, "CREATE", "REMOVE", "OPEN"):
         daemon.hold()
         with pytest.raises(InfrastructureError, match="the daemon did not answer in time"):
@@ -147,7 +147,7 @@ def test_a_daemon_that_hangs(daemon: OwnDaemon, engine: DockerEngine, monkeypatc
 
 
 @pytest.mark.parametrize("moment", ["create", "attach", "start"])
-def test_a_daemon_that_hangs_after_a_request(
+def test_a_daemon_that_hangs_after_a_request_is_reported(
     daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     really = getattr(docker_engine, f"{moment}_container")
@@ -163,7 +163,7 @@ def test_a_daemon_that_hangs_after_a_request(
             engine.start(Profile(), ["-c", "pass"])
 
 
-def test_a_daemon_that_hangs_during_a_call(
+def test_a_daemon_that_hangs_during_a_call_is_reported(
     daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The call can be cancelled, and the error names what was not removed."""
@@ -178,7 +178,7 @@ def test_a_daemon_that_hangs_during_a_call(
 
 
 @pytest.mark.slow
-def test_a_daemon_that_hangs_during_removal(
+def test_a_daemon_that_hangs_during_removal_is_reported(
     daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox = engine.start(Profile(), ["-c", "import time; time.sleep(600)"])

@@ -46,7 +46,9 @@ ELSEWHERE = "it belongs to another machine, or to one without /etc/machine-id"
 REASONS = ["", f"its process {os.getpid()} is alive", ELSEWHERE]
 
 
-def test_containers_and_volumes(client: Client, engine: DockerEngine, owners: tuple[str, str, str]) -> None:
+def test_containers_and_volumes_are_found_and_removed(
+    client: Client, engine: DockerEngine, owners: tuple[str, str, str]
+) -> None:
     made = [created(client, engine, label) for label in owners]
     create_volume(client, owners[0])
     try:
@@ -112,7 +114,7 @@ def test_a_starting_janitor_removes_empty_folders_of_dead_owners(dead_owner: str
 
 
 @needs_oci
-def test_control_groups_and_their_processes(owners: tuple[str, str, str]) -> None:
+def test_control_groups_and_their_processes_are_found_and_removed(owners: tuple[str, str, str]) -> None:
     parent = cgroups.own_groups()["memory"].parent
     groups = [parent / f"toolc-{label}-1" for label in owners]
     for group in groups:
@@ -142,7 +144,7 @@ def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_folders(places: Path, owners: tuple[str, str, str]) -> None:
+def test_folders_are_found_and_removed(places: Path, owners: tuple[str, str, str]) -> None:
     for label in owners:
         stored = store.directory() / "scratch" / f"{label}-1"
         for folder in (places / "run" / label, scratch._base() / label / "1", stored):

@@ -192,7 +192,7 @@ def test_a_status_determines_the_kind_of_error(ask: Ask, status: int, kind: str)
         (reply(b"words", status=404, Content_Encoding="gzip"), "HTTP 404 Status"),
     ],
 )
-def test_an_error_with_an_unreadable_body(ask: Ask, answer: bytes, message: str) -> None:
+def test_an_error_with_an_unreadable_body_is_reported(ask: Ask, answer: bytes, message: str) -> None:
     found = ask(answer)
     assert failed(found) == ("not_found", message)
     assert isinstance(about := found.details["http"], dict)

@@ -185,7 +185,7 @@ def test_a_reset_connection_is_reported(ask: Ask) -> None:
     assert [attempt["reason"] for attempt in network if isinstance(attempt, dict)] == [reason]
 
 
-def test_an_unreachable_server(engine: OciEngine, tmp_path: Path) -> None:
+def test_an_unreachable_server_is_reported(engine: OciEngine, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     found = failed(call_http(engine, tmp_path, http_spec({"url": f"http://127.0.0.1:{port}/"})))
@@ -203,7 +203,7 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, Path]
     return certificate(tmp_path_factory.mktemp("tls"))
 
 
-def test_tls_with_a_trusted_certificate(
+def test_a_trusted_certificate_is_accepted(
     engine: OciEngine, tls: tuple[ssl.SSLContext, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context, authority = tls
@@ -215,7 +215,7 @@ def test_tls_with_a_trusted_certificate(
         assert text(found) == "safe" * 100_000
 
 
-def test_an_untrusted_certificate(
+def test_an_untrusted_certificate_is_refused(
     engine: OciEngine, tls: tuple[ssl.SSLContext, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
@@ -225,7 +225,9 @@ def test_an_untrusted_certificate(
         assert server.received == []
 
 
-def test_a_certificate_of_another_host(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_of_another_host_is_refused(
+    engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     context, authority = certificate(tmp_path, "DNS:example.com")
     monkeypatch.setenv("SSL_CERT_FILE", str(authority))
     with ScriptedServer({"/": reply(b"safe")}, context) as server:
@@ -234,7 +236,7 @@ def test_a_certificate_of_another_host(engine: OciEngine, tmp_path: Path, monkey
         assert message.startswith("the certificate of 127.0.0.1 is not trusted: IP address mismatch")
 
 
-def test_a_server_without_tls(ask: Ask) -> None:
+def test_a_server_without_tls_is_reported(ask: Ask) -> None:
     with tcp(lambda connection: connection.sendall(reply(status=400))) as port:
         kind, message = failed(ask(http={"url": f"https://127.0.0.1:{port}/"}))
     assert kind == "network", message

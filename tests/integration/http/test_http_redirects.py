@@ -21,7 +21,7 @@ def test_a_redirect_is_followed(ask: Ask, server: ScriptedServer) -> None:
 
 
 @pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
-def test_the_method_after_a_redirect(ask: Ask, server: ScriptedServer, status: int, method: str) -> None:
+def test_a_redirect_determines_the_next_method(ask: Ask, server: ScriptedServer, status: int, method: str) -> None:
     server.answers["/b"] = reply(b"there")
     assert text(ask(redirect("/b", status), http={"method": "POST", "body": {"text": "x"}})) == "there"
     last = server.received[-1]
@@ -115,7 +115,7 @@ def paged(pages: dict[str, JsonValue], name: str) -> Answer:
     return answer
 
 
-def test_pages_by_cursor(ask: Ask, server: ScriptedServer) -> None:
+def test_cursors_lead_to_the_next_page(ask: Ask, server: ScriptedServer) -> None:
     pages: dict[str, JsonValue] = {
         "": {"items": [1, 2], "next": "a/b"},
         "a%2Fb": {"items": [3], "next": "c"},
@@ -129,7 +129,7 @@ def test_pages_by_cursor(ask: Ask, server: ScriptedServer) -> None:
     assert [each.path for each in server.received] == ["/?x=1", "/?x=1&cursor=a%2Fb", "/?x=1&cursor=c"]
 
 
-def test_pages_by_a_cursor_in_the_body(ask: Ask, server: ScriptedServer) -> None:
+def test_cursors_can_be_sent_in_the_body(ask: Ask, server: ScriptedServer) -> None:
     def graphql(request: Request, connection: socket.socket) -> None:
         after = json.loads(request.body)["variables"].get("after")
         ends: dict[str, JsonValue] = {"endCursor": None if after == "b" else "b" if after else "a"}
@@ -168,7 +168,7 @@ def test_pages_by_a_cursor_in_a_body_that_is_redirected(ask: Ask, server: Script
     assert [each.path for each in server.received] == ["/", "/moved"] * 3
 
 
-def test_pages_by_link_offset_and_number(ask: Ask, server: ScriptedServer) -> None:
+def test_links_offsets_and_numbers_lead_to_the_next_page(ask: Ask, server: ScriptedServer) -> None:
     server.answers["/two"] = json_reply([2])
     first = json_reply([1], Link='</other>; rel="prev", </two>; title="a, b"; rel="x next"')
     assert ask(first, http={"pagination": {"link": True}}).structured == ([1, 2],)
@@ -178,7 +178,7 @@ def test_pages_by_link_offset_and_number(ask: Ask, server: ScriptedServer) -> No
     assert ask(paged({"": [1], "1": [2], "2": [3]}, "p"), http=number).structured == ([1, 2, 3],)
 
 
-def test_pages_by_a_url_in_the_body(ask: Ask, server: ScriptedServer) -> None:
+def test_urls_in_the_body_lead_to_the_next_page(ask: Ask, server: ScriptedServer) -> None:
     server.answers["/two"] = json_reply({"value": [2]})
     first = json_reply({"value": [1], "@odata.nextLink": f"{server.url}/two"})
     pagination: JsonObject = {"link": '"@odata.nextLink"', "items": "value"}

@@ -58,7 +58,7 @@ def test_a_spec_has_no_findings(name: str) -> None:
     assert render(compile_specs([SPECS / f"{name}.yaml"]).diagnostics, color=False) == ""
 
 
-def test_web_search(call: Call, server: ScriptedServer) -> None:
+def test_web_search_returns_results(call: Call, server: ScriptedServer) -> None:
     found: JsonObject = {
         "type": "search",
         "web": {"results": [{"title": "One", "url": "https://one.example/", "description": "First", "age": "1d"}]},
@@ -77,13 +77,13 @@ def test_web_search(call: Call, server: ScriptedServer) -> None:
 
 
 @pytest.mark.parametrize("answer", [{"type": "search"}, {"web": {"results": []}}])
-def test_a_search_without_results(call: Call, server: ScriptedServer, answer: JsonObject) -> None:
+def test_a_search_without_results_is_reported(call: Call, server: ScriptedServer, answer: JsonObject) -> None:
     server.answers["/res/v1/web/search"] = json_reply(answer)
     result = call("web_search", "api.search.brave.com", "web_search", {"query": "x"}, BRAVE_API_KEY="brave-key-1")
     assert (result.structured, result.text) == (({"results": []},), "Nothing was found for: x\n")
 
 
-def test_a_search_with_an_invalid_key(call: Call, server: ScriptedServer) -> None:
+def test_an_invalid_search_key_is_reported(call: Call, server: ScriptedServer) -> None:
     answer: JsonObject = {"type": "ErrorResponse", "error": {"code": "SUBSCRIPTION_TOKEN_INVALID", "status": 422}}
     server.answers["/res/v1/web/search"] = json_reply(answer, status=422)
     search = ("web_search", "api.search.brave.com", "web_search", {"query": "x"})
@@ -102,7 +102,7 @@ def test_a_search_over_the_monthly_quota_is_not_retried(call: Call, server: Scri
     assert len(server.received) == 1
 
 
-def test_get_weather(call: Call, server: ScriptedServer) -> None:
+def test_get_weather_returns_the_forecast(call: Call, server: ScriptedServer) -> None:
     current: JsonObject = {
         "time": "2026-11-22T07:00", "temperature_2m": 3.4, "relative_humidity_2m": 81, "wind_speed_10m": 11.2,
         "weather_code": 3,
@@ -128,7 +128,7 @@ def test_get_weather(call: Call, server: ScriptedServer) -> None:
     assert kind == "rate_limit"
 
 
-def test_github_issue(call: Call, server: ScriptedServer) -> None:
+def test_github_issue_returns_the_issue(call: Call, server: ScriptedServer) -> None:
     made: JsonObject = {
         "number": 7,
         "html_url": "https://github.com/o/r/issues/7",
@@ -162,7 +162,7 @@ def test_an_issue_over_the_rate_limit(call: Call, server: ScriptedServer) -> Non
     )  # fmt: skip
 
 
-def test_an_issue_in_a_renamed_repository(call: Call, server: ScriptedServer) -> None:
+def test_an_issue_in_a_renamed_repository_is_found(call: Call, server: ScriptedServer) -> None:
     server.answers["/repos/o/r/issues"] = reply(status=307, Location="/repositories/1/issues")
     server.answers["/repositories/1/issues"] = json_reply({"number": 8, "html_url": "u"}, status=201)
     arguments: JsonObject = {"owner": "o", "repo": "r", "title": "T"}
@@ -291,7 +291,9 @@ def test_a_page_is_decoded(call: Call, server: ScriptedServer, answer: bytes, wo
         ),
     ],
 )  # fmt: skip
-def test_an_unreadable_page(call: Call, server: ScriptedServer, answer: bytes, kind: str, message: str) -> None:
+def test_an_unreadable_page_is_reported(
+    call: Call, server: ScriptedServer, answer: bytes, kind: str, message: str
+) -> None:
     found = failed(fetched(call, server, answer))
     assert (found[0], re.fullmatch(message, found[1]) is not None) == (kind, True), found
 

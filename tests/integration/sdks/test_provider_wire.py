@@ -77,7 +77,7 @@ def messages(provider: str) -> Any:
     return load_provider(provider).messages(RESULTS)
 
 
-def test_openai(recorder: Recorder) -> None:
+def test_openai_receives_definitions_and_results(recorder: Recorder) -> None:
     from openai import OpenAI
 
     chat, responses = "openai_chat", "openai_responses"
@@ -90,7 +90,7 @@ def test_openai(recorder: Recorder) -> None:
     assert (responses_body["tools"], responses_body["input"]) == (definitions(responses), messages(responses))
 
 
-def test_anthropic(recorder: Recorder) -> None:
+def test_anthropic_receives_definitions_and_results(recorder: Recorder) -> None:
     from anthropic import Anthropic
 
     name = "anthropic"
@@ -101,7 +101,7 @@ def test_anthropic(recorder: Recorder) -> None:
 
 
 @pytest.mark.slow
-def test_gemini(recorder: Recorder) -> None:
+def test_gemini_receives_definitions_and_results(recorder: Recorder) -> None:
     from google import genai
     from google.genai import types
 

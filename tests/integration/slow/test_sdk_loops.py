@@ -43,7 +43,7 @@ def answers(executor: Executor, provider: Any, response: object) -> list[Any]:
     return [*tool_messages(provider, calls, executor.run_batch(calls))]
 
 
-def test_openai_chat_completions(executor: Executor) -> None:
+def test_openai_chat_completions_call_the_tool(executor: Executor) -> None:
     messages: list[Any] = [{"role": "user", "content": ASKED}]
     tools: Any = executor.definitions("openai_chat")
     with scripted(OpenAISpeech()) as model, OpenAI(api_key="none", base_url=model.base_url) as client:
@@ -54,7 +54,7 @@ def test_openai_chat_completions(executor: Executor) -> None:
     assert model.speech.results(model.requests[1]) == [("id_1", "hello")]
 
 
-def test_openai_responses(executor: Executor) -> None:
+def test_openai_responses_call_the_tool(executor: Executor) -> None:
     messages: list[Any] = [{"role": "user", "content": ASKED}]
     tools: Any = executor.definitions("openai_responses")
     with scripted(ResponsesSpeech()) as model, OpenAI(api_key="none", base_url=model.base_url) as client:
@@ -65,7 +65,7 @@ def test_openai_responses(executor: Executor) -> None:
     assert model.speech.results(model.requests[1]) == [("id_1", "hello")]
 
 
-def test_anthropic_messages(executor: Executor) -> None:
+def test_anthropic_messages_call_the_tool(executor: Executor) -> None:
     messages: list[Any] = [{"role": "user", "content": ASKED}]
     tools: Any = executor.definitions("anthropic")
     with scripted(AnthropicSpeech()) as model, Anthropic(api_key="none", base_url=model.base_url) as client:
@@ -77,7 +77,7 @@ def test_anthropic_messages(executor: Executor) -> None:
     assert model.speech.results(model.requests[1]) == [("id_1", "hello")]
 
 
-def test_gemini_contents(executor: Executor) -> None:
+def test_gemini_contents_call_the_tool(executor: Executor) -> None:
     parts: list[JsonObject] = [{"functionCall": {"name": NAME, "args": ARGUMENTS}}, {"text": DONE}]
     bodies: list[Any] = []
 

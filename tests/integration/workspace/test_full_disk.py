@@ -48,7 +48,7 @@ def fill(disk: Path) -> Path:
             return filler
 
 
-def test_the_disk_of_runtime_files(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_of_runtime_files_is_reported(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner, "_base", lambda: small_disk)
     filler = fill(small_disk)
     engine = OciEngine()
@@ -59,7 +59,7 @@ def test_the_disk_of_runtime_files(small_disk: Path, monkeypatch: pytest.MonkeyP
     engine.close()
 
 
-def test_the_disk_of_views(small_disk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_full_disk_of_views_is_reported(small_disk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     os.chown(workspace, 1234, 1234)
@@ -75,7 +75,7 @@ def test_the_disk_of_views(small_disk: Path, monkeypatch: pytest.MonkeyPatch, tm
     engine.close()
 
 
-def test_the_store_of_images(small_disk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_full_disk_of_images_is_reported(small_disk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TOOLC_STORE", str(small_disk))
     archived = archive(tmp_path / "image.tar", "toolc-test/full:1", one_file(200_000))
     filler = fill(small_disk)
@@ -95,7 +95,7 @@ def one_file(size: int) -> bytes:
     return data.getvalue()
 
 
-def test_the_disk_of_the_workspace(small_disk: Path) -> None:
+def test_a_full_disk_of_the_workspace_is_reported(small_disk: Path) -> None:
     """The view is on another disk; there is no space for the commit."""
     workspace = small_disk / "work"
     workspace.mkdir()
@@ -115,7 +115,7 @@ def test_the_disk_of_the_workspace(small_disk: Path) -> None:
 
 
 @pytest.mark.skipif(missing() != "", reason=missing())
-def test_the_disk_of_a_docker_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_of_the_daemon_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with own_daemon(megabytes=600) as daemon:
         engine = DockerEngine(daemon.socket)
         filler = fill(daemon.data)

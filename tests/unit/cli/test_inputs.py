@@ -17,11 +17,11 @@ def schema(**properties: JsonValue) -> Schema:
     return Schema({"type": "object", "properties": dict(properties)})
 
 
-def test_no_arguments() -> None:
+def test_arguments_are_optional() -> None:
     assert read_arguments(None, (), NONE) == {}
 
 
-def test_json_arguments() -> None:
+def test_arguments_are_json() -> None:
     assert read_arguments('{"a": [1, "x", null]}', (), NONE) == {"a": [1, "x", None]}
 
 

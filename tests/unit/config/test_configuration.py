@@ -52,13 +52,13 @@ def test_without_a_file_the_defaults_apply(home: dict[str, str]) -> None:
         ("config.toml", 'engine = "oci"\naccept_unenforced = ["memory", "cpus"]\n'),
     ],
 )
-def test_all_settings(home: dict[str, str], name: str, text: str) -> None:
+def test_all_settings_are_read(home: dict[str, str], name: str, text: str) -> None:
     write(home, text, name)
     assert load_configuration(home) == Configuration(engine="oci", accept_unenforced=("memory", "cpus"))
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n"])
-def test_an_empty_configuration(home: dict[str, str], text: str) -> None:
+def test_an_empty_configuration_is_valid(home: dict[str, str], text: str) -> None:
     write(home, text)
     assert load_configuration(home) == Configuration()
 

@@ -85,7 +85,7 @@ def test_unsuitable_values_are_rejected_and_not_shown(value: str, reason: str) -
     assert problem(LiteralSource(value)) == f"the value of the secret 'A' {reason}; use another value"
 
 
-def test_errors_of_sources(tmp_path: Path) -> None:
+def test_errors_of_sources_are_reported(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff" * 20)
     (tmp_path / "binary").chmod(0o400)
     program = (sys.executable, "-c", "import sys; print('hidden value'); sys.exit(3)")
@@ -195,7 +195,7 @@ def test_values_are_not_in_repr() -> None:
     assert VALUE not in repr(LiteralSource(VALUE))
 
 
-def test_sources_in_the_configuration(tmp_path: Path) -> None:
+def test_sources_in_the_configuration_are_used(tmp_path: Path) -> None:
     home = {"XDG_CONFIG_HOME": str(tmp_path)}
     configuration_folder(home).mkdir(mode=0o700)
     path = configuration_folder(home) / "config.yaml"
@@ -218,7 +218,7 @@ def test_sources_in_the_configuration(tmp_path: Path) -> None:
         ("secrets: {A: {vault: X}}", ":1:"),
     ],
 )
-def test_errors_of_sources_in_the_configuration(tmp_path: Path, text: str, expected: str) -> None:
+def test_errors_of_sources_in_the_configuration_are_reported(tmp_path: Path, text: str, expected: str) -> None:
     home = {"XDG_CONFIG_HOME": str(tmp_path)}
     configuration_folder(home).mkdir(mode=0o700)
     path = configuration_folder(home) / "config.yaml"
@@ -238,7 +238,7 @@ def test_errors_of_sources_in_the_configuration(tmp_path: Path, text: str, expec
         ("secrets", '"A": "correct horse"\nB: {env: X}\n'),
     ],
 )
-def test_a_file_of_secrets(tmp_path: Path, name: str, text: str) -> None:
+def test_a_file_of_secrets_is_read(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     assert load_secrets(tmp_path / name) == {"A": LiteralSource("correct horse"), "B": EnvSource("X")}
 

@@ -61,7 +61,7 @@ PODMAN: JsonObject = {
     ],
     ids=["debian", "desktop", "podman", "silent"],
 )
-def test_the_components_of_a_daemon(version: JsonObject, expected: list[str]) -> None:
+def test_the_components_of_a_daemon_are_reported(version: JsonObject, expected: list[str]) -> None:
     assert [f"{each.name} {each.version}" for each in components.parse_docker_version(version)] == expected
 
 
@@ -72,7 +72,7 @@ def test_the_components_of_a_daemon(version: JsonObject, expected: list[str]) ->
         ("runc version 1.3.3\ncommit: v1.3.3-0-gd842d771\nspec: 1.2.1\n", "1.3.3"),
     ],
 )
-def test_the_version_of_runc(text: str, expected: str) -> None:
+def test_the_version_of_runc_is_reported(text: str, expected: str) -> None:
     assert components.parse_runc_version(text) == (Component(name="runc", version=expected, package="runc"),)
 
 
@@ -93,7 +93,7 @@ def test_runc_gets_no_environment_variables(tmp_path: Path, monkeypatch: pytest.
     assert "correct-horse" not in variables
 
 
-def test_the_kernel_version_of_debian() -> None:
+def test_the_kernel_version_of_debian_is_reported() -> None:
     assert components.kernel_version("6.1.0-18-amd64", "#1 SMP Debian 6.1.76-1 (2024-02-01)") == "6.1.76-1"
     assert components.kernel_version("6.18.44", "#1 SMP PREEMPT_DYNAMIC") == "6.18.44"
 
@@ -113,7 +113,7 @@ def test_the_kernel_version_of_debian() -> None:
         ("23 1 8:1 / / rw - ext4 /dev/sda1 rw\n", "none"),
     ],
 )
-def test_the_cgroup_version(mountinfo: str, expected: str) -> None:
+def test_the_cgroup_version_is_reported(mountinfo: str, expected: str) -> None:
     assert describe_cgroup(mountinfo) == expected
 
 
@@ -148,7 +148,7 @@ PLAIN = {"/sys/module/apparmor/parameters/enabled": "Y", "/proc/self/status": "S
         ),
     ],
 )
-def test_kernel_restrictions(files: dict[str, str], expected: list[str]) -> None:
+def test_kernel_restrictions_are_reported(files: dict[str, str], expected: list[str]) -> None:
     assert restrictions(lambda path: {**PLAIN, **files}.get(path, "")) == expected
 
 

@@ -24,13 +24,13 @@ def version(text: str) -> Version:
         ("0.0~20221219.0", (20221219, 0, 0), True),
     ],
 )  # fmt: skip
-def test_parse_versions(text: str, numbers: tuple[int, ...], packaged: bool) -> None:
+def test_valid_versions_are_parsed(text: str, numbers: tuple[int, ...], packaged: bool) -> None:
     found = version(text)
     assert (found.numbers, found.is_packaged) == (numbers, packaged)
 
 
 @pytest.mark.parametrize("text", ["", "unknown", "a1.2"])
-def test_parse_invalid_versions(text: str) -> None:
+def test_invalid_versions_are_rejected(text: str) -> None:
     assert parse(text) is None
 
 

@@ -22,13 +22,13 @@ SPHINX = """Look for pages.
     """
 
 
-def test_google_style() -> None:
+def test_google_style_is_parsed() -> None:
     found = read_docstring(GOOGLE)
     assert found.description == "Look for pages.\n\nUse it for news. Do not use it for arithmetic."
     assert found.arguments == {"query": "What to look for, in plain words.", "limit": "How many pages."}
 
 
-def test_sphinx_style() -> None:
+def test_sphinx_style_is_parsed() -> None:
     found = read_docstring(SPHINX)
     assert found.description == "Look for pages."
     assert found.arguments == {"query": "What to look for, in plain words.", "limit": "How many pages."}

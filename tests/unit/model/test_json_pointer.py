@@ -17,7 +17,7 @@ def test_pointer_tokens_are_unescaped(pointer: str, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("token", "index"), [("0", 0), ("7", 7), ("10", 10), ("123456789", 123456789)])
-def test_list_index_of_a_token(token: str, index: int) -> None:
+def test_tokens_are_converted_to_list_indexes(token: str, index: int) -> None:
     assert list_index(token) == index
 
 

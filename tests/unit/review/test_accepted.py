@@ -61,7 +61,7 @@ def test_accepting_a_result_schema_does_not_accept_another(tmp_path: Path) -> No
     assert promised("one", "string") == promised("again", "string") != promised("other", "integer")
 
 
-def test_expired_and_unused_acceptances(tmp_path: Path) -> None:
+def test_expired_and_unused_acceptances_are_reported(tmp_path: Path) -> None:
     found = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": WIDER})
     known = fingerprint("look", found.tools[0].changes[0])
     path = accepted(

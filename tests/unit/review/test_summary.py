@@ -36,7 +36,7 @@ def test_summary_lists_new_permissions(tmp_path: Path) -> None:
     )
 
 
-def test_token_estimate() -> None:
+def test_tokens_are_estimated() -> None:
     with state_of(str(CALCULATOR), []) as state:
         (tool,) = (each.spec for each in state.tools.values())
     assert tokens([]) == 0

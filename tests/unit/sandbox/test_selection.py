@@ -110,7 +110,7 @@ def test_a_forked_child_loads_new_engines() -> None:
     assert selection.load("oci") is ours
 
 
-def test_an_unknown_engine(engines: dict[str, Stub]) -> None:
+def test_an_unknown_engine_is_a_usage_error(engines: dict[str, Stub]) -> None:
     with pytest.raises(UsageError) as caught:
         selection.select("podman", Profile())
     assert str(caught.value) == "there is no engine 'podman'; choose one of: auto, docker, oci"
@@ -156,6 +156,6 @@ def test_accepted_limits() -> None:
 
 
 @pytest.mark.parametrize(("required", "selected"), [("namespace", "namespace"), ("gvisor", "vm"), ("vm", "vm")])
-def test_the_weakest_sufficient_isolation(required: MinIsolation, selected: MinIsolation) -> None:
+def test_the_weakest_sufficient_isolation_is_selected(required: MinIsolation, selected: MinIsolation) -> None:
     offered = (Capabilities(isolation="namespace"), Capabilities(isolation="vm"))
     assert offer(offered, required).isolation == selected

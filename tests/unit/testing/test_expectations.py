@@ -28,7 +28,7 @@ def test_default_expectation_is_success() -> None:
     assert problems(Expect(), failure("file", "gone")) == ["expected no error, got the error file:\ngone"]
 
 
-def test_expected_error() -> None:
+def test_an_expected_error_is_compared() -> None:
     assert problems(Expect(error="file"), failure("file", "gone")) == []
     assert problems(Expect(error="file"), result_of("x")) == ["expected the error file, got no error"]
     assert problems(Expect(error="file"), failure("denied", "no")) == [
@@ -43,7 +43,7 @@ def test_expected_error() -> None:
         ({"a": 1, "b": [2]}, {"b": [2], "a": 1}, True), ([1, 2], [2, 1], False),
     ],
 )  # fmt: skip
-def test_json_equality(expected: JsonValue, got: JsonValue, *, same: bool) -> None:
+def test_json_is_compared_by_value(expected: JsonValue, got: JsonValue, *, same: bool) -> None:
     assert (problems(Expect(json=(expected,)), ToolResult(content=(), structured=(got,))) == []) is same
 
 
@@ -69,7 +69,7 @@ def test_json_difference_omits_other_keys() -> None:
     assert problems(Expect(structured=(1,)), result_of("1")) == ["expected structured data, got the text:\n1"]
 
 
-def test_json_from_text() -> None:
+def test_text_is_parsed_as_json() -> None:
     assert problems(Expect(json=({"a": 1},)), result_of('{"a": 1}\n')) == []
     assert problems(Expect(json=(1,)), result_of("one")) == ["expected JSON, got the text:\none"]
     assert problems(Expect(json=(1,)), result_of("")) == ["expected JSON, got nothing"]
@@ -154,7 +154,7 @@ def test_connections_must_equal_the_lists() -> None:
     ]
 
 
-def test_changes_between_snapshots(tmp_path: Path) -> None:
+def test_changes_between_snapshots_are_listed(tmp_path: Path) -> None:
     write_files((File(path="a/same", text="x"), File(path="changed", text="x"), File(path="gone", text="x")), tmp_path)
     (tmp_path / "link").symlink_to("a")
     before = snapshot(tmp_path)
@@ -169,7 +169,7 @@ def test_changes_between_snapshots(tmp_path: Path) -> None:
     )
 
 
-def test_uncommitted_changes() -> None:
+def test_uncommitted_changes_are_listed() -> None:
     listed: JsonObject = {
         "committed": False,
         "added": [{"path": "b", "kind": "file"}, {"path": "a", "kind": "directory"}],

@@ -66,7 +66,7 @@ def test_unique_items_are_compared_in_linear_time() -> None:
         ([None, 0, "", False, [], {}], False), (["boolean", True], False), ([["boolean", True], True], False),
     ],
 )  # fmt: skip
-def test_equal_json_values(items: list[JsonValue], same: bool) -> None:
+def test_json_values_are_compared_for_equality(items: list[JsonValue], same: bool) -> None:
     assert bool(messages({"uniqueItems": True}, items)) is same
 
 

@@ -59,7 +59,7 @@ def test_every_format_is_deterministic(repository: Repository, name: str) -> Non
     ("bars", "status"),
     [("breaking", 1), ("risk:high", 1), ("RSK01", 2), ("risk:critical", 0), ("critical", 0), ("surface:low", 0)],
 )
-def test_fail_on(repository: Repository, bars: str, status: int) -> None:
+def test_fail_on_sets_the_exit_code(repository: Repository, bars: str, status: int) -> None:
     found = diff("HEAD", "--fail-on", bars)
     assert found.exit_code == status
     assert ("look: changed" in found.stdout) == (status < 2)
@@ -119,7 +119,7 @@ def test_head_with_errors(repository: Repository) -> None:
         (["--", "-x"], "'-x' is neither a commit"),
     ],
 )
-def test_invalid_diff_arguments(repository: Repository, arguments: list[str], message: str) -> None:
+def test_invalid_diff_arguments_are_rejected(repository: Repository, arguments: list[str], message: str) -> None:
     found = diff(*arguments)
     assert found.exit_code == 2
     assert message in found.stderr

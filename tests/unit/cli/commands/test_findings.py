@@ -68,7 +68,7 @@ def test_sarif_has_the_page_of_each_rule(capsys: pytest.CaptureFixture[str]) -> 
     assert all(len(rule["help"]["markdown"]) > 40 for rule in rules)
 
 
-def test_unknown_format(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_format_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "good.yaml", "--format", "xml") == 2
     assert "'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'" in capsys.readouterr().err
 

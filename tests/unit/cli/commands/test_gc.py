@@ -58,7 +58,7 @@ def test_failed_removal_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.stdout.splitlines()[1] == "kept  folder  /run/f  (something is mounted in it)"
 
 
-def test_json_output(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_output_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     result = gc(monkeypatch, Host(), "--json")
     owner = "m.b.1.7.9"
     alive = "its process 7 is alive"

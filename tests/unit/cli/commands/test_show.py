@@ -59,7 +59,7 @@ def test_page_shows_parameters_and_permissions(name: str, golden: bool, capsys: 
     assert [line.split()[0] for line in digests.splitlines()] == ["surface", "effect"]
 
 
-def test_json_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     build("s.yaml", "build")
     tool = json.loads(show(capsys, "mirror", "--registry", "build/registry.json", "--json"))
     stored = {tool["name"]: tool for tool in json.loads(Path("build/registry.json").read_bytes())["tools"]}

@@ -40,7 +40,7 @@ def sh(command: str, environment: Mapping[str, str] | None = None) -> tuple[int,
     ("closed", "expected"),
     [("<&-", (0, "hello  größe\n", "")), (">&-", (0, "", "")), ("2>&-", (0, "hello  größe\n", ""))],
 )
-def test_closed_streams(closed: str, expected: tuple[int, str, str]) -> None:
+def test_closed_streams_are_accepted(closed: str, expected: tuple[int, str, str]) -> None:
     assert sh(f"{TOOLC} list good.yaml {closed}") == expected
 
 
@@ -65,7 +65,7 @@ def test_unencodable_characters_are_escaped() -> None:
     ("environment", "colored"),
     [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
 )
-def test_colours_on_a_terminal(environment: dict[str, str], *, colored: bool) -> None:
+def test_colours_are_used_on_a_terminal(environment: dict[str, str], *, colored: bool) -> None:
     inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as screen:

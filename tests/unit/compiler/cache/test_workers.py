@@ -97,7 +97,7 @@ def cannot_be_sent(number: int) -> object:
 
 
 @pytest.mark.parametrize("fails", [raises, dies, exits, cannot_be_sent])
-def test_failed_workers(fails: object, capfd: pytest.CaptureFixture[str]) -> None:
+def test_failed_workers_are_replaced_by_this_process(fails: object, capfd: pytest.CaptureFixture[str]) -> None:
     def work(number: int) -> object:
         if os.getpid() != HERE:
             assert callable(fails)
@@ -115,7 +115,7 @@ def test_error_is_raised_and_workers_end() -> None:
     assert children() == before
 
 
-def test_failed_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_fork_is_handled(monkeypatch: pytest.MonkeyPatch) -> None:
     def fork() -> int:
         raise BlockingIOError
 
@@ -123,7 +123,7 @@ def test_failed_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
 
 
-def test_no_workers_with_other_threads() -> None:
+def test_workers_are_not_used_with_other_threads() -> None:
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
@@ -134,7 +134,7 @@ def test_no_workers_with_other_threads() -> None:
         thread.join()
 
 
-def test_no_workers_for_one_item_or_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_not_used_for_one_item_or_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(lambda _: os.getpid(), [1]) == [HERE]
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
     assert run(lambda _: os.getpid(), NUMBERS) == [HERE] * 40

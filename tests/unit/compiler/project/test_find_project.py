@@ -81,7 +81,7 @@ def test_of_two_project_files_in_a_folder_one_has_no_effect() -> None:
     assert compilation.out is None
 
 
-def test_toml_project_file() -> None:
+def test_a_project_file_can_be_toml() -> None:
     Path("toolc.toml").write_text('out = "made"\n[lint.severity]\nTC204 = "off"\n', encoding="utf-8")
     write(a=TOOL.replace("Say hello to the whole world.", "Say hello."))
     compilation = compile_specs([Path("a.yaml")])

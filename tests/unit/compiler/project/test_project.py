@@ -144,7 +144,7 @@ def test_off_is_a_severity_and_no_is_not() -> None:
     ]
 
 
-def test_empty_project_file() -> None:
+def test_an_empty_project_file_is_valid() -> None:
     assert lines(compiled("")) == []
     assert lines(compiled("# nothing yet\n")) == []
 

@@ -91,7 +91,7 @@ sandbox: {env: {"A{{ vars.url }}": b}}
     assert found == expected("compiler/variables", found, golden=golden)
 
 
-def test_hint_without_a_project_file(tmp_path: Path) -> None:
+def test_hints_suggest_a_missing_project_file(tmp_path: Path) -> None:
     from compiled import compile_text
 
     tool = TOOL.replace("the whole", "{{ vars.x }}")

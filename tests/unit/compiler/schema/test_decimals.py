@@ -58,7 +58,7 @@ def test_decimal_choices_that_look_like_text_are_reported(tmp_path: Path, schema
 
 
 @pytest.mark.parametrize("written", ["3.10", "310", "true"])
-def test_hint_to_quote_a_default(tmp_path: Path, written: str) -> None:
+def test_hints_suggest_quotes_around_a_default(tmp_path: Path, written: str) -> None:
     use = 'backend: {shell: {argv: [echo, "{{ v }}"]}}\n'
     spec = f"{HEAD}parameters: {{v: {{type: string, default: {written}}}}}\n{use}"
     (found,) = compile_text(tmp_path, spec).diagnostics.sorted()

@@ -28,7 +28,7 @@ def test_slow_pattern_is_an_error_at_its_position(tmp_path: Path) -> None:
         ("(", ""),
     ],
 )
-def test_hint_for_javascript_syntax(tmp_path: Path, pattern: str, hint: str) -> None:
+def test_hints_translate_javascript_syntax(tmp_path: Path, pattern: str, hint: str) -> None:
     (found,) = compile_text(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")).diagnostics.sorted()
     assert (found.code.number, found.hint) == ("TC310", hint)
 
@@ -42,7 +42,7 @@ def test_hint_for_javascript_syntax(tmp_path: Path, pattern: str, hint: str) -> 
         "{type: string, pattern: '^(a+)+$', default: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!}",
     ],
 )
-def test_slow_patterns_anywhere(tmp_path: Path, schema: str) -> None:
+def test_slow_patterns_are_reported_anywhere(tmp_path: Path, schema: str) -> None:
     assert [each.split()[1] for each in found_in(tmp_path, with_schema(schema))] == ["TC309"]
 
 

@@ -160,7 +160,7 @@ def test_dangling_link_in_a_commit(repository: Repository, target: str, part: st
     assert str(raised.value) == part
 
 
-def test_link_loop_in_the_working_tree(repository: Repository) -> None:
+def test_a_link_loop_in_the_working_tree_is_reported(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     (repository.top / "loop").symlink_to("loop")
     for path in ("loop", "loop/specs"):
@@ -168,7 +168,7 @@ def test_link_loop_in_the_working_tree(repository: Repository) -> None:
             narrowed_lines("HEAD", None, path)
 
 
-def test_sha256_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sha256_repositories_are_supported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = tmp_path / "repository"
     top.mkdir()
     repository = Repository(top)
@@ -257,7 +257,7 @@ def test_folder_and_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("specs", "'specs' is a commit and a path; write ./specs for the path, or refs/heads/specs"),
     ],
 )  # fmt: skip
-def test_unknown_or_ambiguous_state(repository: Repository, name: str, part: str) -> None:
+def test_unknown_or_ambiguous_states_are_reported(repository: Repository, name: str, part: str) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     repository.git("branch", "specs")
     with pytest.raises(UsageError) as raised:
@@ -266,12 +266,14 @@ def test_unknown_or_ambiguous_state(repository: Repository, name: str, part: str
     assert lines("./specs", "refs/heads/specs") == []
 
 
-def test_repository_without_commits(repository: Repository) -> None:
+def test_a_repository_without_commits_is_reported(repository: Repository) -> None:
     with pytest.raises(UsageError, match=r"existing file or folder; nothing is committed yet$"):
         lines("HEAD")
 
 
-def test_bare_repository_and_git_dir(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bare_repositories_and_git_dir_are_reported(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repository.commit({"a.yaml": PLAIN})
     repository.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
     monkeypatch.chdir(tmp_path / "bare")
@@ -282,7 +284,7 @@ def test_bare_repository_and_git_dir(repository: Repository, tmp_path: Path, mon
         lines("HEAD")
 
 
-def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_outside_of_a_repository_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(
@@ -291,7 +293,7 @@ def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         lines("main")
 
 
-def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_git_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="Git is not installed"):

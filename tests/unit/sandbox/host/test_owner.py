@@ -55,7 +55,7 @@ def test_parse_accepts_only_labels(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a.b.c.d.e", "a.b.1.2", "a.b.1.2.3.4", "a.b.1.2.-3", "a.b.01.2.3", "a.b.1.2.³"])
-def test_invalid_labels(text: str) -> None:
+def test_invalid_labels_are_rejected(text: str) -> None:
     assert Owner.parse(text) is None
 
 

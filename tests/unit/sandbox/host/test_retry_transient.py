@@ -22,7 +22,7 @@ RUNC = (
         ("", False),
     ],
 )
-def test_transient_messages(message: str, passing: bool) -> None:
+def test_transient_messages_are_recognized(message: str, passing: bool) -> None:
     assert is_transient(message) == passing
 
 

@@ -30,7 +30,7 @@ def one(name: str = "a", size: int = 0) -> tarfile.TarInfo:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
-def test_compressed_tar_files(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+def test_compressed_tar_files_are_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     (tmp_path / "x").write_bytes(pack(members(one("a", 5), one("b"))))
     with open_tar(tmp_path / "x") as tar:
         assert tar.getnames() == ["a", "b"]
@@ -40,7 +40,7 @@ def test_compressed_tar_files(tmp_path: Path, pack: Callable[[bytes], bytes]) ->
 
 
 @pytest.mark.parametrize("data", [b"", b"no tar", bytes(100), gzip.compress(b"no tar", mtime=0)])
-def test_files_that_are_not_tar(tmp_path: Path, data: bytes) -> None:
+def test_files_that_are_not_tar_are_rejected(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(ValueError, match=r"^it is not a tar file$"), open_tar(tmp_path / "x"):
         pass
@@ -68,19 +68,19 @@ def test_a_huge_header_is_not_read(tmp_path: Path, first: bytes) -> None:
 
 
 @pytest.mark.parametrize("infos", [[one("n" * 5000)], [one("a"), one("n" * 5000)]], ids=["the first", "a later one"])
-def test_a_name_that_is_too_long(tmp_path: Path, infos: list[tarfile.TarInfo]) -> None:
+def test_the_length_of_names_is_limited(tmp_path: Path, infos: list[tarfile.TarInfo]) -> None:
     (tmp_path / "x").write_bytes(members(*infos))
     with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):
         pass
 
 
-def test_too_many_global_header_records(tmp_path: Path) -> None:
+def test_the_number_of_global_header_records_is_limited(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(members(one(), pax_headers={f"key{number}": "x" for number in range(2000)}))
     with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):
         pass
 
 
-def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_files_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_FILES", 2)
     (tmp_path / "x").write_bytes(members(one("a"), one("b"), one("c")))
     with pytest.raises(tarfile.ReadError, match="it contains more than 2 files"), open_tar(tmp_path / "x"):

@@ -61,7 +61,7 @@ def test_the_python_of_an_image_is_inspected_once() -> None:
         b'{"version": [3, 12], "libc": null}',
     ],
 )
-def test_unsuitable_pythons(output: bytes) -> None:
+def test_unsuitable_pythons_are_rejected(output: bytes) -> None:
     assert inspected(output) is None
     assert inspected(GOOD) is None, "that is stored too"
 

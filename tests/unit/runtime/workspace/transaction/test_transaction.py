@@ -71,7 +71,9 @@ def test_the_view_and_the_staging_folder_are_removed(workspace: Path) -> None:
         ("ask", DONE, False, "denied"), ("ask", FAILED, False, "exit_status"),
     ],
 )  # fmt: skip
-def test_commit_modes(workspace: Path, commit: Commit, outcome: Outcome, committed: bool, kind: str | None) -> None:
+def test_commit_modes_decide_about_the_commit(
+    workspace: Path, commit: Commit, outcome: Outcome, committed: bool, kind: str | None
+) -> None:
     result = call(doing(edit, outcome), tool(commit=commit), workspace)
     assert tree(workspace) == (AFTER if committed else BEFORE)
     assert changes_of(result)["committed"] is committed
