@@ -39,7 +39,7 @@ WITH_ENGINE_WORDS = ("toolc.sandbox", "toolc.doctor", "toolc.cli.commands.image"
 
 
 @pytest.mark.parametrize("module", sources())
-def test_third_party_packages(module: str) -> None:
+def test_third_party_packages_are_used_only_where_allowed(module: str) -> None:
     package = [*module.split("."), ""][1]
     for each in imports(module):
         top = each.module.partition(".")[0]

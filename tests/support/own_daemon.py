@@ -1,6 +1,6 @@
-"""A Docker daemon that a test starts, stops and restarts. Everything it makes is in one folder.
+"""A Docker daemon that a test starts, stops and restarts. All its files are in one folder.
 
-The daemon has a network namespace of its own: with ``--bridge=none``, dockerd deletes the bridge ``docker0`` of the
+The daemon has a separate network namespace: with ``--bridge=none``, dockerd deletes the bridge ``docker0`` of the
 namespace that it runs in, which must not be the one of the machine's own daemon. Its API is a Unix socket, which
 does not belong to a network namespace, and no container of the tests needs a network.
 """

@@ -1,4 +1,4 @@
-"""Nothing of a sandbox is left on the host, whatever process is killed at any time."""
+"""No part of a sandbox is left on the host if any of its processes is killed at any time."""
 
 import os
 import signal

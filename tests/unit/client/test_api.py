@@ -350,11 +350,11 @@ EMPTY = {"content": [], "details": {}, "is_error": False, "error": None}
     ],
     ids=["start", "progress", "output", "image", "batch", "end", "retry", "denied part"],
 )
-def test_event_to_json(event: BatchEvent, expected: object) -> None:
+def test_an_event_is_converted_to_json(event: BatchEvent, expected: object) -> None:
     assert event_to_json(event) == expected
 
 
-def test_result_to_json_of_an_error() -> None:
+def test_an_error_is_converted_to_json() -> None:
     result = ToolResult(content=(), error=ToolFailure("denied", "no"))
     error = {"kind": "denied", "message": "no"}
     assert result_to_json(result) == {"content": [], "details": {}, "is_error": True, "error": error}

@@ -379,14 +379,14 @@ def test_invalid_value_is_a_usage_error(make: Callable[[], object], message: str
         make()
 
 
-def test_repr() -> None:
+def test_composed_tools_have_a_repr() -> None:
     assert repr(counting()) == "<ComposedTool: report, a composite of this program>"
     assert repr(registry_of(counting())) == (
         "<Registry: count (in this process), find (in this process), report (of this program)>"
     )
 
 
-def test_missing_source_file() -> None:
+def test_errors_are_located_without_a_source_file() -> None:
     source = compile(
         "define('x', 'Do it.').composite('sequential', step('a', 'b', {'c': '{{ d }}'}))", "<gone>", "exec"
     )

@@ -37,7 +37,7 @@ WEATHER: JsonObject = {
 }  # fmt: skip
 
 
-def test_decorated_function() -> None:
+def test_a_decorated_function_is_a_tool() -> None:
     assert isinstance(weather, FunctionTool)
     assert weather.name == "weather"
     assert weather.spec.description == "Get the weather of a city."

@@ -89,7 +89,7 @@ def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ]
 
 
-def test_changes_of_each_release(commits: list[str]) -> None:
+def test_changes_of_each_release_match_the_history(commits: list[str]) -> None:
     found: list[list[str]] = []
     for base, head in pairwise(commits):
         with two_states(base, head, [Path()]) as (old, new):

@@ -1,4 +1,4 @@
-"""A tool with ``confirm: true``, called by an MCP client: its user is asked, or the call is denied."""
+"""A tool with ``confirm: true``, called by an MCP client: the user confirms it, or the call is denied."""
 
 from dataclasses import replace
 from typing import Literal, cast

@@ -91,7 +91,7 @@ def test_linked_file_of_accepted_changes(repository: Repository, tmp_path: Path)
     assert "medium RSK12: mallory accepts " in diff("HEAD").stdout
 
 
-def test_base_without_specs_or_with_errors(repository: Repository) -> None:
+def test_a_base_may_have_no_specs_or_errors(repository: Repository) -> None:
     repository.git("rm", "-q", "--cached", "-r", "specs")
     empty = repository.git("commit-tree", "-m", "empty", "4b825dc642cb6eb9a060e54bf8d69288fbee4904")
     assert "look: added" in diff(empty).stdout

@@ -1,4 +1,4 @@
-"""Writing expectations into specs: the values are changed, and nothing else."""
+"""Writing expectations into specs: only the values are changed."""
 
 from collections.abc import Mapping
 from pathlib import Path

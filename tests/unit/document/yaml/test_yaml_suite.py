@@ -1,6 +1,6 @@
-"""The YAML community's test suite: its valid cases have the values that it says, its invalid cases are refused.
+"""The YAML community's test suite: valid cases have the expected values, invalid cases are rejected.
 
-toolc accepts less than all of YAML: the valid cases that it refuses are listed here.
+toolc supports a subset of YAML: the valid cases that it rejects are listed here.
 """
 
 import json

@@ -62,13 +62,13 @@ def test_lines_have_repository_paths(repository: Repository) -> None:
     assert (str(change.old), str(change.new)) == ("specs/a.yaml:9:5", "specs/a.yaml:10:5")
 
 
-def test_files_next_to_a_spec(repository: Repository) -> None:
+def test_changes_of_files_next_to_a_spec_are_reported(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": CODE, "specs/lib/look.py": "def look(name):\n    return name\n"})
     repository.commit({"specs/lib/look.py": "def look(name):\n    return open(name).read()\n"})
     assert lines("HEAD~1", "HEAD") == ["RSK07 high: the program lib/look.py changed"]
 
 
-def test_project_file_in_a_parent_folder(repository: Repository) -> None:
+def test_a_project_file_in_a_parent_folder_applies(repository: Repository) -> None:
     project = "defaults: {sandbox: {network: {allow: [evil.example.com:443]}}}\n"
     repository.commit({"toolc.yaml": "vars: {}\n", "team/specs/a.yaml": PLAIN})
     repository.commit({"toolc.yaml": project})
@@ -91,7 +91,7 @@ def test_a_worktree_can_be_compared(repository: Repository, tmp_path: Path, monk
     assert lines("main") == CHANGED
 
 
-def test_base_without_specs(repository: Repository) -> None:
+def test_a_base_may_have_no_specs(repository: Repository) -> None:
     repository.commit({"README": "none yet\n"})
     repository.commit({"specs/a.yaml": PLAIN})
     assert lines("HEAD~1", "HEAD") == ["CON312 compatible: the tool was added"]
@@ -189,7 +189,7 @@ def test_spec_in_git_lfs(repository: Repository) -> None:
         narrowed_lines("HEAD~1", "HEAD")
 
 
-def test_manipulated_tree(repository: Repository, tmp_path: Path) -> None:
+def test_a_manipulated_tree_writes_only_its_specs(repository: Repository, tmp_path: Path) -> None:
     blob = repository.git("hash-object", "-w", "--stdin", stdin=PLAIN.encode())
     entry = b"100644 ..\0" + bytes.fromhex(blob)
     inner = repository.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=entry)
@@ -200,7 +200,7 @@ def test_manipulated_tree(repository: Repository, tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["repository"]
 
 
-def test_large_file_next_to_a_spec(repository: Repository) -> None:
+def test_a_large_file_next_to_a_spec_is_reported(repository: Repository) -> None:
     repository.commit({"a.yaml": CODE, "lib/look.py": "#" * (5 << 20)})
     with state_of("HEAD", [Path()]) as state:
         assert [each.message for each in state.diagnostics.sorted()] == ["lib/look.py is larger than 4 MiB"]
