@@ -41,8 +41,8 @@ test: .venv/.test  ## Run lint, types and all tests but the slow integrations; n
 test-fast: .venv/.test  ## Run the tests that need no engine, in a minute; no lint, no types
 	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' --ignore tests/conformance --ignore tests/soak -r fE $(PYTEST_ARGS)
 
-test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run the slow integrations, in an environment of their own
-	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow $(PYTEST_ARGS)
+test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run slow integrations, in their own environment, and kill calls at every step
+	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow tests/soak $(PYTEST_ARGS)
 
 check: .venv/.test  ## Run lint, types and the tests of the architecture only
 	@$(BIN)/ruff check .
@@ -53,7 +53,7 @@ check: .venv/.test  ## Run lint, types and the tests of the architecture only
 
 .PHONY: test-engines
 test-engines: .venv/.test
-	@.ci/with-engines $(BIN)/python $(PYTEST) --ignore tests/architecture $(PYTEST_ARGS)
+	@.ci/with-engines $(BIN)/python $(PYTEST) --ignore tests/architecture --ignore tests/soak $(PYTEST_ARGS)
 
 docs: .venv/.docs  ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file .mkdocs.yml
