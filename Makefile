@@ -41,8 +41,9 @@ test: .venv/.test  ## Run lint, types and all tests but the slow integrations; n
 test-fast: .venv/.test  ## Run the tests that need no engine, in a minute; no lint, no types
 	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' --ignore tests/conformance --ignore tests/soak -r fE $(PYTEST_ARGS)
 
-test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run slow integrations, in their own environment, and kill calls at every step
+test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run slow integrations, kills at every step, and conformance in all configurations
 	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow tests/soak $(PYTEST_ARGS)
+	@.ci/with-engines $(INTEGRATIONS)/bin/python $(PYTEST) tests/conformance --all-configurations $(PYTEST_ARGS)
 
 check: .venv/.test  ## Run lint, types and the tests of the architecture only
 	@$(BIN)/ruff check .

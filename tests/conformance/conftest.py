@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from conformance_outcomes import Outcomes
@@ -10,6 +11,24 @@ from egress_calls import Call, look_up
 from local_servers import Servers, servers
 
 from toolc.runtime.egress import polling
+
+ENGINES: Final = ("docker", "oci root")
+"""The configurations in which every run tests the cases; ``--all-configurations`` adds the others."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the cases in other configurations than those of ``ENGINES``: they take minutes."""
+    if config.getoption("--all-configurations"):
+        return
+    others = [item for item in items if _configuration(item) not in {"", *ENGINES}]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if _configuration(item) in {"", *ENGINES}]
+
+
+def _configuration(item: pytest.Item) -> str:
+    """Return the configuration in which a conformance test runs its case; empty for other tests."""
+    is_case = isinstance(item, pytest.Function) and "outcomes" in item.fixturenames
+    return str(item.callspec.params.get("configuration", "")) if is_case and hasattr(item, "callspec") else ""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -23,7 +42,8 @@ def outcomes(request: pytest.FixtureRequest) -> Outcomes:
     """Return the outcomes of the cases for which tests of this module are selected."""
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     own = [item for item in items if item.module is request.module and hasattr(item, "callspec")]
-    return Outcomes({name: BY_NAME[name] for item in own if isinstance(name := item.callspec.params.get("name"), str)})
+    cases = {name: BY_NAME[name] for item in own if isinstance(name := item.callspec.params.get("name"), str)}
+    return Outcomes(cases, {_configuration(item) for item in own} - {""} or {*ENGINES})
 
 
 @pytest.fixture(scope="module")
