@@ -38,8 +38,8 @@ demo: .venv/.runtime  ## Set up, build specs/ and run two tools in a sandbox
 test: .venv/.test  ## Run lint, types and all tests but the slow integrations; needs the engines (as root, it installs them)
 	@$(MAKE) --no-print-directory --jobs 2 check test-engines
 
-test-fast: .venv/.test  ## Run the tests that need no engine, in a minute; no lint, no types
-	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' --ignore tests/conformance --ignore tests/soak -r fE $(PYTEST_ARGS)
+test-fast: .venv/.test  ## Run the unit tests that need no engine, and those of the documentation; no lint, no types
+	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' --ignore tests/conformance --ignore tests/integration --ignore tests/soak -r fE $(PYTEST_ARGS)
 
 test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run slow integrations, kills at every step, and conformance in all configurations
 	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow tests/soak $(PYTEST_ARGS)
