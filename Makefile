@@ -35,15 +35,15 @@ $(INTEGRATIONS)/.ready: pyproject.toml
 demo: .venv/.runtime  ## Set up, build specs/ and run two tools in a sandbox
 	@.ci/demo
 
-test: .venv/.test  ## Run lint, types and all tests but the slow integrations; needs the engines (as root, it installs them)
+test: .venv/.test  ## Run lint, types and tests on both engines (as root on Debian, installs the engines)
 	@$(MAKE) --no-print-directory --jobs 2 check test-engines
 
 test-fast: .venv/.test  ## Run the unit tests that need no engine, and those of the documentation; no lint, no types
 	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' --ignore tests/conformance --ignore tests/integration --ignore tests/soak -r fE $(PYTEST_ARGS)
 
-test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run slow integrations, kills at every step, and conformance in all configurations
-	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow tests/soak $(PYTEST_ARGS)
-	@.ci/with-engines $(INTEGRATIONS)/bin/python $(PYTEST) tests/conformance --all-configurations $(PYTEST_ARGS)
+test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run model SDKs, MCP clients, kills at every step, and conformance with gVisor and as an ordinary user
+	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python $(PYTEST) --all-configurations \
+	  tests/integration/slow tests/soak tests/conformance/test_conformance_*.py $(PYTEST_ARGS)
 
 check: .venv/.test  ## Run lint, types and the tests of the architecture only
 	@$(BIN)/ruff check .

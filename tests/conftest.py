@@ -28,7 +28,7 @@ LONG: Final = frozenset({"conformance", "docs", "integration", "soak"})
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", action="store_true", help="write the golden files instead of comparing")
-    parser.addoption("--all-configurations", action="store_true", help="run conformance with gVisor and as a user too")
+    parser.addoption("--all-configurations", action="store_true", help="test conformance with gVisor and a user too")
     parser.addoption("--benchmarks", action="store_true", help="run the benchmarks of tests/bench too")
 
 

@@ -32,7 +32,7 @@ class Outcomes:
         if wrong:
             pytest.fail("\n".join([*wrong, f"in: {json.dumps(found[name])[:2000]}"]), pytrace=False)
 
-    def check_contradictions(self, name: str) -> None:
+    def check_agreement(self, name: str) -> None:
         """Fail unless the case has the same envelope in all available configurations without a named difference."""
         case = self._cases[name]
         by_configuration = {each: self._of(each) for each in self._compared if each not in case.differs}
@@ -70,4 +70,4 @@ def test_result_is_as_expected(outcomes: Outcomes, configuration: str, name: str
 
 @pytest.mark.timeout(600)
 def test_engines_agree(outcomes: Outcomes, name: str) -> None:
-    outcomes.check_contradictions(name)
+    outcomes.check_agreement(name)

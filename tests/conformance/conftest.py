@@ -12,17 +12,17 @@ from local_servers import Servers, servers
 
 from toolc.runtime.egress import polling
 
-ENGINES: Final = ("docker", "oci root")
-"""The configurations in which every run tests the cases; ``--all-configurations`` adds the others."""
+DEFAULT_CONFIGURATIONS: Final = ("docker", "oci root")
+"""The configurations in which the cases run; ``--all-configurations`` adds the others, which take minutes."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the cases in other configurations than those of ``ENGINES``: they take minutes."""
+    """Without ``--all-configurations``, deselect the cases in other than the default configurations."""
     if config.getoption("--all-configurations"):
         return
-    others = [item for item in items if _configuration(item) not in {"", *ENGINES}]
+    others = [item for item in items if _configuration(item) not in {"", *DEFAULT_CONFIGURATIONS}]
     config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if _configuration(item) in {"", *ENGINES}]
+    items[:] = [item for item in items if _configuration(item) in {"", *DEFAULT_CONFIGURATIONS}]
 
 
 def _configuration(item: pytest.Item) -> str:
@@ -43,7 +43,7 @@ def outcomes(request: pytest.FixtureRequest) -> Outcomes:
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     own = [item for item in items if item.module is request.module and hasattr(item, "callspec")]
     cases = {name: BY_NAME[name] for item in own if isinstance(name := item.callspec.params.get("name"), str)}
-    return Outcomes(cases, {_configuration(item) for item in own} - {""} or {*ENGINES})
+    return Outcomes(cases, {_configuration(item) for item in own} - {""} or {*DEFAULT_CONFIGURATIONS})
 
 
 @pytest.fixture(scope="module")
