@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes, which would each compile toolc again
 .PHONY: help demo test test-fast test-integrations check docs image bench soak golden clean
 
 PYTHON ?= python3

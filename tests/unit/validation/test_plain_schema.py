@@ -85,6 +85,11 @@ def test_invalid_values_are_left_to_jsonschema(value: JsonValue) -> None:
     assert not plainly_satisfies(value, ORDER)
 
 
+@pytest.mark.parametrize(("value", "name"), [(True, "integer"), (True, "number"), (1.0, "integer"), (0, "boolean")])
+def test_values_of_similar_types_are_left_to_jsonschema(value: JsonValue, name: str) -> None:
+    assert not plainly_satisfies(value, {"type": name})
+
+
 @pytest.mark.parametrize(
     "value",
     [
