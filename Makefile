@@ -39,12 +39,13 @@ demo: .venv/.runtime  ## Set up, build specs/ and run two tools in a sandbox
 test: .venv/.test  ## Run lint, types and tests on both engines (as root on Debian, installs the engines)
 	@$(MAKE) --no-print-directory --jobs 2 check test-engines
 
-test-fast: .venv/.test  ## Run the unit tests that need no engine, and those of the documentation; no lint, no types
-	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' --ignore tests/conformance --ignore tests/integration --ignore tests/soak -r fE $(PYTEST_ARGS)
+test-fast: .venv/.test  ## Run the unit tests and those of the documentation that need no engine; no lint, no types
+	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' -r fE $(PYTEST_ARGS) \
+	  tests/unit tests/docs
 
 test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run model SDKs, MCP clients, kills at every step, and conformance with gVisor and as an ordinary user
-	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python $(PYTEST) --all-configurations \
-	  tests/integration/slow tests/soak tests/conformance/test_conformance_*.py $(PYTEST_ARGS)
+	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python $(PYTEST) -m integrations \
+	  tests/integration/slow tests/soak tests/conformance tests/integration $(PYTEST_ARGS)
 
 check: .venv/.test  ## Run lint, types and the tests of the architecture only
 	@$(BIN)/ruff check .
@@ -55,7 +56,7 @@ check: .venv/.test  ## Run lint, types and the tests of the architecture only
 
 .PHONY: test-engines
 test-engines: .venv/.test
-	@.ci/with-engines $(BIN)/python $(PYTEST) --ignore tests/architecture --ignore tests/soak $(PYTEST_ARGS)
+	@.ci/with-engines $(BIN)/python $(PYTEST) -m 'not integrations' --ignore tests/architecture --ignore tests/soak $(PYTEST_ARGS)
 
 docs: .venv/.docs  ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file .mkdocs.yml

@@ -22,13 +22,15 @@ from toolc.sandbox.selection import select
 settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolc")
 
+INTEGRATIONS: Final = ("docker+gvisor", "oci user", "tests/soak/", "tests/integration/slow/")
+"""Parts of the IDs of tests that get the marker ``integrations``: second configurations of an engine, and folders."""
+
 LONG: Final = frozenset({"conformance", "docs", "integration", "soak"})
 """Folders whose tests mostly wait for sandboxes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", action="store_true", help="write the golden files instead of comparing")
-    parser.addoption("--all-configurations", action="store_true", help="test conformance with gVisor and a user too")
     parser.addoption("--benchmarks", action="store_true", help="run the benchmarks of tests/bench too")
 
 
@@ -80,11 +82,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run files with sandboxes first: they take minutes, and the others fill the remaining time.
+    """Mark the tests of ``make test-integrations``, and run files with sandboxes first.
 
-    Within each part, the files with most tests come first, which is the order of ``--dist loadfile`` itself.
+    These take minutes, and the others fill the remaining time. Within each part, the files with most tests come first,
+    which is the order of ``--dist loadfile`` itself.
     """
+    for item in items:
+        if any(each in item.nodeid for each in INTEGRATIONS):
+            item.add_marker("integrations")
     tests = collections.Counter(item.path for item in items)
 
     def order(item: pytest.Item) -> tuple[bool, int, Path]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import pytest
 from conformance_outcomes import Outcomes
@@ -11,24 +10,6 @@ from egress_calls import Call, look_up
 from local_servers import Servers, servers
 
 from toolc.runtime.egress import polling
-
-DEFAULT_CONFIGURATIONS: Final = ("docker", "oci root")
-"""The configurations in which the cases run; ``--all-configurations`` adds the others, which take minutes."""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without ``--all-configurations``, deselect the cases in other than the default configurations."""
-    if config.getoption("--all-configurations"):
-        return
-    others = [item for item in items if _configuration(item) not in {"", *DEFAULT_CONFIGURATIONS}]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if _configuration(item) in {"", *DEFAULT_CONFIGURATIONS}]
-
-
-def _configuration(item: pytest.Item) -> str:
-    """Return the configuration in which a conformance test runs its case; empty for other tests."""
-    is_case = isinstance(item, pytest.Function) and "outcomes" in item.fixturenames
-    return str(item.callspec.params.get("configuration", "")) if is_case and hasattr(item, "callspec") else ""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -42,8 +23,7 @@ def outcomes(request: pytest.FixtureRequest) -> Outcomes:
     """Return the outcomes of the cases for which tests of this module are selected."""
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     own = [item for item in items if item.module is request.module and hasattr(item, "callspec")]
-    cases = {name: BY_NAME[name] for item in own if isinstance(name := item.callspec.params.get("name"), str)}
-    return Outcomes(cases, {_configuration(item) for item in own} - {""} or {*DEFAULT_CONFIGURATIONS})
+    return Outcomes({name: BY_NAME[name] for item in own if isinstance(name := item.callspec.params.get("name"), str)})
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from toolc.model.events import Event, ToolConnect
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
+from toolc.runtime.agents import turns
 from toolc.runtime.agents.model import MAX_QUOTED
 from toolc.runtime.agents.network import MAX_RESPONSE
 from toolc.runtime.agents.turns import ATTEMPTS, MAX_ANSWERED
@@ -28,6 +29,12 @@ from toolc.runtime.cancellation import Cancellation
 
 OPENAI = OpenAISpeech()
 both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait less before a retry."""
+    monkeypatch.setattr(turns, "BACKOFF_SECONDS", 0.01)
 
 
 def refusal(status: int, message: str = "No.", **headers: str) -> bytes:
@@ -147,6 +154,7 @@ def junk(request: Request, connection: socket.socket) -> None:
         (junk, "illegal status line: bytearray(b'220 mail.example.com ESMTP')"),
     ],
 )
+@pytest.mark.usefixtures("quick_retries")
 def test_a_broken_connection_is_an_error(speech: Speech, answer: Answer, why: str, tmp_path: Path) -> None:
     result, model = converse(tmp_path, *[answer] * ATTEMPTS, speech=speech)
     assert failure_of(result) == ("network", f"no response from the model's API: {why}")
@@ -254,6 +262,7 @@ def test_arguments_of_megabytes_are_an_error_for_the_model(tmp_path: Path) -> No
 
 
 @both_formats
+@pytest.mark.usefixtures("quick_retries")
 def test_tls_verifies_the_name_and_the_authority(
     speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +276,7 @@ def test_tls_verifies_the_name_and_the_authority(
         assert KEY in str(model.received[0].headers)
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_the_key_is_not_sent_with_an_untrusted_certificate(tmp_path: Path) -> None:
     tls, _ = certificate(tmp_path, "DNS:elsewhere.example.com")
     with ScriptedModel(tls=tls) as model:
