@@ -31,6 +31,8 @@ from toolc.functions.define import AgentKeys
 from toolc.functions.tool import Traits
 from toolc.model.names import PROVIDER_NAMES
 
+pytestmark = pytest.mark.slow
+
 PLAIN = [None, True, 0, -1, 1.5, 2.0**53, math.nan, math.inf, "", "x", "\ud800", "a\0b", b"x", object(), {1}, int]
 JUNK = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text() | st.binary(max_size=3),

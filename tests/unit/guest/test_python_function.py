@@ -15,6 +15,8 @@ from toolc.model.result import Image, Outcome, Resource, Text
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
 
+pytestmark = pytest.mark.slow
+
 GIF = Image(b"GIF89a", "image/gif")
 
 

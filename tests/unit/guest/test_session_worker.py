@@ -18,6 +18,8 @@ from toolc.runtime.egress.broker import Egress
 from toolc.runtime.sessions.server import SandboxServer
 from toolc.runtime.wire.session import EndedError, SessionCall
 
+pytestmark = pytest.mark.slow
+
 PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
 CODE = """
 NAMES = {"loaded": 0}

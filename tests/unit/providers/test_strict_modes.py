@@ -198,6 +198,7 @@ def test_a_call_valid_in_strict_mode_is_valid_for_the_tool(
     Draft202012Validator(schema).validate(without_nulls(schema, call))
 
 
+@pytest.mark.slow
 @given(schema=strict_schemas)
 @LIMITS
 def test_the_helpers_of_the_sdks_change_nothing(schema: JsonObject) -> None:
