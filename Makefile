@@ -43,9 +43,9 @@ test-fast: .venv/.test  ## Run the unit tests and those of the documentation tha
 	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' -r fE $(PYTEST_ARGS) \
 	  tests/unit tests/docs
 
-test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run model SDKs, MCP clients, kills at every step, and conformance with gVisor and as an ordinary user
+test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run the tests marked integrations: model SDKs, MCP clients, gVisor, an ordinary user, kills at every step
 	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python $(PYTEST) -m integrations \
-	  tests/integration/slow tests/soak tests/conformance tests/integration $(PYTEST_ARGS)
+	  --ignore tests/architecture tests tests/integration/slow $(PYTEST_ARGS)
 
 check: .venv/.test  ## Run lint, types and the tests of the architecture only
 	@$(BIN)/ruff check .

@@ -64,6 +64,7 @@ def image(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyImage]:
         yield found
 
 
+@pytest.mark.integrations
 @pytest.mark.parametrize("configuration", ["docker", "oci root"])
 def test_cases_are_as_expected(configuration: str, image: AnyImage) -> None:
     chosen = CONFIGURATIONS[configuration]

@@ -30,6 +30,8 @@ LIMITS = Limits(memory_bytes=128 * MIB, pids=16, tmp_bytes=4 * MIB)
 PATH = (EnvVar(name="PATH", value="/usr/bin:/bin"),)
 PROFILE = Profile(min_isolation="gvisor", limits=LIMITS)
 
+pytestmark = pytest.mark.integrations
+
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[DockerEngine]:

@@ -13,6 +13,7 @@ from toolc.model.result import Image
 EXAMPLE = DOCS / "guides" / "examples" / "pandas_chart.yaml"
 
 
+@pytest.mark.integrations
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("engine", ["docker", "oci"])
 def test_the_chart_of_the_examples_is_drawn(engine: str, tmp_path: Path) -> None:

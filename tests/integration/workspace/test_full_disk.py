@@ -114,6 +114,7 @@ def test_a_full_disk_of_the_workspace_is_reported(small_disk: Path) -> None:
     engine.close()
 
 
+@pytest.mark.integrations
 @pytest.mark.skipif(missing() != "", reason=missing())
 def test_a_full_disk_of_the_daemon_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with own_daemon(megabytes=600) as daemon:

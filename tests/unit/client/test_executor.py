@@ -140,6 +140,7 @@ class TestBatches:
         closed.cancel()
         assert kinds([executor.run("echo", {"word": "a"}, cancellation=closed)]) == ["cancelled"]
 
+    @pytest.mark.slow
     def test_a_cancellation_ends_running_and_pending_calls(self, executor: Executor, words: Words) -> None:
         with Cancellation() as cancellation:
 
@@ -151,6 +152,7 @@ class TestBatches:
             results = executor.run_batch(echo("a", "hang", *"bcdef"), mode="sequential", cancellation=cancellation)
         assert kinds(results) == [None] + ["cancelled"] * 6
 
+    @pytest.mark.slow
     def test_a_timeout_ends_running_and_pending_calls(self, executor: Executor) -> None:
         results = executor.run_batch(echo("hang", "b"), mode="sequential", timeout=1)
         assert kinds(results) == ["timeout", "timeout"]
@@ -229,6 +231,7 @@ class TestBatches:
         assert [each.text for each in asyncio.run(main())] == ["echo a", "echo b"]
         assert set(listener_threads) == {threading.main_thread()}
 
+    @pytest.mark.slow
     def test_cancelling_the_task_ends_all_calls(self, executor: Executor, words: Words) -> None:
         async def main() -> None:
             task = asyncio.create_task(executor.arun_batch(echo("hang", "hang", "hang"), size=3))
@@ -266,6 +269,7 @@ class TestStreamedBatches:
         assert isinstance(event, BatchEnd)
         assert [each.text for each in event.results] == ["echo hang", "echo a"]
 
+    @pytest.mark.slow
     def test_closing_ends_running_calls_and_starts_no_other(self, executor: Executor, words: Words) -> None:
         with closing(executor.stream_batch(echo("hang", *"abcdef"), mode="sequential")) as stream:
             assert isinstance(next(stream), ToolStart)
@@ -297,6 +301,7 @@ class TestStreamedBatches:
         assert isinstance(events[-1], BatchEnd)
         assert [each.text for each in events[-1].results] == ["echo a", "echo b"]
 
+    @pytest.mark.slow
     def test_closing_astream_batch_ends_all_calls(self, executor: Executor, words: Words) -> None:
         async def main() -> None:
             async with aclosing(executor.astream_batch(echo("hang", "hang", "hang"), size=3)) as stream:
@@ -339,6 +344,7 @@ class TestAsync:
 
         assert [each.text for each in asyncio.run(main())] == [f"echo {n}" for n in range(20)]
 
+    @pytest.mark.slow
     def test_closing_the_iterator_ends_the_call(self, executor: Executor, words: Words) -> None:
         async def main() -> None:
             async with aclosing(executor.astream("echo", {"word": "hang"})) as events:

@@ -96,6 +96,7 @@ def test_a_part_ends_at_the_deadline_of_its_parent(outer: CallContext) -> None:
     assert (result.error.kind, scripted.engine.profiles) == ("timeout", [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seconds", "timeout_ms", "when"),
     [(1, None, "before the time limit of the whole operation"), (60, 50, "within 0.05 s")],

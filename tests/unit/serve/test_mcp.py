@@ -109,6 +109,7 @@ async def test_calls_run_concurrently() -> None:
                 tasks.start_soon(client.call_tool, "wait", {})
 
 
+@pytest.mark.slow
 async def test_cancelling_a_call_ends_it_in_the_sandbox_and_the_next_call_runs() -> None:
     started, ended = threading.Event(), threading.Event()
 

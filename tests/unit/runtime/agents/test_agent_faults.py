@@ -227,6 +227,7 @@ def test_a_request_in_flight_ends_with_the_call(speech: Speech, beginning: bytes
     assert agent_details(result)["turns"] == 0
 
 
+@pytest.mark.slow
 @both_formats
 def test_a_stalled_server_ends_at_the_deadline(speech: Speech, tmp_path: Path) -> None:
     result, _ = converse(tmp_path, stalling(threading.Event(), b""), speech=speech, timeout=1.0)

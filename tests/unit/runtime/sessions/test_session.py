@@ -224,6 +224,7 @@ def test_time_in_the_queue_counts_towards_the_call(tmp_path: Path) -> None:
     assert error_kind(late) == "timeout"
 
 
+@pytest.mark.slow
 def test_a_late_call_ends_the_session(tmp_path: Path) -> None:
     notes = Notes()
     with executor(tmp_path, notes) as made:

@@ -22,6 +22,7 @@ from toolc.sandbox.host import owner
 __all__ = ["workspace"]
 
 
+@pytest.mark.integrations
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # a process for each step
 @pytest.mark.parametrize("way", ["commit", "recovery", "steps"])
