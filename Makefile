@@ -45,7 +45,7 @@ test-fast: .venv/.test  ## Run the unit tests and those of the documentation tha
 
 test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run the tests marked integrations: model SDKs, MCP clients, gVisor, an ordinary user, kills at every step
 	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python $(PYTEST) -m integrations \
-	  --ignore tests/architecture tests tests/integration/slow $(PYTEST_ARGS)
+	  -o "norecursedirs=.* node_modules" --ignore tests/architecture tests $(PYTEST_ARGS)
 
 check: .venv/.test  ## Run lint, types and the tests of the architecture only
 	@$(BIN)/ruff check .
