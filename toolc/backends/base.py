@@ -12,21 +12,6 @@ __all__ = ["PlanError"]
 
 Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
-
-class PlanError(ValueError):
-    """Arguments that match the schema but cannot be passed to the tool; becomes an ``invalid_args`` result."""
-
-
-class Backend(Protocol[Kind_contra]):
-    """How calls of one kind of backend (``ShellBackend``, ``PythonBackend``) are planned and their outcomes read."""
-
-    def plan(self, backend: Kind_contra, call: BoundCall, profile: Profile) -> Plan:
-        """Return what an engine must run for this call. Raises ``PlanError``."""
-
-    def read(self, backend: Kind_contra, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """Return the result for an outcome. Its ``details`` are only those that the backend provides."""
-
-
 BASE: Final = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/tmp",  # the sandbox's own /tmp
@@ -47,6 +32,20 @@ GIT_READS: Final = {
     "GIT_CONFIG_VALUE_1": "false",
 }
 """Prevents ``git status`` and ``git diff`` from writing their index, which no transaction may change."""
+
+
+class PlanError(ValueError):
+    """Arguments that match the schema but cannot be passed to the tool; becomes an ``invalid_args`` result."""
+
+
+class Backend(Protocol[Kind_contra]):
+    """How calls of one kind of backend (``ShellBackend``, ``PythonBackend``) are planned and their outcomes read."""
+
+    def plan(self, backend: Kind_contra, call: BoundCall, profile: Profile) -> Plan:
+        """Return what an engine must run for this call. Raises ``PlanError``."""
+
+    def read(self, backend: Kind_contra, result: ResultSpec, outcome: Outcome) -> ToolResult:
+        """Return the result for an outcome. Its ``details`` are only those that the backend provides."""
 
 
 def environment(sandbox: SandboxSpec, call_id: str) -> tuple[EnvVar, ...]:

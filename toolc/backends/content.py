@@ -13,6 +13,17 @@ from toolc.model.spec.code_backends import ErrorKind
 
 __all__ = ["MalformedError", "read_content", "with_note"]
 
+MAX_BLOCKS: Final = 100
+"""The maximum number of content blocks in a response."""
+
+IMAGE_TYPES: Final = "image/png, image/jpeg, image/gif, image/webp"
+"""The image formats that every provider supports."""
+
+AUDIO_TYPES: Final = "audio/wav, audio/mpeg, audio/ogg, audio/flac"
+"""The audio formats that are detected."""
+
+_MIME_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
+
 
 def program_failure(kind: ErrorKind, message: str, outcome: Outcome, note: str) -> ToolResult:
     """Return the error result of a program, with all of its output and ``note`` as the text for the model."""
@@ -43,18 +54,6 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-MAX_BLOCKS: Final = 100
-"""The maximum number of content blocks in a response."""
-
-IMAGE_TYPES: Final = "image/png, image/jpeg, image/gif, image/webp"
-"""The image formats that every provider supports."""
-
-AUDIO_TYPES: Final = "audio/wav, audio/mpeg, audio/ogg, audio/flac"
-"""The audio formats that are detected."""
-
-_MIME_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
 
 
 class MalformedError(ValueError):

@@ -66,6 +66,10 @@ JSON_TYPE: Final = "application/json"
 FORM_TYPE: Final = "application/x-www-form-urlencoded"
 TEXT_TYPE: Final = "text/plain; charset=utf-8"
 
+AUTHORIZATION: Final = "Authorization"
+
+_IDEMPOTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
+
 
 def request_body(body: Body, arguments: JsonObject) -> RequestBody:
     """Return the body for these arguments, with slots for secrets. Raises ``PlanError`` and ``TemplateError``."""
@@ -150,11 +154,6 @@ def _join_text(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
         elif piece != "":
             joined.append(piece)
     return tuple(joined)
-
-
-AUTHORIZATION: Final = "Authorization"
-
-_IDEMPOTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 
 
 class Http:

@@ -42,6 +42,10 @@ from toolc.sandbox.selection import EngineSelection, close_unused, in_use, selec
 
 __all__ = ["Executor"]
 
+PAGE_BYTES: Final = 32 * 1024
+MAX_PAGE_BYTES: Final = 128 * 1024
+"""The default and the maximum size of a page, in bytes: less than a tool's default output limit."""
+
 
 @runtime_checkable
 class CallableTools(Protocol):
@@ -345,11 +349,6 @@ def _check_open(cancellation: Cancellation | None) -> None:
     given = argument_checks.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
     if given and not given.is_cancelled and given.fileno() < 0:
         raise UsageError("cancellation is closed and cannot cancel a call; make the call inside its with block")
-
-
-PAGE_BYTES: Final = 32 * 1024
-MAX_PAGE_BYTES: Final = 128 * 1024
-"""The default and the maximum size of a page, in bytes: less than a tool's default output limit."""
 
 
 def read_result_tool(result_store: ResultStore) -> RegisteredTool:

@@ -41,6 +41,12 @@ _HEADER: Final = "# Written by `toolc build`; the next build replaces this folde
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
 
+REGISTRY_NAME: Final = "registry.json"
+"""The name of the registry file in the folder of a build."""
+
+_COUNTED: Final = ("/parameters", "/providers")
+"""Prefixes of the JSON pointers of the losses that ``Built.losses`` counts."""
+
 
 def write_files(out: Path, artifacts: Mapping[str, bytes]) -> None:
     """Replace the contents of folder ``out`` with ``artifacts`` and a list of their paths.
@@ -162,13 +168,6 @@ def _temporary_prefix(target: Path) -> str:
 
 def _temporary_folder(target: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=_temporary_prefix(target), dir=target.parent))
-
-
-REGISTRY_NAME: Final = "registry.json"
-"""The name of the registry file in the folder of a build."""
-
-_COUNTED: Final = ("/parameters", "/providers")
-"""Prefixes of the JSON pointers of the losses that ``Built.losses`` counts."""
 
 
 @dataclass(frozen=True, slots=True)

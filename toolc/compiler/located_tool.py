@@ -31,6 +31,8 @@ _NAMED: Final = frozenset({"properties", "$defs", "definitions", "patternPropert
 _PROSE: Final = frozenset({"title", "description", "$comment"})
 _VALUES: Final = frozenset({"enum", "const", "default", "examples", "pattern"})
 
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False)
+
 
 # A named tuple is created in a third of the time of a dataclass, and a file has dozens of these.
 class ModelText(NamedTuple):
@@ -75,9 +77,6 @@ def surface_json(tool: ToolSpec) -> str:
     """Return the same strings as one JSON text, for a quick test whether checking each string is worthwhile."""
     surface: list[JsonValue] = [tool.name, tool.label, tool.description, tool.deprecated, *tool.aliases]
     return _JSON.encode([*surface, tool.parameters.value, *tool.examples])
-
-
-_JSON: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False)
 
 
 def _properties(node: Mapping, texts: list[ModelText]) -> None:

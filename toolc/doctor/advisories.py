@@ -15,6 +15,18 @@ _CVE: Final = r"CVE-\d{4}-\d+"
 _CANDIDATE: Final = re.compile(r"[-.~]?(alpha|beta|rc)[-.]?(\d*)", re.IGNORECASE)
 _DATE: Final = re.compile(r"(20\d{6})(?:\.(\d+))?")
 
+PATH: Final = Path(__file__).parent.parent / "data" / "advisories.toml"
+"""The table of advisories; the comment at its start describes the format."""
+
+Exposed: TypeAlias = Literal["no", "partly", "yes"]
+"""Whether a tool in toolc's sandbox could exploit a flaw; ``partly`` if that needs more than the tool."""
+
+Status: TypeAlias = Literal["open", "maybe", "patched"]
+"""``patched``: according to the changelog of the installed package; ``maybe``: perhaps fixed by its packager."""
+
+_KERNEL: Final = "kernel"
+"""The component whose branches are maintained for years, with fixes that no list contains completely."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:
@@ -68,19 +80,6 @@ def fix_status(version: Version, since: Version, fixed: Sequence[Version], *, ev
     if release >= max(fixed):
         return "fixed"
     return "affected" if every_branch else "unknown"
-
-
-PATH: Final = Path(__file__).parent.parent / "data" / "advisories.toml"
-"""The table of advisories; the comment at its start describes the format."""
-
-Exposed: TypeAlias = Literal["no", "partly", "yes"]
-"""Whether a tool in toolc's sandbox could exploit a flaw; ``partly`` if that needs more than the tool."""
-
-Status: TypeAlias = Literal["open", "maybe", "patched"]
-"""``patched``: according to the changelog of the installed package; ``maybe``: perhaps fixed by its packager."""
-
-_KERNEL: Final = "kernel"
-"""The component whose branches are maintained for years, with fixes that no list contains completely."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

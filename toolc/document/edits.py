@@ -26,6 +26,10 @@ _WORDS: Final = (  # compiled only for text that is not valid, to keep start-up 
 )
 _REST: Final = r"(?:[^,\]\s]|[ \t]+(?![,\]#\s]))*"
 
+_PLAIN: Final = re.compile(r"[-+.~]?[0-9A-Za-z][-+0-9A-Za-z._]*")
+_BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PROPERTY: Final = re.compile(r"(?:^|[\s,\[{])[&!]\S*[ \t]+$")
+
 
 @dataclass(frozen=True, slots=True)
 class Unquoted:
@@ -77,11 +81,6 @@ def unquoted(line: str, before: int) -> Unquoted | None:
 def quoted(text: str) -> str:
     """Return ``text`` in the kind of quotes in which it needs no escape sequences."""
     return f"'{text}'" if '"' in text or "\\" in text else f'"{text}"'
-
-
-_PLAIN: Final = re.compile(r"[-+.~]?[0-9A-Za-z][-+0-9A-Za-z._]*")
-_BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_PROPERTY: Final = re.compile(r"(?:^|[\s,\[{])[&!]\S*[ \t]+$")
 
 
 def is_toml(source: SourceText) -> bool:

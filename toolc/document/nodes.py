@@ -26,6 +26,9 @@ parsing, so a node keeps the marks and creates the span on request.
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]+)+")
 """The anchor and tag of a scalar, which libyaml includes in its position. No other YAML syntax starts like this."""
 
+MAX_INTEGER: Final = 2**53 - 1
+"""The largest integer that every JSON reader represents exactly (RFC 7493 section 2.2)."""
+
 
 # A file has about a hundred of the next four, and creating a frozen dataclass takes three times as long.
 class Scalar(NamedTuple):
@@ -181,10 +184,6 @@ def _collect(node: Node | None, skipped_keys: Collection[str], scalars: list[tup
     elif isinstance(node, Sequence):
         for item in node.items:
             _collect(item, skipped_keys, scalars)
-
-
-MAX_INTEGER: Final = 2**53 - 1
-"""The largest integer that every JSON reader represents exactly (RFC 7493 section 2.2)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,17 @@ from toolc.model.source import SourceText, Span
 MAX_DEPTH: Final = 100
 """The maximum nesting depth of lists and maps in a document."""
 
+# Text of several lines may contain the same characters: in YAML it is indented, in TOML it need not be.
+_CONFLICT: Final = re.compile(r"^<{7}(?=[ \r\n])", re.MULTILINE)
+_FENCE: Final = re.compile(r"\A\s*(?:```|~~~)[a-z]*")
+_TEMPLATE: Final = re.compile(r"^(?:\{\{-|\{%|\{\{[ ]*(?:if|end|range|with|include|define)\b)", re.MULTILINE)
+_NOTHING: Final = re.compile(r"(?!)")
+_TOML: Final = re.compile(r"^toolc[ \t]*=[ \t]*[0-9\"']", re.MULTILINE)
+_YAML: Final = re.compile(r"^toolc:(?=[ \t\r\n])", re.MULTILINE)
+
+_PAIR: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_SINGLE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U?[0-9a-fA-F]{0,8}")
+
 
 class TooDeepError(Exception):
     """Lists and maps are nested deeper than ``MAX_DEPTH``; ``offset`` is the place in the text, in characters."""
@@ -46,15 +57,6 @@ def odd_space(source: SourceText, offset: int) -> str:
     return f"the character U+{ord(character):04X} looks like a space but is not one"
 
 
-# Text of several lines may contain the same characters: in YAML it is indented, in TOML it need not be.
-_CONFLICT: Final = re.compile(r"^<{7}(?=[ \r\n])", re.MULTILINE)
-_FENCE: Final = re.compile(r"\A\s*(?:```|~~~)[a-z]*")
-_TEMPLATE: Final = re.compile(r"^(?:\{\{-|\{%|\{\{[ ]*(?:if|end|range|with|include|define)\b)", re.MULTILINE)
-_NOTHING: Final = re.compile(r"(?!)")
-_TOML: Final = re.compile(r"^toolc[ \t]*=[ \t]*[0-9\"']", re.MULTILINE)
-_YAML: Final = re.compile(r"^toolc:(?=[ \t\r\n])", re.MULTILINE)
-
-
 def detect_foreign_content(source: SourceText) -> SyntaxProblem | None:
     """Return the problem if ``source`` contains text that is not part of a spec, or None.
 
@@ -80,10 +82,6 @@ def detect_foreign_content(source: SourceText) -> SyntaxProblem | None:
             start = match.end() - len(match[0].lstrip())
             return SyntaxProblem(codes.SYNTAX, message, source.span(start, match.end()), hint)
     return None
-
-
-_PAIR: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
-_SINGLE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U?[0-9a-fA-F]{0,8}")
 
 
 def surrogate_problem(source: SourceText, offset: int, language: str) -> SyntaxProblem:

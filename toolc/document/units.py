@@ -14,6 +14,11 @@ from toolc.model import codes
 
 __all__ = ["duration", "render_size", "size"]
 
+_QUANTITY: Final = re.compile(r"([0-9]{1,15})([A-Za-z]+)")
+_LOOSE_QUANTITY: Final = re.compile(r"([0-9]{1,15})(?:\.0)? ?([A-Za-z]*)")
+_CLOCK: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9])")
+_MAX_VALUE: Final = 2**53 - 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
@@ -33,10 +38,6 @@ _SIZE: Final = _Kind(
     spellings={"": "MiB"}
     | {spelling: f"{letter.upper()}iB" for letter in "kmg" for spelling in (letter, f"{letter}b", f"{letter}ib")},
 )
-_QUANTITY: Final = re.compile(r"([0-9]{1,15})([A-Za-z]+)")
-_LOOSE_QUANTITY: Final = re.compile(r"([0-9]{1,15})(?:\.0)? ?([A-Za-z]*)")
-_CLOCK: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9])")
-_MAX_VALUE: Final = 2**53 - 1
 
 
 def duration(node: Node, what: str, findings: Findings) -> int | None:

@@ -32,6 +32,9 @@ from toolc.model.spec.tool import ToolSpec
 
 __all__ = ["check_calls", "step"]
 
+_HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
+_PLAIN: Final = ("label", "aliases", "tags", "examples", "confirm")
+
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
@@ -98,10 +101,6 @@ def step(
         continue_on_error=continue_on_error,
         timeout=timeout,
     )
-
-
-_HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
-_PLAIN: Final = ("label", "aliases", "tags", "examples", "confirm")
 
 
 def compose(

@@ -36,6 +36,11 @@ MAX_DEPTH: Final = 32
 
 _PLAIN: Final[Mapping[object, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
+_SECTION: Final = re.compile(r"(?:Args|Arguments|Parameters|Returns?|Raises|Yields?|Examples?|Notes?|Attributes):\s*$")
+_ARGUMENTS: Final = re.compile(r"(?:Args|Arguments|Parameters):\s*$")
+_ARGUMENT: Final = re.compile(r"\s+\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
+_FIELD: Final = re.compile(r":(\w+)(?:\s+[^:]*?(\w+))?:\s*(.*)")
+
 
 class HintError(ValueError):
     """Raised for a type hint without a JSON form; ``str(error)`` is the reason and what to use instead."""
@@ -225,12 +230,6 @@ def _members(value: JsonValue) -> JsonObject:
 
 def _type_name(hint: object) -> str:
     return hint.__name__ if isinstance(hint, type) else str(hint).removeprefix("typing.")
-
-
-_SECTION: Final = re.compile(r"(?:Args|Arguments|Parameters|Returns?|Raises|Yields?|Examples?|Notes?|Attributes):\s*$")
-_ARGUMENTS: Final = re.compile(r"(?:Args|Arguments|Parameters):\s*$")
-_ARGUMENT: Final = re.compile(r"\s+\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
-_FIELD: Final = re.compile(r":(\w+)(?:\s+[^:]*?(\w+))?:\s*(.*)")
 
 
 @dataclass(slots=True)

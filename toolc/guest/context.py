@@ -20,6 +20,29 @@ __all__ = ["Context", "Resource", "Result", "ToolError", "Updates", "audio_type"
 MAX_TEXT = 8 * 1024
 """The maximum amount of text per line, in characters. A line must be shorter than the host's limit for a line."""
 
+KINDS = (
+    "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
+    "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "execution",
+)  # fmt: skip
+"""The kinds of error that a tool can report."""
+
+_NOTHING = object()
+
+Json = dict[str, object]
+
+MCP_RESULT = frozenset({"content", "structuredContent", "isError", "resultType", "_meta"})
+"""The keys of a ``CallToolResult``. A dict with any other key is treated as data."""
+
+MCP_BLOCKS = {
+    "text": frozenset({"text"}),
+    "image": frozenset({"data", "mimeType"}),
+    "audio": frozenset({"data", "mimeType"}),
+    "resource": frozenset({"resource"}),
+}
+"""The keys that each type of content block requires in addition to ``type``."""
+
+MCP_EXTRAS = frozenset({"type", "annotations", "_meta"})
+
 
 class Updates:
     """Writes updates to ``fd``, one JSON object per line. Safe to use from several threads."""
@@ -42,13 +65,6 @@ class Updates:
         with self._lock:
             while view:
                 view = view[os.write(self._fd, view) :]
-
-
-KINDS = (
-    "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
-    "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "execution",
-)  # fmt: skip
-"""The kinds of error that a tool can report."""
 
 
 class ToolError(Exception):
@@ -75,9 +91,6 @@ class Resource:
         self.data = data
         self.mime_type = mime_type
         self.name = name
-
-
-_NOTHING = object()
 
 
 def image_type(data: bytes) -> str | None:
@@ -170,22 +183,6 @@ class Context:
         """
         data = None if structured is _NOTHING else [structured]
         return Result(content, data, details or {})
-
-
-Json = dict[str, object]
-
-MCP_RESULT = frozenset({"content", "structuredContent", "isError", "resultType", "_meta"})
-"""The keys of a ``CallToolResult``. A dict with any other key is treated as data."""
-
-MCP_BLOCKS = {
-    "text": frozenset({"text"}),
-    "image": frozenset({"data", "mimeType"}),
-    "audio": frozenset({"data", "mimeType"}),
-    "resource": frozenset({"resource"}),
-}
-"""The keys that each type of content block requires in addition to ``type``."""
-
-MCP_EXTRAS = frozenset({"type", "annotations", "_meta"})
 
 
 class SerializationError(ToolError):

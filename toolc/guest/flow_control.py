@@ -9,6 +9,9 @@ __all__ = ["FlowWindow", "RateLimiter", "max_reports", "window"]
 ALL_WINDOWS = 8 * 1024 * 1024
 """The approximate limit for the unacknowledged data of all connections together in one direction, in bytes."""
 
+FREE_REPORTS, INTERVAL = 1000, 0.1
+"""The first reports are sent immediately; after those, at most one per interval (in seconds)."""
+
 
 def window(connections: int) -> int:
     """Return the window of each connection, in bytes: larger if there are few connections."""
@@ -42,10 +45,6 @@ class FlowWindow:
         self._consumed = 0
         self.left += granted
         return granted
-
-
-FREE_REPORTS, INTERVAL = 1000, 0.1
-"""The first reports are sent immediately; after those, at most one per interval (in seconds)."""
 
 
 def max_reports(seconds: float) -> int:

@@ -17,6 +17,11 @@ LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
 
 NETWORK_ARGUMENT = "network"
 
+WORKSPACE = "/workspace"
+
+LOWER = "/dev/.workspace"
+"""The mount point of the folder below an overlay, if the engine cannot be sure which folder it mounted."""
+
 
 def may_connect() -> bool:
     """Return whether a call that uses the network may follow."""
@@ -38,12 +43,6 @@ def set_limits() -> None:
             hard = resource.getrlimit(LIMITS[name])[1]
             limit = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
             resource.setrlimit(LIMITS[name], (limit, limit))
-
-
-WORKSPACE = "/workspace"
-
-LOWER = "/dev/.workspace"
-"""The mount point of the folder below an overlay, if the engine cannot be sure which folder it mounted."""
 
 
 def workspace_identity() -> dict[str, object] | None:

@@ -16,6 +16,12 @@ PR_SET_DUMPABLE = 4
 OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 """Files with a line ``oom_kill N``: cgroup v2, then v1. Some sandboxes have neither."""
 
+NOT_STARTED_STATUS = 127
+"""The worker's exit status if the call could not start. The reason is sent on the control pipe."""
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""The search path for programs if the call's environment has no ``PATH``."""
+
 
 def forbid_inspection() -> None:
     """Deny the tool, which has the same uid, access to ``/proc/1/fd``, ``/proc/1/mem`` and ptrace (see prctl(2))."""
@@ -83,16 +89,8 @@ def peak_memory_bytes(whose: int = resource.RUSAGE_CHILDREN) -> int:
     return resource.getrusage(whose).ru_maxrss * 1024
 
 
-NOT_STARTED_STATUS = 127
-"""The worker's exit status if the call could not start. The reason is sent on the control pipe."""
-
-
 class NotStartedError(Exception):
     """The program cannot be found or run; ``str(error)`` is the reason."""
-
-
-DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""The search path for programs if the call's environment has no ``PATH``."""
 
 
 class Pipes:

@@ -18,6 +18,9 @@ WIDTH: Final = 78
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*")
 _YAML_CONSTANTS: Final = frozenset("y n yes no on off true false null".split())  # noqa: SIM905
 
+MAX_NAME: Final = 64
+"""The maximum length of a tool's name, in characters."""
+
 
 def yaml_text(value: JsonObject) -> str:
     """Return ``value`` as a YAML document with its keys in the same order."""
@@ -67,10 +70,6 @@ def _scalar(value: JsonValue) -> str:
 def _escaped(char: str) -> str:
     number = ord(char)
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
-
-
-MAX_NAME: Final = 64
-"""The maximum length of a tool's name, in characters."""
 
 
 def provisional_spec(command: Sequence[str], files: Sequence[str], sandbox: JsonObject) -> str:

@@ -17,6 +17,16 @@ __all__ = [
     "Proposal", "ToolCall", "changes_to_json",
 ]  # fmt: skip
 
+NO_APPROVER: Final = "the spec has 'commit: ask', and there was no one to ask"
+"""The reason why changes were not committed when there was no user or function to ask."""
+
+Action: TypeAlias = Literal["added", "changed", "deleted"]
+Kind: TypeAlias = Literal["file", "directory", "symlink", "special"]
+"""The type of a file. ``special`` is a FIFO, a socket or a device."""
+
+MAX_LISTED_CHANGES: Final = 200
+"""The maximum number of changes listed in ``details``. The others are only counted."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
@@ -59,16 +69,6 @@ Confirm: TypeAlias = Callable[[BoundCall], Allow | Deny]
 
 An exception from it ends the call and reaches the caller.
 """
-
-NO_APPROVER: Final = "the spec has 'commit: ask', and there was no one to ask"
-"""The reason why changes were not committed when there was no user or function to ask."""
-
-Action: TypeAlias = Literal["added", "changed", "deleted"]
-Kind: TypeAlias = Literal["file", "directory", "symlink", "special"]
-"""The type of a file. ``special`` is a FIFO, a socket or a device."""
-
-MAX_LISTED_CHANGES: Final = 200
-"""The maximum number of changes listed in ``details``. The others are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

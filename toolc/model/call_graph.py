@@ -13,15 +13,14 @@ __all__ = [
 MAX_DEPTH: Final = 8
 """The maximum depth of nested calls. A tool that does not call others has depth 1."""
 
+NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
+
 
 class ToolLookup(Protocol):
     """Finds tools by name or alias, such as a registry or a mapping."""
 
     def get(self, name: str, /) -> ToolSpec | None:
         """Return the tool with this name or alias, or None."""
-
-
-NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
 
 
 def tools_by_name(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:

@@ -11,6 +11,9 @@ __all__ = [
     "ToolRetry", "ToolStart", "ToolUpdate",
 ]  # fmt: skip
 
+Stream: TypeAlias = Literal["stdout", "stderr", "content"]
+"""The source of a piece of output. ``content`` is what a Python tool yields."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEvent:
@@ -28,10 +31,6 @@ class CallEvent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStart(CallEvent):
     """A call may run: its arguments are valid, it was not denied, and its sandbox is being started."""
-
-
-Stream: TypeAlias = Literal["stdout", "stderr", "content"]
-"""The source of a piece of output. ``content`` is what a Python tool yields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

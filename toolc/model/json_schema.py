@@ -28,6 +28,11 @@ SCHEMAS: Final = frozenset(
 
 _HOLD_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
 
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
+
+MAX_DIGITS: Final = 4300
+"""The maximum number of digits of an integer: Python's own default (CVE-2020-10735)."""
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -84,9 +89,6 @@ def map_subschemas(schema: JsonObject, change: Callable[[JsonValue], JsonValue])
     return result
 
 
-_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
-
-
 def pointer_tokens(pointer: str) -> list[str]:
     """Return the reference tokens of a JSON Pointer, unescaped (RFC 6901, 3). Empty for the empty pointer."""
     return [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
@@ -95,10 +97,6 @@ def pointer_tokens(pointer: str) -> list[str]:
 def list_index(token: str) -> int | None:
     """Return the index, counted from 0, that ``token`` represents (RFC 6901, 4), or None if it is not an index."""
     return int(token) if _INDEX.fullmatch(token) else None
-
-
-MAX_DIGITS: Final = 4300
-"""The maximum number of digits of an integer: Python's own default (CVE-2020-10735)."""
 
 
 def parse_json(data: bytes) -> JsonValue:

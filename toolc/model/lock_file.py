@@ -32,6 +32,11 @@ _PACKAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+@sha
 _PATTERNS: Final = {"image": _IMAGE, "package": _PACKAGE}
 _CONFLICT: Final = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
+_APPROVE: Final = "review what changed (toolc diff), run toolc lock, and have the new lock file reviewed"
+
+Pin = Callable[[RegisteredTool], tuple[str | None, tuple[str, ...]]]
+"""Returns a tool's image as in ``LockedTool``, and its packages. Raises ``InfrastructureError``."""
+
 
 class LockError(ToolcError):
     """A damaged lock file, or a tool that it does not approve. The message has what changed and what to do."""
@@ -138,9 +143,6 @@ class Lock:
         return next((each.name for each in self.tools.values() if each.effect == tool.effect_digest), "")
 
 
-_APPROVE: Final = "review what changed (toolc diff), run toolc lock, and have the new lock file reviewed"
-
-
 def _tool(line: str, where: str) -> LockedTool:
     if line.startswith(_CONFLICT):
         raise LockError(f"{where}: this is a merge conflict; resolve it in the specs, then run: toolc lock")
@@ -186,10 +188,6 @@ def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
     names = {tool.spec.name for tool in listed}
     for name in sorted(lock.tools.keys() - names):
         yield f"{lock.path} approves the tool {name}, which does not exist; if it was removed, run: toolc lock"
-
-
-Pin = Callable[[RegisteredTool], tuple[str | None, tuple[str, ...]]]
-"""Returns a tool's image as in ``LockedTool``, and its packages. Raises ``InfrastructureError``."""
 
 
 def lock_tools(tools: Iterable[RegisteredTool], pin: Pin, path: str) -> Lock:

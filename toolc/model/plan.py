@@ -21,6 +21,12 @@ LOCALHOST: Final = "localhost"
 
 PROXY_PORT: Final = 3128
 
+LimitName: TypeAlias = Literal["timeout", "memory", "cpus", "pids", "output", "tmp", "files", "file_size"]
+"""The name of a limit in a spec."""
+
+LIMITS: Final[tuple[LimitName, ...]] = get_args(LimitName)
+"""All limits, in the order in which they are displayed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortForward:
@@ -227,10 +233,3 @@ class Plan:
     def working_directory(self) -> str:
         """The directory in which the call starts: the workspace if it has one, otherwise ``/tmp``."""
         return "/workspace" if self.profile.workspace else "/tmp"  # the /tmp of the sandbox
-
-
-LimitName: TypeAlias = Literal["timeout", "memory", "cpus", "pids", "output", "tmp", "files", "file_size"]
-"""The name of a limit in a spec."""
-
-LIMITS: Final[tuple[LimitName, ...]] = get_args(LimitName)
-"""All limits, in the order in which they are displayed."""

@@ -26,6 +26,14 @@ __all__ = ["RegisteredTool", "RegistryFile", "registry_from_json", "tool_to_json
 REGISTRY_FORMAT: Final = 1
 """The value of the ``registry`` key that this version of toolc writes and reads."""
 
+_LATE: Final[Mapping[str, object]] = {
+    "AgentBackend": AgentBackend,
+    "Backend": ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend,
+    "CompositeBackend": CompositeBackend,
+    "HttpBackend": HttpBackend,
+}
+"""Types that the modules of the spec name but do not import at run time."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredTool:
@@ -263,15 +271,6 @@ def _decode_dataclass(cls: type, value: JsonValue, where: str) -> object:
         raise _damaged(where, f"an object with the keys {', '.join(names)}", value)
     result: object = cls(**{name: _decode(hints[name], value[name], f"{where}.{name}") for name in names})
     return result
-
-
-_LATE: Final[Mapping[str, object]] = {
-    "AgentBackend": AgentBackend,
-    "Backend": ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend,
-    "CompositeBackend": CompositeBackend,
-    "HttpBackend": HttpBackend,
-}
-"""Types that the modules of the spec name but do not import at run time."""
 
 
 @cache

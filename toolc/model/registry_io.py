@@ -44,6 +44,20 @@ __all__ = [
 _EXACT: Final = 1 << 53
 """A double can represent every whole number below this one."""
 
+_PLAIN: Final = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False
+)
+"""Ten times as fast as ``rfc8785``, with the same output except for unusual keys and numbers."""
+
+_PERHAPS_ODD: Final = re.compile(r"[0-9](?:\.0|e|[0-9]{15})")
+"""A number that RFC 8785 may write differently (``1.0``, ``1e16``, 16 digits), or text that looks like one."""
+
+_SURFACE: Final = sorted(SURFACE)
+_EFFECT: Final = sorted(EFFECT)
+
+MAX_REGISTRY_BYTES: Final = 256 * MIB
+"""The maximum size of a registry file, in bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Digests:
@@ -65,15 +79,6 @@ def canonical(value: JsonValue) -> bytes:
         except UnicodeEncodeError:
             pass  # Half of a surrogate pair: rfc8785 raises the error below.
     return rfc8785.dumps(value)
-
-
-_PLAIN: Final = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False
-)
-"""Ten times as fast as ``rfc8785``, with the same output except for unusual keys and numbers."""
-
-_PERHAPS_ODD: Final = re.compile(r"[0-9](?:\.0|e|[0-9]{15})")
-"""A number that RFC 8785 may write differently (``1.0``, ``1e16``, 16 digits), or text that looks like one."""
 
 
 def _is_simple(value: JsonValue) -> bool:
@@ -182,13 +187,6 @@ def _digest(kind: bytes, fields: Mapping[str, bytes], names: Iterable[str], call
 
 def _object(fields: Mapping[str, bytes], names: Iterable[str]) -> bytes:
     return b"{" + b",".join([fields[name] for name in names]) + b"}"
-
-
-_SURFACE: Final = sorted(SURFACE)
-_EFFECT: Final = sorted(EFFECT)
-
-MAX_REGISTRY_BYTES: Final = 256 * MIB
-"""The maximum size of a registry file, in bytes."""
 
 
 def read_registry(path: Path) -> RegistryFile:

@@ -16,6 +16,20 @@ __all__ = [
     "Resource", "Text", "ToolFailure", "ToolResult", "Usage", "failure",
 ]  # fmt: skip
 
+REPLACEMENT: Final = "\ufffd"
+
+Ending: TypeAlias = Literal[
+    "exited", "signaled", "timed_out", "out_of_memory", "cancelled", "not_started", "answered", "refused", "broken"
+]
+"""How a call ended. ``not_started``: the tool's program could not be found or run.
+
+For a process that serves many calls: ``answered``; ``refused``, because it is not the one that was reviewed;
+``broken``, because it violated the protocol.
+"""
+
+MAX_LISTED_FAILURES: Final = 10
+"""The maximum number of failures in the message of a ``BatchError``."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionAttempt:
@@ -87,18 +101,6 @@ class Capture:
         head, tail = self.head.decode("utf-8", "replace"), self.tail.decode("utf-8", "replace")
         line = f"[{self.cut_bytes} bytes cut{f'; {more}' if more else ''}]"
         return f"{head.rstrip(REPLACEMENT)}\n{line}\n{tail.lstrip(REPLACEMENT)}"
-
-
-REPLACEMENT: Final = "\ufffd"
-
-Ending: TypeAlias = Literal[
-    "exited", "signaled", "timed_out", "out_of_memory", "cancelled", "not_started", "answered", "refused", "broken"
-]
-"""How a call ended. ``not_started``: the tool's program could not be found or run.
-
-For a process that serves many calls: ``answered``; ``refused``, because it is not the one that was reviewed;
-``broken``, because it violated the protocol.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,10 +234,6 @@ def _words(data: JsonValue) -> str:
 def failure(kind: ErrorKind, message: str, details: JsonObject | None = None) -> ToolResult:
     """Return a failed result with only a kind, a message and details."""
     return ToolResult.failure(message, kind=kind, details=details)
-
-
-MAX_LISTED_FAILURES: Final = 10
-"""The maximum number of failures in the message of a ``BatchError``."""
 
 
 class BatchError(InfrastructureError):

@@ -23,6 +23,9 @@ SECRETS: Final = "secrets"
 STEPS: Final = "steps"
 """The name of a placeholder whose key is a step of a composite."""
 
+FILTERS_WITH_ARGUMENT: Final = frozenset({"join"})
+"""The filters in ``FILTERS`` that take an argument."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -117,9 +120,6 @@ FILTERS: Final[Mapping[str, Callable[[JsonValue, str | None], JsonValue]]] = {
     "urlencode": lambda value, _: quote(as_text(value), safe=""),
 }
 """The supported filters. Each receives the value and its one argument (or None)."""
-
-FILTERS_WITH_ARGUMENT: Final = frozenset({"join"})
-"""The filters in ``FILTERS`` that take an argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

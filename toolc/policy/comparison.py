@@ -13,6 +13,9 @@ from toolc.policy.policy import ISOLATION, Approval, Policy
 
 __all__ = ["Relaxation", "relaxations"]
 
+_EMPTY: Final = Policy()
+_KEYS: Final = tuple(field.name for field in fields(Policy) if field.name not in {"path", "places"})
+
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
@@ -39,10 +42,6 @@ def relaxations(old: Sequence[Policy], new: Sequence[Policy]) -> Iterator[Relaxa
                 after = _text(now, key) if now and _is_set(now, key) else None
                 spans = policy.span(key), now.span(key) if now else None
                 yield Relaxation(key, policy.path, _text(policy, key), after, *spans)
-
-
-_EMPTY: Final = Policy()
-_KEYS: Final = tuple(field.name for field in fields(Policy) if field.name not in {"path", "places"})
 
 
 def _is_set(policy: Policy, key: str) -> bool:

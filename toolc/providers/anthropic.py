@@ -35,6 +35,8 @@ _FORMATS: Final = frozenset(
     {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uuid"}
 )
 
+_REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
+
 
 def _keeps(keyword: str, value: JsonValue) -> bool:
     return (keyword == "format" and value in _FORMATS) or (keyword == "minItems" and value in (0, 1))
@@ -87,9 +89,6 @@ def _objects(schema: JsonObject) -> Iterator[tuple[list[JsonValue], JsonObject]]
         yield required, properties
     for inner in direct_subschemas(schema):
         yield from _objects(inner)
-
-
-_REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
 
 
 class Anthropic:

@@ -20,6 +20,34 @@ _TYPES: Final = {
     bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object", type(None): "null",
 }  # fmt: skip
 
+MAX_NODES: Final = 5_000
+"""The maximum number of lowered subschemas; others become ``{}``. References can make a small schema very large."""
+
+_KEPT: Final = frozenset({"description", "maxItems", "maximum", "minItems", "minimum", "required", "title"})
+_MOVED: Final = frozenset(
+    {
+        "allOf", "contains", "contentEncoding", "contentMediaType", "contentSchema", "default", "dependentRequired",
+        "dependentSchemas", "deprecated", "else", "examples", "exclusiveMaximum", "exclusiveMinimum", "format",
+        "if", "items", "maxContains", "maxLength", "maxProperties", "minContains", "minLength", "minProperties",
+        "multipleOf", "not", "oneOf", "pattern", "patternProperties", "propertyNames", "readOnly", "then",
+        "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly",
+    }
+)  # fmt: skip
+_STRUCTURAL: Final = frozenset(
+    {"$ref", "additionalProperties", "anyOf", "const", "enum", "prefixItems", "properties", "type"}
+)
+_WITH_SCHEMAS: Final = frozenset(
+    {"additionalProperties", "anyOf", "items", "oneOf", "prefixItems", "properties", "required"}
+)
+_HANDLED: Final = _KEPT | IGNORED | _STRUCTURAL
+_OF_TYPE: Final = {
+    "array": ("items", "maxItems", "minItems", "prefixItems"),
+    "integer": ("maximum", "minimum"),
+    "number": ("maximum", "minimum"),
+    "object": ("additionalProperties", "properties", "required"),
+}
+"""The kept keywords that apply to a single type."""
+
 
 def split_types(source: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
     """Return the keywords of ``const`` and ``enum`` that the variants do not express completely, and the variants.
@@ -68,35 +96,6 @@ def _variant(kind: str, values: list[JsonValue]) -> JsonObject:
             return {"type": "integer" if all(map(_is_whole, values)) else "number", "enum": values}
         case _:
             return {"type": kind}
-
-
-MAX_NODES: Final = 5_000
-"""The maximum number of lowered subschemas; others become ``{}``. References can make a small schema very large."""
-
-_KEPT: Final = frozenset({"description", "maxItems", "maximum", "minItems", "minimum", "required", "title"})
-_MOVED: Final = frozenset(
-    {
-        "allOf", "contains", "contentEncoding", "contentMediaType", "contentSchema", "default", "dependentRequired",
-        "dependentSchemas", "deprecated", "else", "examples", "exclusiveMaximum", "exclusiveMinimum", "format",
-        "if", "items", "maxContains", "maxLength", "maxProperties", "minContains", "minLength", "minProperties",
-        "multipleOf", "not", "oneOf", "pattern", "patternProperties", "propertyNames", "readOnly", "then",
-        "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly",
-    }
-)  # fmt: skip
-_STRUCTURAL: Final = frozenset(
-    {"$ref", "additionalProperties", "anyOf", "const", "enum", "prefixItems", "properties", "type"}
-)
-_WITH_SCHEMAS: Final = frozenset(
-    {"additionalProperties", "anyOf", "items", "oneOf", "prefixItems", "properties", "required"}
-)
-_HANDLED: Final = _KEPT | IGNORED | _STRUCTURAL
-_OF_TYPE: Final = {
-    "array": ("items", "maxItems", "minItems", "prefixItems"),
-    "integer": ("maximum", "minimum"),
-    "number": ("maximum", "minimum"),
-    "object": ("additionalProperties", "properties", "required"),
-}
-"""The kept keywords that apply to a single type."""
 
 
 def lower_schema(schema: JsonObject, losses: LossLog) -> JsonObject:

@@ -50,6 +50,8 @@ _KEPT: Final = frozenset(
 _FORMATS: Final = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"})
 _LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
 
+_AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
+
 
 def _keeps(keyword: str, value: JsonValue) -> bool:
     match keyword:
@@ -140,9 +142,6 @@ def _function(tool: ToolSpec, provider: str, losses: LossLog) -> tuple[JsonObjec
     strict = strict_parameters(tool, provider, losses)
     parameters = strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, losses))
     return {"name": tool.name, "description": description(tool), "parameters": parameters}, strict is not None
-
-
-_AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 
 
 class OpenAIChat:

@@ -31,6 +31,9 @@ __all__ = ["fails", "parse_fail_on", "read", "read_at_base", "remaining", "with_
 
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 
+_KINDS: Final = ("contract", "risk", "surface", "provider")
+_CONTRACTUAL: Final = ("breaking", "warning", "compatible")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedChange:
@@ -156,10 +159,6 @@ def _notes(acceptances: Sequence[AcceptedChange], used: set[str], today: datetim
         elif each.fingerprint not in used:
             notes.append(f"{each.span}: no change has the fingerprint {each.fingerprint}; remove this acceptance")
     return notes
-
-
-_KINDS: Final = ("contract", "risk", "surface", "provider")
-_CONTRACTUAL: Final = ("breaking", "warning", "compatible")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,19 @@ if TYPE_CHECKING:
 
 __all__ = ["policy_violations"]
 
+RULE: Final = "RSK12"
+
+_SEVERE: Final = ("TC21", "TC4", "TC5", "TC6", "TC9")
+"""Findings about what a model is made to do, what runs, what it may reach, secrets, and policies."""
+
+_LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
+_NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "error"}
+
+_FIELDS: Final = ("parameters", "result_schema", "providers", "examples", "annotations")
+"""The fields of a tool that a provider may be unable to express."""
+
+_ALWAYS_LOST: Final = frozenset({"/label", "/annotations"})
+
 
 def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[ToolChange]:
     """Yield each policy rule that was removed or relaxed, once, for all the tools that it applied to.
@@ -104,15 +117,6 @@ def policy_violations(state: State, policy: Policy) -> Diagnostics:
             span = tool.span(*each.route) or Span(state.label, Position(1, 1), Position(1, 2))
             diagnostics.add(CODES[each.key], f"'{name}': {each.message}", span, each.hint)
     return diagnostics
-
-
-RULE: Final = "RSK12"
-
-_SEVERE: Final = ("TC21", "TC4", "TC5", "TC6", "TC9")
-"""Findings about what a model is made to do, what runs, what it may reach, secrets, and policies."""
-
-_LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
-_NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
 
 def relaxation_changes(old: State, new: State) -> Iterator[ToolChange]:
@@ -230,12 +234,6 @@ def _relaxation_change(
         kind="risk", rule=RULE, grade=grade, message=message, path=route, before=before, after=after, new=span,
         subject=subject,
     )  # fmt: skip
-
-
-_FIELDS: Final = ("parameters", "result_schema", "providers", "examples", "annotations")
-"""The fields of a tool that a provider may be unable to express."""
-
-_ALWAYS_LOST: Final = frozenset({"/label", "/annotations"})
 
 
 def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:

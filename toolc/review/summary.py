@@ -20,6 +20,20 @@ __all__ = ["summary"]
 _BYTES_PER_TOKEN: Final = 4
 """English text and JSON have about four characters per token in the vocabularies that are in use."""
 
+_STATUSES: Final[dict[Status, str]] = {
+    "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",
+}  # fmt: skip
+_LONGEST: Final = 8
+"""The maximum number of names in one line."""
+
+_PARTS: Final[tuple[tuple[str, Callable[[Permissions], Iterator[str]]], ...]] = (
+    ("hosts", lambda each: (format_permissions(granted.value) for granted in each.hosts)),
+    ("workspaces", lambda each: (format_permissions(granted.value) for granted in each.workspaces)),
+    ("secrets", lambda each: (granted.value.name for granted in each.secrets)),
+    ("images", lambda each: (format_permissions(granted.value) for granted in each.images)),
+    ("packages", lambda each: (format_permissions(granted.value) for granted in each.requirements)),
+)
+
 
 def tokens(tools: Iterable[ToolSpec]) -> int:
     """Estimate the tokens of a request that offers all these tools."""
@@ -31,13 +45,6 @@ def cost(pair: ToolPair) -> tuple[int, int]:
     """Return about how many tokens a tool costs before and after; 0 in the state that lacks it."""
     before, after = (tokens([side.spec] if side else []) for side in (pair.old, pair.new))
     return before, after
-
-
-_STATUSES: Final[dict[Status, str]] = {
-    "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",
-}  # fmt: skip
-_LONGEST: Final = 8
-"""The maximum number of names in one line."""
 
 
 def summary(difference: Difference) -> tuple[str, ...]:
@@ -69,15 +76,6 @@ def _changed(difference: Difference) -> tuple[list[Reviewed], list[Reviewed]]:
     """Return the tools of the difference as they were, and as they are."""
     pairs = [tool.pair for tool in difference.tools]
     return [pair.old for pair in pairs if pair.old], [pair.new for pair in pairs if pair.new]
-
-
-_PARTS: Final[tuple[tuple[str, Callable[[Permissions], Iterator[str]]], ...]] = (
-    ("hosts", lambda each: (format_permissions(granted.value) for granted in each.hosts)),
-    ("workspaces", lambda each: (format_permissions(granted.value) for granted in each.workspaces)),
-    ("secrets", lambda each: (granted.value.name for granted in each.secrets)),
-    ("images", lambda each: (format_permissions(granted.value) for granted in each.images)),
-    ("packages", lambda each: (format_permissions(granted.value) for granted in each.requirements)),
-)
 
 
 def _permissions(tools: Iterable[Reviewed], state: State) -> list[Permissions]:

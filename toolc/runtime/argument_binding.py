@@ -44,6 +44,20 @@ _TYPES: Final = {
     "object": "an object", "string": "a string",
 }  # fmt: skip
 
+MAX_DEPTH: Final = 64
+"""The maximum nesting of arguments, in levels: far more than tools need, far less than exhausts the stack."""
+
+MAX_BITS: Final = 1023
+"""The maximum size of an integer, in bits: that of the largest floating-point number, which JSON readers use."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+MAX_PROBLEMS: Final = 50
+"""The maximum number of problems that a message lists: more than a model can fix in one step."""
+
+MAX_RESULT_PROBLEMS: Final = 10
+"""The maximum number of problems that a message about a result lists."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedKeyword:
@@ -207,18 +221,6 @@ def _list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-MAX_DEPTH: Final = 64
-"""The maximum nesting of arguments, in levels: far more than tools need, far less than exhausts the stack."""
-
-MAX_BITS: Final = 1023
-"""The maximum size of an integer, in bits: that of the largest floating-point number, which JSON readers use."""
-
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
-MAX_PROBLEMS: Final = 50
-"""The maximum number of problems that a message lists: more than a model can fix in one step."""
-
-
 class BindError(ValueError):
     """Invalid arguments. ``problems`` has one line per problem, and each names its parameter."""
 
@@ -315,10 +317,6 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
         reason = f"a {type(value).__name__} is not JSON"
     if reason:
         yield f"{problem_path(path)}: {reason}"
-
-
-MAX_RESULT_PROBLEMS: Final = 10
-"""The maximum number of problems that a message about a result lists."""
 
 
 def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult:

@@ -20,6 +20,8 @@ from toolc.runtime.secrets.redaction import CallSecrets
 
 __all__ = ["CallContext", "no_caller"]
 
+Kind_contra = TypeVar("Kind_contra", contravariant=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
@@ -56,9 +58,6 @@ class Caller(Protocol):
 
     def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         """Return the tools with these names (or aliases) that may be called now, without denied tools."""
-
-
-Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
 
 class ComposedBackend(Protocol[Kind_contra]):

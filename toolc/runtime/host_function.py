@@ -40,6 +40,18 @@ from toolc.runtime.output.progress import LiveText, ProgressReporter, UpdateSink
 from toolc.runtime.output.truncation import truncate_result
 from toolc.runtime.secrets.redaction import Redactor
 
+NO_PIPE: Final = -1
+"""The descriptor of reports that stay in this process."""
+
+GRACE_SECONDS: Final = 0.2
+"""How many seconds a cancelled async function has to clean up before its caller continues."""
+
+_Report: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
+"""A progress report with content, or a piece of text that a generator yielded."""
+
+ENGINE: Final = "host process"
+"""The value of ``details.engine`` for these calls."""
+
 
 def to_guest_value(value: object) -> object:
     """Return ``value`` with toolc's content blocks, single or in lists and results, in the form a guest writes."""
@@ -63,10 +75,6 @@ def _block(value: object) -> object:
             return GuestResource(value.data, value.mime_type, value.name)
         case _:
             return value
-
-
-NO_PIPE: Final = -1
-"""The descriptor of reports that stay in this process."""
 
 
 class HostUpdates(Updates):
@@ -114,13 +122,6 @@ class FunctionContext(Context):
     def log(self, text: object) -> None:
         """Write to the logger ``toolc.function``, for the author of the tool. The model does not see it."""
         logging.getLogger("toolc.function").info("%s: %s", self.call_id, text)
-
-
-GRACE_SECONDS: Final = 0.2
-"""How many seconds a cancelled async function has to clean up before its caller continues."""
-
-_Report: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
-"""A progress report with content, or a piece of text that a generator yielded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,10 +269,6 @@ class _HostGeneratorOutput(GeneratorOutput):
                 super().add(to_guest_value(item))
             case _:
                 super().add(item)
-
-
-ENGINE: Final = "host process"
-"""The value of ``details.engine`` for these calls."""
 
 
 class HostFunctionBackend:

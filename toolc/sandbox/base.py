@@ -23,6 +23,11 @@ User: TypeAlias = Literal["owner", "nobody", "root"]
 ISOLATION: Final[tuple[MinIsolation, ...]] = ("namespace", "gvisor", "vm")
 """The kinds of isolation, weakest first. Each one also satisfies a demand for a weaker one."""
 
+NO_PYTHON: Final = r"executable file not found|python3.*(?:no such file|exec format|permission denied)"
+"""A regular expression for the runtimes' errors if the first program is missing or not executable."""
+
+READ_BYTES: Final = 256 * 1024
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatus:
@@ -107,10 +112,6 @@ def format_limits(names: Sequence[str]) -> str:
     """Format at least one limit name for the user: ``limits.memory, limits.cpus and limits.pids``."""
     *others, last = (f"limits.{name}" for name in names)
     return f"{', '.join(others)} and {last}" if others else last
-
-
-NO_PYTHON: Final = r"executable file not found|python3.*(?:no such file|exec format|permission denied)"
-"""A regular expression for the runtimes' errors if the first program is missing or not executable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +236,6 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release connections and threads of the engine. Sandboxes are closed by their owners."""
-
-
-READ_BYTES: Final = 256 * 1024
 
 
 class SocketStream:

@@ -14,6 +14,23 @@ HOSTNAME: Final = "sandbox"
 LOOPBACK: Final = "127.0.0.1"
 """The loopback address of a sandbox. No name server listens there, so name lookups fail immediately."""
 
+MASKED_PATHS: Final = (
+    "/proc/acpi", "/proc/asound", "/proc/bootconfig", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts",
+    "/proc/iomem", "/proc/ioports", "/proc/kallsyms", "/proc/kcore", "/proc/key-users", "/proc/keys",
+    "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags", "/proc/latency_stats", "/proc/modules",
+    "/proc/pagetypeinfo", "/proc/partitions", "/proc/sched_debug", "/proc/scsi", "/proc/slabinfo",
+    "/proc/timer_list", "/proc/timer_stats", "/proc/vmallocinfo",
+)  # fmt: skip
+"""Kernel files that a sandbox must not read: those that container runtimes hide, those that root may read without
+any capability, and those that identify the machine: its boot command line, its disks and its modules."""
+
+READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+
+FILE_BYTES: Final = 4096
+"""A tmpfs allows one file per this number of bytes. A file costs about a kilobyte of kernel memory."""
+
+MIN_INODES: Final = 1024
+
 
 def hosts(names: Sequence[tuple[str, str]] = ()) -> str:
     """Return the text of hosts(5) with these pairs of address and name after those of the sandbox itself."""
@@ -33,24 +50,6 @@ def guest_limits(limits: Limits, names: Iterable[LimitName]) -> tuple[str, ...]:
     """
     values: dict[LimitName, int] = {"memory": limits.memory_bytes, "pids": limits.pids}
     return tuple(f"{name}={values[name]}" for name in names if name in values)
-
-
-MASKED_PATHS: Final = (
-    "/proc/acpi", "/proc/asound", "/proc/bootconfig", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts",
-    "/proc/iomem", "/proc/ioports", "/proc/kallsyms", "/proc/kcore", "/proc/key-users", "/proc/keys",
-    "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags", "/proc/latency_stats", "/proc/modules",
-    "/proc/pagetypeinfo", "/proc/partitions", "/proc/sched_debug", "/proc/scsi", "/proc/slabinfo",
-    "/proc/timer_list", "/proc/timer_stats", "/proc/vmallocinfo",
-)  # fmt: skip
-"""Kernel files that a sandbox must not read: those that container runtimes hide, those that root may read without
-any capability, and those that identify the machine: its boot command line, its disks and its modules."""
-
-READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
-
-FILE_BYTES: Final = 4096
-"""A tmpfs allows one file per this number of bytes. A file costs about a kilobyte of kernel memory."""
-
-MIN_INODES: Final = 1024
 
 
 def tmpfs_bounds(size_bytes: int) -> tuple[str, str]:

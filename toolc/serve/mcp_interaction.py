@@ -39,6 +39,14 @@ MAX_ARGUMENTS: Final = 4000
 _FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 """A form without fields: the user accepts or declines."""
 
+TOTAL: Final = 100.0
+
+STEP: Final = 0.001
+"""The increment for a report without a higher percentage: the protocol requires every number to increase."""
+
+Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Sends one notification: progress, total, message."""
+
 
 class InputRequiredError(Exception):
     """The call needs a response of the user first; ``result`` asks for it."""
@@ -115,15 +123,6 @@ def _question(call: BoundCall) -> str:
 def _decision(response: object) -> Allow | Deny:
     """Return ``Allow`` only for an explicit acceptance."""
     return Allow() if isinstance(response, ElicitResult) and response.action == "accept" else Deny()
-
-
-TOTAL: Final = 100.0
-
-STEP: Final = 0.001
-"""The increment for a report without a higher percentage: the protocol requires every number to increase."""
-
-Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Sends one notification: progress, total, message."""
 
 
 class ProgressRelay:

@@ -23,6 +23,16 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }  # fmt: skip
 """The exact types of the values of each type. An integer is only an ``int``, not a float without a fraction."""
 
+_ANNOTATIONS: Final = frozenset(
+    {"title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly", "$defs"}
+)
+
+_BOUNDS: Final[Mapping[str, tuple[type, Callable[[int, int], bool]]]] = {
+    "minLength": (str, ge), "maxLength": (str, le), "minItems": (list, ge), "maxItems": (list, le),
+    "minimum": (int, ge), "maximum": (int, le),
+}  # fmt: skip
+"""For each keyword, the type of the values whose size or number is compared with the keyword's value, and how."""
+
 
 def is_plain_schema(value: JsonValue) -> bool:
     """Return whether ``value`` is certainly a JSON Schema 2020-12. If False, ``jsonschema`` must decide."""
@@ -118,14 +128,3 @@ _KEYWORD_TESTS: Final[dict[str, Callable[[JsonValue], bool]]] = {
     "required": _are_names,
 }
 """For each keyword, a test of its value that is only true if the value is certainly valid."""
-
-_ANNOTATIONS: Final = frozenset(
-    {"title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly", "$defs"}
-)
-
-
-_BOUNDS: Final[Mapping[str, tuple[type, Callable[[int, int], bool]]]] = {
-    "minLength": (str, ge), "maxLength": (str, le), "minItems": (list, ge), "maxItems": (list, le),
-    "minimum": (int, ge), "maximum": (int, le),
-}  # fmt: skip
-"""For each keyword, the type of the values whose size or number is compared with the keyword's value, and how."""

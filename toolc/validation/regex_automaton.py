@@ -24,6 +24,12 @@ _SAMPLES: Final = tuple("aZ5_ \n\t-.é٣ж中\u2003☃\x00")
 # The parser of the standard library. It is private, but since 3.11 the only way to get the tree of a pattern.
 _parser: Final[Any] = import_module("re._parser")
 
+_CATEGORIES: Final[dict[str, Callable[[str], bool]]] = {
+    "DIGIT": str.isdecimal,
+    "SPACE": str.isspace,
+    "WORD": lambda character: character.isalnum() or character == "_",
+}
+
 
 class TooManyStatesError(Exception):
     """The pattern is too large to analyze."""
@@ -241,10 +247,3 @@ def _test(name: str, value: Any, flags: int) -> Callable[[str], bool]:
             kind = str(value).removeprefix("CATEGORY_")
             inside = _CATEGORIES[kind.removeprefix("NOT_")]
             return lambda character: inside(character) != kind.startswith("NOT_")
-
-
-_CATEGORIES: Final[dict[str, Callable[[str], bool]]] = {
-    "DIGIT": str.isdecimal,
-    "SPACE": str.isspace,
-    "WORD": lambda character: character.isalnum() or character == "_",
-}

@@ -32,6 +32,14 @@ STEPS_PER_CHARACTER: Final = 10
 MAX_VALIDATION_STEPS: Final = 1_000_000
 """The maximum number of steps per value. A step is the evaluation of one schema keyword, about 10 microseconds."""
 
+MAX_KEY_LENGTH: Final = 200
+"""The maximum length of a key that is compared with ``patternProperties``."""
+
+MAX_ERRORS: Final = 100
+"""The maximum number of errors reported for one value."""
+
+_Keyword = Callable[[Any, Any, Any, Any], Any]
+
 
 class BudgetExceededError(Exception):
     """A validation budget was exceeded."""
@@ -72,13 +80,6 @@ def _measure(value: JsonValue, sizes: dict[int, int]) -> int:
         return len(value) + 2 if isinstance(value, str) else 4
     sizes[id(value)] = size
     return size
-
-
-MAX_KEY_LENGTH: Final = 200
-"""The maximum length of a key that is compared with ``patternProperties``."""
-
-MAX_ERRORS: Final = 100
-"""The maximum number of errors reported for one value."""
 
 
 class UnresolvableError(Exception):
@@ -162,9 +163,6 @@ def schema_problem(value: JsonObject) -> str:
     except jsonschema.SchemaError as error:
         return str(error.message)
     return ""
-
-
-_Keyword = Callable[[Any, Any, Any, Any], Any]
 
 
 @cache

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from toolc.model.json_schema import JsonObject, JsonValue
     from toolc.model.result import ToolResult
 
+MAX_SHOWN: Final = 20
+"""How many changes are shown; the rest are counted."""
+
+_SIGNS: Final[dict[Action, str]] = {"added": "+", "changed": "~", "deleted": "-"}
+
 
 class Prompts:
     """Prompts on the terminal, one at a time. ``make_room`` clears other output from the screen."""
@@ -81,12 +86,6 @@ def confirmation(prompts: Prompts, *, yes: bool) -> Confirm | None:
     if yes:
         return lambda _: Allow()
     return ask if prompts.is_available else None
-
-
-MAX_SHOWN: Final = 20
-"""How many changes are shown; the rest are counted."""
-
-_SIGNS: Final[dict[Action, str]] = {"added": "+", "changed": "~", "deleted": "-"}
 
 
 class CommitPrompt:

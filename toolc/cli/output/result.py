@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from toolc.model.result import Content, ToolResult
     from toolc.model.spec.tool import ToolSpec
 
+UNSEEN: Final = "names without an entry do not resolve in the sandbox, so only programs that use the proxy are listed"
+
 
 def print_content(result: ToolResult, shown: str, noted: str) -> None:
     """Print the content without what is on the screen already: ``shown`` on stdout and ``noted`` on stderr."""
@@ -96,9 +98,6 @@ def print_timing(result: ToolResult, load_ms: float) -> None:
     rows.append(("total", sum(value for _, value in rows)))
     for name, value in rows:
         print(f"{name:<8}{value:>10.1f} ms", file=sys.stderr)
-
-
-UNSEEN: Final = "names without an entry do not resolve in the sandbox, so only programs that use the proxy are listed"
 
 
 def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | None) -> None:

@@ -32,6 +32,8 @@ _LABELS: Final = {
 }  # fmt: skip
 """The labels of each part of ``Permissions``."""
 
+_WIDTH: Final = 60
+
 
 def tool_text(tool: RegisteredTool, granted: Permissions) -> str:
     """Return one tool as text."""
@@ -74,9 +76,6 @@ def _permissions(granted: Permissions) -> Iterator[str]:
 def _by(granted: Grant[object]) -> str:
     steps = ", ".join(each for each in granted.by if each != OWN)
     return f"by {steps}" if steps else ""
-
-
-_WIDTH: Final = 60
 
 
 def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 Render: TypeAlias = "Callable[[Sequence[ToolSpec]], Mapping[str, RenderedTool] | None]"
 """Returns the given tools by name, rendered; None if the texts of one depend on other tools."""
 
+_Packed: TypeAlias = "tuple[FileOutline | None, Mapping[str, RenderedTool]]"
+"""The data that a worker process sends for one file."""
+
 
 class _Stored(NamedTuple):
     """The key of a file and its outline; ``text`` has both as JSON if already known."""
@@ -178,10 +181,6 @@ class _Result(NamedTuple):
     piece: Piece
     outline: FileOutline | None
     rendered: Mapping[str, RenderedTool]
-
-
-_Packed: TypeAlias = "tuple[FileOutline | None, Mapping[str, RenderedTool]]"
-"""The data that a worker process sends for one file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,21 @@ _CHUNK: Final = 20
 _SIZE: Final = 8
 """The size of the length field before a result, in bytes."""
 
+_KEYS: Final = ("name", "description", "aliases")
+_MARKS: Final = 4
+"""The number of marks of a position, see ``document.Marks``."""
+
+# Created once, because each tool would need a dozen of these objects.
+_ANNOTATIONS: Final = Annotations()
+_RESULT: Final = ResultSpec()
+_SANDBOX: Final = SandboxSpec()
+
+_VALUE_PREFIXES: Final = ("&", "!", "")
+"""The first characters of anchors and tags, which libyaml counts as part of the value; or nothing."""
+
+_OutlinedPlace: TypeAlias = "Span | tuple[int, int, int, int] | None"
+"""A span, or the marks of libyaml without their text. None if the key is missing."""
+
 
 def parallel_map(
     work: Callable[[Item], Result],
@@ -200,22 +215,6 @@ def _exit_with_parent(watched: int) -> None:
     """Exit when the parent has exited, which closes the other end of the pipe."""
     os.read(watched, 1)
     os._exit(1)
-
-
-_KEYS: Final = ("name", "description", "aliases")
-_MARKS: Final = 4
-"""The number of marks of a position, see ``document.Marks``."""
-
-# Created once, because each tool would need a dozen of these objects.
-_ANNOTATIONS: Final = Annotations()
-_RESULT: Final = ResultSpec()
-_SANDBOX: Final = SandboxSpec()
-
-_VALUE_PREFIXES: Final = ("&", "!", "")
-"""The first characters of anchors and tags, which libyaml counts as part of the value; or nothing."""
-
-_OutlinedPlace: TypeAlias = "Span | tuple[int, int, int, int] | None"
-"""A span, or the marks of libyaml without their text. None if the key is missing."""
 
 
 class ToolOutline(NamedTuple):

@@ -29,6 +29,9 @@ _HARMLESS_TYPES: Final = frozenset({"integer", "number", "boolean", "null"})
 
 _SQL_HINT: Final = "let the database bind it: e.g. psql -v name=…, and :'name' in the statement"
 
+SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
+_CODE_FOLLOWS: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
+
 
 @tool_check("TC407", needs={"backend", "parameters"})
 def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -95,10 +98,6 @@ def _sql_in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
             written = match[0][match[0].rindex("$") :]
             message = f"a value of '{name}' is inserted into this SQL statement and can change its meaning"
             yield Diagnostic(codes.BUILT_TEXT, message, tool.source.locate(span, written), _SQL_HINT)
-
-
-SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
-_CODE_FOLLOWS: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 
 
 @tool_check("TC401", needs={"backend"})

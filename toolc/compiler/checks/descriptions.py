@@ -17,6 +17,9 @@ LONGEST: Final = 1024
 
 _HINT: Final = "describe what it does, when to use it and when not to; a model selects tools by this text"
 
+COMPARED_KEYS: Final = frozenset({"name", "description"})
+"""The keys that must be valid for descriptions to be compared."""
+
 
 @tool_check("TC204", needs={"description"})
 def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -35,10 +38,6 @@ def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
     elif length > LONGEST:
         message = f"a description of {length} characters is too long for some providers, which accept {LONGEST}"
         yield Diagnostic(codes.LONG_DESCRIPTION, message, tool.span("description"), "shorten it")
-
-
-COMPARED_KEYS: Final = frozenset({"name", "description"})
-"""The keys that must be valid for descriptions to be compared."""
 
 
 @tool_set_check("TC209", includes_builtin_tools=False)

@@ -16,6 +16,9 @@ _IN_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 
+_RESPELLS: Final = re.compile(r"\\[xuU\s]")
+"""Escapes of YAML and TOML that can make a string differ from its source text."""
+
 
 def parameters(tool: LocatedTool) -> Iterator[tuple[MappingEntry, Mapping]]:
     """Yield each declared parameter: its entry, whose key is its name, and its schema."""
@@ -72,10 +75,6 @@ def text_of(schema: Mapping, keyword: str) -> str:
     """Return the string value of ``keyword``, or an empty string if there is none."""
     node = schema.get(keyword)
     return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
-
-
-_RESPELLS: Final = re.compile(r"\\[xuU\s]")
-"""Escapes of YAML and TOML that can make a string differ from its source text."""
 
 
 def text_may_contain(tool: LocatedTool, parts: tuple[str, ...]) -> bool:

@@ -33,6 +33,12 @@ _READING_VERBS: Final = frozenset(
 _VERBS: Final = _DESTRUCTIVE_VERBS | _CHANGING_VERBS | _READING_VERBS
 _WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 
+# Words that introduce a replacement, a removal date, or a name with an underscore (a tool name).
+_REPLACEMENT: Final = (  # compiled only if a tool is deprecated: start-up time
+    r"\b(?:call|instead|merged|moved|prefer|renamed|replace[ds]?|replacement|see|successor|superseded|switch|try|use)\b"
+    r"|\b(?:after|by|from|in|on|until)\s+(?:\w+\s+)?20[0-9]{2}\b|\b20[0-9]{2}-[0-9]{2}|\w_\w|[a-z]-[a-z]|`[^`]+`"
+)
+
 
 @tool_check("TC805", needs={"annotations", "backend", "name", "sandbox"})
 def check_annotations(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -75,13 +81,6 @@ def _can_change(tool: LocatedTool) -> bool:
     """Return whether the tool could change anything outside a call. The workspace is checked by TC505."""
     computes = isinstance(tool.spec.backend, ShellBackend | PythonBackend)
     return not computes or bool(tool.spec.sandbox.network.allow)
-
-
-# Words that introduce a replacement, a removal date, or a name with an underscore (a tool name).
-_REPLACEMENT: Final = (  # compiled only if a tool is deprecated: start-up time
-    r"\b(?:call|instead|merged|moved|prefer|renamed|replace[ds]?|replacement|see|successor|superseded|switch|try|use)\b"
-    r"|\b(?:after|by|from|in|on|until)\s+(?:\w+\s+)?20[0-9]{2}\b|\b20[0-9]{2}-[0-9]{2}|\w_\w|[a-z]-[a-z]|`[^`]+`"
-)
 
 
 @tool_check("TC803", needs={"deprecated"})

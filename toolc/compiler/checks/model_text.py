@@ -27,6 +27,54 @@ _KEYCAP_BASES: Final = frozenset("0123456789#*")
 _LOOKALIKES: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")  # noqa: RUF001  that is the point
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
+# Compiled only if a text may match: start-up time.
+_TAG: Final = (
+    r"(?i)</?(?:system|assistant|important|critical|instructions?|developer|admin|hidden|secret_?instructions?"
+    r"|system[-_ ](?:prompt|message|reminder)|tool[-_]?(?:calls?|results?|use)|function_calls?|antml:\w+)\b"
+    r"[^<>\n]{0,80}>"
+    r"|<\|[a-z_]{2,30}\|>|\[/?(?:INST|SYSTEM)\]|<</?SYS>>"
+)
+_BRACKET: Final = re.compile(r"\[/?(?:INST|SYSTEM)", re.IGNORECASE)
+_PLACEHOLDER: Final = re.compile(r"<(?:system|assistant|developer|admin|instructions?)>", re.IGNORECASE)
+_COMMENT: Final = re.compile(r"<!--")
+_ESCAPE: Final = re.compile("\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+_WRITTEN_ESCAPE: Final = re.compile(r"\\(?:u00|b|f)")
+_ENCODED: Final = character_table(f"{ALPHANUMERIC}+/")
+_BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
+
+_PHRASES: Final = r"""
+(?:ignore|disregard|forget|override|bypass) (?:(?:all|any|every|the|your|my|of) ){0,3}
+    (?:previous|prior|above|earlier|preceding|former|system) (?:instruction|prompt|guideline|command|rule)s?
+(?:do not|don.?t|never|must not|without) (?:ever )?(?:tell|inform|mention|reveal|show)(?:ing)?
+    (?: (?:it|this|that|anything|them)){0,2}(?: to)? the user
+(?:hide|conceal|keep) (?:this|it|that|these|everything) (?:\w+ ){0,2}from the user
+(?:do not|don.?t|never|without) ask(?:ing)? (?:the )?users? for (?:confirmation|permission|approval|consent)
+without the user.?s? (?:knowledge|consent|permission|approval)
+before (?:using|calling|invoking|running) (?:any|every|all) (?:of the )?(?:other )?tools?
+(?:before|instead of|rather than) (?:any|all|every) other tools?
+(?:reveal|repeat|print|output|disclose|leak|pass) (?:(?:all|of|your|the|its|full|entire) ){0,3}
+    (?:system prompt|(?:hidden|initial|system) instructions)
+exfiltrate (?:\w+ ){0,4}(?:data|credential|secret|key|password|token|file)s?
+you are now (?:a|an|in|no longer|free|unrestricted)
+from now on you (?:are|must|will|should)
+new (?:system )?instructions (?:follow|for the model|for you)
+(?:read|contents? of) (?:the )?(?:file )?~/\.(?:ssh|aws|gnupg|cursor|netrc|kube)
+"""
+"""One phrase per line; continuation lines are indented. A space matches any space and punctuation between words."""
+
+_JOINED: Final = _PHRASES.strip().replace("\n    ", "").replace("\n", "|")
+_SUSPICIOUS: Final = rf"\b(?:{_JOINED})\b".replace(" ", r"\W{1,3}")  # compiled if a mark is found: start-up time
+_MARKS: Final = (
+    "ignore", "disregard", "forget", "override", "bypass", "user", "tool", "prompt", "instruction", "exfiltrate",
+    "now", "~/",
+)  # fmt: skip
+"""Every phrase contains one of these. Searching for them is much faster than matching the pattern."""
+
+_URL: Final = re.compile(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])", re.I)
+_EXAMPLE_DOMAINS: Final = frozenset(
+    {"example.com", "example.net", "example.org", "example", "localhost", "test", "invalid"}
+)
+
 
 def first_invisible(text: str) -> str:
     """Return the first invisible character of ``text`` in the form ``U+200B``, or an empty string."""
@@ -101,22 +149,6 @@ def _mixed_scripts(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
             return
 
 
-# Compiled only if a text may match: start-up time.
-_TAG: Final = (
-    r"(?i)</?(?:system|assistant|important|critical|instructions?|developer|admin|hidden|secret_?instructions?"
-    r"|system[-_ ](?:prompt|message|reminder)|tool[-_]?(?:calls?|results?|use)|function_calls?|antml:\w+)\b"
-    r"[^<>\n]{0,80}>"
-    r"|<\|[a-z_]{2,30}\|>|\[/?(?:INST|SYSTEM)\]|<</?SYS>>"
-)
-_BRACKET: Final = re.compile(r"\[/?(?:INST|SYSTEM)", re.IGNORECASE)
-_PLACEHOLDER: Final = re.compile(r"<(?:system|assistant|developer|admin|instructions?)>", re.IGNORECASE)
-_COMMENT: Final = re.compile(r"<!--")
-_ESCAPE: Final = re.compile("\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
-_WRITTEN_ESCAPE: Final = re.compile(r"\\(?:u00|b|f)")
-_ENCODED: Final = character_table(f"{ALPHANUMERIC}+/")
-_BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
-
-
 @tool_check("TC213", needs={"description", "name"})
 def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each part of a string that is not plain text. Names and data may contain tags and comments.
@@ -170,35 +202,6 @@ def _is_random(blob: str) -> bool:
     return len(mixed) == len(parts) and len(set(blob)) > 16 and bool(re.search("[0-9]", blob))
 
 
-_PHRASES: Final = r"""
-(?:ignore|disregard|forget|override|bypass) (?:(?:all|any|every|the|your|my|of) ){0,3}
-    (?:previous|prior|above|earlier|preceding|former|system) (?:instruction|prompt|guideline|command|rule)s?
-(?:do not|don.?t|never|must not|without) (?:ever )?(?:tell|inform|mention|reveal|show)(?:ing)?
-    (?: (?:it|this|that|anything|them)){0,2}(?: to)? the user
-(?:hide|conceal|keep) (?:this|it|that|these|everything) (?:\w+ ){0,2}from the user
-(?:do not|don.?t|never|without) ask(?:ing)? (?:the )?users? for (?:confirmation|permission|approval|consent)
-without the user.?s? (?:knowledge|consent|permission|approval)
-before (?:using|calling|invoking|running) (?:any|every|all) (?:of the )?(?:other )?tools?
-(?:before|instead of|rather than) (?:any|all|every) other tools?
-(?:reveal|repeat|print|output|disclose|leak|pass) (?:(?:all|of|your|the|its|full|entire) ){0,3}
-    (?:system prompt|(?:hidden|initial|system) instructions)
-exfiltrate (?:\w+ ){0,4}(?:data|credential|secret|key|password|token|file)s?
-you are now (?:a|an|in|no longer|free|unrestricted)
-from now on you (?:are|must|will|should)
-new (?:system )?instructions (?:follow|for the model|for you)
-(?:read|contents? of) (?:the )?(?:file )?~/\.(?:ssh|aws|gnupg|cursor|netrc|kube)
-"""
-"""One phrase per line; continuation lines are indented. A space matches any space and punctuation between words."""
-
-_JOINED: Final = _PHRASES.strip().replace("\n    ", "").replace("\n", "|")
-_SUSPICIOUS: Final = rf"\b(?:{_JOINED})\b".replace(" ", r"\W{1,3}")  # compiled if a mark is found: start-up time
-_MARKS: Final = (
-    "ignore", "disregard", "forget", "override", "bypass", "user", "tool", "prompt", "instruction", "exfiltrate",
-    "now", "~/",
-)  # fmt: skip
-"""Every phrase contains one of these. Searching for them is much faster than matching the pattern."""
-
-
 def _may_contain_phrase(text: str) -> bool:
     if " " not in text:
         return False
@@ -232,12 +235,6 @@ def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
                 codes.SUSPICIOUS_WORDS, message, each.span_of(tool.source, match[0]),
                 "describe what the tool does; a model's behavior belongs in its own instructions",
             )  # fmt: skip
-
-
-_URL: Final = re.compile(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])", re.I)
-_EXAMPLE_DOMAINS: Final = frozenset(
-    {"example.com", "example.net", "example.org", "example", "localhost", "test", "invalid"}
-)
 
 
 @tool_check("TC214", needs={"description", "name"})

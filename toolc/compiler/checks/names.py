@@ -13,6 +13,9 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
 
+_SHORTEST: Final = 8
+"""Shorter names often differ in one letter intentionally (``cp`` and ``scp``)."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Name:
@@ -62,10 +65,6 @@ def _names(tools: Sequence[LocatedTool]) -> Iterator[_Name]:
         if "aliases" not in tool.damaged:
             for index, alias in enumerate(tool.spec.aliases):
                 yield _Name(alias, tool.span("aliases", index), is_alias=True)
-
-
-_SHORTEST: Final = 8
-"""Shorter names often differ in one letter intentionally (``cp`` and ``scp``)."""
 
 
 def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:

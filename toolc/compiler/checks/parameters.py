@@ -33,6 +33,15 @@ _OPEN: Final = r"\b(?:etc|any other|others?|more|custom|another|omitted|path|nam
 _NO_STRINGS: Final = ("boolean", "integer", "null", "number", "object")
 _CLOSED_BY: Final = ("enum", "const", "pattern", "format", "$ref", "anyOf", "oneOf", "allOf")
 
+_ARGUMENT: Final = re.compile(r"args(?:\.|\[['\"])([A-Za-z_][A-Za-z0-9_]*)")
+
+_DECLARING_KEYWORDS: Final = (
+    "properties", "additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties", "$ref",
+    "enum", "const", "anyOf", "oneOf", "allOf", "required", "if",
+)  # fmt: skip
+
+_BOUNDING_KEYWORDS: Final = ("enum", "const", "$ref", "anyOf", "oneOf", "allOf")
+
 
 @tool_check("TC303", needs={"parameters"})
 def check_enums_in_prose(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -80,9 +89,6 @@ def _closed_set(text: str) -> str | None:
     return None
 
 
-_ARGUMENT: Final = re.compile(r"args(?:\.|\[['\"])([A-Za-z_][A-Za-z0-9_]*)")
-
-
 @tool_check("TC406", needs={"backend", "parameters", "result"})
 def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each unused parameter. TC411 checks Python functions; plugins and agents receive all parameters."""
@@ -127,12 +133,6 @@ def _used_by_command(backend: ShellBackend) -> frozenset[str]:
     return frozenset(used)
 
 
-_DECLARING_KEYWORDS: Final = (
-    "properties", "additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties", "$ref",
-    "enum", "const", "anyOf", "oneOf", "allOf", "required", "if",
-)  # fmt: skip
-
-
 @tool_check("TC311", needs={"parameters"})
 def check_free_form_objects(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each parameter that is an object, or a list of objects, without declared properties."""
@@ -153,9 +153,6 @@ def _may_be_free_form(schema: JsonObject) -> bool:
     """Return whether the parameter can be a free-form object. This quick test excludes most parameters."""
     kind = schema.get("type")
     return isinstance(kind, list) or kind in {"object", "array"}
-
-
-_BOUNDING_KEYWORDS: Final = ("enum", "const", "$ref", "anyOf", "oneOf", "allOf")
 
 
 @tool_check("TC308", needs={"backend", "parameters"})

@@ -15,6 +15,18 @@ from toolc.model.diagnostics import Diagnostic
 from toolc.model.json_schema import LISTS_OF_SCHEMAS
 from toolc.model.source import Span
 
+REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
+
+UNSUPPORTED_BY_GEMINI: Final = frozenset(
+    {
+        "allOf", "contains", "contentEncoding", "contentMediaType", "contentSchema", "dependentRequired",
+        "dependentSchemas", "else", "exclusiveMaximum", "exclusiveMinimum", "if", "maxContains", "maxLength",
+        "maxProperties", "minContains", "minLength", "minProperties", "multipleOf", "not", "pattern",
+        "patternProperties", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+    }
+)  # fmt: skip
+"""Keywords that restrict values and are missing in Gemini's subset."""
+
 
 @tool_check("TC702", needs={"parameters", "providers"})
 def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -75,9 +87,6 @@ def _route(tool: LocatedTool, pointer: str) -> list[str | int]:
     return [int(step) if above in LISTS_OF_SCHEMAS else step for above, step in zip(["", *steps], steps, strict=False)]
 
 
-REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
-
-
 @tool_check("TC703", needs={"parameters"})
 def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each keyword at the root of the parameters that a provider rejects.
@@ -91,17 +100,6 @@ def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
             tool.key_span("parameters", key),
             "make two tools, or add a parameter with an enum that selects the other parameters",
         )  # fmt: skip
-
-
-UNSUPPORTED_BY_GEMINI: Final = frozenset(
-    {
-        "allOf", "contains", "contentEncoding", "contentMediaType", "contentSchema", "dependentRequired",
-        "dependentSchemas", "else", "exclusiveMaximum", "exclusiveMinimum", "if", "maxContains", "maxLength",
-        "maxProperties", "minContains", "minLength", "minProperties", "multipleOf", "not", "pattern",
-        "patternProperties", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
-    }
-)  # fmt: skip
-"""Keywords that restrict values and are missing in Gemini's subset."""
 
 
 @tool_check("TC701", needs={"parameters"})

@@ -36,6 +36,16 @@ _VALUE: Final = re.compile(_LITERAL, re.IGNORECASE)
 
 _DECLARE: Final = "declare it under sandbox.secrets: the user who runs the tool provides its value"
 
+_NAMED_SECRET: Final = re.compile(r"""\{\{-?\s*secrets(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])[^}]{0,200}\}\}""")
+_CODE: Final = frozenset({"script", "code"})
+
+# $NAME, ${NAME}, ${NAME:-default}, %NAME% and ${env:NAME}; names of environment variables are in upper case.
+_EXPANSION: Final = re.compile(
+    r"\$\{?[A-Z_][A-Z0-9_]+\b(?:[:?+-][^}]{0,200})?\}?|%[A-Z_][A-Z0-9_]+%|\$\{env[:.][^}]{0,200}\}"
+)
+
+_HINT: Final = "revoke it, because it is also in the history; declare it under sandbox.secrets and refer to its name"
+
 
 @tool_check("TC602", needs={"parameters"})
 def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -72,10 +82,6 @@ def _literal_values(tool: LocatedTool) -> Iterator[Diagnostic]:
         if isinstance(value, str) and _VARIABLE.fullmatch(entry.key.upper()) and _VALUE.fullmatch(value):
             message = f"the value of '{entry.key}' is a literal, but its name indicates a secret"
             yield Diagnostic(codes.MISPLACED_SECRET, message, entry.value.span, _DECLARE)
-
-
-_NAMED_SECRET: Final = re.compile(r"""\{\{-?\s*secrets(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])[^}]{0,200}\}\}""")
-_CODE: Final = frozenset({"script", "code"})
 
 
 @tool_check("TC603", needs={"backend", "sandbox"})
@@ -115,12 +121,6 @@ def _references(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
         yield from ((scalar, match) for match in _NAMED_SECRET.finditer(text))
 
 
-# $NAME, ${NAME}, ${NAME:-default}, %NAME% and ${env:NAME}; names of environment variables are in upper case.
-_EXPANSION: Final = re.compile(
-    r"\$\{?[A-Z_][A-Z0-9_]+\b(?:[:?+-][^}]{0,200})?\}?|%[A-Z_][A-Z0-9_]+%|\$\{env[:.][^}]{0,200}\}"
-)
-
-
 @tool_check("TC604", needs={"backend", "sandbox"})
 def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each reference to an environment variable in ``env`` or in the command of a plugin.
@@ -156,9 +156,6 @@ def _variables_in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterat
                 "let the plugin read a variable of sandbox.env; secrets and values that differ per user "
                 "belong under sandbox.secrets, with expose: env",
             )
-
-
-_HINT: Final = "revoke it, because it is also in the history; declare it under sandbox.secrets and refer to its name"
 
 
 def check_text_for_secrets(source: SourceText) -> Iterator[Diagnostic]:

@@ -36,6 +36,8 @@ _SHELL_BUILTINS: Final = frozenset(
     }
 )  # fmt: skip
 
+_END_OF_OPTIONS: Final = Template(("--",))
+
 
 @tool_check("TC402", needs={"backend", "parameters"})
 def check_single_command(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -119,9 +121,6 @@ def _quoted(word: str) -> str:
         return word
     quoted = _VARIABLE.sub(r"{{ \1 }}", word).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{quoted}"'
-
-
-_END_OF_OPTIONS: Final = Template(("--",))
 
 
 @tool_check("TC403", needs={"backend", "parameters"})

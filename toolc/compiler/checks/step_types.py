@@ -39,6 +39,8 @@ _FIXED: Final[Mapping[str, Shape]] = {
     ),
 }
 
+_DEFINED: Final = ("$defs", "definitions")
+
 
 @dataclass(frozen=True, slots=True)
 class NoSuchKeyError(Exception):
@@ -100,9 +102,6 @@ def outputs(tool: ToolSpec | None) -> Shape:
         ids: JsonObject = {step.id: {} for step in backend.steps}
         return Shape({"type": "object", "properties": ids, "additionalProperties": False}, {})
     return ANYTHING
-
-
-_DEFINED: Final = ("$defs", "definitions")
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,9 @@ _MAX_TURNS: Final = 100
 _MAX_TOKENS: Final = 1_000_000
 _MAX_BUDGET: Final = 100_000_000
 
+_MAX_STEPS: Final = 100
+_NO_ARGUMENTS: Final = JsonMap(entries=())
+
 
 @map_parser("backend.agent")
 def decode_agent(reader: Reader, parameters: Schema | None) -> AgentBackend | None:
@@ -91,10 +94,6 @@ def _base_url(node: Node, what: str, findings: Findings) -> Url | None:
         findings.add(codes.BAD_VALUE, f"{what} must not have a query", node.span, "remove '?' and what follows")
         return None
     return url
-
-
-_MAX_STEPS: Final = 100
-_NO_ARGUMENTS: Final = JsonMap(entries=())
 
 
 @map_parser("backend.composite")

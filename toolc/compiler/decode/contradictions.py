@@ -30,6 +30,14 @@ _SANDBOX_KEYS: Final = frozenset(
 _AGENT_KEYS: Final = frozenset({"network", "secrets"})
 """The keys of ``sandbox`` that apply to the requests to a sub-agent's model."""
 
+_Check = Callable[["LocatedTool"], Iterator[Diagnostic]]
+
+_CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
+"""The content codings that toolc can decode in a response."""
+
+_CONTAINER_TYPES: Final = frozenset({"object", "array", "null"})
+"""The types that can contain a cursor, or in which one can be created."""
+
 
 def check_contradictions(tool: LocatedTool, findings: Findings) -> None:
     """Report contradictions between sections. Sections that could not be read are skipped."""
@@ -170,7 +178,6 @@ def _agent_format(tool: LocatedTool) -> Iterator[Diagnostic]:
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write text, json or none")
 
 
-_Check = Callable[["LocatedTool"], Iterator[Diagnostic]]
 _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"retry", "annotations"}), _retry),
     (frozenset({"backend", "annotations"}), _http_retry),
@@ -183,13 +190,6 @@ _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"backend", "sandbox"}), _lifetime),
     (frozenset({"sandbox"}), _plugin_secrets),
 )
-
-_CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
-"""The content codings that toolc can decode in a response."""
-
-
-_CONTAINER_TYPES: Final = frozenset({"object", "array", "null"})
-"""The types that can contain a cursor, or in which one can be created."""
 
 
 def check_http(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:

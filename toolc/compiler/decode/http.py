@@ -49,6 +49,14 @@ from toolc.model.spec.http_backend import (
 )
 from toolc.model.template import Template, as_text
 
+_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
+_RESERVED_HEADERS: Final = ("connection", "content-length", "host", "transfer-encoding", "upgrade")
+_MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
+
+_METHODS: Final[tuple[Method, ...]] = get_args(Method)
+_METHOD: Final[Parse[Method]] = choice(_METHODS)
+_NO_BODY: Final = ("GET", "HEAD", "OPTIONS")
+
 
 @map_parser("'auth'")
 def read_auth(reader: Reader, scope: Scope) -> Auth | None:
@@ -96,11 +104,6 @@ def _oauth2(reader: Reader, scope: Scope) -> OAuth2Auth | None:
     return OAuth2Auth(
         token_url=token_url, client_id=client_id, client_secret=client_secret, scopes=scopes, audience=audience
     )
-
-
-_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
-_RESERVED_HEADERS: Final = ("connection", "content-length", "host", "transfer-encoding", "upgrade")
-_MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
 
 
 def read_fields(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Field, ...] | None:
@@ -202,11 +205,6 @@ def _media_type(node: Node, what: str, findings: Findings) -> str | None:
         findings.add(codes.BAD_VALUE, f"{what} is not a media type: {value[:80]!r}", node.span, "write e.g. image/png")
         return None
     return value
-
-
-_METHODS: Final[tuple[Method, ...]] = get_args(Method)
-_METHOD: Final[Parse[Method]] = choice(_METHODS)
-_NO_BODY: Final = ("GET", "HEAD", "OPTIONS")
 
 
 @map_parser("backend.http")

@@ -36,6 +36,16 @@ _SHELLS: Final = frozenset(
 _PARSE_HINT: Final = "parse the value instead, for example with json.loads or ast.literal_eval"
 _LIST_HINT: Final = "name the program and its arguments in a list, without a shell"
 
+_REQUIREMENT: Final = re.compile(
+    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?P<extras>\[[A-Za-z0-9._, -]*\])?==(?P<version>\S+)"
+)
+# PEP 440 without local versions ("1.2.3+local"), which package indexes do not have.
+_VERSION: Final = re.compile(
+    r"(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:a|b|rc|post|dev)[-_.]?[0-9]*)*", re.IGNORECASE
+)
+_HASH: Final = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
 
 def report_text_as_code(tree: ast.Module, source: PythonSource, findings: Findings) -> None:
     """Report each call in ``tree`` that may run text from a model as code."""
@@ -67,17 +77,6 @@ def _uses_shell(call: ast.Call) -> bool:
         keyword.arg == "shell" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
         for keyword in call.keywords
     )
-
-
-_REQUIREMENT: Final = re.compile(
-    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?P<extras>\[[A-Za-z0-9._, -]*\])?==(?P<version>\S+)"
-)
-# PEP 440 without local versions ("1.2.3+local"), which package indexes do not have.
-_VERSION: Final = re.compile(
-    r"(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:a|b|rc|post|dev)[-_.]?[0-9]*)*", re.IGNORECASE
-)
-_HASH: Final = re.compile(r"--hash=sha256:[0-9a-f]{64}")
-_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def requirements(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:

@@ -36,6 +36,20 @@ from toolc.model.spec.sandbox import (
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET: Final = Scope(parameters=NO_PARAMETERS, allows_secrets=True)
 
+RECIPE: Final = "Dockerfile"
+"""The file with the instructions for building an image."""
+
+_IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
+
+_MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
+
+TMP_HEADROOM_BYTES: Final = 16 * MIB
+"""The minimum difference between ``memory`` and ``tmp``, in bytes: files in /tmp count as memory."""
+_LIFETIME: Final[Parse[Lifetime]] = choice(get_args(Lifetime))
+_MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
+_RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
+_NO_NETWORK: Final = NetworkSpec()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variables:
@@ -94,12 +108,6 @@ def _constant(node: Node, what: str, findings: Findings) -> str | None:
     return None
 
 
-RECIPE: Final = "Dockerfile"
-"""The file with the instructions for building an image."""
-
-_IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
-
-
 def decode_image(node: Node, what: str, findings: Findings) -> str | None:
     """Decode ``image``. The image is looked up when the tool runs."""
     name = text(node, what, findings)
@@ -135,9 +143,6 @@ def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolde
 def file_size(file: File) -> int:
     """Return the size of a file of a tool in bytes."""
     return len(file.text.encode() if file.text is not None else file.base64 or "")
-
-
-_MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,14 +198,6 @@ def workspace_path(path: str, span: Span, findings: Findings, hint: str) -> str 
     except FileError as problem:
         findings.add(codes.BAD_VALUE, str(problem).replace("the spec's folder", "the workspace"), span, hint)
         return None
-
-
-TMP_HEADROOM_BYTES: Final = 16 * MIB
-"""The minimum difference between ``memory`` and ``tmp``, in bytes: files in /tmp count as memory."""
-_LIFETIME: Final[Parse[Lifetime]] = choice(get_args(Lifetime))
-_MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
-_RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
-_NO_NETWORK: Final = NetworkSpec()
 
 
 @map_parser("sandbox")

@@ -30,6 +30,12 @@ from toolc.model.source import BOM, Position, SourceText, Span
 
 __all__ = ["apply_fixes"]
 
+MAX_ROUNDS: Final = 10
+"""The maximum number of times a file is checked again for findings revealed by a fix."""
+
+MAX_READ: Final = 8 * MAX_BYTES
+"""The maximum number of bytes read again to fix one file; the next call continues."""
+
 
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
     """Replace the contents ``before`` of the file at ``path`` with ``after``, keeping its mode and links to it.
@@ -61,13 +67,6 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
-
-
-MAX_ROUNDS: Final = 10
-"""The maximum number of times a file is checked again for findings revealed by a fix."""
-
-MAX_READ: Final = 8 * MAX_BYTES
-"""The maximum number of bytes read again to fix one file; the next call continues."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,9 @@ _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y
 _UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """Characters that must be escaped in YAML and TOML, but not in JSON."""
 
+Route: TypeAlias = tuple[str, ...]
+"""Keys below ``expect``, such as ``("files", "a.txt")``."""
+
 
 class UnwritableError(ValueError):
     """Raised for a value that the language cannot represent; ``str(error)`` names it."""
@@ -75,10 +78,6 @@ def _scalar(value: JsonValue) -> str:
     except ValueError as error:
         raise UnwritableError("it contains a lone surrogate, or a number that is not finite") from error
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-Route: TypeAlias = tuple[str, ...]
-"""Keys below ``expect``, such as ``("files", "a.txt")``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,8 @@ from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 
+_MAX_NAMED: Final = 10
+
 
 class BuiltinTools(NamedTuple):
     """The result of a project's ``builtin``: the compiled files, the tools, and the findings."""
@@ -68,9 +70,6 @@ def _findings(members: Sequence[Member], existing: Collection[str], clear: Colle
             yield Diagnostic(
                 codes.DUPLICATE_NAME, message, member.span, "remove it from this list, or rename that tool"
             )
-
-
-_MAX_NAMED: Final = 10
 
 
 def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:

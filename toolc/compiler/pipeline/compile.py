@@ -36,6 +36,12 @@ __all__ = ["Compilation", "compile_specs", "gather"]
 _TOOL_SET_NUMBERS: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
 """Findings that need all files: their suppressions are reported as unused only if every file is compiled."""
 
+Gather: TypeAlias = Callable[[Sequence[SpecFile], FileCompiler], Sequence[Piece]]
+"""Compiles each file alone, or returns the cached result."""
+
+Together: TypeAlias = Callable[[Sequence[LocatedTool]], Iterable[Diagnostic]]
+"""Checks all tools together, or returns the cached findings."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compilation:
@@ -109,14 +115,6 @@ class FileResult:
 
     document: Document | None
     diagnostics: Diagnostics
-
-
-Gather: TypeAlias = Callable[[Sequence[SpecFile], FileCompiler], Sequence[Piece]]
-"""Compiles each file alone, or returns the cached result."""
-
-
-Together: TypeAlias = Callable[[Sequence[LocatedTool]], Iterable[Diagnostic]]
-"""Checks all tools together, or returns the cached findings."""
 
 
 def gather(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:

@@ -35,6 +35,19 @@ if TYPE_CHECKING:
 
 __all__ = ["CODES", "FileCompiler", "Piece"]
 
+CODES: Final[Mapping[PolicyKey, Code]] = {
+    "limits": codes.POLICY_LIMITS,
+    "hosts": codes.POLICY_HOSTS,
+    "images": codes.POLICY_IMAGES,
+    "require": codes.POLICY_REQUIRE,
+    "backends": codes.POLICY_BACKENDS,
+    "expose": codes.POLICY_EXPOSE,
+    "workspace": codes.POLICY_WORKSPACE,
+    "isolation": codes.POLICY_ISOLATION,
+    "lifetime": codes.POLICY_LIFETIME,
+}
+"""The finding code of each policy rule."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
@@ -116,20 +129,6 @@ def folder_of(file: SpecFile) -> SpecFolder:
 def _folder(path: str, display_path: str) -> tuple[Path, str]:
     """Cache the ``Path`` of each folder: creating one for each of thousands of files is slow."""
     return Path(path), display_path
-
-
-CODES: Final[Mapping[PolicyKey, Code]] = {
-    "limits": codes.POLICY_LIMITS,
-    "hosts": codes.POLICY_HOSTS,
-    "images": codes.POLICY_IMAGES,
-    "require": codes.POLICY_REQUIRE,
-    "backends": codes.POLICY_BACKENDS,
-    "expose": codes.POLICY_EXPOSE,
-    "workspace": codes.POLICY_WORKSPACE,
-    "isolation": codes.POLICY_ISOLATION,
-    "lifetime": codes.POLICY_LIFETIME,
-}
-"""The finding code of each policy rule."""
 
 
 def check_alone(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:

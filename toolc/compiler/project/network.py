@@ -13,6 +13,8 @@ from toolc.model.spec.sandbox import Destination, Expose, NetworkSpec, SecretSpe
 
 _WITH_PORT: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):[0-9]{1,5}")
 
+_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)
+
 
 def destination(node: Node, what: str, findings: Findings) -> Destination | None:
     """Decode one destination of an allow-list."""
@@ -46,9 +48,6 @@ def host(node: Node, what: str, findings: Findings) -> str | None:
 def destination_order(each: Destination) -> tuple[str, int, str]:
     """Return the sort key of destinations in a registry."""
     return (each.host, each.port, each.kind)
-
-
-_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)
 
 
 def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | None:

@@ -28,6 +28,19 @@ _MAX_REPORTED: Final = 20
 
 Route: TypeAlias = tuple[str, ...]
 
+IDENTITY: Final = ("name", "label", "description", "version", "owner", "tags", "deprecated", "aliases")
+"""The keys that identify a tool. They cannot have defaults."""
+
+_CHOICES: Final = {
+    ("backend", "shell"): frozenset({"argv", "script", "file"}),
+    ("backend", "python"): frozenset({"file", "code"}),
+    ("backend", "http"): frozenset({"url", "url_from_argument"}),
+    ("backend", "http", "body"): frozenset({"json", "form", "multipart", "text"}),
+    ("backend", "http", "auth"): frozenset({"bearer", "basic", "api_key", "oauth2"}),
+    ("sandbox",): frozenset({"image", "build"}),
+}
+"""Keys that exclude each other. If a tool has one of them, none of them is taken from the defaults."""
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -162,20 +175,6 @@ class _Replacer:
         if not self.variables.by_name:
             return f"declare it under 'vars:' in {self.variables.where}"
         return f"the variables of {self.variables.where} are {quote_names(sorted(self.variables.by_name))}"
-
-
-IDENTITY: Final = ("name", "label", "description", "version", "owner", "tags", "deprecated", "aliases")
-"""The keys that identify a tool. They cannot have defaults."""
-
-_CHOICES: Final = {
-    ("backend", "shell"): frozenset({"argv", "script", "file"}),
-    ("backend", "python"): frozenset({"file", "code"}),
-    ("backend", "http"): frozenset({"url", "url_from_argument"}),
-    ("backend", "http", "body"): frozenset({"json", "form", "multipart", "text"}),
-    ("backend", "http", "auth"): frozenset({"bearer", "basic", "api_key", "oauth2"}),
-    ("sandbox",): frozenset({"image", "build"}),
-}
-"""Keys that exclude each other. If a tool has one of them, none of them is taken from the defaults."""
 
 
 def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:

@@ -37,6 +37,37 @@ if TYPE_CHECKING:
 
 _ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")
 
+_KEYWORDS_TO_CHECK: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "pattern"})
+_HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
+
+_LONGEST: Final = 300
+_TYPE_WORDS: Final = {
+    "array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null", "number": "a number",
+    "object": "a map", "string": "a string",
+}  # fmt: skip
+
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_BOOLEAN: Final = re.compile("true|false")
+_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+_OTHER: Final = (
+    "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
+    "contentEncoding", "contentMediaType", "default", "dependentRequired", "deprecated", "description", "enum",
+    "examples", "exclusiveMaximum", "exclusiveMinimum", "format", "maxContains", "maxItems", "maxLength",
+    "maxProperties", "maximum", "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf",
+    "pattern", "readOnly", "required", "title", "type", "uniqueItems", "writeOnly",
+)  # fmt: skip
+_KEYWORDS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS | frozenset(_OTHER)
+_REPLACEMENTS: Final = {
+    "additionalItems": "in 2020-12, the list is 'prefixItems', and 'items' is the schema of further items",
+    "dependencies": "in 2020-12, use 'dependentRequired' for names and 'dependentSchemas' for schemas",
+    "nullable": 'write type: [string, "null"] with your own type',
+    "discriminator": "remove it: 'oneOf' chooses by the 'const' that each of its schemas declares for the property",
+    "example": "write examples: [...]",
+    "divisibleBy": "write multipleOf",
+    "$recursiveRef": "write {$ref: '#'}",
+}
+"""The replacements for keywords of other dialects."""
+
 
 def check_decimals(schema: Mapping, findings: Findings) -> None:
     """Report each unquoted decimal number in ``enum``, ``const`` or ``default`` that was probably meant as text."""
@@ -64,10 +95,6 @@ def _choices(schema: Mapping) -> Iterator[Scalar]:
             yield node
 
 
-_KEYWORDS_TO_CHECK: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "pattern"})
-_HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
-
-
 def is_flawless(schema: JsonObject) -> bool:
     """Return whether ``schema`` and all schemas in it are certainly valid and in this dialect, without findings."""
     return is_plain_schema(schema) and _has_no_finding(schema)
@@ -91,13 +118,6 @@ def _is_unambiguous(schema: JsonObject) -> bool:
     if isinstance(enum, list) and any(isinstance(each, float) for each in enum):
         return False
     return "default" not in schema or plainly_satisfies(schema["default"], schema)
-
-
-_LONGEST: Final = 300
-_TYPE_WORDS: Final = {
-    "array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null", "number": "a number",
-    "object": "a map", "string": "a string",
-}  # fmt: skip
 
 
 def describe_error(error: ValidationError) -> str:
@@ -139,29 +159,6 @@ def _describe(value: object) -> str:
 def _quote(value: object) -> str:
     text = f"'{value}'" if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:60]}…"
-
-
-_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_BOOLEAN: Final = re.compile("true|false")
-_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
-_OTHER: Final = (
-    "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
-    "contentEncoding", "contentMediaType", "default", "dependentRequired", "deprecated", "description", "enum",
-    "examples", "exclusiveMaximum", "exclusiveMinimum", "format", "maxContains", "maxItems", "maxLength",
-    "maxProperties", "maximum", "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf",
-    "pattern", "readOnly", "required", "title", "type", "uniqueItems", "writeOnly",
-)  # fmt: skip
-_KEYWORDS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS | frozenset(_OTHER)
-_REPLACEMENTS: Final = {
-    "additionalItems": "in 2020-12, the list is 'prefixItems', and 'items' is the schema of further items",
-    "dependencies": "in 2020-12, use 'dependentRequired' for names and 'dependentSchemas' for schemas",
-    "nullable": 'write type: [string, "null"] with your own type',
-    "discriminator": "remove it: 'oneOf' chooses by the 'const' that each of its schemas declares for the property",
-    "example": "write examples: [...]",
-    "divisibleBy": "write multipleOf",
-    "$recursiveRef": "write {$ref: '#'}",
-}
-"""The replacements for keywords of other dialects."""
 
 
 def check_schema(root: Mapping, findings: Findings) -> Schema | None:

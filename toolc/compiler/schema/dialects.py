@@ -19,24 +19,6 @@ from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, 
 from toolc.model.source import Span
 from toolc.validation.validate import libraries
 
-
-def inner_mappings(schema: Mapping) -> Iterator[Mapping]:
-    """Yield every map that is a direct subschema of ``schema``."""
-    for entry in schema.entries:
-        for node in _schemas_under(entry.key, entry.value):
-            if isinstance(node, Mapping):
-                yield node
-
-
-def _schemas_under(key: str, value: Node) -> Iterator[Node]:
-    if key in MAPS_OF_SCHEMAS and isinstance(value, Mapping):
-        yield from (entry.value for entry in value.entries)
-    elif key in LISTS_OF_SCHEMAS and isinstance(value, Sequence):
-        yield from value.items
-    elif key in SCHEMAS:
-        yield value
-
-
 CURRENT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 PATTERN: Final = r"^https?://json-schema\.org/(draft-06|draft-07|draft/2019-09|draft/2020-12)/schema#?$"
@@ -66,6 +48,27 @@ _ANNOTATIONS: Final = frozenset(
 )  # fmt: skip
 _OLD: Final = "#/definitions/"
 _NEW: Final = "#/$defs/"
+
+_IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
+_REF_HINT: Final = "'#/$defs/name' refers to an entry of the schema's '$defs'"
+_REFERENCES: Final = ("$ref", "$dynamicRef")
+
+
+def inner_mappings(schema: Mapping) -> Iterator[Mapping]:
+    """Yield every map that is a direct subschema of ``schema``."""
+    for entry in schema.entries:
+        for node in _schemas_under(entry.key, entry.value):
+            if isinstance(node, Mapping):
+                yield node
+
+
+def _schemas_under(key: str, value: Node) -> Iterator[Node]:
+    if key in MAPS_OF_SCHEMAS and isinstance(value, Mapping):
+        yield from (entry.value for entry in value.entries)
+    elif key in LISTS_OF_SCHEMAS and isinstance(value, Sequence):
+        yield from value.items
+    elif key in SCHEMAS:
+        yield value
 
 
 def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") -> None:
@@ -123,11 +126,6 @@ def _converted(schema: JsonObject, *, renames: bool) -> JsonObject:
     if renames and isinstance(reference, str) and reference.startswith(_OLD):
         result["$ref"] = _NEW + reference.removeprefix(_OLD)
     return result
-
-
-_IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
-_REF_HINT: Final = "'#/$defs/name' refers to an entry of the schema's '$defs'"
-_REFERENCES: Final = ("$ref", "$dynamicRef")
 
 
 def check_remote(node: Mapping, findings: Findings) -> None:

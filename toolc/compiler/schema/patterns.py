@@ -26,15 +26,6 @@ _ADVICE: Final = {
     "upto": "write the 0, as in {0,3}",
 }  # fmt: skip
 
-
-def python_only(pattern: str) -> tuple[str, str] | None:
-    """Return the first part of a pattern that only Python supports, and a replacement; None if there is none."""
-    for token in _TOKEN.finditer(pattern):
-        if token.lastgroup:
-            return token[0], _ADVICE[token.lastgroup]
-    return None
-
-
 _JAVASCRIPT_ONLY: Final = {
     "\\p{": "Python, which validates values, does not support \\p{...}: list the characters, e.g. [A-Za-z]",
     "\\P{": "Python, which validates values, does not support \\P{...}: list the characters, e.g. [^A-Za-z]",
@@ -44,6 +35,14 @@ _JAVASCRIPT_ONLY: Final = {
 """Syntax that JavaScript has and Python lacks, with the equivalent in both."""
 
 _SLOW_HINT = "no two parts of a loop may match the same text: write ^[a-z]+(-[a-z]+)*$ instead of ^([a-z]+-?)+$"
+
+
+def python_only(pattern: str) -> tuple[str, str] | None:
+    """Return the first part of a pattern that only Python supports, and a replacement; None if there is none."""
+    for token in _TOKEN.finditer(pattern):
+        if token.lastgroup:
+            return token[0], _ADVICE[token.lastgroup]
+    return None
 
 
 def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bool:

@@ -20,6 +20,9 @@ from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, Jso
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_LONGEST: Final = 1000
+_HINT: Final = "see jmespath.org; a constant is written in backquotes: ok == `false`"
+
 
 def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) -> JsonTemplate | None:
     """Parse any JSON value with templates. Invalid parts are reported and left out."""
@@ -69,10 +72,6 @@ def templates_in(value: object) -> Iterator[Template]:
 def argument_names(value: object) -> frozenset[str]:
     """Return the names of the arguments that the templates in a part of a spec use."""
     return frozenset(name for template in templates_in(value) for name in template.names)
-
-
-_LONGEST: Final = 1000
-_HINT: Final = "see jmespath.org; a constant is written in backquotes: ok == `false`"
 
 
 @cache

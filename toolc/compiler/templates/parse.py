@@ -29,6 +29,11 @@ _WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "no
 
 _LITERAL_HINT: Final = "for two literal braces write {{ '{{' }}"
 
+STEP_PROPERTIES: Final = ("outputs", "text", "outcome", "error")
+"""The properties of a step, as in ``{{ steps.ID.outputs }}``."""
+
+_NOT_ARGUMENTS: Final = frozenset({SECRETS, STEPS, "vars"})
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -76,12 +81,6 @@ class Scope:
     def omitting(self) -> Scope:
         """Return the scope of a place that is omitted if an argument in it is absent."""
         return replace(self, present=frozenset(self.parameters.properties if self.parameters else ()))
-
-
-STEP_PROPERTIES: Final = ("outputs", "text", "outcome", "error")
-"""The properties of a step, as in ``{{ steps.ID.outputs }}``."""
-
-_NOT_ARGUMENTS: Final = frozenset({SECRETS, STEPS, "vars"})
 
 
 @lru_cache(maxsize=1024)

@@ -17,6 +17,13 @@ from toolc.model.template import FILTERS, FILTERS_WITH_ARGUMENT, Filter, Placeho
 _ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  nothing is ever rendered with it
 _GRAMMAR_HINT: Final = "a placeholder is a parameter's name, keys and filters: {{ name.key | filter }}"
 
+_KINDS: Final = {
+    "Call": "a call", "CondExpr": "a condition", "Const": "a number or other constant", "Test": "a test",
+    "List": "a list", "Dict": "a map", "Tuple": "a list", "Compare": "a comparison",
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow", "Neg", "Pos"), "arithmetic"),
+    **dict.fromkeys(("And", "Or", "Not"), "a condition"), "Concat": "joining with '~'",
+}  # fmt: skip
+
 
 class InvalidPlaceholderError(Exception):
     """Raised for an expression that is not allowed in a placeholder."""
@@ -84,11 +91,3 @@ def _filter(node: nodes.Filter) -> Filter:
         example = f"write {node.name}(', ')" if most else f"write {node.name} alone"
         raise InvalidPlaceholderError(f"the filter '{node.name}' takes {takes}", example)
     return Filter(node.name, arguments[0] if arguments else None)
-
-
-_KINDS: Final = {
-    "Call": "a call", "CondExpr": "a condition", "Const": "a number or other constant", "Test": "a test",
-    "List": "a list", "Dict": "a map", "Tuple": "a list", "Compare": "a comparison",
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow", "Neg", "Pos"), "arithmetic"),
-    **dict.fromkeys(("And", "Or", "Not"), "a condition"), "Concat": "joining with '~'",
-}  # fmt: skip

@@ -16,6 +16,19 @@ from zlib import crc32
 
 T = TypeVar("T")
 
+_WORD: Final = re.compile(r"\w+")
+_SMALL_WORDS: Final = bytes(
+    ord(chr(byte).lower()) if _WORD.match(chr(byte)) else ord(" ") for byte in range(128)
+).ljust(256)
+_SHINGLE_WORDS: Final = 3
+_MIN_WORDS: Final = 8
+_MIN_SHARE: Final = 0.85
+_DIGITS: Final = 8
+"""The number of hexadecimal digits of a hash."""
+
+_INDEX_OFFSETS: Final = (0, _DIGITS, 2 * _DIGITS, 3 * _DIGITS)
+"""The offsets of the hashes under which a description is indexed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Similarity(Generic[T]):
@@ -47,20 +60,6 @@ def find_near_duplicates(things: Sequence[T], similarity: Similarity[T]) -> list
         if original is not None and similarity.is_reported(thing, things[original]):
             pairs.append((number, original))
     return pairs
-
-
-_WORD: Final = re.compile(r"\w+")
-_SMALL_WORDS: Final = bytes(
-    ord(chr(byte).lower()) if _WORD.match(chr(byte)) else ord(" ") for byte in range(128)
-).ljust(256)
-_SHINGLE_WORDS: Final = 3
-_MIN_WORDS: Final = 8
-_MIN_SHARE: Final = 0.85
-_DIGITS: Final = 8
-"""The number of hexadecimal digits of a hash."""
-
-_INDEX_OFFSETS: Final = (0, _DIGITS, 2 * _DIGITS, 3 * _DIGITS)
-"""The offsets of the hashes under which a description is indexed."""
 
 
 def shingles(description: str) -> str:

@@ -15,27 +15,6 @@ from typing import Final
 
 ALPHANUMERIC: Final = string.ascii_letters + string.digits
 
-
-def character_table(characters: str) -> bytes:
-    """Return a table of ASCII characters for ``has_long_run``; characters beyond ASCII always count."""
-    members = frozenset(characters.encode("ascii"))
-    return bytes(ord("a") if byte in members or byte >= 0x80 else ord(" ") for byte in range(256))
-
-
-def has_long_run(text: str, of: bytes, length: int) -> bool:
-    """Return whether ``text`` has ``length`` consecutive characters of the table ``of``."""
-    return b"a" * length in text.encode(errors="replace").translate(of)
-
-
-@dataclass(frozen=True, slots=True)
-class SecretMatch:
-    """The range ``start:end`` of a text that looks like a secret; ``kind`` names it, with an article."""
-
-    kind: str
-    start: int
-    end: int
-
-
 # The header alone also occurs in sentences about keys, so a line of base64 must follow.
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----(?=(?:\\[nr]|\s){1,99}(?:[A-Za-z0-9+/=]{8}|Proc-Type))"
@@ -77,8 +56,6 @@ _MARKS: Final = (
     "api-key", "api_key", "apikey", "access", "auth", "basic ", "bearer ", "credential", "passw", "private",
     "secret", "token",
 )  # fmt: skip
-_RUN_CHARACTERS: Final = character_table(f"{ALPHANUMERIC}+=")
-"""The characters of a value with a secret's name, without those that join names, as in a path."""
 
 _EXAMPLE: Final = r"(?i)example|placeholder|your|dummy|changeme|redacted|\.\.\."
 
@@ -86,6 +63,30 @@ _MIN_BITS: Final = 3.0
 """The minimum bits per character of a value whose form identifies it as a secret; ``xxxx`` has 0."""
 _MIN_BITS_NAMED: Final = 3.2
 """The minimum for a value that only a name identifies. Hexadecimal digits reach it; words have no digits."""
+
+
+def character_table(characters: str) -> bytes:
+    """Return a table of ASCII characters for ``has_long_run``; characters beyond ASCII always count."""
+    members = frozenset(characters.encode("ascii"))
+    return bytes(ord("a") if byte in members or byte >= 0x80 else ord(" ") for byte in range(256))
+
+
+def has_long_run(text: str, of: bytes, length: int) -> bool:
+    """Return whether ``text`` has ``length`` consecutive characters of the table ``of``."""
+    return b"a" * length in text.encode(errors="replace").translate(of)
+
+
+@dataclass(frozen=True, slots=True)
+class SecretMatch:
+    """The range ``start:end`` of a text that looks like a secret; ``kind`` names it, with an article."""
+
+    kind: str
+    start: int
+    end: int
+
+
+_RUN_CHARACTERS: Final = character_table(f"{ALPHANUMERIC}+=")
+"""The characters of a value with a secret's name, without those that join names, as in a path."""
 
 
 def find_secrets(text: str) -> Iterator[SecretMatch]:

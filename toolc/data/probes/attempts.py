@@ -40,6 +40,11 @@ NUMBERS = {
 
 CALLS: dict[str, int] = NUMBERS.get(os.uname().machine, {})
 
+REFUSALS = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP)
+"""The errors with which the kernel denies access. Any other error comes from code that must not be reached."""
+
+PROGRAM = "/tmp/program"
+
 
 class Host(TypedDict):
     """Objects of the host to look for: a file, a word in its environment, an abstract socket, a port."""
@@ -53,10 +58,6 @@ class Host(TypedDict):
 def refused() -> NoReturn:
     """Report that an attempt did not succeed although the system raised no error."""
     raise OSError(0, "refused")
-
-
-REFUSALS = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP)
-"""The errors with which the kernel denies access. Any other error comes from code that must not be reached."""
 
 
 def call(name: str, *arguments: object) -> object:
@@ -97,9 +98,6 @@ def memory_of_process_1() -> object:
     buffer = ctypes.create_string_buffer(8)
     vector = struct.pack("QQ", ctypes.addressof(buffer), 8)
     return call("process_vm_readv", 1, vector, 1, vector, 1, 0)
-
-
-PROGRAM = "/tmp/program"
 
 
 def own_set_user_id() -> object:

@@ -17,6 +17,21 @@ from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 
 __all__ = ["leaves"]
 
+BETWEEN: Final = re.compile(r"(?:[ \t\r\n,]+|\#[^\n]*)*")
+_BLANKS: Final = re.compile(r"[ \t]*")
+_EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")
+_BARE_KEY: Final = re.compile(r"[^\s.=\]\"']+")
+STRING: Final = re.compile(
+    r'''
+      """ (?s: [^\\] | \\. )*? """ (?!")
+    | \'\'\' (?s: . )*? \'\'\' (?!')
+    | " (?!"") (?: [^"\\] | \\. )* "  # three quotes that are never closed are not an empty string
+    | ' (?!'') [^']* '
+    ''',
+    re.VERBOSE,
+)
+_OTHER_LEAF: Final = re.compile(r"[^,\]}#\r\n]*[^,\]}#\s]")
+
 
 @dataclass(slots=True)
 class Leaf:
@@ -93,22 +108,6 @@ def _leaves(place: ValueRange) -> Iterator[tuple[int, int]]:
             for key in place.entries.values():
                 yield key.start, key.end
                 yield from _leaves(key.value)
-
-
-BETWEEN: Final = re.compile(r"(?:[ \t\r\n,]+|\#[^\n]*)*")
-_BLANKS: Final = re.compile(r"[ \t]*")
-_EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")
-_BARE_KEY: Final = re.compile(r"[^\s.=\]\"']+")
-STRING: Final = re.compile(
-    r'''
-      """ (?s: [^\\] | \\. )*? """ (?!")
-    | \'\'\' (?s: . )*? \'\'\' (?!')
-    | " (?!"") (?: [^"\\] | \\. )* "  # three quotes that are never closed are not an empty string
-    | ' (?!'') [^']* '
-    ''',
-    re.VERBOSE,
-)
-_OTHER_LEAF: Final = re.compile(r"[^,\]}#\r\n]*[^,\]}#\s]")
 
 
 @dataclass(slots=True)

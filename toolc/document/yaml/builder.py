@@ -60,6 +60,11 @@ NUMBERS: Final = "+-.0123456789"
 WORDS: Final = frozenset((*_WORDS, *_WORDS_1_1, "<<"))
 """Plain scalars, other than numbers, that some YAML parser does not read as a string."""
 
+MAX_ALIASED: Final = 10_000
+"""The maximum number of nodes that the aliases of one file may add."""
+
+_CORE: Final = "tag:yaml.org,2002:"
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -128,11 +133,6 @@ def _in_yaml_1_1(text: str, value: Value) -> str:
         loader.dispose()
     return "" if type(old) is type(value) and old == value else describe_value(old)
 
-
-MAX_ALIASED: Final = 10_000
-"""The maximum number of nodes that the aliases of one file may add."""
-
-_CORE: Final = "tag:yaml.org,2002:"
 
 _new: Final = tuple.__new__
 """Creates a named tuple from all its values, in half the time of calling its class."""

@@ -30,6 +30,26 @@ _OPEN_QUOTES: Final = tuple(
 _BEFORE_KEY: Final = re.compile(r" *(?:- +)*")
 _EMPTY_BLOCK: Final = re.compile(r"[|>][-+]?[ ]*\r?\n(?P<blank>(?:[ ]*\r?\n)+)(?P<text>[ ]+)#")
 
+# Patterns for text that may be ambiguous, also in strings and comments. Few files match, and only those are scanned
+# again. Each pattern begins with its rarest character, which re finds fast, and reads no character twice.
+_AMBIGUOUS_TEXT: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\?(?<=[\[{,\s]\?)\S",
+        r"&[\w-]+:",
+        r"!(?<![^\s\[{,]!)\s",
+        r"#(?<=[\"'\]}>,|0-9+-]#)",
+        r"-(?<=[\[,\s]-)[ \t]*[,\]]",
+        r"%(?<![^\n]%)YAML[^\n]*#",
+    )
+)
+_COMMENT_AT_BLOCK: Final = re.compile(r"[|>][-+0-9]*(?=#)")
+_SPACE_HINT: Final = "put a space before it, or put the text in quotes if it is part of it"
+
+_MAX_REPORTED: Final = 20
+# The first are line ends in YAML 1.1 but not in YAML 1.2 and in editors; YAML does not allow the others.
+_FORBIDDEN: Final = re.compile("[\x80-\x9f\u2028\u2029\ufffe\uffff]")
+
 
 def may_have_wrong_lines(text: str) -> bool:
     """Return whether ``text`` may have wrong lines. False means that it has none."""
@@ -94,23 +114,6 @@ def _empty_block(source: SourceText, token: yaml.Token) -> Iterator[tuple[Span, 
         yield span, "the blank lines at the start of this text are indented deeper than it", "remove their spaces"
 
 
-# Patterns for text that may be ambiguous, also in strings and comments. Few files match, and only those are scanned
-# again. Each pattern begins with its rarest character, which re finds fast, and reads no character twice.
-_AMBIGUOUS_TEXT: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\?(?<=[\[{,\s]\?)\S",
-        r"&[\w-]+:",
-        r"!(?<![^\s\[{,]!)\s",
-        r"#(?<=[\"'\]}>,|0-9+-]#)",
-        r"-(?<=[\[,\s]-)[ \t]*[,\]]",
-        r"%(?<![^\n]%)YAML[^\n]*#",
-    )
-)
-_COMMENT_AT_BLOCK: Final = re.compile(r"[|>][-+0-9]*(?=#)")
-_SPACE_HINT: Final = "put a space before it, or put the text in quotes if it is part of it"
-
-
 def report_disputes(source: SourceText, diagnostics: Diagnostics) -> None:
     """Report each place that libyaml accepts but other YAML parsers read differently."""
     if any(suspect.search(source.text) for suspect in _AMBIGUOUS_TEXT):
@@ -158,11 +161,6 @@ def _disputes(text: str) -> Iterator[tuple[Code, int, int, str, str]]:
                 yield codes.SYNTAX, end, end + 1, "a comment must have a space before its '#'", _SPACE_HINT
             case _:
                 pass
-
-
-_MAX_REPORTED: Final = 20
-# The first are line ends in YAML 1.1 but not in YAML 1.2 and in editors; YAML does not allow the others.
-_FORBIDDEN: Final = re.compile("[\x80-\x9f\u2028\u2029\ufffe\uffff]")
 
 
 def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:

@@ -28,6 +28,14 @@ MAX_DIGITS = 4300
 NOTHING = object()
 """No data: the body is empty or not JSON."""
 
+MAX_NAME = 100
+"""The maximum length of a file name, in characters."""
+
+TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
+ENCODED = re.compile(r";\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
+QUOTED = re.compile(r";\s*filename\s*=\s*\"((?:[^\"\\]|\\.)*)\"", re.IGNORECASE)
+PLAIN = re.compile(r";\s*filename\s*=\s*([^\";\s]+)", re.IGNORECASE)
+
 
 def data(response: Response) -> object:
     """Return the body as JSON, or ``NOTHING`` if it is not JSON."""
@@ -170,15 +178,6 @@ def is_text(response: Response) -> bool:
         return "\0" not in response.body.decode("utf-8")
     except UnicodeDecodeError:
         return False
-
-
-MAX_NAME = 100
-"""The maximum length of a file name, in characters."""
-
-TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
-ENCODED = re.compile(r";\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
-QUOTED = re.compile(r";\s*filename\s*=\s*\"((?:[^\"\\]|\\.)*)\"", re.IGNORECASE)
-PLAIN = re.compile(r";\s*filename\s*=\s*([^\";\s]+)", re.IGNORECASE)
 
 
 def file_of(response: Response, url: str, call_url: str) -> Resource:

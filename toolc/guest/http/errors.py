@@ -18,6 +18,22 @@ A smaller value is the number of seconds from now.
 
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 
+MAX_HEAD = 500
+"""The maximum length of the part of an error's body in its message, in characters."""
+
+MAX_HTML = 64 * 1024
+"""The maximum length of an HTML page that is searched for text, in characters."""
+
+STATUS_KINDS = {
+    400: "invalid_args", 401: "authentication", 403: "authentication", 404: "not_found", 407: "authentication",
+    408: "network", 410: "not_found", 413: "invalid_args", 414: "invalid_args", 422: "invalid_args",
+    425: "network", 429: "rate_limit",
+}  # fmt: skip
+"""The default kind of error for a status. Other 5xx are ``network``, all others ``execution``."""
+
+SILENT = re.compile(r"<(/?)(script|style)\b[^<>]*>", re.IGNORECASE)
+TAG = re.compile(r"<[^<>]*>")
+
 
 def is_rate_limited(response: Response) -> bool:
     """Return whether the response reports too many requests. Some servers, such as GitHub, use status 403."""
@@ -64,23 +80,6 @@ def _numbers(response: Response, what: str) -> list[float]:
     header = response.headers.get("x-ratelimit-" + what) or response.headers.get("ratelimit-" + what, "")
     numbers = [each.strip() for each in header.split(",")]
     return [float(each) for each in numbers] if all(map(NUMBER.fullmatch, numbers)) else []
-
-
-MAX_HEAD = 500
-"""The maximum length of the part of an error's body in its message, in characters."""
-
-MAX_HTML = 64 * 1024
-"""The maximum length of an HTML page that is searched for text, in characters."""
-
-STATUS_KINDS = {
-    400: "invalid_args", 401: "authentication", 403: "authentication", 404: "not_found", 407: "authentication",
-    408: "network", 410: "not_found", 413: "invalid_args", 414: "invalid_args", 422: "invalid_args",
-    425: "network", 429: "rate_limit",
-}  # fmt: skip
-"""The default kind of error for a status. Other 5xx are ``network``, all others ``execution``."""
-
-SILENT = re.compile(r"<(/?)(script|style)\b[^<>]*>", re.IGNORECASE)
-TAG = re.compile(r"<[^<>]*>")
 
 
 def error_of(response: Response, rule: dict[str, str | None] | None) -> ToolError:

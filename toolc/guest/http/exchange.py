@@ -20,6 +20,12 @@ MAX_REDIRECTS = 10
 MAX_ERROR_BODY = 64 * 1024
 """The maximum size of a body that is only quoted in a message, in bytes."""
 
+LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:\"[^\"]*\"|[^\s;,\"]*))?)*)")
+MAX_DEPTH = 64
+"""The maximum nesting of a cursor, in levels."""
+
+RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]*))", re.IGNORECASE)
+
 
 class Exchange:
     """The requests of one call. ``deadline`` is a time of ``time.monotonic``.
@@ -155,13 +161,6 @@ def resolve_url(base: str, reference: str) -> str:
 def _short_url(url: str) -> str:
     """Return a URL for an error message: shortened, and without its query."""
     return truncate.truncate_end(url.partition("?")[0], 200)
-
-
-LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:\"[^\"]*\"|[^\s;,\"]*))?)*)")
-MAX_DEPTH = 64
-"""The maximum nesting of a cursor, in levels."""
-
-RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]*))", re.IGNORECASE)
 
 
 def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:

@@ -13,6 +13,9 @@ from toolc.guest.truncate import truncate_end
 LIBRARIES = os.path.join(TOOL_DIRECTORY, "lib")
 """The folder where the host puts the libraries."""
 
+FIRST_CHARACTERS = 200
+"""The maximum length of the quoted part of a text that is not JSON, in characters."""
+
 
 def jmespath_search(expression: str, value: object) -> object:
     """Return the result of a JMESPath expression. Raises ``ToolError`` if the expression does not fit the value."""
@@ -53,10 +56,6 @@ def _add_libraries() -> None:
         # First, as the spec was checked with these versions rather than with those of the image.
         sys.path.insert(0, LIBRARIES)
         sys.dont_write_bytecode = True
-
-
-FIRST_CHARACTERS = 200
-"""The maximum length of the quoted part of a text that is not JSON, in characters."""
 
 
 def shape(

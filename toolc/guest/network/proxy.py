@@ -30,6 +30,9 @@ STATUS = {"denied": b"403 Forbidden", "network": b"502 Bad Gateway", "timeout": 
 MAX_PHRASE = 1000
 """The maximum length of a reason in the status line, in bytes: clients limit its length."""
 
+CONNECTED = b"{}\n"
+"""The response to the worker after the host has connected to the server."""
+
 
 class HandshakeError(ValueError):
     """Not a valid request to a proxy; ``str(error)`` is the reason."""
@@ -103,10 +106,6 @@ def authority(text: bytes) -> tuple[str, int | None]:
     if found is None or not found[1] or not text.isascii():
         raise HandshakeError("the request has no valid host")
     return found[1].decode("latin-1"), int(found[2]) if found[2] else None
-
-
-CONNECTED = b"{}\n"
-"""The response to the worker after the host has connected to the server."""
 
 
 class RequestHandshake:

@@ -21,6 +21,9 @@ ErrorKind: TypeAlias = Literal[
     "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "execution",
 ]  # fmt: skip
 
+Load: TypeAlias = Callable[[JsonValue], object]
+"""Converts a validated argument to the type in the function's type hint."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
@@ -103,10 +106,6 @@ class PluginBackend:
     command: tuple[str, ...]
     tool: str | None = None
     files: tuple[File, ...] = ()
-
-
-Load: TypeAlias = Callable[[JsonValue], object]
-"""Converts a validated argument to the type in the function's type hint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,8 @@ __all__ = ["AgentBackend", "AgentProvider", "CompositeBackend", "Step", "Strateg
 
 AgentProvider: TypeAlias = Literal["anthropic", "openai", "openai_responses"]
 
+Strategy: TypeAlias = Literal["sequential", "parallel", "conditional", "pipeline"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentBackend:
@@ -31,9 +33,6 @@ class AgentBackend:
     max_turns: int = 10
     max_tokens: int = 4096
     token_budget: int = 200_000
-
-
-Strategy: TypeAlias = Literal["sequential", "parallel", "conditional", "pipeline"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

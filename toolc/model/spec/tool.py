@@ -33,6 +33,15 @@ ResultFormat: TypeAlias = Literal["text", "json", "image", "none"]
 
 Backend: TypeAlias = "ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend"
 
+SURFACE: Final = (
+    "name", "label", "description", "parameters", "annotations", "aliases", "deprecated", "examples",
+    "result_schema", "providers",
+)  # fmt: skip
+"""The fields of the surface digest."""
+
+EFFECT: Final = ("backend", "result", "sandbox", "retry", "confirm")
+"""The fields of the effect digest."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotations:
@@ -152,13 +161,3 @@ class ToolSpec:
     owner: str | None = None
     tags: tuple[str, ...] = ()
     tests: tuple[Test, ...] = ()
-
-
-SURFACE: Final = (
-    "name", "label", "description", "parameters", "annotations", "aliases", "deprecated", "examples",
-    "result_schema", "providers",
-)  # fmt: skip
-"""The fields of the surface digest."""
-
-EFFECT: Final = ("backend", "result", "sandbox", "retry", "confirm")
-"""The fields of the effect digest."""

@@ -15,16 +15,6 @@ from toolc.model.spec.tool import Annotations, ToolSpec
 
 __all__ = ["Loss", "LossLog"]
 
-
-# A tuple is created and hashed faster, and a thousand tools have ten thousand losses.
-class Loss(NamedTuple):
-    """A part of a tool that a provider's definition cannot express, with its JSON Pointer."""
-
-    tool: str
-    pointer: str
-    message: str
-
-
 IGNORED: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "definitions"}
 )
@@ -39,6 +29,15 @@ Neither documents it; their messages are "schema must have type 'object' and not
 
 _DEFAULTS: Final = (None, (), Annotations())
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+# A tuple is created and hashed faster, and a thousand tools have ten thousand losses.
+class Loss(NamedTuple):
+    """A part of a tool that a provider's definition cannot express, with its JSON Pointer."""
+
+    tool: str
+    pointer: str
+    message: str
 
 
 @dataclass(slots=True)

@@ -9,6 +9,19 @@ from urllib.parse import unquote
 
 from toolc.model.json_schema import JsonObject, JsonValue
 
+_ANNOTATIONS: Final = frozenset(
+    {"$anchor", "$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "examples", "title"}
+)
+_DEPENDENT: Final = (
+    frozenset({"if", "then", "else"}),
+    frozenset({"contains", "minContains", "maxContains"}),
+    frozenset({"items", "prefixItems"}),
+)
+"""Keywords whose meaning depends on each other: they must come from one schema, or be equal in both."""
+
+_UNMERGEABLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties", "$dynamicRef"})
+_CLOSING: Final = frozenset({"additionalProperties", "patternProperties"})
+
 
 def sole_reference(schema: JsonValue) -> str | None:
     """Return the ``$ref`` of a schema that has no other keyword; None for any other schema."""
@@ -71,20 +84,6 @@ def _objects(value: JsonValue) -> Iterator[JsonObject]:
     elif isinstance(value, list):
         for inner in value:
             yield from _objects(inner)
-
-
-_ANNOTATIONS: Final = frozenset(
-    {"$anchor", "$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "examples", "title"}
-)
-_DEPENDENT: Final = (
-    frozenset({"if", "then", "else"}),
-    frozenset({"contains", "minContains", "maxContains"}),
-    frozenset({"items", "prefixItems"}),
-)
-"""Keywords whose meaning depends on each other: they must come from one schema, or be equal in both."""
-
-_UNMERGEABLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties", "$dynamicRef"})
-_CLOSING: Final = frozenset({"additionalProperties", "patternProperties"})
 
 
 def merge_all_of(schema: JsonObject, references: References) -> JsonObject:

@@ -15,6 +15,12 @@ TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "stri
 _UPPER: Final = (("maxLength",), ("maxItems",), ("maxProperties",), ("maxContains",), ("maximum", "exclusiveMaximum"))
 _LOWER: Final = (("minLength",), ("minItems",), ("minProperties",), ("minContains",), ("minimum", "exclusiveMinimum"))
 
+_IMPLIED: Final = {"minLength": (0, True), "minItems": (0, True), "minProperties": (0, True), "minContains": (1, True)}
+"""Bounds that have no effect, because they hold without the keyword too."""
+
+Compare = Callable[[Node, Node, Route], Iterator[SchemaChange]]
+"""Compares two subschemas."""
+
 
 def keyword_changes(old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
     """Yield the changes of keywords that do not contain schemas."""
@@ -118,10 +124,6 @@ def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
     return keyword in _IMPLIED and bound[1] < _IMPLIED[keyword][0]
 
 
-_IMPLIED: Final = {"minLength": (0, True), "minItems": (0, True), "minProperties": (0, True), "minContains": (1, True)}
-"""Bounds that have no effect, because they hold without the keyword too."""
-
-
 def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple[str, float, bool] | None:
     """Return the strictest keyword, its value, and whether the value itself is allowed."""
     found: list[tuple[float, bool, str]] = []
@@ -189,7 +191,3 @@ def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaC
     else:
         message = f"{label(route)}: the default changed from {shorten(before)} to {shorten(after)}"
     yield SchemaChange(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), message, before, after)
-
-
-Compare = Callable[[Node, Node, Route], Iterator[SchemaChange]]
-"""Compares two subschemas."""

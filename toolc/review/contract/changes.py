@@ -36,6 +36,10 @@ DEPRECATED: Final = "CON310"
 RESULT_SCHEMA: Final = "CON311"
 ADDED: Final = "CON312"
 
+_UNSAFE: Final = frozenset({"breaking", "warning"})
+
+RULE: Final = "CON313"
+
 
 def tool_changes(pair: ToolPair) -> Iterator[ToolChange]:
     """Yield the changes of the tool itself, apart from its schemas."""
@@ -118,9 +122,6 @@ def _change(
     )  # fmt: skip
 
 
-_UNSAFE: Final = frozenset({"breaking", "warning"})
-
-
 def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
     """Yield the changes for those who call the tool or read its results."""
     yield from tool_changes(pair)
@@ -183,9 +184,6 @@ def _route_in_spec(side: Reviewed, top: Route, route: Route) -> Route:
     node = side.located.node.get("parameters")
     is_full = isinstance(node, Mapping) and is_full_schema(node)
     return (*top, *route) if is_full else (*top, *route[1:])
-
-
-RULE: Final = "CON313"
 
 
 def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:

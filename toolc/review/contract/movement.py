@@ -10,6 +10,8 @@ from typing import Final
 from toolc.model.json_schema import JsonValue
 from toolc.review.model.change import Grade, Route, Side
 
+_HUNDREDS: Final = {"input": 1, "output": 2}
+
 
 class Direction(StrEnum):
     """The effect of a change on the values that a schema allows."""
@@ -80,8 +82,6 @@ def doubts(changes: Sequence[SchemaChange], aspect: Aspect, route: Route, messag
         if each.reversed in directions and each not in directions:
             yield SchemaChange(aspect, each, route, message, is_sure=False)
 
-
-_HUNDREDS: Final = {"input": 1, "output": 2}
 
 _BREAKS: Final = {"input": Direction.NARROWER, "output": Direction.WIDER}
 

@@ -17,6 +17,9 @@ from toolc.review.model.schema_node import Node, is_same, label, list_under, map
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
 """Keywords with one schema. Their absence means ``true``, except for ``contains``."""
 
+MAX_DEPTH: Final = 128
+"""How many levels below the root schemas are compared; anything deeper is reported as one change."""
+
 
 def object_changes(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
     """Yield the changes of properties, items and their dependencies."""
@@ -306,10 +309,6 @@ def _conditional(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Sch
 
 def _has_effect(conditional: JsonObject) -> bool:
     return "if" in conditional and ("then" in conditional or "else" in conditional)
-
-
-MAX_DEPTH: Final = 128
-"""How many levels below the root schemas are compared; anything deeper is reported as one change."""
 
 
 def schema_changes(old: JsonObject, new: JsonObject) -> tuple[SchemaChange, ...]:

@@ -44,6 +44,18 @@ _RESTRICTIVE: Final = frozenset(
 _MAX_VALIDATED: Final = 100
 """The maximum number of values that are validated to build one object or array."""
 
+_NONE: Final[JsonObject] = {}
+
+MAX_TRIES: Final = 300
+"""The maximum number of values that are validated before the search stops."""
+
+MAX_PARTS: Final = 60_000
+"""The maximum number of parts of values validated per schema; a thousand required properties need a million."""
+
+NOT_FOUND: Final = f"none of the {MAX_TRIES} values tried shows the change; compare the schemas"
+TOO_MANY: Final = "this schema has too many changes to search for more examples; compare the schemas"
+UNRESOLVED: Final = "a schema refers to a schema that does not exist; fix its $ref"
+
 
 def candidates(node: Node, other: Node | None = None, depth: int = 0) -> Iterator[JsonValue]:
     """Yield values that ``node`` probably allows, starting with those at its bounds and at those of ``other``."""
@@ -143,9 +155,6 @@ def _first_valid(node: Node, depth: int, attempts: Iterator[int]) -> JsonValue:
     return first
 
 
-_NONE: Final[JsonObject] = {}
-
-
 def _arrays(node: Node, depth: int) -> Iterator[JsonValue]:
     schema = node.schema
     if "array" not in _types(schema):
@@ -169,17 +178,6 @@ def _sizes(schema: JsonObject) -> Iterator[int]:
         size = schema.get(keyword)
         if isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 1000:
             yield from (size, size + 1)
-
-
-MAX_TRIES: Final = 300
-"""The maximum number of values that are validated before the search stops."""
-
-MAX_PARTS: Final = 60_000
-"""The maximum number of parts of values validated per schema; a thousand required properties need a million."""
-
-NOT_FOUND: Final = f"none of the {MAX_TRIES} values tried shows the change; compare the schemas"
-TOO_MANY: Final = "this schema has too many changes to search for more examples; compare the schemas"
-UNRESOLVED: Final = "a schema refers to a schema that does not exist; fix its $ref"
 
 
 @dataclass(slots=True)

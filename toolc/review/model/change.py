@@ -22,6 +22,11 @@ GRADES: Final[tuple[Grade, ...]] = ("critical", "high", "breaking", "medium", "w
 Route: TypeAlias = tuple[str | int, ...]
 """Keys and indices from a tool's mapping in its spec to a value, as ``("sandbox", "network", "allow", 0)``."""
 
+_LENGTH: Final = 12
+"""Hex digits of a fingerprint: short enough to copy by hand, and 48 bits are enough for one review."""
+
+Side: TypeAlias = Literal["input", "output"]
+
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
@@ -64,10 +69,6 @@ class ToolChange:
     approvers: tuple[str, ...] = ()
 
 
-_LENGTH: Final = 12
-"""Hex digits of a fingerprint: short enough to copy by hand, and 48 bits are enough for one review."""
-
-
 def fingerprint(tool: str, change: ToolChange) -> str:
     """Return the fingerprint of a change of the tool called ``tool``. It does not depend on the message.
 
@@ -76,6 +77,3 @@ def fingerprint(tool: str, change: ToolChange) -> str:
     values = () if change.kind == "provider" else (change.before, change.after)
     parts = [change.rule, tool, [*change.path], values, change.direction, change.subject]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_LENGTH]
-
-
-Side: TypeAlias = Literal["input", "output"]

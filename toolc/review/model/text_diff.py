@@ -15,6 +15,15 @@ from toolc.review.model.change import Kind, Route, ToolChange
 from toolc.review.model.schema_node import is_same, to_json_text
 from toolc.review.model.state import Reviewed
 
+RULE: Final = "SUR01"
+
+_TOKEN: Final = re.compile(r"\s+|\w+|[^\w\s]")
+MAX_EQUAL_PAIRS: Final = 100_000
+"""The maximum number of pairs of equal tokens in two texts that are compared word by word.
+
+In the worst case ``difflib`` takes quadratic time: a text that repeats one word a thousand times would take minutes.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -82,16 +91,6 @@ def _filter(value: JsonValue) -> str:
     assert isinstance(value, dict)
     argument = value["argument"]
     return str(value["name"]) if argument is None else f"{value['name']}({argument!r})"
-
-
-RULE: Final = "SUR01"
-
-_TOKEN: Final = re.compile(r"\s+|\w+|[^\w\s]")
-MAX_EQUAL_PAIRS: Final = 100_000
-"""The maximum number of pairs of equal tokens in two texts that are compared word by word.
-
-In the worst case ``difflib`` takes quadratic time: a text that repeats one word a thousand times would take minutes.
-"""
 
 
 def remaining_surface_changes(old: Reviewed, new: Reviewed, reported: Sequence[ToolChange]) -> Iterator[ToolChange]:

@@ -18,6 +18,9 @@ from toolc.review.summary import cost, summary
 
 __all__ = ["findings_report", "json_report"]
 
+_ERROR_GRADES: Final[frozenset[Grade]] = frozenset({"critical", "high", "breaking"})
+_FORMATS: Final = ("sarif", "github")
+
 
 def json_report(difference: Difference) -> str:
     """Return one JSON object with a list of tools."""
@@ -71,10 +74,6 @@ def _span(span: Span | None) -> JsonValue:
     if span is None:
         return None
     return {"file": span.path, "line": span.start.line, "column": span.start.column}
-
-
-_ERROR_GRADES: Final[frozenset[Grade]] = frozenset({"critical", "high", "breaking"})
-_FORMATS: Final = ("sarif", "github")
 
 
 def findings_report(difference: Difference, format_name: str) -> str:

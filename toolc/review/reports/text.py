@@ -29,6 +29,16 @@ _CONTEXT: Final = 40
 _MAX_COMPARISONS: Final = 4_000_000
 """The maximum product of the line counts of two texts that are compared: more would take too long."""
 
+_RESET: Final = "\x1b[0m"
+_BOLD: Final = "\x1b[1m"
+_RED: Final = "\x1b[31m"
+_GREEN: Final = "\x1b[32m"
+_YELLOW: Final = "\x1b[33m"
+_COLORS: Final[dict[Grade, str]] = {
+    "critical": "\x1b[1;31m", "high": "\x1b[1;31m", "breaking": "\x1b[1;31m", "medium": "\x1b[1;33m",
+    "warning": "\x1b[1;33m",
+}  # fmt: skip
+
 
 def status(pair: ToolPair) -> str:
     """Return how a tool changed as text, with its cost in tokens if that changed."""
@@ -101,17 +111,6 @@ def excerpt(value: JsonValue) -> str:
 
 def _escape_unprintable(text: str) -> str:
     return "".join(each if each.isprintable() or each == "\t" else f"\\u{ord(each):04x}" for each in text)
-
-
-_RESET: Final = "\x1b[0m"
-_BOLD: Final = "\x1b[1m"
-_RED: Final = "\x1b[31m"
-_GREEN: Final = "\x1b[32m"
-_YELLOW: Final = "\x1b[33m"
-_COLORS: Final[dict[Grade, str]] = {
-    "critical": "\x1b[1;31m", "high": "\x1b[1;31m", "breaking": "\x1b[1;31m", "medium": "\x1b[1;33m",
-    "warning": "\x1b[1;33m",
-}  # fmt: skip
 
 
 def report(difference: Difference, *, color: bool = False) -> str:

@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 NONE_YET: Final = Permissions()
 
+_LESS: Final[dict[Grade, Grade]] = {"critical": "high", "high": "medium", "medium": "low"}
+
 
 @dataclass(frozen=True)
 class Sides:
@@ -65,9 +67,6 @@ class Sides:
             direction="" if self.old else "added", subject=subject, old=self.old.span(*route) if self.old else None,
             new=self.new.span(*route),
         )  # fmt: skip
-
-
-_LESS: Final[dict[Grade, Grade]] = {"critical": "high", "high": "medium", "medium": "low"}
 
 
 @dataclass(frozen=True, slots=True)

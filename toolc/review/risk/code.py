@@ -17,6 +17,9 @@ from toolc.review.risk.base import Sides, risk_rule
 
 DEPENDENCY: Final = "RSK12"
 
+_REPORTED_FIELDS: Final = frozenset({"sandbox", "confirm", "retry"})
+"""Fields whose relaxations other rules report: a remaining difference is stricter, or means the same."""
+
 
 @risk_rule("RSK07")
 def check_programs(sides: Sides) -> Iterator[ToolChange]:
@@ -93,10 +96,6 @@ def _calls(sides: Sides) -> Iterator[ToolChange]:
 
 def _digests(state: State, tool: ToolSpec) -> str:
     return f"surface={state.surface_digest(tool.name)} effect={state.effect_digest(tool.name)}"
-
-
-_REPORTED_FIELDS: Final = frozenset({"sandbox", "confirm", "retry"})
-"""Fields whose relaxations other rules report: a remaining difference is stricter, or means the same."""
 
 
 def remaining_effects(sides: Sides, reported: Sequence[ToolChange]) -> Iterator[ToolChange]:

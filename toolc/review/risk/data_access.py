@@ -17,6 +17,8 @@ _ROUTE: Final = ("sandbox", "workspace")
 _POWER: Final = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}
 _COMMITS: Final[dict[Commit, int]] = {"never": 0, "ask": 1, "success": 2, "always": 3}
 
+_EXPOSES: Final[dict[Expose, int]] = {"broker": 0, "env": 1, "file": 1}
+
 
 @risk_rule("RSK02")
 def check_workspace(sides: Sides) -> Iterator[ToolChange]:
@@ -49,9 +51,6 @@ def _allows(wide: TransactionSpec, narrow: TransactionSpec) -> bool:
     if _COMMITS[wide.commit] < _COMMITS[narrow.commit]:
         return False
     return not wide.writes or (bool(narrow.writes) and set(narrow.writes) <= set(wide.writes))
-
-
-_EXPOSES: Final[dict[Expose, int]] = {"broker": 0, "env": 1, "file": 1}
 
 
 @risk_rule("RSK06")

@@ -18,6 +18,8 @@ PUBLIC: Final = "RSK13"
 
 _ALLOW: Final = ("sandbox", "network", "allow")
 
+_STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST": 1, "PUT": 2, "PATCH": 2, "DELETE": 3}
+
 
 @risk_rule("RSK01")
 def check_destinations(sides: Sides) -> Iterator[ToolChange]:
@@ -47,9 +49,6 @@ def _url(sides: Sides) -> Iterator[ToolChange]:
 
 def _url_of(tool: ToolSpec | None) -> object:
     return tool.backend.url if tool and isinstance(tool.backend, HttpBackend) else None
-
-
-_STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST": 1, "PUT": 2, "PATCH": 2, "DELETE": 3}
 
 
 @risk_rule("RSK08")

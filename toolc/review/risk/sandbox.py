@@ -15,6 +15,12 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Grade, ToolChange
 from toolc.review.risk.base import Sides, gained, risk_rule, steps_suffix
 
+_STRENGTH: Final[dict[MinIsolation, int]] = {"namespace": 0, "gvisor": 1, "vm": 2}
+
+_KEYS: Final = {each.name: each.name.removesuffix("_ms").removesuffix("_bytes") for each in fields(Limits)}
+
+_SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
+
 
 @risk_rule("RSK03")
 def check_image(sides: Sides) -> Iterator[ToolChange]:
@@ -65,9 +71,6 @@ def _changed_files(old: Build, new: Build) -> list[str]:
     return [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
 
 
-_STRENGTH: Final[dict[MinIsolation, int]] = {"namespace": 0, "gvisor": 1, "vm": 2}
-
-
 @risk_rule("RSK04")
 def check_isolation(sides: Sides) -> Iterator[ToolChange]:
     """Report a removed ``run_as: nonroot`` and a weaker ``min_isolation``, but not of a new tool."""
@@ -93,12 +96,6 @@ def _weakest(permissions: Permissions) -> int:
 
 def _may_be_root(permissions: Permissions) -> bool:
     return any(each.value == "any" for each in permissions.users)
-
-
-_KEYS: Final = {each.name: each.name.removesuffix("_ms").removesuffix("_bytes") for each in fields(Limits)}
-
-
-_SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
 
 
 @risk_rule("RSK05")

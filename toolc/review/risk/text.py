@@ -22,6 +22,9 @@ _STRUCTURE: Final = frozenset({"type", "required", "format", "$schema", "$ref"})
 _DIALECT: Final = re.compile(r"https?://json-schema\.org/[\w/.-]*#?")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
+_HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
+_HINT_TEXTS: Final = {None: "nothing", True: "true", False: "false"}
+
 
 @risk_rule("RSK10")
 def check_model_text(sides: Sides) -> Iterator[ToolChange]:
@@ -70,10 +73,6 @@ def _new_match(pattern: re.Pattern[str], before: str, after: str) -> str:
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[\w-]+", text))
-
-
-_HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
-_HINT_TEXTS: Final = {None: "nothing", True: "true", False: "false"}
 
 
 @risk_rule("RSK09")

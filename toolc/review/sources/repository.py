@@ -28,6 +28,9 @@ LINK: Final = "120000"
 _UNSAFE_NAMES: Final = frozenset({b"", b".", b"..", b".git"})
 """Names that a valid tree does not have (git-fsck(1)), and that could lead out of a folder."""
 
+_MAX_LINKS: Final = 40
+"""The maximum number of links that are followed for one path, as on Linux (path_resolution(7))."""
+
 
 @dataclass(frozen=True, slots=True)
 class Blob:
@@ -194,10 +197,6 @@ def _advice(error_text: str) -> str:
     if "dubious ownership" in error_text:
         return "; if you trust its owner: git config --global --add safe.directory FOLDER"
     return ""
-
-
-_MAX_LINKS: Final = 40
-"""The maximum number of links that are followed for one path, as on Linux (path_resolution(7))."""
 
 
 def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:

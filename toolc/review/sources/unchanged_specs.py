@@ -61,6 +61,8 @@ _APART: Final = re.compile(rb"\n[ \t]*:(?=\s)|\b(?:files?|build|name)\b[\"']?(?:
 _ENCODED: Final = re.compile(rb"\xff|\xfe|\xc2\x85|\xe2\x80[\xa8\xa9]")
 """Bytes that indicate another encoding than UTF-8, or line endings outside ASCII."""
 
+_FORMAT: Final = 1
+
 
 def possible_names(text: bytes) -> list[bytes]:
     """Return the possible names of tools in a spec."""
@@ -91,9 +93,6 @@ def refers_to_files(text: bytes) -> bool:
 def mentions_files(text: bytes) -> bool:
     """Return whether a spec may include files next to it, in any syntax."""
     return refers_to_files(text) or needs_full_parse(text)
-
-
-_FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True)

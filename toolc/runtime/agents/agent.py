@@ -31,6 +31,12 @@ NO_TASK: Final = "Begin."
 
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
 
+MAX_CALLS: Final = 64
+"""The maximum number of calls that are made for one answer."""
+
+MAX_PARALLEL: Final = 8
+"""The maximum number of these calls that run at the same time."""
+
 
 def task_message(call: BoundCall) -> str:
     """Return the task for the model: the text of the only argument, or all arguments as a JSON object."""
@@ -72,13 +78,6 @@ def final_result(text: str, tool: ToolSpec) -> ToolResult:
     if tool.result_schema is None or tool.result.select is not None:
         return answer
     return validate_result(answer, tool.result_schema, tool.name)
-
-
-MAX_CALLS: Final = 64
-"""The maximum number of calls that are made for one answer."""
-
-MAX_PARALLEL: Final = 8
-"""The maximum number of these calls that run at the same time."""
 
 
 def make_calls(

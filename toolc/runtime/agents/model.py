@@ -17,6 +17,9 @@ MAX_QUOTED: Final = 500
 Stop: TypeAlias = Literal["done", "length", "refusal"]
 """Why a model stopped: it had finished, it reached a length limit, or it refused to answer."""
 
+Post: TypeAlias = Callable[[JsonObject], bytes]
+"""Sends a request with an SDK and returns the response body. Raises ``ModelError``, ``InterruptedWaitError``."""
+
 
 class ModelError(Exception):
     """The model gave no usable answer. ``again`` says whether a retry may help.
@@ -66,10 +69,6 @@ class ModelApi(Protocol):
 
     def read(self, response: JsonObject) -> ModelResponse:
         """Return the answer in a response. Raises ``ModelError`` if it does not follow the API."""
-
-
-Post: TypeAlias = Callable[[JsonObject], bytes]
-"""Sends a request with an SDK and returns the response body. Raises ``ModelError``, ``InterruptedWaitError``."""
 
 
 def request(api: ModelApi, post: Post, body: JsonObject) -> ModelResponse:

@@ -25,6 +25,8 @@ _ANTHROPIC_STOPS: Final[dict[object, Stop]] = {
 }  # fmt: skip
 _READ: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
+_OPENAI_STOPS: Final[dict[object, Stop]] = {"length": "length", "content_filter": "refusal"}
+
 
 class AnthropicApi:
     """The Anthropic Messages API: ``POST BASE_URL/v1/messages``."""
@@ -69,9 +71,6 @@ def _anthropic_block(block: JsonObject, call_id: str | None) -> JsonObject:
         return block
     given = block.get("input")
     return {**block, "id": call_id, "input": given if isinstance(given, dict) else {}}
-
-
-_OPENAI_STOPS: Final[dict[object, Stop]] = {"length": "length", "content_filter": "refusal"}
 
 
 class OpenAIApi:

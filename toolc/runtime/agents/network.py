@@ -36,6 +36,13 @@ MAX_RESPONSE: Final = 16 * 1024 * 1024
 
 _READ_OR_WRITE: Final = select.POLLIN | select.POLLOUT
 
+KEY_PLACEHOLDER: Final = "toolc-puts-the-key-in"
+"""The placeholder that an SDK receives instead of a key. It never leaves this process."""
+
+_EXPECTED: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, InterruptedWaitError, OSError, RefusedError)
+_REQUEST_HEADERS: Final = frozenset({b"accept", b"content-type", b"content-length", b"anthropic-version"})
+_RESPONSE_HEADERS: Final = frozenset({b"content-type", b"retry-after"})
+
 
 @dataclass(slots=True)
 class Connection:
@@ -213,14 +220,6 @@ class EgressStream(httpcore2.NetworkStream):
 
     def _fail(self, error: OSError) -> None:
         self._failure = self._state.reason = error.strerror.lower() if error.strerror else str(error)
-
-
-KEY_PLACEHOLDER: Final = "toolc-puts-the-key-in"
-"""The placeholder that an SDK receives instead of a key. It never leaves this process."""
-
-_EXPECTED: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, InterruptedWaitError, OSError, RefusedError)
-_REQUEST_HEADERS: Final = frozenset({b"accept", b"content-type", b"content-length", b"anthropic-version"})
-_RESPONSE_HEADERS: Final = frozenset({b"content-type", b"retry-after"})
 
 
 class EgressTransport(httpx2.BaseTransport):

@@ -30,6 +30,18 @@ from toolc.runtime.secrets.redaction import CallSecrets
 
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
+ATTEMPTS: Final = 3
+"""How many times an answer is requested if the API is busy or cannot be reached."""
+
+BACKOFF_SECONDS: Final = 0.5
+"""The delay before the second attempt if the API specifies none, in seconds; doubled before the third."""
+
+MAX_WAIT_SECONDS: Final = 60.0
+"""The longest delay that the API may request, in seconds. If the API requests more, the call fails."""
+
+MAX_ANSWERED: Final = 4096
+"""The maximum number of calls in an answer. With more, the answer is an error."""
+
 
 @dataclass(frozen=True, slots=True)
 class ApiConnection:
@@ -90,19 +102,6 @@ def _key_header(backend: AgentBackend, tool: ToolSpec, secrets: CallSecrets, api
         message = "contains characters that are not allowed in a header, such as spaces or line breaks"
         raise UsageError(f"tool {tool.name!r}: the secret {name!r} {message}")
     return api.key_header(key)
-
-
-ATTEMPTS: Final = 3
-"""How many times an answer is requested if the API is busy or cannot be reached."""
-
-BACKOFF_SECONDS: Final = 0.5
-"""The delay before the second attempt if the API specifies none, in seconds; doubled before the third."""
-
-MAX_WAIT_SECONDS: Final = 60.0
-"""The longest delay that the API may request, in seconds. If the API requests more, the call fails."""
-
-MAX_ANSWERED: Final = 4096
-"""The maximum number of calls in an answer. With more, the answer is an error."""
 
 
 class AgentEvents:

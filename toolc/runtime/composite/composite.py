@@ -34,6 +34,16 @@ from toolc.runtime.composite.steps import (
 MAX_PARALLEL: Final = 16
 """The maximum number of steps of a ``parallel`` composite that run at the same time; the others are queued."""
 
+AGENT_PACKAGES: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"})
+"""The packages of the extra ``agent``."""
+
+COMPOSED: Final[Mapping[str, tuple[str, str]]] = {
+    "agent": ("toolc.runtime.agents.agent", "Agent"),
+    "composite": ("toolc.runtime.composite.composite", "Composite"),
+    "function": ("toolc.runtime.host_function", "HostFunctionBackend"),
+}
+"""Module and class of each kind. Loaded at the first call, because most registries do not use them."""
+
 
 class Composite:
     """The backend kind ``composite``."""
@@ -152,17 +162,6 @@ def _outcome(result: ToolResult) -> StepOutcome:
     if result.error is None:
         return "success"
     return "cancelled" if result.error.kind == "cancelled" else "failure"
-
-
-AGENT_PACKAGES: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"})
-"""The packages of the extra ``agent``."""
-
-COMPOSED: Final[Mapping[str, tuple[str, str]]] = {
-    "agent": ("toolc.runtime.agents.agent", "Agent"),
-    "composite": ("toolc.runtime.composite.composite", "Composite"),
-    "function": ("toolc.runtime.host_function", "HostFunctionBackend"),
-}
-"""Module and class of each kind. Loaded at the first call, because most registries do not use them."""
 
 
 def composed(tool: ToolSpec) -> ComposedBackend[Any] | None:  # Any: each takes the spec type of its tag

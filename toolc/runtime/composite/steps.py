@@ -24,6 +24,13 @@ MAX_TEXT: Final = 16 * 1024 * 1024
 _CHARACTERS: Final = 1000
 """The number of characters that count as one created value."""
 
+_NEWLINE: Final = "\n"
+
+StepOutcome: TypeAlias = Literal["success", "failure", "skipped", "cancelled"]
+"""Outcomes as in GitHub Actions (``steps.ID.outcome``): the step's own, regardless of ``continue_on_error``."""
+
+_RESULTS: Final = frozenset({"outputs", "text"})
+
 
 class ConditionError(Exception):
     """An expression that cannot be applied to the values; ``str(error)`` says why, in one line."""
@@ -74,12 +81,6 @@ def _joined_size(arguments: list[object]) -> int:
             return len(glue) * len(items) + sum(len(each) for each in items if isinstance(each, str))
         case _:
             return 0
-
-
-_NEWLINE: Final = "\n"
-
-StepOutcome: TypeAlias = Literal["success", "failure", "skipped", "cancelled"]
-"""Outcomes as in GitHub Actions (``steps.ID.outcome``): the step's own, regardless of ``continue_on_error``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,9 +173,6 @@ def _stopped(ran: Sequence[StepResult]) -> ToolResult | None:
 
 def _details(ran: Sequence[StepResult]) -> JsonObject:
     return {"steps": [each.to_json() for each in ran]}
-
-
-_RESULTS: Final = frozenset({"outputs", "text"})
 
 
 def arguments_of(step: Step, arguments: JsonObject, ran: Mapping[str, StepResult]) -> JsonObject:

@@ -27,6 +27,42 @@ from toolc.runtime.egress.polling import Polling, ResolvedHost, Resolver
 from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, RefusedError
 from toolc.runtime.secrets.redaction import Redactor
 
+MAX_LISTED: Final = 256
+"""The number of attempts listed, and again of refusals; beyond that, only their number is recorded."""
+
+Listener: TypeAlias = Callable[[ConnectionAttempt], None]
+"""Called with every decision: a connection that was made, refused, or failed."""
+
+MAX_CALL_CONNECTIONS: Final = 16 * 1024
+"""The number of connections that one call may make."""
+
+MAX_REQUESTS: Final = 16
+"""The number of concurrent HTTP requests: a guest makes one after another, and each holds its body."""
+
+MAX_BYTES: Final = 4 * 1024 * 1024 * 1024
+"""The number of bytes that one call may send and receive."""
+
+CONNECT_SECONDS: Final = 15.0
+"""The time limit for resolving a name and trying all of its addresses, in seconds."""
+
+ADDRESS_SECONDS: Final = 5.0
+"""How long one address is tried while others remain, in seconds."""
+
+IDLE_SECONDS: Final = 300.0
+"""How long a connection may be idle in both directions, in seconds."""
+
+MAX_OUT: Final = 64 * 1024
+"""If this many bytes for the guest are unsent, the broker stops reading from servers."""
+
+MAX_UNREAD: Final = 32 * MAX_OUT
+"""The limit of unsent bytes for a guest: beyond it, a guest that keeps sending requests is ended."""
+
+Write: TypeAlias = Callable[[memoryview], int]
+"""Sends what fits now and returns the number of bytes."""
+
+RequestHandler: TypeAlias = Callable[[bytes], ConnectionRequest]
+"""Creates the connection for the payload of a REQUEST frame. Raises ``RefusedError`` or ``ProtocolError``."""
+
 
 def parse_open_request(payload: bytes) -> ConnectionRequest:
     """Parse an OPEN frame. Raises ``ProtocolError``."""
@@ -68,13 +104,6 @@ def proxy_hint() -> str:
     return f" ({name} is set, and toolc connects directly: it uses no proxy)" if name else ""
 
 
-MAX_LISTED: Final = 256
-"""The number of attempts listed, and again of refusals; beyond that, only their number is recorded."""
-
-Listener: TypeAlias = Callable[[ConnectionAttempt], None]
-"""Called with every decision: a connection that was made, refused, or failed."""
-
-
 class ConnectionLog:
     """The log of requested connections, in order. ``requested`` is their number."""
 
@@ -110,37 +139,6 @@ class ConnectionLog:
     def notify(self, connection: EgressConnection) -> None:
         """Pass a decision to the listener. Raises what the listener raises."""
         self._listener(connection.attempt(monotonic()))
-
-
-MAX_CALL_CONNECTIONS: Final = 16 * 1024
-"""The number of connections that one call may make."""
-
-MAX_REQUESTS: Final = 16
-"""The number of concurrent HTTP requests: a guest makes one after another, and each holds its body."""
-
-MAX_BYTES: Final = 4 * 1024 * 1024 * 1024
-"""The number of bytes that one call may send and receive."""
-
-CONNECT_SECONDS: Final = 15.0
-"""The time limit for resolving a name and trying all of its addresses, in seconds."""
-
-ADDRESS_SECONDS: Final = 5.0
-"""How long one address is tried while others remain, in seconds."""
-
-IDLE_SECONDS: Final = 300.0
-"""How long a connection may be idle in both directions, in seconds."""
-
-MAX_OUT: Final = 64 * 1024
-"""If this many bytes for the guest are unsent, the broker stops reading from servers."""
-
-MAX_UNREAD: Final = 32 * MAX_OUT
-"""The limit of unsent bytes for a guest: beyond it, a guest that keeps sending requests is ended."""
-
-Write: TypeAlias = Callable[[memoryview], int]
-"""Sends what fits now and returns the number of bytes."""
-
-RequestHandler: TypeAlias = Callable[[bytes], ConnectionRequest]
-"""Creates the connection for the payload of a REQUEST frame. Raises ``RefusedError`` or ``ProtocolError``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

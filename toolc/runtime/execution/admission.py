@@ -18,6 +18,9 @@ from toolc.runtime.composite.composite import COMPOSED
 
 __all__ = ["DenyList", "unsupported_features"]
 
+SESSION_KINDS: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
+"""The kinds of backend that can keep a sandbox for several calls."""
+
 
 class DenyList:
     """Denied names and tags of tools. May be changed at any time and from any thread.
@@ -115,10 +118,6 @@ class ReviewedTools:
             except UsageError:
                 self.specs[name] = None
         return self.specs[name]
-
-
-SESSION_KINDS: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
-"""The kinds of backend that can keep a sandbox for several calls."""
 
 
 def unsupported_features(tool: ToolSpec) -> str | None:

@@ -36,6 +36,8 @@ CallRunner: TypeAlias = Callable[[Listener, Cancellation], T]
 MAX_AHEAD: Final = 64
 """The maximum number of queued events; a tool that emits more waits for the reader."""
 
+POLL_SECONDS: Final = 0.005
+
 
 async def async_events(call: CallRunner[object]) -> AsyncGenerator[Event, None]:
     """Yield the events of ``call``, which starts with the first ``anext``. See ``AsyncCall``."""
@@ -136,9 +138,6 @@ class AsyncCall(Generic[T]):
         except RuntimeError:  # the loop is closed, so the events have no reader
             self._left = True
             self._cancellation.cancel()
-
-
-POLL_SECONDS: Final = 0.005
 
 
 def stream_events(call: CallRunner[T]) -> Generator[Event, None, T]:

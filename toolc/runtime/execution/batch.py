@@ -29,6 +29,12 @@ Steer: TypeAlias = Callable[[Sequence[ToolResult]], str | None]
 MAX_PARALLEL: Final = 32
 """The default limit for calls in parallel, independent of the number of processors."""
 
+Make: TypeAlias = Callable[[ToolCall], ToolResult]
+"""Makes one call, on any thread. An exception affects this call only."""
+
+Skip: TypeAlias = Callable[[ToolCall, str], ToolResult]
+"""Returns the result of a call that is skipped for the given reason."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
@@ -63,13 +69,6 @@ class Order:
         """Yield the indices of the calls of each group."""
         size = {"parallel": count, "sequential": 1, "batched": self.size or 1}[self.mode]
         return (range(start, min(start + size, count)) for start in range(0, count, max(1, size)))
-
-
-Make: TypeAlias = Callable[[ToolCall], ToolResult]
-"""Makes one call, on any thread. An exception affects this call only."""
-
-Skip: TypeAlias = Callable[[ToolCall, str], ToolResult]
-"""Returns the result of a call that is skipped for the given reason."""
 
 
 def run_batch(

@@ -24,6 +24,15 @@ _URL: Final = re.compile(
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
+MAX_REQUEST_BODY: Final = 64 * 1024 * 1024
+"""The longest body that is sent, in bytes."""
+
+ReadFile = Callable[[str], bytes]
+"""Reads a file of the workspace by its path. Raises ``RefusedError``."""
+
+_NO_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
+_LINE_END: Final = re.compile(rb"[\r\n\0]")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
@@ -77,16 +86,6 @@ def parse_url(text: str) -> Target:
         raise RefusedError(f"the host of the URL is invalid: {error}") from None
     path = quote(rest if rest.startswith("/") else f"/{rest}", safe="/%:@!$&'()*+,;=-._~?[]|{}\"^`<>")
     return Target(scheme=scheme, host=host, port=port, path=path)
-
-
-MAX_REQUEST_BODY: Final = 64 * 1024 * 1024
-"""The longest body that is sent, in bytes."""
-
-ReadFile = Callable[[str], bytes]
-"""Reads a file of the workspace by its path. Raises ``RefusedError``."""
-
-_NO_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
-_LINE_END: Final = re.compile(rb"[\r\n\0]")
 
 
 def fill(pieces: Pieces, secrets: Mapping[str, str]) -> bytes:

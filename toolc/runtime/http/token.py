@@ -24,6 +24,18 @@ MAX_LINE: Final = 1000
 _INTERIM: Final = re.compile(rb"HTTP/1\.[0-9] 1[0-9]{2}(?: |$)")
 _CHUNK: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 
+MAX_SECONDS: Final = 366 * 24 * 3600
+"""The longest lifetime of a token, in seconds. A server may state a number beyond the range of a clock."""
+
+MAX_RESPONSE: Final = 64 * 1024
+"""The longest response of a token server, in bytes."""
+
+SLACK_SECONDS: Final = 30.0
+"""A token with less than this time to live is not used, in seconds."""
+
+_TOKEN: Final = re.compile(r"[\x21-\x7e]{8,16384}")
+_FORM: Final = "application/x-www-form-urlencoded"
+
 
 class InvalidResponseError(Exception):
     """An invalid response; ``str(error)`` continues a message that begins with ``the token server``."""
@@ -118,19 +130,6 @@ def _parse_head(data: bytes) -> http.client.HTTPResponse:
     except (http.client.HTTPException, ValueError, OSError):
         raise InvalidResponseError("sent a response that is not HTTP") from None
     return response
-
-
-MAX_SECONDS: Final = 366 * 24 * 3600
-"""The longest lifetime of a token, in seconds. A server may state a number beyond the range of a clock."""
-
-MAX_RESPONSE: Final = 64 * 1024
-"""The longest response of a token server, in bytes."""
-
-SLACK_SECONDS: Final = 30.0
-"""A token with less than this time to live is not used, in seconds."""
-
-_TOKEN: Final = re.compile(r"[\x21-\x7e]{8,16384}")
-_FORM: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)

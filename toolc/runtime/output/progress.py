@@ -25,6 +25,17 @@ UpdateSink: TypeAlias = Callable[[float | None, str, tuple[Content, ...]], None]
 MIN_BLOCK_BYTES: Final = 64
 """The minimum size that a block counts for, in bytes, because empty blocks have a cost too."""
 
+MAX_LINE: Final = 4096
+"""The longest line that is held back until its end has arrived, in bytes."""
+
+_PREFIX: Final = b"::progress "
+_LINE: Final = re.compile(
+    rb"^::progress +([0-9]{1,3}(?:\.[0-9]{1,9})?|-)%?(?:[ \t]([^\n]{0,4000}))?\r?\n", re.MULTILINE
+)
+
+OutputSink: TypeAlias = Callable[[Stream, str], None]
+"""Receives a tool's output while it runs: the stream, and the next piece of its text."""
+
 
 class ProgressReporter:
     """Pass on the progress reports of one call, with up to ``limit`` bytes of content in total.
@@ -67,15 +78,6 @@ def _size(block: Content) -> int:
     return len(block.text.encode()) if isinstance(block, Text) else len(block.data)
 
 
-MAX_LINE: Final = 4096
-"""The longest line that is held back until its end has arrived, in bytes."""
-
-_PREFIX: Final = b"::progress "
-_LINE: Final = re.compile(
-    rb"^::progress +([0-9]{1,3}(?:\.[0-9]{1,9})?|-)%?(?:[ \t]([^\n]{0,4000}))?\r?\n", re.MULTILINE
-)
-
-
 class ProgressLines:
     """Extract progress reports from a redacted stream of bytes that arrives in pieces."""
 
@@ -116,10 +118,6 @@ class ProgressLines:
 
 def _may_become_report(line: bytes) -> bool:
     return _PREFIX.startswith(line) or (line.startswith(_PREFIX) and len(line) <= MAX_LINE)
-
-
-OutputSink: TypeAlias = Callable[[Stream, str], None]
-"""Receives a tool's output while it runs: the stream, and the next piece of its text."""
 
 
 class LiveText:

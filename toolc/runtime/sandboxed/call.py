@@ -77,6 +77,16 @@ STDOUT_SO_FAR: Final = "\n[stdout so far]\n"
 NOT_STARTED: Final = "the call was not started: the time limit of the whole operation was reached"
 """The message for a call that had no time left."""
 
+MAX_NAMED: Final = 3
+"""The maximum number of reasons that the result names; ``details.network`` has all of them."""
+
+ENTRY: Final = PythonBackend(
+    entry="shape.py",
+    function="shape",
+    files=(File(path="shape.py", text="from toolc.guest.http.shaping import shape\n"),),
+)
+"""The guest's own function that shapes results."""
+
 
 def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> ToolResult:
     """Return the result of a call whose ending is in ``INTERRUPTED``, with the output so far.
@@ -101,10 +111,6 @@ def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None)
     return ToolResult(content=(Text(message + output),), error=ToolFailure(kind, message), details=details)
 
 
-MAX_NAMED: Final = 3
-"""The maximum number of reasons that the result names; ``details.network`` has all of them."""
-
-
 def explain_blocked_connections(result: ToolResult, attempts: Sequence[ConnectionAttempt]) -> ToolResult:
     """Add to a failed ``result`` why ``attempts`` to connect failed, unless its text has the reasons already.
 
@@ -125,14 +131,6 @@ def explain_blocked_connections(result: ToolResult, attempts: Sequence[Connectio
     if isinstance(last, Text):
         return replace(result, content=(*before, Text(with_note(last.text, note))))
     return replace(result, content=(*before, last, Text(with_note("", note))))
-
-
-ENTRY: Final = PythonBackend(
-    entry="shape.py",
-    function="shape",
-    files=(File(path="shape.py", text="from toolc.guest.http.shaping import shape\n"),),
-)
-"""The guest's own function that shapes results."""
 
 
 def arguments(call: BoundCall, result: ToolResult, limit: int) -> JsonObject:

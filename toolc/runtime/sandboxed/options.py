@@ -24,6 +24,18 @@ __all__ = ["CallOptions"]
 EngineSelector: TypeAlias = Callable[[Profile], EngineSelection]
 """Returns the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""
 
+_INCOMPARABLE: Final = {
+    "manifest:": (
+        "an image that was built or loaded here has no manifest to compare; pull it from its registry, or run toolc "
+        "lock here"
+    ),
+    "config:": (
+        "this engine identifies images by their manifests only, so the digests cannot be compared; push the image to a "
+        "registry, pull it from there, and run: toolc lock"
+    ),
+}
+"""What to do if the approved digest is of a kind that the engine does not know for this image."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
@@ -109,16 +121,3 @@ def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) 
         f"the image {profile.image} of {tool.name} is not the one that {lock.path} approves: found {is_now}, "
         f"approved {approved or 'none'}; {hint or 'review what changed, then run: toolc lock'}"
     )
-
-
-_INCOMPARABLE: Final = {
-    "manifest:": (
-        "an image that was built or loaded here has no manifest to compare; pull it from its registry, or run toolc "
-        "lock here"
-    ),
-    "config:": (
-        "this engine identifies images by their manifests only, so the digests cannot be compared; push the image to a "
-        "registry, pull it from there, and run: toolc lock"
-    ),
-}
-"""What to do if the approved digest is of a kind that the engine does not know for this image."""

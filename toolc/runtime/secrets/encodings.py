@@ -31,6 +31,15 @@ _ESCAPED_IN_QUOTES: Final = re.compile(r'["$`\\]')
 _UPPER: Final = re.compile(r"%[0-9A-F]{2}")
 _LOWER_UNIT: Final = re.compile(r"\\u[0-9a-f]{4}")
 
+_HEAD: Final = 8
+"""The number of first bytes by which a form is indexed."""
+
+_MANY: Final = 500
+"""From this number of forms on, one pass over the data is faster than one search per form.
+
+The same holds for data with fewer bytes than there are forms.
+"""
+
 
 @lru_cache(maxsize=32)
 def secret_encodings(value: str) -> tuple[bytes, ...]:
@@ -135,16 +144,6 @@ def _base64(data: bytes) -> Iterator[bytes]:
         start = (before * 8 + 5) // 6
         end = len(padded) * 8 // 6
         yield encoded[start:end]
-
-
-_HEAD: Final = 8
-"""The number of first bytes by which a form is indexed."""
-
-_MANY: Final = 500
-"""From this number of forms on, one pass over the data is faster than one search per form.
-
-The same holds for data with fewer bytes than there are forms.
-"""
 
 
 class EncodingMatcher:

@@ -32,6 +32,12 @@ _PREFIX_BYTES: Final = 32
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
+Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
+"""Returns the values of secrets by name. Raises ``UsageError`` with the names of all that are missing."""
+
+FOLDER: Final = "secrets"
+"""The folder of secret files below ``/tool``: a file system in memory, private to the sandbox."""
+
 
 class Redactor:
     """Replaces each secret with ``[secret NAME]``, which is valid inside JSON text.
@@ -221,13 +227,6 @@ class RedactedStream:
         """Return what was held back, at the end of the stream."""
         held, first, self._held, self._removed = self._held, self._removed, b"", 0
         return self._redactor.data(held, first)
-
-
-Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
-"""Returns the values of secrets by name. Raises ``UsageError`` with the names of all that are missing."""
-
-FOLDER: Final = "secrets"
-"""The folder of secret files below ``/tool``: a file system in memory, private to the sandbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,20 @@ from toolc.sandbox.selection import in_use
 
 _ENDINGS: Final[dict[object, Ending]] = {"exited": "exited", "signaled": "signaled", "not_started": "not_started"}
 
+T = TypeVar("T")
+
+QUIET_SECONDS: Final = 0.005
+"""How long to wait for unexpected output after an answer, in seconds: two consecutive flushes take less time."""
+
+_LOST: Final = "this call was not sent, and the state of the process is lost; call again to start a new process"
+
+Start: TypeAlias = Callable[[Profile], tuple[EngineSandbox, Profile]]
+"""Starts a sandbox and returns it with its profile. Raises ``InfrastructureError``."""
+
+_CALL_ID: Final = "TOOLC_CALL_ID"
+_ARGUMENT: Final = "ARG_"
+"""The variable, and the prefix of variables, that belong to a single call."""
+
 
 def call_function(wire: SessionWire, plan: Plan, call: PythonCall) -> Outcome:
     """Call the function in ``wire``'s sandbox. Raises ``EndedError`` if the process ends."""
@@ -78,14 +92,6 @@ def _request(wire: SessionWire, message: JsonObject) -> bytes:
     wire.await_delimiters()
     wire.deliver()
     return answer
-
-
-T = TypeVar("T")
-
-QUIET_SECONDS: Final = 0.005
-"""How long to wait for unexpected output after an answer, in seconds: two consecutive flushes take less time."""
-
-_LOST: Final = "this call was not sent, and the state of the process is lost; call again to start a new process"
 
 
 class PluginCalls:
@@ -183,14 +189,6 @@ def _with_reason(wait: Callable[[], T], when: str) -> T:
         if outcome.ending in {"exited", "signaled", "broken"}:
             outcome = replace(outcome, reason=f"{outcome.reason} {when}".lstrip())
         raise EndedError(outcome) from None
-
-
-Start: TypeAlias = Callable[[Profile], tuple[EngineSandbox, Profile]]
-"""Starts a sandbox and returns it with its profile. Raises ``InfrastructureError``."""
-
-_CALL_ID: Final = "TOOLC_CALL_ID"
-_ARGUMENT: Final = "ARG_"
-"""The variable, and the prefix of variables, that belong to a single call."""
 
 
 class SandboxServer:

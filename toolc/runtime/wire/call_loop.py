@@ -20,6 +20,20 @@ from toolc.runtime.output.progress import OutputSink, UpdateSink
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
 from toolc.sandbox.base import EngineSandbox
 
+START_SECONDS: Final = 60.0
+"""How long a guest may take from its first byte to READY, in seconds."""
+
+GRACE_SECONDS: Final = 0.5
+"""How long to wait after the deadline for the guest's own exit report, in seconds."""
+
+DELIVERY_SECONDS: Final = 1.0
+"""How long servers may take after a call to receive the data that it has sent, in seconds."""
+
+EXPIRY_SECONDS: Final = 1.0
+"""The interval between checks for connections that have waited too long, in seconds."""
+
+P = ParamSpec("P")
+
 
 def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
     """Raise ``InfrastructureError`` unless the guest's READY reports the folder of ``mount``."""
@@ -64,19 +78,6 @@ def _is_same_time(seen: object, mount: Mount) -> bool:
     return seen // unit == changed_ns // unit
 
 
-START_SECONDS: Final = 60.0
-"""How long a guest may take from its first byte to READY, in seconds."""
-
-GRACE_SECONDS: Final = 0.5
-"""How long to wait after the deadline for the guest's own exit report, in seconds."""
-
-DELIVERY_SECONDS: Final = 1.0
-"""How long servers may take after a call to receive the data that it has sent, in seconds."""
-
-EXPIRY_SECONDS: Final = 1.0
-"""The interval between checks for connections that have waited too long, in seconds."""
-
-
 def ignore_progress(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
     """Ignore a progress report: the sink of a call without a listener."""
 
@@ -114,9 +115,6 @@ def converse(
 
 class StreamEndError(Exception):
     """The guest's end of the stream is closed."""
-
-
-P = ParamSpec("P")
 
 
 class ListenerTime:

@@ -29,6 +29,12 @@ _UNAVAILABLE: Final = frozenset({errno.ENOSYS, errno.EPERM})
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
+# Non-blocking: a regular file may have been replaced by a fifo without a writer.
+READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+RENAME_NOREPLACE: Final = 1
+RENAME_EXCHANGE: Final = 2
+
 
 class _How(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
@@ -87,13 +93,6 @@ def _mount(descriptor: int) -> bytes:
         info = b""
     number = re.search(rb"mnt_id:\s*(\d+)", info)
     return number[1] if number else b"%d" % os.fstat(descriptor).st_dev
-
-
-# Non-blocking: a regular file may have been replaced by a fifo without a writer.
-READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-
-RENAME_NOREPLACE: Final = 1
-RENAME_EXCHANGE: Final = 2
 
 
 class DirHandle:

@@ -31,6 +31,12 @@ _NOT_HTTP: Final = "the server at this socket does not speak HTTP"
 _MAX_MESSAGE: Final = 1000
 """The maximum length of an error message of the daemon, in characters."""
 
+INSTALL = (
+    "Install Docker and start it (Debian, Ubuntu: sudo apt-get install docker.io; "
+    "Fedora: sudo dnf install moby-engine && sudo systemctl enable --now docker)."
+)
+"""How to install and start a daemon, in one sentence."""
+
 
 class ApiError(Exception):
     """A failed request. ``status`` is the HTTP status, 0 without a response. The message is the daemon's."""
@@ -258,13 +264,6 @@ def _message(data: bytes) -> str:
     else:
         text = str(value["message"]) if isinstance(value, dict) and "message" in value else ""
     return "".join(c if c.isprintable() else " " for c in text.strip()[:_MAX_MESSAGE])
-
-
-INSTALL = (
-    "Install Docker and start it (Debian, Ubuntu: sudo apt-get install docker.io; "
-    "Fedora: sudo dnf install moby-engine && sudo systemctl enable --now docker)."
-)
-"""How to install and start a daemon, in one sentence."""
 
 
 class NoDaemonError(Exception):

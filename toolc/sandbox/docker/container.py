@@ -28,6 +28,15 @@ INSPECT_SECONDS: Final = 30.0
 
 _PAUSE_SECONDS: Final = 0.01
 
+OPEN_SECONDS: Final = 30.0
+"""How long the stream may take to open, in seconds; an open stream has no timeout."""
+
+STOP_SECONDS: Final = 5.0
+"""How long the thread may take to end after ``stop``, in seconds."""
+
+_SIGKILL: Final = ("9", "SIGKILL")
+"""The signal as daemons of different versions write it."""
+
 
 def create_container(client: Client, name: str, body: JsonObject) -> str:
     """Create a container without starting it; return its id. Raises ``ApiError``."""
@@ -98,16 +107,6 @@ def find_image(client: Client, name: str) -> LocalImage | None:
 def _is_tagged(tags: JsonValue, name: JsonValue) -> bool:
     """Return whether an image has the tag of toolc's image ``name``. Derived images inherit only its labels."""
     return isinstance(tags, list) and any(str(tag).startswith(f"toolc/{name}:") for tag in tags)
-
-
-OPEN_SECONDS: Final = 30.0
-"""How long the stream may take to open, in seconds; an open stream has no timeout."""
-
-STOP_SECONDS: Final = 5.0
-"""How long the thread may take to end after ``stop``, in seconds."""
-
-_SIGKILL: Final = ("9", "SIGKILL")
-"""The signal as daemons of different versions write it."""
 
 
 @dataclass(slots=True)

@@ -25,6 +25,42 @@ from toolc.sandbox.docker.daemon import (
 from toolc.sandbox.docker.limits import MIN_MEMORY, capabilities_for
 from toolc.sandbox.host.kernel import overlay_options
 
+NOBODY: Final = 65534
+"""The uid and gid of a tool that has no workspace."""
+
+TOOL_BYTES: Final = 16 * MIB
+"""The size in bytes of ``/tool``, where the guest puts the files of the tool, and of ``/dev/shm``."""
+
+GVISOR_THREADS: Final = 16
+GVISOR_OWN: Final = 1024
+"""How many threads the host counts under gVisor: for each process of the tool, and for gVisor itself.
+
+The kernel of gVisor enforces the tool's own limit inside the sandbox.
+"""
+
+GVISOR_MEMORY: Final = 32 * MIB
+"""The memory in bytes that gVisor needs in addition to the tool's. With less than 24 MiB nothing starts."""
+
+_NO_RUNTIME: Final = {
+    "gvisor": (
+        "the tool demands min_isolation: gvisor, but this Docker daemon has no such runtime; install gVisor "
+        '(apt-get install runsc), add "runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": '
+        '["--network=none", "--oci-seccomp"]}} to /etc/docker/daemon.json, and restart Docker'
+    ),
+    "vm": (
+        "the tool demands min_isolation: vm, but this Docker daemon has no such runtime; install Kata Containers "
+        'on a machine that has KVM, add "runtimes": {"kata": {"runtimeType": "io.containerd.kata.v2"}} to '
+        "/etc/docker/daemon.json, and restart Docker"
+    ),
+}
+"""Why a daemon cannot provide an isolation, by that isolation."""
+
+_ALSO_MASKED: Final = ("/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
+"""Paths to mask in addition: Docker mounts all of /sys, and a writable /dev/mqueue. The oci engine mounts neither."""
+
+_FILTERS: Final = "oci-seccomp"
+"""The option that makes gVisor apply a seccomp filter."""
+
 
 def overlay_obstacle(profile: Profile, daemon: Daemon) -> str | None:
     """Return why this daemon cannot mount the workspace as an overlay; None if it may be tried."""
@@ -50,23 +86,6 @@ def owner_label(options: JsonObject) -> str:
     """Return the owner's label from the options of an ``overlay_volume``; empty for other volumes."""
     found = re.search(r"(?:^|,)upperdir=[^,]*/toolc/scratch/([^/,]+)/", str(options.get("o")))
     return found[1] if found else ""
-
-
-NOBODY: Final = 65534
-"""The uid and gid of a tool that has no workspace."""
-
-TOOL_BYTES: Final = 16 * MIB
-"""The size in bytes of ``/tool``, where the guest puts the files of the tool, and of ``/dev/shm``."""
-
-GVISOR_THREADS: Final = 16
-GVISOR_OWN: Final = 1024
-"""How many threads the host counts under gVisor: for each process of the tool, and for gVisor itself.
-
-The kernel of gVisor enforces the tool's own limit inside the sandbox.
-"""
-
-GVISOR_MEMORY: Final = 32 * MIB
-"""The memory in bytes that gVisor needs in addition to the tool's. With less than 24 MiB nothing starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +142,6 @@ def unsupported_reason(profile: Profile, daemon: Daemon) -> str | None:
     return _workspace_refusal(profile.workspace, daemon, nonroot=profile.nonroot)
 
 
-_NO_RUNTIME: Final = {
-    "gvisor": (
-        "the tool demands min_isolation: gvisor, but this Docker daemon has no such runtime; install gVisor "
-        '(apt-get install runsc), add "runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": '
-        '["--network=none", "--oci-seccomp"]}} to /etc/docker/daemon.json, and restart Docker'
-    ),
-    "vm": (
-        "the tool demands min_isolation: vm, but this Docker daemon has no such runtime; install Kata Containers "
-        'on a machine that has KVM, add "runtimes": {"kata": {"runtimeType": "io.containerd.kata.v2"}} to '
-        "/etc/docker/daemon.json, and restart Docker"
-    ),
-}
-"""Why a daemon cannot provide an isolation, by that isolation."""
-
-
 def runtime_of(profile: Profile, daemon: Daemon) -> Runtime | None:
     """Return the runtime with the isolation that ``profile`` demands; None if the daemon has none."""
     return choose_runtime(daemon.runtimes, profile.min_isolation)
@@ -167,10 +171,6 @@ def create_config(
         "Healthcheck": {"Test": ["NONE"]},
         "HostConfig": _host_config(profile, daemon, image, user),
     }
-
-
-_ALSO_MASKED: Final = ("/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
-"""Paths to mask in addition: Docker mounts all of /sys, and a writable /dev/mqueue. The oci engine mounts neither."""
 
 
 def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
@@ -302,10 +302,6 @@ def guards_process_1(profile: Profile, daemon: Daemon) -> bool:
     if runtime is None or runtime.isolation != "gvisor":
         return True
     return _FILTERS in runtime.definition and daemon.architecture in seccomp.ARCHITECTURES
-
-
-_FILTERS: Final = "oci-seccomp"
-"""The option that makes gVisor apply a seccomp filter."""
 
 
 def _unfiltered(profile: Profile, daemon: Daemon) -> str | None:

@@ -19,6 +19,27 @@ __all__ = ["Daemon", "connect"]
 _KINDS: Final[tuple[tuple[MinIsolation, str], ...]] = (("gvisor", r"runsc|gvisor"), ("vm", r"kata"))
 """Patterns of runtime program names, with their isolation. Any other runtime shares the host's kernel."""
 
+_UNKNOWN_OPTIONS: Final = ("uid=", "gid=", "nr_inodes=")
+"""The tmpfs options that Podman rejects."""
+
+OLDEST_API: Final = (1, 40)
+"""Docker 19.03, Podman 3. An older daemon silently ignores fields that it does not know, including limits."""
+
+NEWEST_API: Final = (1, 51)
+"""The newest version that this code was written for (Docker 28.3)."""
+
+_ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Podman's names of architectures."""
+
+QUERY_SECONDS: Final = 30.0
+"""The timeout of each request about the daemon itself, in seconds: a slow daemon must not fail a call."""
+
+OWNER_LABEL: Final = "toolc.owner"
+"""The label with the owner of a container: ``toolc.sandbox.host.owner.Owner.label()``."""
+
+NAME_LABEL: Final = "toolc.image"
+"""The label with the name of an image that toolc has built from its own recipe."""
+
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
@@ -60,10 +81,6 @@ def _runtime(name: str, entry: JsonValue) -> Runtime:
     return Runtime(name, next(matching, "namespace"), definition)
 
 
-_UNKNOWN_OPTIONS: Final = ("uid=", "gid=", "nr_inodes=")
-"""The tmpfs options that Podman rejects."""
-
-
 def podman_isolation_error(profile: Profile) -> str:
     """Return why Podman cannot provide the isolation that ``profile`` demands, and the remedy."""
     return (
@@ -90,19 +107,6 @@ def seccomp_file(text: str) -> Path:
         written.write_text(text, encoding="utf-8")
         written.replace(path)
     return path
-
-
-OLDEST_API: Final = (1, 40)
-"""Docker 19.03, Podman 3. An older daemon silently ignores fields that it does not know, including limits."""
-
-NEWEST_API: Final = (1, 51)
-"""The newest version that this code was written for (Docker 28.3)."""
-
-_ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
-"""Podman's names of architectures."""
-
-QUERY_SECONDS: Final = 30.0
-"""The timeout of each request about the daemon itself, in seconds: a slow daemon must not fail a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,10 +229,3 @@ def _object(value: JsonValue) -> JsonObject:
 def _text(value: JsonObject, key: str, default: str) -> str:
     found = value.get(key)
     return found if isinstance(found, str) else default
-
-
-OWNER_LABEL: Final = "toolc.owner"
-"""The label with the owner of a container: ``toolc.sandbox.host.owner.Owner.label()``."""
-
-NAME_LABEL: Final = "toolc.image"
-"""The label with the name of an image that toolc has built from its own recipe."""

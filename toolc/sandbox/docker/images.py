@@ -14,6 +14,8 @@ from toolc.sandbox.docker.container_config import LocalImage
 from toolc.sandbox.docker.image_builder import base_tag, build_command, build_tag, ensure_built
 from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment
 
+_Key: TypeAlias = tuple[str, tuple[str, ...]]
+
 
 @dataclass(frozen=True, slots=True)
 class ResolvedImage:
@@ -30,8 +32,6 @@ class ResolvedImage:
 
 StartSandbox: TypeAlias = Callable[[ResolvedImage, Sequence[str]], EngineSandbox]
 """Starts a small sandbox from an image, in which ``python3 ARGUMENTS...`` is process 1."""
-
-_Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 
 class Images:

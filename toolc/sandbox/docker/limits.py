@@ -23,6 +23,8 @@ REMEDY: Final = (
     "cgroup_enable=memory swapaccount=1 on the kernel command line for memory and swap)."
 )
 
+_MAX_MESSAGE: Final = 1000
+
 
 def capabilities(daemon: Daemon) -> tuple[Capabilities, ...]:
     """Return what ``daemon`` enforces, weakest isolation first."""
@@ -86,9 +88,6 @@ def _host_swaps() -> bool:
     except OSError:
         return True
     return not any(line.startswith("SwapTotal:") and line.split()[1] == "0" for line in lines)
-
-
-_MAX_MESSAGE: Final = 1000
 
 
 def is_runtime_failure(message: str) -> bool:

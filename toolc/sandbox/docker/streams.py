@@ -36,6 +36,16 @@ _ERROR_BYTES: Final = 4096
 _RECEIVES: Final = 16
 """The maximum number of receives in one read: a guest that floods its stderr must not block its caller."""
 
+FOLDER: Final = "/.toolc-wire"
+"""The folder of the socket in the container."""
+
+_NAME: Final = "wire"
+
+ARGUMENT: Final = f"wire={FOLDER}/{_NAME}"
+"""The argument of process 1 with the path of the socket (see ``toolc.guest.bundle``)."""
+
+_NUMBERS: Final = itertools.count(1)
+
 
 class Demultiplexer:
     """Splits the daemon's stream into stdout, which is returned, and the beginning of stderr, which is kept."""
@@ -109,17 +119,6 @@ class AttachedStream(SocketStream):
     def error_output(self) -> str:
         """Return the beginning of the guest's stderr, at most 4 KiB."""
         return self._demultiplexer.error_output.decode("utf-8", "replace")
-
-
-FOLDER: Final = "/.toolc-wire"
-"""The folder of the socket in the container."""
-
-_NAME: Final = "wire"
-
-ARGUMENT: Final = f"wire={FOLDER}/{_NAME}"
-"""The argument of process 1 with the path of the socket (see ``toolc.guest.bundle``)."""
-
-_NUMBERS: Final = itertools.count(1)
 
 
 def uses_socket(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> bool:

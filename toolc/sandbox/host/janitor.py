@@ -22,6 +22,9 @@ from toolc.sandbox.host.owner import Owner, dead_directories
 
 __all__ = ["register_folders"]
 
+_Command: TypeAlias = tuple[str, ...]
+"""A command: what it removes (one of ``janitor_process.COMMAND_SCHEMA``), then its arguments."""
+
 
 def register(argv: Sequence[str]) -> None:
     """Run ``argv`` when this process has ended. Registering a command again has no effect.
@@ -40,10 +43,6 @@ def register_folders(argv: Sequence[str]) -> None:
     The order matters: a runtime whose folder is removed while it starts a sandbox may leave more behind.
     """
     _STATE.register(("folders", *argv))
-
-
-_Command: TypeAlias = tuple[str, ...]
-"""A command: what it removes (one of ``janitor_process.COMMAND_SCHEMA``), then its arguments."""
 
 
 @dataclass(slots=True)

@@ -12,6 +12,11 @@ from toolc.model.plan import Mount
 KILLED_FROM_OUTSIDE: Final = "process 1 was killed from outside of the sandbox, not because memory ran out"
 """The explanation if nothing inside can have killed process 1."""
 
+TRIES: Final = 5
+"""How many times a start is tried if it fails with a transient error."""
+
+Started = TypeVar("Started")
+
 
 def kernel_kills() -> int | None:
     """Return how many processes this kernel killed since boot because memory ran out.
@@ -30,12 +35,6 @@ def oom_kill_possible(before: int | None) -> bool:
     """Return whether there was an OOM kill since ``kernel_kills`` returned ``before``; True if unknown."""
     now = kernel_kills()
     return before is None or now is None or now != before
-
-
-TRIES: Final = 5
-"""How many times a start is tried if it fails with a transient error."""
-
-Started = TypeVar("Started")
 
 
 def is_transient(message: str) -> bool:

@@ -35,6 +35,19 @@ MAX_READ: Final = 16 * 1024 * 1024
 _DECOMPRESSION_ERRORS: Final = (gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _COMPRESSIONS: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 
+MAX_JSON: Final = 8 * 1024 * 1024
+"""The maximum size of a manifest or configuration, in bytes."""
+
+MAX_LAYERS: Final = 1000
+MAX_NESTING: Final = 4
+"""The maximum number of levels of nested image indexes."""
+
+ZSTD: Final = b"\x28\xb5\x2f\xfd"
+"""The first bytes of a Zstandard frame (RFC 8878)."""
+
+_NAME: Final = "org.opencontainers.image.ref.name"
+_MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
+
 
 class _BoundedReader:
     """A file that refuses reads of more than ``MAX_READ``."""
@@ -84,20 +97,6 @@ def _read_headers(tar: tarfile.TarFile) -> None:
             raise tarfile.ReadError("it has a file with a header that is too long")
         if number > MAX_FILES:
             raise tarfile.ReadError(f"it contains more than {MAX_FILES} files")
-
-
-MAX_JSON: Final = 8 * 1024 * 1024
-"""The maximum size of a manifest or configuration, in bytes."""
-
-MAX_LAYERS: Final = 1000
-MAX_NESTING: Final = 4
-"""The maximum number of levels of nested image indexes."""
-
-ZSTD: Final = b"\x28\xb5\x2f\xfd"
-"""The first bytes of a Zstandard frame (RFC 8878)."""
-
-_NAME: Final = "org.opencontainers.image.ref.name"
-_MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

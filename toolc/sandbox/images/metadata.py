@@ -15,6 +15,27 @@ __all__ = ["approval_name", "remove_image", "stored_images"]
 MANIFEST: Final = "manifest:"
 CONFIG: Final = "config:"
 
+TMPFS_PATHS: Final = frozenset({"/tmp", "/tool", "/dev/shm"})
+"""The paths that are limited tmpfs mounts in every sandbox, whatever an image declares."""
+
+_KERNELS: Final = frozenset({"proc", "sys", "dev"})
+
+_CONTINUED: Final = re.compile(rb"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
+_ADD: Final = re.compile(rb"^[ \t]*(?:ONBUILD[ \t]+)?ADD[ \t]+([^\n]*)$", re.IGNORECASE | re.MULTILINE)
+_ADDRESS: Final = re.compile(rb"://|git@|\$")
+"""An address, or a variable, which may contain one."""
+
+_STEP: Final = re.compile(
+    rb"^[ \t]*(?:ARG[ \t]+(?P<name>\w+)=(?P<value>\S*)"
+    rb"|FROM[ \t]+(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<stage>\S+))?)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_VARIABLE: Final = re.compile(rb"\$(?:(\w+)|\{(\w+)\})")
+
+KIND: Final = "rootfs"
+NAMES: Final = "images"
+"""The kinds in the store: of unpacked images, and of the names that refer to them."""
+
 
 def content_names(answer: JsonObject) -> tuple[str, ...]:
     """Return the content names of ``GET /images/NAME/json``: sorted ``manifest:sha256:...``, then ``config:...``."""
@@ -31,12 +52,6 @@ def approval_name(names: tuple[str, ...], image: str) -> str:
     """Return the name to approve ``image`` by: the one that a spec pins, else the first."""
     pinned = f"{MANIFEST}{image.rpartition('@')[2]}"
     return pinned if pinned in names else names[0]
-
-
-TMPFS_PATHS: Final = frozenset({"/tmp", "/tool", "/dev/shm"})
-"""The paths that are limited tmpfs mounts in every sandbox, whatever an image declares."""
-
-_KERNELS: Final = frozenset({"proc", "sys", "dev"})
 
 
 def volumes(declared: object) -> tuple[str, ...]:
@@ -58,19 +73,6 @@ def _volume(path: str) -> str:
             f"the image declares a volume at {path!r:.100}, which a sandbox cannot have; build the image without it"
         )
     return normal
-
-
-_CONTINUED: Final = re.compile(rb"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
-_ADD: Final = re.compile(rb"^[ \t]*(?:ONBUILD[ \t]+)?ADD[ \t]+([^\n]*)$", re.IGNORECASE | re.MULTILINE)
-_ADDRESS: Final = re.compile(rb"://|git@|\$")
-"""An address, or a variable, which may contain one."""
-
-_STEP: Final = re.compile(
-    rb"^[ \t]*(?:ARG[ \t]+(?P<name>\w+)=(?P<value>\S*)"
-    rb"|FROM[ \t]+(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<stage>\S+))?)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_VARIABLE: Final = re.compile(rb"\$(?:(\w+)|\{(\w+)\})")
 
 
 def remote_source(dockerfile: bytes) -> str | None:
@@ -97,11 +99,6 @@ def base_images(dockerfile: bytes, base: str) -> tuple[str, ...]:
             found[image] = None
         stages.add((step["stage"] or b"").lower())
     return tuple(image.decode("utf-8", "backslashreplace") for image in found)
-
-
-KIND: Final = "rootfs"
-NAMES: Final = "images"
-"""The kinds in the store: of unpacked images, and of the names that refer to them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

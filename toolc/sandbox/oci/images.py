@@ -44,6 +44,11 @@ from toolc.sandbox.python.packages import PLACES, RootFilesystem, packages_of, p
 
 __all__ = ["export_image", "save_image"]
 
+MOUNT_POINTS: Final = ("proc", "dev", "tmp", "tool", "workspace", *(place.lstrip("/") for place in PLACES))
+WRITABLE: Final = ("tmp", "tool")
+ARCHIVE: Final = "archive"
+DOCKER: Final = "docker"
+
 
 def export_image(name: str, archive: Path | None) -> Unpacked:
     """Unpack an image for the oci engine: from ``archive``, or from Docker.
@@ -77,12 +82,6 @@ def save_image(name: str, output: Path) -> str:
     except OSError as error:
         raise UsageError(f"cannot write {output}: {error.strerror}; choose a new file") from error
     return tag
-
-
-MOUNT_POINTS: Final = ("proc", "dev", "tmp", "tool", "workspace", *(place.lstrip("/") for place in PLACES))
-WRITABLE: Final = ("tmp", "tool")
-ARCHIVE: Final = "archive"
-DOCKER: Final = "docker"
 
 
 def missing_reason(profile: Profile) -> str | None:

@@ -24,6 +24,20 @@ VERSION_SECONDS: Final = 30.0
 
 CAP_SYS_ADMIN: Final = 21
 
+NEEDED_SETTINGS: Final = (
+    ("user.max_user_namespaces", 0, "sysctl -w user.max_user_namespaces=15000"),
+    ("kernel.unprivileged_userns_clone", 0, "sysctl -w kernel.unprivileged_userns_clone=1"),
+    ("kernel.apparmor_restrict_unprivileged_userns", 1, "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+)
+"""A kernel setting, the value with which ordinary users cannot create user namespaces, and the remedy."""
+
+_LIMITS: Final[dict[str, tuple[LimitName, Level, str]]] = {
+    "memory": ("memory", "approximate", "each process separately"),
+    "pids": ("pids", "approximate", "the processes of the tool's user"),
+    "cpu": ("cpus", "not", "nothing"),
+}
+"""The limit that needs each controller, how well it is enforced without it, and what is limited instead."""
+
 
 def runtime() -> str | None:
     """Return the path of the runtime; None if it is not installed."""
@@ -55,14 +69,6 @@ def _root_lacks() -> EngineStatus | None:
     if not any(first <= UNUSED and first + count > UNUSED + NOBODY for first, _, count in ranges):
         return _lacks(f"this user namespace does not map uid {UNUSED}", "Run toolc outside of the container")
     return None
-
-
-NEEDED_SETTINGS: Final = (
-    ("user.max_user_namespaces", 0, "sysctl -w user.max_user_namespaces=15000"),
-    ("kernel.unprivileged_userns_clone", 0, "sysctl -w kernel.unprivileged_userns_clone=1"),
-    ("kernel.apparmor_restrict_unprivileged_userns", 1, "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
-)
-"""A kernel setting, the value with which ordinary users cannot create user namespaces, and the remedy."""
 
 
 def _user_lacks() -> EngineStatus | None:
@@ -100,14 +106,6 @@ def _setting(name: str) -> int | None:
 
 def _lines(path: str) -> list[str]:
     return Path(path).read_text(encoding="utf-8").splitlines()
-
-
-_LIMITS: Final[dict[str, tuple[LimitName, Level, str]]] = {
-    "memory": ("memory", "approximate", "each process separately"),
-    "pids": ("pids", "approximate", "the processes of the tool's user"),
-    "cpu": ("cpus", "not", "nothing"),
-}
-"""The limit that needs each controller, how well it is enforced without it, and what is limited instead."""
 
 
 def capabilities() -> Capabilities:

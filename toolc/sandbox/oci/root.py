@@ -19,6 +19,18 @@ from toolc.sandbox.base import ImageUsed
 from toolc.sandbox.common_config import FILES
 from toolc.sandbox.oci.user_namespace import SandboxUser
 
+LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+"""Names that are links into ``/usr`` on a merged system; on others, the folders are bound."""
+
+ETC_BINDS: Final = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust")
+"""Folders of ``/etc`` that programs in ``/usr`` need. Not the whole of ``/etc/ssl``: it contains private keys."""
+
+ETC_COPIES: Final = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/openssl.cnf")
+
+MOUNT_POINTS: Final = ("usr", "proc", "dev", "tmp", "tool", "workspace", "home", "run", "var", "opt/toolc/site")
+
+NO_HOST_PYTHON: Final = "the oci engine needs Python 3.9 or later in /usr; install it: apt-get install python3"
+
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
@@ -35,20 +47,6 @@ class Unpacked:
     def used(self) -> ImageUsed:
         """The image as shown in ``details``."""
         return ImageUsed(self.name, self.digest, self.names)
-
-
-LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-"""Names that are links into ``/usr`` on a merged system; on others, the folders are bound."""
-
-ETC_BINDS: Final = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust")
-"""Folders of ``/etc`` that programs in ``/usr`` need. Not the whole of ``/etc/ssl``: it contains private keys."""
-
-ETC_COPIES: Final = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/openssl.cnf")
-
-MOUNT_POINTS: Final = ("usr", "proc", "dev", "tmp", "tool", "workspace", "home", "run", "var", "opt/toolc/site")
-
-
-NO_HOST_PYTHON: Final = "the oci engine needs Python 3.9 or later in /usr; install it: apt-get install python3"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,23 @@ RUN_OPTIONS: Final = ("--preserve-fds", "1")
 
 _SET_STREAM: Final = "import os\nos.dup2(3, 0)\nos.dup2(3, 1)\nos.close(3)\n"
 
+START_SECONDS: Final = 30.0
+"""How long the runtime may take to start process 1, in seconds."""
+
+CLOSE_SECONDS: Final = 0.5
+"""How long process 1 and the runtime may run after their stream has ended, in seconds. Then they are killed."""
+
+KILL_SECONDS: Final = 2.0
+"""How long each further step may take, in seconds: killing process 1, its control groups, then the runtime."""
+
+GIVE_UP_SECONDS: Final = 10.0
+"""How long killed processes may take to end and release their control groups, in seconds."""
+
+POLL_MS: Final = 2
+
+ERROR_BYTES: Final = 4096
+KILLED: Final = 128 + signal.SIGKILL
+
 
 def with_stream_setup(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return Python's ``arguments`` with a program (after ``-c``) that first makes the stream its stdin and stdout."""
@@ -84,24 +101,6 @@ def _inheritable() -> Iterator[int]:
         with suppress(OSError):
             if int(name) > STREAM and os.get_inheritable(int(name)):
                 yield int(name)
-
-
-START_SECONDS: Final = 30.0
-"""How long the runtime may take to start process 1, in seconds."""
-
-CLOSE_SECONDS: Final = 0.5
-"""How long process 1 and the runtime may run after their stream has ended, in seconds. Then they are killed."""
-
-KILL_SECONDS: Final = 2.0
-"""How long each further step may take, in seconds: killing process 1, its control groups, then the runtime."""
-
-GIVE_UP_SECONDS: Final = 10.0
-"""How long killed processes may take to end and release their control groups, in seconds."""
-
-POLL_MS: Final = 2
-
-ERROR_BYTES: Final = 4096
-KILLED: Final = 128 + signal.SIGKILL
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,22 @@ NOBODY: Final = 65534
 TOOL: Final = 1000
 """The uid of a tool inside if its workspace belongs to root outside."""
 
+# The numbers are the same on every architecture.
+SYS_OPEN_TREE: Final = 428
+SYS_MOVE_MOUNT: Final = 429
+SYS_MOUNT_SETATTR: Final = 442
+
+AT_FDCWD: Final = -100
+AT_EMPTY_PATH: Final = 0x1000
+AT_RECURSIVE: Final = 0x8000
+OPEN_TREE_CLONE: Final = 1
+MOVE_MOUNT_F_EMPTY_PATH: Final = 4
+MOUNT_ATTR_IDMAP: Final = 0x0010_0000
+MS_REC_PRIVATE: Final = 0x4000 | 0x4_0000
+CLONE_NEWNS: Final = 0x0002_0000
+
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True, slots=True)
 class IdMapping:
@@ -80,23 +96,6 @@ def sandbox_user(workspace: Mount | None, *, euid: int, egid: int) -> SandboxUse
         workspace_uid=IdMapping(workspace.owner, tool.outside),
         workspace_gid=IdMapping(workspace.group, tool.outside),
     )
-
-
-# The numbers are the same on every architecture.
-SYS_OPEN_TREE: Final = 428
-SYS_MOVE_MOUNT: Final = 429
-SYS_MOUNT_SETATTR: Final = 442
-
-AT_FDCWD: Final = -100
-AT_EMPTY_PATH: Final = 0x1000
-AT_RECURSIVE: Final = 0x8000
-OPEN_TREE_CLONE: Final = 1
-MOVE_MOUNT_F_EMPTY_PATH: Final = 4
-MOUNT_ATTR_IDMAP: Final = 0x0010_0000
-MS_REC_PRIVATE: Final = 0x4000 | 0x4_0000
-CLONE_NEWNS: Final = 0x0002_0000
-
-Result = TypeVar("Result")
 
 
 class _MountAttr(ctypes.Structure):

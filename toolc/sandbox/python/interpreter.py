@@ -41,6 +41,9 @@ libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_
 print(json.dumps({"version": list(sys.version_info[:2]), "libc": libc, "machine": platform.machine()}))
 """
 
+Start: TypeAlias = Callable[[Sequence[str]], EngineSandbox]
+"""Starts a sandbox in which ``python3 ARGUMENTS...`` is process 1. Raises ``NoPythonError`` if there is none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonInfo:
@@ -49,10 +52,6 @@ class PythonInfo:
     version: tuple[int, int]
     libc: str
     machine: str
-
-
-Start: TypeAlias = Callable[[Sequence[str]], EngineSandbox]
-"""Starts a sandbox in which ``python3 ARGUMENTS...`` is process 1. Raises ``NoPythonError`` if there is none."""
 
 
 def python_info(digest: str, start: Start) -> PythonInfo | None:

@@ -40,6 +40,31 @@ KIND: Final = "site"
 UNUSED_DAYS: Final = 30
 """A folder is unused after this many days without a call: which specs on this host need it is unknown."""
 
+SITE: Final = "/opt/toolc/site"
+"""The mount point of the packages in a sandbox."""
+
+_LIST: Final = ".toolc-packages"
+"""The file in the package folder that lists the packages."""
+
+_PINNED: Final = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+(?: --hash=sha256:[0-9a-f]{64})*"
+)
+"""A requirement: of pip's options only digests, and no address or path, which could run code on the host."""
+
+_UNLISTED: Final = re.compile(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
+_ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
+"""pip's error messages about digests, which have several lines."""
+
+MIN_GLIBC: Final = 5
+SECONDS: Final = 600.0
+_ENVIRONMENT: Final = re.compile(
+    r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
+)
+"""The variables that pip gets from this process's environment: for its index, and how to reach it."""
+
+PLACES = (RUNTIME, SITE)
+"""The mount points of host folders, bound read-only."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packages:
@@ -86,29 +111,6 @@ def remove_packages(packages: Packages) -> None:
 
 def _is_old(last_used: float) -> bool:
     return time.time() - last_used > UNUSED_DAYS * 24 * 3600
-
-
-SITE: Final = "/opt/toolc/site"
-"""The mount point of the packages in a sandbox."""
-
-_LIST: Final = ".toolc-packages"
-"""The file in the package folder that lists the packages."""
-
-_PINNED: Final = re.compile(
-    r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+(?: --hash=sha256:[0-9a-f]{64})*"
-)
-"""A requirement: of pip's options only digests, and no address or path, which could run code on the host."""
-
-_UNLISTED: Final = re.compile(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
-_ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
-"""pip's error messages about digests, which have several lines."""
-
-MIN_GLIBC: Final = 5
-SECONDS: Final = 600.0
-_ENVIRONMENT: Final = re.compile(
-    r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
-)
-"""The variables that pip gets from this process's environment: for its index, and how to reach it."""
 
 
 def site(requirements: Sequence[str], python: PythonInfo) -> Path:
@@ -202,10 +204,6 @@ def _reason(stderr: str) -> str:
         return f"the hash of {another[1]} is sha256:{another[2]}, which is none of the listed hashes"
     lines = [line.removeprefix("ERROR: ").strip() for line in stderr.splitlines() if line.startswith("ERROR: ")]
     return lines[0] if lines else stderr.strip().rpartition("\n")[2] or "it gave no reason"
-
-
-PLACES = (RUNTIME, SITE)
-"""The mount points of host folders, bound read-only."""
 
 
 @dataclass(frozen=True, slots=True)

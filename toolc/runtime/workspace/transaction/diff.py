@@ -18,6 +18,15 @@ from toolc.runtime.workspace.transaction.view import MAX_ENTRIES, TooManyChanges
 _PARTS: Final = ({"objects", "refs"}, {"commondir"})
 """What must be next to ``HEAD``: all names of one of these sets."""
 
+MAX_BYTES: Final = 1024 * MIB
+"""The total size of a call's new files, in bytes."""
+
+_PIECE: Final = 1 << 20
+_RAW: Final = ("utf-8", "surrogateescape")
+
+_Comparison: TypeAlias = tuple[FileChange, bool, os.stat_result | None]
+"""A change, whether the real file is as the tool saw it, and the status of the real file."""
+
 
 def repositories(real: DirHandle, changes: Iterable[FileChange]) -> frozenset[str]:
     """Return the folders above ``changes`` that git would recognize as a repository after the commit."""
@@ -53,16 +62,6 @@ def _mode(real: DirHandle, path: str) -> int | None:
         status = real.status_of(path.encode("utf-8", "surrogateescape"))
         return None if status is None else status.st_mode
     return None
-
-
-MAX_BYTES: Final = 1024 * MIB
-"""The total size of a call's new files, in bytes."""
-
-_PIECE: Final = 1 << 20
-_RAW: Final = ("utf-8", "surrogateescape")
-
-_Comparison: TypeAlias = tuple[FileChange, bool, os.stat_result | None]
-"""A change, whether the real file is as the tool saw it, and the status of the real file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,12 @@ _COARSE: Final = 5
 
 _TOLERANCE_NS: Final = 50_000_000
 
+LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
+"""File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""
+
+MAX_NAMED: Final = 5
+"""The maximum number of refused changes that are listed for the model."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeClock:
@@ -122,13 +128,6 @@ class _Overlaid:
             ):
                 return False
         return True
-
-
-LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
-"""File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""
-
-MAX_NAMED: Final = 5
-"""The maximum number of refused changes that are listed for the model."""
 
 
 class Transaction:

@@ -23,6 +23,11 @@ MAX_DEPTH: Final = 100
 
 _WHITEOUT: Final = os.makedev(0, 0)
 
+MAX_BYTES: Final = 1024 * MIB
+"""The maximum size of a workspace that is copied, in bytes."""
+
+_PIECE: Final = 1 << 20
+
 
 class TooManyChangesError(Exception):
     """A call has changed more than toolc processes; ``str(error)`` says what."""
@@ -184,12 +189,6 @@ def check_depth(path: bytes) -> None:
     """Raise ``TooManyChangesError`` if a path is too deep."""
     if path.count(b"/") >= MAX_DEPTH:
         raise TooManyChangesError(f"there are more than {MAX_DEPTH} levels of folders")
-
-
-MAX_BYTES: Final = 1024 * MIB
-"""The maximum size of a workspace that is copied, in bytes."""
-
-_PIECE: Final = 1 << 20
 
 
 def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
