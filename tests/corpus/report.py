@@ -1,5 +1,7 @@
 """The function behind build_report."""
 
+from __future__ import annotations
+
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
