@@ -65,7 +65,7 @@ class ToolCollection:
         )
 
     def joined(self, others: ToolCollection) -> ToolCollection:
-        """Return this collection with those of ``others`` whose names are not taken."""
+        """Return this collection and the tools of ``others`` whose names it does not contain."""
         names = {**others.by_name, **self.by_name}
         aliases = {**others.by_alias, **self.by_alias}
         return ToolCollection({name: names[name] for name in sorted(names)}, aliases)
@@ -98,8 +98,8 @@ class Registry:
     """Tools by name: compiled ones, and functions of this program. Any number of threads may use and change it.
 
     Iterates over the specs of its tools, sorted by name; ``name in registry`` and ``len(registry)`` work.
-    ``diagnostics`` has the compiler's warnings for a registry made from specs. ``parts`` are tools that only others
-    call.
+    ``diagnostics`` contains the compiler's warnings for a registry made from specs. ``parts`` are tools that only
+    other tools call.
     """
 
     def __init__(

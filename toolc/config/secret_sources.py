@@ -251,7 +251,7 @@ def read_sources(node: nodes.Node, what: str, findings: Findings) -> dict[str, S
 
 
 def load_secrets(path: Path) -> dict[str, SecretSource]:
-    """Read the file of ``--secrets``: YAML, or TOML by its name. Raises ``UsageError`` with the place."""
+    """Read the file of ``--secrets``: YAML, or TOML by its name. Raises ``UsageError`` with the position."""
     if not path.exists():
         raise UsageError(f"{path} does not exist; --secrets needs a file with lines like NAME: value")
     diagnostics = Diagnostics()

@@ -32,10 +32,10 @@ NAMES: Final = ("config.yaml", "config.toml")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """The settings that a user makes for all calls.
+    """A user's settings for all calls.
 
-    ``accept_unenforced`` names limits that need not be enforced if the host cannot enforce them. ``secrets`` has
-    the sources of the values of secrets.
+    ``accept_unenforced`` names limits that need not be enforced if the host cannot enforce them. ``secrets`` maps
+    the name of a secret to the source of its value.
     """
 
     engine: str = AUTO
@@ -44,7 +44,7 @@ class Configuration:
 
 
 def load_configuration(environment: Mapping[str, str] | None = None) -> Configuration:
-    """Return the user's configuration, or the defaults without a file. Raises ``UsageError`` with the place."""
+    """Return the user's configuration, or the defaults without a file. Raises ``UsageError`` with the position."""
     environment = os.environ if environment is None else environment
     folder = configuration_folder(environment)
     # Without access to the home folder, as with sudo, there is no configuration.

@@ -169,7 +169,7 @@ class Context:
             raise self.error("serialization", message) from None
 
     def error(self, kind: str, message: str) -> ToolError:
-        """Return an error to raise: ``raise ctx.error("not_found", "...")``. Raises ``ValueError`` for other kinds."""
+        """Return an error to raise: ``raise ctx.error("denied", "...")``. Raises ``ValueError`` for an unknown kind."""
         if kind not in KINDS:
             raise ValueError("%r is not a kind of error; use one of: %s" % (kind, ", ".join(KINDS)))
         return ToolError(kind, str(message))

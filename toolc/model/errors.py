@@ -46,7 +46,7 @@ class MissingExtraError(UsageError):
 
 
 class SpecError(ToolcError):
-    """Specs that do not compile. ``diagnostics`` has all findings, including warnings."""
+    """Specs that do not compile. ``diagnostics`` contains all findings, including warnings."""
 
     def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...]) -> None:
         super().__init__(message)

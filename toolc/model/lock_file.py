@@ -79,7 +79,7 @@ class Lock:
 
     @classmethod
     def parse(cls, text: str, path: str) -> "Lock":
-        """Parse a lock file. Raises ``LockError`` with the place of the error."""
+        """Parse a lock file. Raises ``LockError`` with the position of the error."""
         lines = text.removeprefix("\ufeff").splitlines()
         first = _FIRST.fullmatch(lines[0]) if lines else None
         if first is None:

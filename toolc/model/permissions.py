@@ -95,7 +95,7 @@ class Permissions:
 
 
 def permissions_of(tool: ToolSpec, tools: ToolLookup) -> Permissions:
-    """Return what a call of ``tool`` may do; ``tools`` has the tools that it calls. Recursive calls count once."""
+    """Return what a call of ``tool`` may do; ``tools`` contains the tools that it calls. Recursive calls count once."""
     return _Collector(tools, {}).of(tool)
 
 

@@ -121,13 +121,13 @@ def _number(digits: str) -> int | float:
 def digests(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> Digests:
     """Return the digests of what a model sees of a tool (surface) and of what a call of it does (effect).
 
-    ``tools`` has the tools that it calls, because its effect includes theirs. A missing one is recorded as null.
+    ``tools`` contains the tools that it calls, because its effect includes theirs. A missing one is recorded as null.
     """
     return _digests(_fields(tool), _calls(tool, tools))
 
 
 def register(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> RegisteredTool:
-    """Return a tool with its digests, ready to be stored. ``tools`` has the tools that it calls."""
+    """Return a tool with its digests, ready to be stored. ``tools`` contains the tools that it calls."""
     fields = _fields(tool)
     both = _digests(fields, _calls(tool, tools))
     fields["digests"] = b'"digests":{"effect":"%b","surface":"%b"}' % (both.effect.encode(), both.surface.encode())
@@ -213,7 +213,7 @@ def read_registry(path: Path) -> RegistryFile:
         raise RegistryError(f"{path}: {error}") from None
     names = [tool.spec.name for tool in file.tools]
     if names != sorted(set(names)):
-        raise RegistryError(f"{path}: its tools are not sorted by name without duplicates; build it again")
+        raise RegistryError(f"{path}: its tools are not sorted by name, or a name occurs twice; build it again")
     others = tools_by_name(tool.spec for tool in file.tools)
     for tool in file.tools:
         _check_digests(path, tool, others)

@@ -60,7 +60,7 @@ class PolicyRequest:
 
 
 def violations(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> Iterator[Violation]:
-    """Yield all violations of ``policies`` by ``tool``. ``tools`` has the tools that it calls."""
+    """Yield all violations of ``policies`` by ``tool``. ``tools`` contains the tools that it calls."""
     permissions = None
     for policy in policies:
         permissions = permissions or permissions_of(tool, tools)

@@ -56,7 +56,7 @@ class Accepted:
 
 
 def read(path: Path) -> tuple[AcceptedChange, ...]:
-    """Read the acceptances in a file. Raises ``UsageError`` with the place of an error."""
+    """Read the acceptances in a file. Raises ``UsageError`` with the position of an error."""
     diagnostics = Diagnostics()
     document = load_project(path, str(path), diagnostics, what="the file of accepted changes")
     found: tuple[AcceptedChange, ...] = ()

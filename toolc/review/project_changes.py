@@ -256,7 +256,7 @@ def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
 def _losses(provider: Provider, tool: ToolSpec) -> dict[str, str]:
     """Return the losses as text, each with its JSON Pointer, except those that the provider has for every tool."""
     return {
-        f"{loss.message} ({loss.pointer or 'the whole'})": loss.pointer
+        f"{loss.message} ({loss.pointer or 'the root'})": loss.pointer
         for loss in provider.lower([tool]).losses
         if loss.pointer not in _ALWAYS_LOST
     }

@@ -71,10 +71,10 @@ class PluginServer:
 
 
 def serve_plugin(server: PluginServer) -> None:
-    """Respond to this process's stdin on its stdout until the input ends or the output is closed.
+    """Read requests from stdin and write responses to stdout, until stdin ends or stdout is closed.
 
-    Descriptor 1 of the process then is its stderr, so that only responses are written to the host. SIGTERM raises
-    ``SystemExit`` when the running call has ended.
+    File descriptor 1 is redirected to stderr, so that the host reads only responses. SIGTERM raises ``SystemExit``
+    when the running call has ended.
     """
     signal.signal(signal.SIGTERM, _end)
     output = os.dup(1)

@@ -65,7 +65,7 @@ class FakeEngine:
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
         """Return a reason, so that the script receives a copy of the workspace (``plan.profile.workspace.source``)."""
-        return "the fake engine mounts nothing"
+        return "the fake engine mounts no folder"
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """Return the digest of the image's name as the digest of the image."""

@@ -53,7 +53,7 @@ def executor(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def read_on(executor: Executor, result: ToolResult) -> str:
     """Return a stored result, read page by page as the hint describes."""
-    hint = re.search(r"to read on call read_result with (\{.*?\})\]", result.text)
+    hint = re.search(r"to read on, call read_result with (\{.*?\})\]", result.text)
     assert hint is not None
     arguments: JsonObject = json.loads(hint[1]) | {"offset": 0}
     text = ""

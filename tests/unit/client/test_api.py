@@ -220,7 +220,7 @@ def test_a_registry_with_a_duplicate_tool_is_refused(specs: Path, tmp_path: Path
     value = json.loads(path.read_bytes())
     value["tools"].append(value["tools"][0])
     path.write_text(json.dumps(value), encoding="utf-8")
-    with pytest.raises(RegistryError, match="not sorted by name without duplicates"):
+    with pytest.raises(RegistryError, match="not sorted by name, or a name occurs twice"):
         Registry.load(path)
 
 

@@ -71,7 +71,7 @@ async def test_a_client_can_read_the_rest_of_a_long_result() -> None:
             assert [found.name for found in (await client.list_tools()).tools] == ["echo", "read_result"]
             result = await client.call_tool("echo", {"words": words})
             assert isinstance(result.content[0], TextContent)
-            hint = re.search(r"to read on call read_result with (\{.*\})\]", result.content[0].text)
+            hint = re.search(r"to read on, call read_result with (\{.*\})\]", result.content[0].text)
             assert hint is not None
             page = await client.call_tool("read_result", json.loads(hint[1]))
     offset = json.loads(hint[1])["offset"]

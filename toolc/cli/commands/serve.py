@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Serve only the tools of this toolset. May be repeated.",
 )
-@click.option("--workspace", metavar="DIR", help="The workspace of calls. There is no default.")
+@click.option("--workspace", metavar="DIR", help="The workspace folder of calls. There is no default.")
 @engine_option
 @secrets_option
 @lock_options

@@ -48,7 +48,7 @@ def digest(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CachedFile:
-    """The content of a cache file: the ``answer`` (None if missing) and the details."""
+    """The content of a cache file: its ``answer`` as parsed JSON (None if missing) and its details."""
 
     answer: Any = None
     _details: bytes = b""

@@ -25,7 +25,7 @@ def decode_backend(reader: Reader, *, folder: SpecFolder, parameters: Schema | N
     kinds = [entry for entry in reader.node.entries if entry.key in KINDS]
     if len(kinds) > 1:
         message = f"a tool has one backend, but this one has both '{kinds[0].key}' and '{kinds[1].key}'"
-        reader.findings.add(codes.ONE_BACKEND, message, kinds[1].key_span, "keep one, or make two tools")
+        reader.findings.add(codes.ONE_BACKEND, message, kinds[1].key_span, "keep one, or declare two tools")
     elif not kinds and not reader.node.entries:
         hint = f"add one of {quote_names(KINDS)}"
         message = "a tool has one backend, but this one has none"

@@ -126,7 +126,7 @@ def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tup
         elif name in _RESERVED_HEADERS:
             message = f"the header '{entry.key}' is set by toolc"
             findings.add(
-                codes.BAD_VALUE, message, entry.key_span, f"remove it, like all of {quote_names(_RESERVED_HEADERS)}"
+                codes.BAD_VALUE, message, entry.key_span, f"remove it; toolc sets {quote_names(_RESERVED_HEADERS)}"
             )
         elif name in seen:
             findings.add(codes.BAD_VALUE, f"the header '{entry.key}' is set twice", entry.key_span, "keep one")

@@ -170,7 +170,7 @@ def _open_quote(failure: _TomlFailure) -> SyntaxProblem:
     mark = failure.source.text[start : start + 1]
     size = 3 if failure.source.text.startswith(mark * 3, start) else 1
     where = f" on the same line; text of several lines is in {mark * 3}" if size == 1 else ""
-    return failure.at(start, "this quote is never closed", f"end the text with {mark * size}{where}", start + size)
+    return failure.at(start, "this quote is never closed", f"close the string with {mark * size}{where}", start + size)
 
 
 def _escape(failure: _TomlFailure) -> SyntaxProblem:

@@ -152,7 +152,7 @@ _SCALAR_EXTENT: Final = _Extent(1, 1)
 class Builder:
     """Converts PyYAML's nodes. A node that several aliases share is converted, and reported, once.
 
-    ``built`` has the converted collections by the ``id`` of PyYAML's node, with None while its parts are converted.
+    ``built`` maps the converted collections by the ``id`` of PyYAML's node, with None while its parts are converted.
     """
 
     source: SourceText

@@ -308,7 +308,7 @@ def _spaces_for_tabs(failure: _YamlFailure) -> Fix | None:
 def _open_quote(failure: _YamlFailure) -> SyntaxProblem:
     started = failure.context_place
     quote = failure.source.line(started.line)[started.column - 1 : started.column]
-    return failure.at(started, "this quote is never closed", f"end the text with {quote}")
+    return failure.at(started, "this quote is never closed", f"close the string with {quote}")
 
 
 def _escape(failure: _YamlFailure) -> SyntaxProblem:

@@ -252,7 +252,7 @@ def _items(page: object, expression: object) -> list[object]:
         return items
     if expression is None:
         return [items]
-    raise ToolError("serialization", "%s does not select a list in a page" % expression)
+    raise ToolError("serialization", "the pagination expression %r does not select a list" % expression)
 
 
 def _next_link(response: Response) -> str:

@@ -122,7 +122,7 @@ def _chunks(stream: io.BufferedReader) -> Iterator[bytes]:
         line = _line(stream)
         match = CHUNK.fullmatch(line.rstrip(b"\r\n"))
         if match is None or not line.endswith(b"\n"):
-            raise ResponseError("the connection ended within the body, or its chunks are damaged")
+            raise ResponseError("the connection ended within the body, or its chunked encoding is invalid")
         size = int(match[1], 16)
         if not size:
             break

@@ -106,8 +106,8 @@ class Expect:
     """What a test expects. Values that are None are not compared.
 
     ``json`` must be contained in the result's JSON, ``structured`` must be equal to its data; both are tuples of length
-    one. ``files`` must exist after the call and ``absent`` must not. ``network`` has all destinations that the call may
-    reach, ``connections`` those that it must reach or be refused.
+    one. ``files`` must exist after the call and ``absent`` must not. ``network`` lists all destinations that the call
+    may reach, ``connections`` those that it must reach or be refused.
     """
 
     text: str | None = None

@@ -96,7 +96,7 @@ def _key_header(backend: AgentBackend, tool: ToolSpec, secrets: CallSecrets, api
         raise ModelError("denied", f"the secret {name!r} may be sent to {', '.join(hosts) or 'no host'}, not to {host}")
     url = f"{backend.base_url.scheme}://{format_host(host)}:{backend.base_url.port}"
     if not parse_url(url).is_private:
-        raise ModelError("denied", f"the secret {name!r} is sent only over TLS, and the URL of {host} is http")
+        raise ModelError("denied", f"the secret {name!r} is sent only over TLS; use https in the URL of {host}")
     key = secrets.values[name]
     if not _KEY.fullmatch(key):
         message = "contains characters that are not allowed in a header, such as spaces or line breaks"

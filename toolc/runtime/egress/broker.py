@@ -279,7 +279,7 @@ class Broker:
         self._connections[stream] = connection
         self._log.add(connection)
         if self._log.requested > MAX_CALL_CONNECTIONS:
-            refusal = RefusedError(f"a call may make no more than {MAX_CALL_CONNECTIONS} connections")
+            refusal = RefusedError(f"a call can open at most {MAX_CALL_CONNECTIONS} connections")
         if refusal is None and decision.entry is None:
             refusal = RefusedError(decision.reason, remedy=decision.remedy)
         if refusal is not None:

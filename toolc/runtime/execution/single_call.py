@@ -95,7 +95,7 @@ class Call:
         return replace(result, details=result.details | {"attempts": attempts})
 
     def _confirmed(self) -> SandboxedCall | ComposedCall | ToolResult:
-        """Return the first attempt, confirmed if the spec requires it, or an error result."""
+        """Prepare the first attempt and ask for confirmation if required. Return an error result if it is refused."""
         timing = Timing()
         ready = self._prepared(self.call.arguments, timing)
         if not self.tool.spec.confirm:

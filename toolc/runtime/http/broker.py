@@ -104,7 +104,7 @@ class HttpBroker:
         return any(self._redactor.text(each) != each for each in (text, unquote(text)))
 
     def _own_request(self, query: Mapping[str, str], cursor: JsonValue) -> ConnectionRequest:
-        """Return the request of the plan, with these fields of the query replaced and ``cursor`` in its body."""
+        """Return the plan's request; ``query`` replaces its query fields by name, and ``cursor`` is set in its body."""
         call = self._call
         target = self._origin
         fields = [each for each in call.query if each.name not in query]
@@ -156,7 +156,7 @@ class HttpBroker:
         if self._token is None:
             raise RefusedError("there is no access token for this request", "network")
         if not target.is_private:
-            raise RefusedError(f"an access token is sent only over TLS, and the URL of {target.authority} is http")
+            raise RefusedError(f"an access token is sent only over TLS; use https in the URL of {target.authority}")
         return f"Authorization: Bearer {self._token}\r\n".encode()
 
     def _token_request(self, *, in_form: bool) -> ConnectionRequest:
@@ -185,7 +185,7 @@ class HttpBroker:
                 raise RefusedError(f"the secret {name!r} may be sent to {known}, not to {target.host}")
             if not target.is_private:
                 raise RefusedError(
-                    f"the secret {name!r} is sent only over TLS, and the URL of {target.authority} is http"
+                    f"the secret {name!r} is sent only over TLS; use https in the URL of {target.authority}"
                 )
 
     def _pointer(self) -> str:

@@ -109,7 +109,7 @@ def _head_and_tail(data: bytes, limit: int, stored_id: str | None = None) -> str
     capture = buffer.capture()
     if stored_id is None:
         return capture.text()
-    return capture.text(f'to read on call {READ_RESULT} with {{"id": "{stored_id}", "offset": {len(capture.head)}}}')
+    return capture.text(f'to read on, call {READ_RESULT} with {{"id": "{stored_id}", "offset": {len(capture.head)}}}')
 
 
 def _description(block: Image | Audio | Resource) -> str:

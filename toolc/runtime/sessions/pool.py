@@ -152,7 +152,7 @@ _ALL: Final[WeakSet[Sessions]] = WeakSet()
 
 
 def _reset_all() -> None:
-    """Forget all sessions in a forked child: processes that share a sandbox would get each other's answers."""
+    """Forget all sessions in a forked child: processes that share a sandbox would receive each other's responses."""
     for sessions in list(_ALL):
         sessions.reset()
 

@@ -174,7 +174,7 @@ def _read(wire: SessionWire, line: bytes) -> PluginResponse | ProgressUpdate:
 
 
 def _expect_no_output(wire: SessionWire, until: float, when: str) -> None:
-    """Raise ``EndedError`` if the process writes or ends before ``until`` (of ``monotonic``)."""
+    """Raise ``EndedError`` if the process writes or ends before the time ``until`` of the monotonic clock."""
     _with_reason(lambda: wire.listen(until), when)
     if trailing_data := wire.trailing_data:
         raise wire.broken(f"it wrote unexpected output, {quote_line(trailing_data)}; {_LOST}")

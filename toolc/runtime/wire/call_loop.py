@@ -46,7 +46,7 @@ def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
             # The engine mounted the folder that this process holds open.
             return
     if not isinstance(seen, dict):
-        raise InfrastructureError(f"the sandbox has no workspace, though {mount.source} was mounted in it")
+        raise InfrastructureError(f"{mount.source} was mounted, but the sandbox has no workspace; run toolc doctor")
     if seen.get("kernel") and seen["kernel"] == boot_id():
         if (seen.get("device"), seen.get("inode")) != (mount.device, mount.inode):
             raise InfrastructureError(
@@ -179,9 +179,9 @@ class WireLoop:
         return self.final_outcome(duration_ms)
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
-        """Move bytes until ``done``. Return False if ``deadline`` (of ``monotonic``) or a cancellation came first.
+        """Move bytes until ``done`` returns True. Return False at a cancellation or the deadline.
 
-        Raises ``ProtocolError`` and ``StreamEndError``.
+        ``deadline`` is a time of the monotonic clock. Raises ``ProtocolError`` and ``StreamEndError``.
         """
         while not done():
             self.send()
@@ -222,7 +222,7 @@ class WireLoop:
         return self.conversation.outcome(ending, duration_ms)
 
     def deliver(self, deadline: float) -> None:
-        """Deliver what the tool sent before it ended, as the kernel would. Does nothing after a cancellation."""
+        """Deliver data that the tool sent before it exited, like a kernel does. Does nothing after a cancellation."""
         broker = self.broker
         while broker is not None and broker.has_pending and not self.cancelled:
             self.conversation.outgoing.clear()

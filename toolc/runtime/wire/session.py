@@ -121,7 +121,7 @@ class SessionWire:
             raise EndedError(self.outcome("cancelled" if self._loop.cancelled else "timed_out"))
 
     def listen(self, until: float) -> None:
-        """Receive pending output, and wait until ``until`` (of ``monotonic``) or for the first output.
+        """Receive pending output. Wait for the first, at most until the time ``until`` of the monotonic clock.
 
         Raises ``EndedError`` if the process or the call has ended.
         """

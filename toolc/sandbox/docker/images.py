@@ -35,7 +35,7 @@ StartSandbox: TypeAlias = Callable[[ResolvedImage, Sequence[str]], EngineSandbox
 
 
 class Images:
-    """The images of one engine's calls. A name refers to the same image until ``forget``."""
+    """The images of one engine's calls. A name refers to the same image until ``forget`` is called."""
 
     def __init__(self) -> None:
         self._found: dict[str, LocalImage] = {}
@@ -52,7 +52,7 @@ class Images:
         return None
 
     def resolve(self, profile: Profile, client: Client, start: StartSandbox) -> ResolvedImage:
-        """Return the image of ``profile`` with all that it needs. Raises ``InfrastructureError`` and ``ApiError``."""
+        """Return the image of ``profile`` with what sandboxes need. Raises ``InfrastructureError`` and ``ApiError``."""
         name = name_of(profile)
         key = (name, profile.requirements)
         if known := self._resolved.get(key):

@@ -224,7 +224,7 @@ def remove(kind: str, key: str, folder: Path, is_needed: Callable[[Path], bool] 
     """Remove the artifact of this kind and key, if it exists.
 
     ``is_needed`` is called with the folder after it was moved away. Raises ``InfrastructureError`` if a call uses
-    the folder, or it cannot be removed; then it is in its old place.
+    the folder or it cannot be removed; in these cases the folder is moved back.
     """
     with locked(kind, key), scratch() as work:
         aside = work / folder.name

@@ -47,7 +47,7 @@ Start: TypeAlias = Callable[[Sequence[str]], EngineSandbox]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonInfo:
-    """A Python as package tags describe it; ``libc`` is ``glibc 2.36``, or empty for another C library."""
+    """What package tags say about a Python interpreter; ``libc`` is ``glibc 2.36``, or empty for another C library."""
 
     version: tuple[int, int]
     libc: str
@@ -55,9 +55,9 @@ class PythonInfo:
 
 
 def python_info(digest: str, start: Start) -> PythonInfo | None:
-    """Return the description of the Python of this image; None if it has none that is suitable.
+    """Return the version and platform of the image's Python; None if the image has no suitable one.
 
-    The first call runs it, and stores the result. Raises ``InfrastructureError`` if it cannot be run.
+    The first call runs this Python and stores the result. Raises ``InfrastructureError`` if it cannot be run.
     """
     known = store.read_note("pythons", digest)
     if known is None:
@@ -71,9 +71,9 @@ def python_info(digest: str, start: Start) -> PythonInfo | None:
 
 
 def portable_python(key: str, start: Start) -> Path:
-    """Return the folder to mount at ``/.toolc``, created from the Python of the sandboxes of ``start``.
+    """Return the folder to mount at ``/.toolc``, a copy of the Python in sandboxes that ``start`` creates.
 
-    ``key`` identifies that Python. Raises ``InfrastructureError``.
+    ``key`` identifies this Python. Raises ``InfrastructureError``.
     """
     program = Path(portable.__file__).read_text(encoding="utf-8")
     digest = hashlib.sha256(f"{key}\0{program}".encode()).hexdigest()
@@ -98,7 +98,7 @@ def _output(sandbox: EngineSandbox, limit: int) -> bytes:
             collected += data or b""
             left = deadline - time.monotonic()
             if len(collected) > limit or left <= 0:
-                raise InfrastructureError("the image's python3 does not end, or prints too much")
+                raise InfrastructureError("the image's python3 did not exit, or wrote too much; use another image")
             if data is None:
                 poller.poll(left * 1000)
         if sandbox.out_of_memory():

@@ -49,8 +49,8 @@ def test_common_mistakes_have_a_message_and_a_position(text: str, message: str) 
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ('a = "x\n', 'end the text with " on the same line; text of several lines is in """'),
-        ("a = '''x", "end the text with '''"),
+        ('a = "x\n', 'close the string with " on the same line; text of several lines is in """'),
+        ("a = '''x", "close the string with '''"),
         ("a = True", 'a value is "text" in quotes, a number, true or false; TOML has no null'),
         ("a = [1 2]", "put a comma between two values"),
         ("a: 1", "write key = value; put a key in quotes if it has other characters than letters, digits, - and _"),

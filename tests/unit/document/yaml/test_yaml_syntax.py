@@ -71,7 +71,7 @@ def test_mistakes_that_only_libyaml_reports_like_this(text: str, message: str) -
     ("text", "hint"),
     [
         ("a: [1,\n", "end it with ']'"),
-        ("a: 'x", "end the text with '"),
+        ("a: 'x", "close the string with '"),
         ('a: "\\ud83d\\ude00"', "write the character itself, or \\U0001F600"),
         ("a: - b", "start it on the next line, or put the value in quotes if it is text that starts with '-'"),
         ("a:\n\n   \n\tb: 1", "indent with spaces"),

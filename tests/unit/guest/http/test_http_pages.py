@@ -189,7 +189,7 @@ def test_a_page_without_items_has_none(answer: Response, items: list[object]) ->
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (page({"items": {"a": 1}}), "items does not select a list in a page"),
+        (page({"items": {"a": 1}}), "the pagination expression 'items' does not select a list"),
         (response(b"", content_type="application/json"), "the response is not JSON: it is empty"),
     ],
 )

@@ -90,7 +90,7 @@ NOT_HTTP = "the server's response is not HTTP: "
         ),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n",
-            "the connection ended within the body, or its chunks are damaged",
+            "the connection ended within the body, or its chunked encoding is invalid",
         ),
     ],
 )

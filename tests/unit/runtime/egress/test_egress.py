@@ -353,7 +353,7 @@ def test_the_number_of_connections_of_a_call_is_limited(monkeypatch: pytest.Monk
     monkeypatch.setattr(broker, "MAX_CALL_CONNECTIONS", 1)
     with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         guest.connect("127.0.0.1", port)
-        assert guest.closed(guest.open("127.0.0.1", port))["reason"] == "a call may make no more than 1 connections"
+        assert guest.closed(guest.open("127.0.0.1", port))["reason"] == "a call can open at most 1 connections"
         assert len(guest.attempts) == 1
 
 

@@ -169,7 +169,7 @@ def test_a_secret_is_sent_only_to_its_hosts_and_over_tls() -> None:
         == "the secret 'KEY' may be sent to api.example.com, not to other.example.com"
     )
     assert refusal(replace(call, url="http://api.example.com/")) == (
-        "the secret 'KEY' is sent only over TLS, and the URL of api.example.com is http"
+        "the secret 'KEY' is sent only over TLS; use https in the URL of api.example.com"
     )
     declared = (SecretSpec(name="KEY", hosts=("127.0.0.1",)),)
     assert broker(replace(call, url="http://127.0.0.1:8080/"), declared=declared).connection_request(b"{}").port == 8080

@@ -55,7 +55,7 @@ def test_a_stored_text_is_named_where_it_was_cut() -> None:
 
     result = fit_to_limit(ToolResult(content=(Text(LETTERS),)), 10, store)
     assert result.text == (
-        'abcde\n[16 bytes cut; to read on call read_result with {"id": "result_1", "offset": 5}]\nvwxyz'
+        'abcde\n[16 bytes cut; to read on, call read_result with {"id": "result_1", "offset": 5}]\nvwxyz'
     )
     assert result.details == {"full_result": {"id": "result_1", "bytes": 26}, "truncated": True}
     assert stored == [LETTERS]

@@ -76,6 +76,6 @@ def test_an_overlay_is_verified_by_its_lower_folder(folder: Mount) -> None:
 
 @pytest.mark.parametrize("ready", [{}, {"workspace": None}, {"workspace": 1}])
 def test_a_sandbox_without_the_folder_is_an_error(folder: Mount, ready: JsonObject) -> None:
-    with pytest.raises(InfrastructureError, match="the sandbox has no workspace, though"):
+    with pytest.raises(InfrastructureError, match="was mounted, but the sandbox has no workspace"):
         verify_workspace_mount(folder, ready)
     verify_workspace_mount(None, ready)

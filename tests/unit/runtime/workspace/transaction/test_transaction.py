@@ -46,7 +46,7 @@ def test_changes_are_reported_and_committed(workspace: Path) -> None:
         "truncated": False,
         "committed": True,
         "view": "copy",
-        "view_note": "the fake engine mounts nothing",
+        "view_note": "the fake engine mounts no folder",
     }
     assert (workspace / "c").stat().st_mode & 0o7777 == 0o750
     assert {(workspace / name).lstat().st_uid for name in AFTER} == {workspace.stat().st_uid}
@@ -306,7 +306,7 @@ def test_a_workspace_that_is_too_large_to_copy_is_an_error(workspace: Path, monk
     with pytest.raises(InfrastructureError) as raised:
         call(doing(edit), tool(), workspace)
     assert str(raised.value) == (
-        f"the workspace {workspace} cannot be used in a transaction: no overlay (the fake engine mounts nothing) "
+        f"the workspace {workspace} cannot be used in a transaction: no overlay (the fake engine mounts no folder) "
         "and no copy (it has more than 0 MiB); use a smaller folder, or set workspace: rw in the spec"
     )
 
