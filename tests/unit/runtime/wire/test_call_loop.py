@@ -1,12 +1,14 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import count
 
 import pytest
 
 from toolc.guest import frames
-from toolc.model.errors import SandboxDiedError
-from toolc.model.plan import Exec, Plan, Profile, PythonCall
+from toolc.model.errors import InfrastructureError, SandboxDiedError
+from toolc.model.plan import Exec, Mount, Plan, Profile, PythonCall
 from toolc.model.result import Capture, Content, Outcome, Usage
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
@@ -227,9 +229,10 @@ def test_a_call_that_failed_to_start_due_to_memory_ran_out_of_memory() -> None:
     assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED), out_of_memory=True)).ending == "out_of_memory"
 
 
-def test_a_timeout_is_reported_even_after_an_out_of_memory_kill() -> None:
-    exit_ = b'{"ending": "timed_out", "status": 0, "reason": "", "oom_kills": 2}'
-    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "timed_out"
+@pytest.mark.parametrize("ending", ["timed_out", "not_started"])
+def test_a_timeout_or_a_missing_start_is_reported_even_after_an_out_of_memory_kill(ending: str) -> None:
+    exit_ = b'{"ending": "%s", "status": 0, "reason": "", "oom_kills": 2}' % ending.encode()
+    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == ending
 
 
 def test_a_broken_protocol_is_explained() -> None:
@@ -251,7 +254,16 @@ def test_endless_output_does_not_extend_the_deadline(monkeypatch: pytest.MonkeyP
         return endless._reads.pop(0) or b"" if endless._reads else frames.encode(frames.DATA, frames.STDOUT, b"x")
 
     monkeypatch.setattr(endless, "read", read)
-    assert outcome_of(endless, timeout_ms=100).ending == "timed_out"
+    clock = count()
+    monkeypatch.setattr(call_loop, "monotonic", lambda: next(clock) / 100)
+    outcome = outcome_of(endless, timeout_ms=100)
+    assert (outcome.ending, 150 <= outcome.usage.duration_ms < 300) == ("timed_out", True)
+
+
+def test_a_call_is_not_sent_to_a_sandbox_with_another_workspace() -> None:
+    plan = replace(PLAN, profile=Profile(workspace=Mount(source="/srv", mode="rw", owner=0, group=0, inode=2)))
+    with closing(Rogue(READY)) as rogue, pytest.raises(InfrastructureError, match="the sandbox has no workspace"):
+        converse(rogue, plan, timeout_ms=1, cancellation=None, on_progress=lambda *_: None)
 
 
 @pytest.mark.parametrize("held", ["progress", "output"])

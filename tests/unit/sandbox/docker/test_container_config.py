@@ -12,6 +12,7 @@ from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
 from toolc.sandbox.common_config import MASKED_PATHS, READONLY_PATHS
+from toolc.sandbox.docker import container_config
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.container_config import LocalImage, User, create_config, unsupported_reason, user_of
 from toolc.sandbox.docker.daemon import Daemon, Runtime
@@ -87,7 +88,7 @@ def test_the_configuration_is_complete() -> None:
         workspace=Mount(source="/home/ada/a, b", mode="ro", owner=1000, group=100),
         limits=Limits(memory_bytes=64 * MIB, cpus=1.5, pids=32, tmp_bytes=8 * MIB),
     )
-    image = LocalImage("sha256:abc", ("/data", "/workspace"))
+    image = LocalImage("sha256:abc", ("/data", "/workspace"), binds=(("/site", "/opt/toolc/site"),))
     tmpfs = "rw,nosuid,nodev,mode=1777,uid=1000,gid=100"
     assert create_config(profile, ["-I", "-c", "pass"], daemon=DAEMON, image=image, owner="me") == {
         "Image": "sha256:abc", "Entrypoint": ["python3"], "Cmd": ["-I", "-c", "pass"], "WorkingDir": "/",
@@ -117,17 +118,33 @@ def test_the_configuration_is_complete() -> None:
                 "/dev/shm": f"{tmpfs},noexec,size=16777216,nr_inodes=4096",
             },
             "Mounts": [{
-                "Type": "bind", "Source": "/home/ada/a, b", "Target": "/workspace", "ReadOnly": True,
+                "Type": "bind", "Source": source, "Target": target, "ReadOnly": True,
                 "BindOptions": {"Propagation": "rprivate", "NonRecursive": True},
-            }],
+            } for source, target in (("/home/ada/a, b", "/workspace"), ("/site", "/opt/toolc/site"))],
         },
     }  # fmt: skip
 
 
-def test_unknown_architectures_keep_the_daemons_filter() -> None:
-    daemon = replace(DAEMON, architecture="s390x")
-    body: Any = create_config(Profile(), [], daemon=daemon, image=LocalImage("x", ()), owner="me")
-    assert body["HostConfig"]["SecurityOpt"] == ["no-new-privileges"]
+def test_gvisor_has_its_own_filter_and_unknown_architectures_keep_the_daemons() -> None:
+    gvisors = ["seccomp=" + json.dumps(seccomp.gvisor_profile("x86_64"))]
+    unknown = replace(DAEMON, architecture="s390x")
+    for profile, daemon, filters in ((IN_GVISOR, WITH_GVISOR, gvisors), (Profile(), unknown, [])):
+        body: Any = create_config(profile, [], daemon=daemon, image=LocalImage("x", ()), owner="me")
+        assert body["HostConfig"]["SecurityOpt"] == ["no-new-privileges", *filters]
+
+
+def test_process_1_is_protected_in_gvisor_only_by_toolcs_filter() -> None:
+    filters = registered(f"{RUNSC}, '--oci-seccomp']")
+    daemons = (filters, registered(f"{RUNSC}]"), replace(filters, architecture="s390x"))
+    assert [container_config.guards_process_1(IN_GVISOR, each) for each in daemons] == [True, False, False]
+
+
+def test_an_overlay_needs_dockers_own_daemon_and_has_no_devices() -> None:
+    podman = replace(DAEMON, podman=True)
+    cases = ((Profile(), DAEMON), (Profile(), ROOTLESS), (Profile(), podman), (IN_GVISOR, WITH_GVISOR))
+    assert [container_config.overlay_obstacle(*each) is None for each in cases] == [True, False, False, False]
+    volume: Any = container_config.overlay_volume(replace(mount(1000, 0), mode="overlay", pinned="/proc/1/fd/7"))
+    assert volume["VolumeOptions"]["DriverConfig"]["Options"]["o"].startswith("nosuid,nodev,lowerdir=/proc/1/fd/7,")
 
 
 def body_of(profile: Profile, daemon: Daemon) -> tuple[JsonValue, JsonObject]:
@@ -140,13 +157,9 @@ def body_of(profile: Profile, daemon: Daemon) -> tuple[JsonValue, JsonObject]:
 
 def test_gvisor_limits_processes_and_the_host_its_threads() -> None:
     profile = Profile(min_isolation="gvisor", limits=Limits(pids=10, memory_bytes=64 * MIB))
-    assert body_of(profile, WITH_GVISOR) == (
-        ["pids=10", "not-kernel=6.1.0"],
-        {
-            "Memory": (64 + 32) * MIB, "MemorySwap": (64 + 32) * MIB, "NanoCpus": 1_000_000_000,
-            "PidsLimit": 10 * 16 + 1024, "Runtime": "runsc",
-        },
-    )  # fmt: skip
+    memory = {"Memory": (64 + 32) * MIB, "MemorySwap": (64 + 32) * MIB}
+    limits = {**memory, "NanoCpus": 1_000_000_000, "PidsLimit": 10 * 16 + 1024, "Runtime": "runsc"}
+    assert body_of(profile, WITH_GVISOR) == (["pids=10", "not-kernel=6.1.0"], limits)
 
 
 def test_limits_of_a_virtual_machine() -> None:
