@@ -37,8 +37,7 @@ class Owner:
     def current() -> "Owner":
         """Return this process; a forked child is another owner. Raises ``InfrastructureError`` without ``/proc``."""
         pid = os.getpid()
-        process = _process(pid)
-        if process is None:
+        if (process := _process(pid)) is None:
             raise InfrastructureError("cannot read /proc/self/stat; toolc's sandboxes need Linux with /proc mounted")
         machine, boot, pidns = _current_host()
         return Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=process[1])
@@ -103,8 +102,7 @@ def directories() -> Iterator[tuple[Owner, Path]]:
     except (OSError, InfrastructureError):
         return
     for entry in entries:
-        owner = Owner.parse(entry.name)
-        if owner is not None:
+        if (owner := Owner.parse(entry.name)) is not None:
             yield owner, entry
 
 

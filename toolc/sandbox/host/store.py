@@ -15,7 +15,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
@@ -68,8 +67,7 @@ def directory() -> Path:
 
 def find(kind: str, key: str) -> Path | None:
     """Return the folder that ``make`` has created for this key, or None. Raises ``InfrastructureError``."""
-    target = _target(kind, key)
-    return target if target.is_dir() else None
+    return target if (target := _target(kind, key)).is_dir() else None
 
 
 def make(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
@@ -94,7 +92,7 @@ def make(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
     return target
 
 
-@contextmanager
+@contextlib.contextmanager
 def scratch() -> Iterator[Path]:
     """Yield a private folder that is removed at the end of the block, or after this process has died.
 
@@ -106,8 +104,7 @@ def scratch() -> Iterator[Path]:
         folder.mkdir(mode=0o711, exist_ok=True)
         for stale in leftovers():
             store_sweep.remove(stale)
-        script = store_sweep.__file__
-        janitor.register([sys.executable, "-I", "-S", script, str(folder), owner])
+        janitor.register([sys.executable, "-I", "-S", store_sweep.__file__, str(folder), owner])
         work = folder / f"{owner}-{next(_NUMBERS)}"
         work.mkdir(mode=0o700)
     try:
@@ -124,8 +121,7 @@ def leftovers() -> list[Path]:
 def scratch_folders() -> Iterator[tuple[Owner, Path]]:
     """Yield the scratch folders of processes of this user, alive or dead. Raises ``InfrastructureError``."""
     for folder in sorted((directory() / "scratch").glob("*-*")):
-        owner = Owner.parse(folder.name.rpartition("-")[0])
-        if owner is not None:
+        if (owner := Owner.parse(folder.name.rpartition("-")[0])) is not None:
             yield owner, folder
 
 
@@ -172,7 +168,7 @@ def _target(kind: str, key: str) -> Path:
     return directory() / kind / key.replace(":", "-")
 
 
-@contextmanager
+@contextlib.contextmanager
 def locked(kind: str, key: str) -> Iterator[None]:
     """Hold the lock of an artifact, also against other threads; the kernel releases it if the holder dies.
 
@@ -208,7 +204,7 @@ def _try_lock(descriptor: int) -> bool:
     return False
 
 
-@contextmanager
+@contextlib.contextmanager
 def _os_errors() -> Iterator[None]:
     """Convert errors of the file system to ``InfrastructureError``."""
     try:
@@ -248,10 +244,8 @@ def remove(kind: str, key: str, folder: Path, is_needed: Callable[[Path], bool] 
 def _check_unused(folder: Path) -> None:
     mark = os.fsencode(f"/{folder.name}/")
     for process in Path("/proc").glob("[0-9]*/mountinfo"):
-        try:
+        with contextlib.suppress(OSError):  # the process has ended
             lines = process.read_bytes().splitlines()
-        except OSError:
-            continue  # the process has ended
-        # proc_pid_mountinfo(5): the fourth field is the folder of its file system that a mount shows.
-        if any(mark in line.split(b" ")[3] + b"/" for line in lines):
-            raise InfrastructureError(f"a call of process {process.parent.name} uses it; try again later")
+            # proc_pid_mountinfo(5): the fourth field is the folder of its file system that a mount shows.
+            if any(mark in line.split(b" ")[3] + b"/" for line in lines):
+                raise InfrastructureError(f"a call of process {process.parent.name} uses it; try again later")

@@ -10,17 +10,18 @@ import os
 import shutil
 import signal
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 __all__ = ["remove"]
 
+_WAIT_SECONDS = 5.0  # for killed processes to end, and for a process to execute its program
+
 
 def sweep(folder: Path, owner: str) -> bool:
     """Remove the scratch folders of this owner; return True if there were any."""
-    try:
-        found = [entry for entry in folder.iterdir() if entry.name.rpartition("-")[0] == owner]
-    except OSError:
-        return False
+    found = list(folder.glob(f"{owner}-*"))
     for entry in found:
         remove(entry)
     return bool(found)
@@ -28,36 +29,43 @@ def sweep(folder: Path, owner: str) -> bool:
 
 def remove(scratch: Path) -> None:
     """Kill the processes that work in this folder, and remove it. The next sweep removes what is left."""
-    for pid in _workers(scratch):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + _WAIT_SECONDS
+    # Repeat it: a process may have started another one in between.
+    while (workers := list(_workers(scratch))) and time.monotonic() < deadline:
+        for pid in workers:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
     if not _has_mounts(scratch):
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _workers(scratch: Path) -> list[int]:
-    """Return the processes that work in ``scratch``: by directory, root, or a variable that names the folder."""
-    prefix = os.fsencode(scratch)
-    found = []
+def _workers(scratch: Path) -> Iterator[int]:
+    """Yield the other processes that work in ``scratch``: by directory, root, or a variable that names the folder."""
+    prefix = os.fsencode(scratch) + b"/"
     for entry in Path("/proc").glob("[0-9]*"):
-        if entry.name == str(os.getpid()):
-            continue
         with contextlib.suppress(OSError):
             links = [os.fsencode((entry / name).readlink()) for name in ("cwd", "root")]
-            variables = (entry / "environ").read_bytes().split(b"\0")
-            named = [variable.partition(b"=")[2] for variable in variables]
-            if any(path == prefix or path.startswith(prefix + b"/") for path in (*links, *named)):
-                found.append(int(entry.name))
-    return found
+            named = [variable.partition(b"=")[2] for variable in _variables(entry)]
+            if entry.name != str(os.getpid()) and any((path + b"/").startswith(prefix) for path in (*links, *named)):
+                yield int(entry.name)
+
+
+def _variables(process: Path) -> list[bytes]:
+    """Return the environment of a process. Wait for it during execve(2), when the process has none for a moment."""
+    environ = process / "environ"
+    if not environ.read_bytes():
+        (process / "exe").readlink()  # raises OSError for a kernel thread, which never has one
+        deadline = time.monotonic() + _WAIT_SECONDS
+        # proc_pid_stat(5): field 51, the end of the environment, is 0 until execve(2) has copied it.
+        while (process / "stat").read_bytes().rpartition(b")")[2].split()[48] == b"0" and time.monotonic() < deadline:
+            time.sleep(0.001)
+    return environ.read_bytes().split(b"\0")
 
 
 def _has_mounts(directory: Path) -> bool:
-    try:
-        lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
-    except FileNotFoundError:
-        return False  # not Linux
     prefix = os.fsencode(directory) + b"/"
-    return any(line.split(b" ")[4].startswith(prefix) for line in lines)
+    return any(row.split(b" ")[4].startswith(prefix) for row in Path("/proc/self/mountinfo").read_bytes().splitlines())
 
 
 if __name__ == "__main__":

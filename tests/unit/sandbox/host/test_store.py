@@ -1,17 +1,19 @@
 """The store: artifacts appear complete or not at all, even if processes are killed."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from toolc.model.errors import InfrastructureError
-from toolc.sandbox.host import store
+from toolc.sandbox.host import store, store_sweep
 from toolc.sandbox.host.owner import Owner
 
 
@@ -89,9 +91,10 @@ def test_a_killed_process_leaves_nothing(place: Path, how: signal.Signals) -> No
     with maker:
         workers = [int(pid) for pid in maker.stdout.readline().split()]
         maker.send_signal(how)
+    assert len(workers) == 2
     deadline = time.monotonic() + 60
-    while left(place) or any(Path(f"/proc/{pid}/cwd").exists() and is_alive(pid) for pid in workers):
-        assert time.monotonic() < deadline, (left(place), workers)
+    while left(place) or any(map(is_alive, workers)):
+        assert time.monotonic() < deadline, (left(place), [is_alive(pid) for pid in workers])
         time.sleep(0.02)
     assert store.make("kind", "key", lambda _folder: None).is_dir()
 
@@ -101,6 +104,46 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+@contextlib.contextmanager
+def running_before_children() -> Iterator[None]:
+    """Let children run only while this process waits: on the same processor and, if permitted, at lower priority."""
+    processors, policy, priority = os.sched_getaffinity(0), os.sched_getscheduler(0), os.sched_getparam(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        with contextlib.suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+        yield
+    finally:
+        os.sched_setscheduler(0, policy, priority)
+        os.sched_setaffinity(0, processors)
+
+
+def test_a_process_that_has_just_started_is_killed(tmp_path: Path) -> None:
+    """Its environment is empty for a moment, which lasts while other processes run."""
+    with running_before_children():
+        for number in range(10):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            with subprocess.Popen(["sleep", "30"], env={"TMPDIR": str(folder)}, cwd="/") as process:
+                store_sweep.remove(folder)
+                assert process.wait(5) == -signal.SIGKILL
+
+
+def test_a_process_that_starts_during_the_sweep_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(["sleep", "30"], cwd=tmp_path)
+
+    def kill(pid: int, number: int) -> None:
+        if len(processes) == 1:
+            processes.append(start())
+        os_kill(pid, number)
+
+    processes, os_kill = [start()], os.kill
+    monkeypatch.setattr(os, "kill", kill)
+    store_sweep.remove(tmp_path)
+    assert [process.wait(5) for process in processes] == [-signal.SIGKILL] * 2
 
 
 def test_scratch_folders_of_dead_owners_are_removed(place: Path) -> None:
