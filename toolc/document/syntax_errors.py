@@ -27,7 +27,7 @@ _SINGLE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U?[0-9a-fA-F]{0,8}")
 
 
 class TooDeepError(Exception):
-    """Lists and maps are nested deeper than ``MAX_DEPTH``; ``offset`` is the place in the text, in characters."""
+    """Lists and maps are nested deeper than ``MAX_DEPTH``; ``offset`` is the position in characters."""
 
     def __init__(self, offset: int = 0) -> None:
         super().__init__(f"lists and maps nested deeper than {MAX_DEPTH} levels")

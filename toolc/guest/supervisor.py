@@ -349,7 +349,7 @@ def main() -> None:
 
 
 def _listener() -> ModuleType:
-    """Return the module of the network."""
+    """Import and return ``guest.network.listener``."""
     from toolc.guest.network import listener  # lazy: +4 ms; few calls have a network
 
     return listener

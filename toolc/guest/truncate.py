@@ -1,4 +1,4 @@
-"""Truncate text from a server, and mark the place of each cut.
+"""Truncate text from a server, and mark each cut.
 
 Only the host knows the secrets, and cannot recognize a part of a secret. At a mark it therefore removes text that may
 be part of a secret (``toolc.runtime.secrets.redaction``). Calls without secrets have no mark.

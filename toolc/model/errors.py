@@ -33,7 +33,7 @@ class ToolcError(Exception):
 
 
 class UsageError(ToolcError):
-    """The caller asked for something that is not possible: a missing folder, an unknown tool or engine."""
+    """The caller requested something that is not possible: a missing folder, an unknown tool or engine."""
 
 
 class MissingExtraError(UsageError):

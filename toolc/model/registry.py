@@ -1,4 +1,4 @@
-"""The contents of ``registry.json``, which has all that a call needs, and its JSON form.
+"""The contents of ``registry.json``, which contains everything that a call needs, and its JSON form.
 
 The compiler writes a registry and the runtime reads it; they share nothing else. The JSON form follows the types of
 ``toolc.model.spec.tool`` field by field, with two exceptions: a value of a tagged union is written ``{tag:

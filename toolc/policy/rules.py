@@ -189,7 +189,7 @@ _RULES: Final[tuple[Callable[[PolicyRequest], Iterator[Violation]], ...]] = (
 
 
 def _step(tool: ToolSpec, name: str) -> tuple[str | int, ...]:
-    """Return the place in the spec of a composite's step, or of an agent's tool, with this name."""
+    """Return the position in the spec of a composite's step, or of an agent's tool, with this name."""
     backend = tool.backend
     if isinstance(backend, CompositeBackend):
         ids = [step.id for step in backend.steps]

@@ -99,7 +99,7 @@ def _variant(kind: str, values: list[JsonValue]) -> JsonObject:
 
 
 def lower_schema(schema: JsonObject, losses: LossLog) -> JsonObject:
-    """Return the parameters' schema for Gemini. ``losses`` gets every keyword that was moved or dropped."""
+    """Return the parameters' schema for Gemini. Every keyword that was moved or dropped is added to ``losses``."""
     references = References(schema)
     lowering = _Lowering(references, Recursion(references), losses)
     result = lowering.lower(schema, _Location("#", "/parameters"))

@@ -1,4 +1,4 @@
-"""Findings as readable text: the place, the problem, the source line with carets, and what to do.
+"""Findings as readable text: the position, the problem, the source line with carets, and what to do.
 
 ::
 

@@ -141,7 +141,7 @@ class _SettingSource:
     project: Project
 
     def at(self, *route: str) -> Span:
-        """Return the place of the key or item at ``route``, or of its nearest existing parent."""
+        """Return the position of the key or item at ``route``, or of its nearest existing parent."""
         node: Node | None = self.project.root
         span = Span(self.project.vars.where, Position(1, 1), Position(1, 2))
         for step in route:
@@ -155,7 +155,7 @@ class _SettingSource:
         return Span(inside(span.path, self.state.prefix), span.start, span.end)
 
     def span_of(self, code: Code) -> Span:
-        """Return the place of the setting for a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
+        """Return the position of the setting for a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
         lint = self.project.lint
         routes = [("lint", "ignore", each) for each in lint.ignore]
         routes += [("lint", "severity", each) for each in lint.severity]

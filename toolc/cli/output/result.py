@@ -139,7 +139,7 @@ class _NoLines:
     """A registry, which does not have line numbers."""
 
     def entry(self, text: JsonValue) -> str:
-        """Return the entry."""
+        """Return ``text`` without a line number."""
         return str(text)
 
     def remedy(self, text: str) -> str:

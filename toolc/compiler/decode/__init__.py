@@ -1,4 +1,4 @@
-"""From a document to ``ToolSpec``: one module per section of a tool. Start reading in ``tool``.
+"""Decode a document into ``ToolSpec``: one module per section of a tool. Start reading in ``tool``.
 
 A new key of a spec is read here, stored in ``toolc.model.spec``, and described in ``toolc/data/schemas.yaml``: for
 example a key of HTTP tools in ``http`` and ``toolc.model.spec.http_backend``. Other packages decode some keys:

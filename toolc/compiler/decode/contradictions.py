@@ -235,7 +235,7 @@ def _cursor(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
         message = "this cursor is in a JSON body, but the request has none"
         yield Diagnostic(codes.BAD_VALUE, message, span, "write body: {json: ...}; parameter is for the query")
     elif not _has_place(backend.body.value, pointer_tokens(style.pointer), tool.spec.parameters):
-        message = f"the body has no place for a cursor at {style.pointer}"
+        message = f"the body cannot contain a cursor at {style.pointer}"
         yield Diagnostic(codes.BAD_VALUE, message, span, "each part except the last must lead to an object or a list")
 
 

@@ -130,7 +130,7 @@ class Exchange:
             request = {"url": url, "method": method} | ({"cursor": request["cursor"]} if has_cursor else {})
 
     def _renew_token(self) -> None:
-        """Have the host get an access token, with the client credentials in the header first, then in the form."""
+        """Have the host request an access token, with the client credentials in the header first, then in the form."""
         self._renewed = not self._job.needs_token
         self._job.needs_token = False
         response = self._requests.send({"token": True}, "POST", MAX_ERROR_BODY)

@@ -202,7 +202,7 @@ def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChan
 
 
 def _toolsets_of(tool: Reviewed | None, state: State) -> dict[str, Span | None]:
-    """Return the toolsets of a tool, each with the place that adds the tool."""
+    """Return the toolsets of a tool, each with the position of the entry that adds the tool."""
     if tool is None:
         return {}
     name = tool.spec.name

@@ -54,9 +54,9 @@ class Reviewed:
         return tool_to_json(self.spec)
 
     def span(self, *route: str | int) -> Span | None:
-        """Return the place of the value at ``route``, or of its nearest existing parent; None without a spec.
+        """Return the position of the value at ``route``, or of its nearest existing parent; None without a spec.
 
-        A tool's mappings include project defaults, so the place may be in the project file.
+        A tool's mappings include project defaults, so the position may be in the project file.
         """
         return self.in_repository(self.located.span(*route)) if self.located else None
 
@@ -118,7 +118,7 @@ class State:
 
     @cached_property
     def toolsets(self) -> Mapping[str, Mapping[str, Span | None]]:
-        """The names of the tools (no aliases) in each toolset, with the place that adds it; None in a registry file."""
+        """The names of the tools (no aliases) in each toolset, with their positions; None in a registry file."""
         built = ((name, member, None) for name, members in self.built_toolsets.items() for member in members)
         declared = (
             (name, member.name, placed(member.span, self.prefix))

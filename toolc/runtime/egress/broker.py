@@ -400,7 +400,7 @@ class Broker:
     def _charge(self, size: int) -> None:
         self._bytes += size
         if self._bytes > MAX_BYTES:
-            raise RefusedError(f"a call may send and receive no more than {MAX_BYTES} bytes")
+            raise RefusedError(f"a call can send and receive at most {MAX_BYTES} bytes")
 
     def _close(self, connection: EgressConnection, error: RefusedError | None = None) -> None:
         """Close a connection, and report the error. An error after the end is ignored."""

@@ -197,7 +197,7 @@ def _sslv2(stream: bytearray) -> tuple[bytes, int] | None:
     if len(stream) < 4:
         return None
     if stream[3] in {0, 2, 3}:
-        raise RefusedError("the client uses a version of SSL that names no server")
+        raise RefusedError("the client uses an SSL version without server names; use TLS 1.2 or newer")
     return b"", 0
 
 

@@ -25,7 +25,7 @@ class Transport(Protocol):
 
     @property
     def wants_write(self) -> bool:
-        """Whether there is buffered data to send: then read or write once the socket is writable."""
+        """Whether data is buffered to be sent. If so, wait until the socket is writable."""
 
     @property
     def failure(self) -> str:

@@ -7,7 +7,7 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.tool import Retry
 
 MAX_WAIT_MS: Final = 60_000
-"""The longest wait. If a server requests more, the call is not repeated, and the model gets that delay in ms."""
+"""The longest wait. If a server requests more, the call is not repeated, and the model receives that delay in ms."""
 
 
 def wait_ms(retry: Retry, result: ToolResult, attempt: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The host side of HTTP tools: build requests, fill in secrets, get tokens, and connect with TLS.
+"""The host side of HTTP tools: build requests, fill in secrets, request tokens, and connect with TLS.
 
 Start reading in ``broker``. Responses are parsed in the sandbox: see ``toolc.guest.http``. A call is prepared in
 ``toolc.runtime.sandboxed.call``.

@@ -239,7 +239,7 @@ def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
     try:
         return _compact_json(_with_member(parse_json(body), pointer_tokens(pointer), cursor)).encode()
     except LookupError:
-        raise RefusedError(f"the body has no place for a cursor at {pointer}", "network") from None
+        raise RefusedError(f"the body cannot contain a cursor at {pointer}", "network") from None
 
 
 def _with_member(value: JsonValue, path: Sequence[str], member: JsonValue) -> JsonValue:

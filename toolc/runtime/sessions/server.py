@@ -234,7 +234,7 @@ class SandboxServer:
         return sandbox_details(self.sandbox.user, self.sandbox.image) | {"session": {"call": self.calls}}
 
     def close(self) -> None:
-        """End the process and close its sandbox."""
+        """Stop the process and close its sandbox."""
         self._cleanup.close()
 
 

@@ -77,7 +77,7 @@ def discard(scratch: Path) -> Unfinished | None:
 
 
 def remove_tree(top: Path) -> None:
-    """Remove a folder with any contents. Every subfolder is moved up first, so that no path gets long.
+    """Remove a folder with any contents. Every subfolder is moved up first, so that no path becomes too long.
 
     Subfolders are moved next to ``top``, so that the next sweep finds those that cannot be removed. Two processes
     may do this concurrently, because a sweep outlives its janitor: neither moves a folder onto one of the

@@ -107,7 +107,7 @@ class JsonLineStream:
                         yield _parse(bytes(line))
 
     def stop(self) -> None:
-        """End the iteration, from any thread."""
+        """Stop the iteration. Can be called from any thread."""
         with contextlib.suppress(OSError):
             self._connection.sock.shutdown(socket.SHUT_RDWR)
 

@@ -153,7 +153,7 @@ class EventStream:
         self._end_if_unused()
 
     def stop(self) -> None:
-        """End the stream once no container is watched any more."""
+        """Close the stream when no container is watched any more."""
         self._stopping = True
         self._end_if_unused()
 

@@ -141,7 +141,7 @@ class DockerEngine:
             raise InfrastructureError(f"the Docker daemon does not work: {error}") from error
 
     def close(self) -> None:
-        """End the stream of events. A later start opens it again."""
+        """Close the stream of events. A later start opens it again."""
         with self._lock:
             events, self._events = self._events, None
         if events is not None:

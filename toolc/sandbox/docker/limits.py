@@ -34,7 +34,7 @@ def capabilities(daemon: Daemon) -> tuple[Capabilities, ...]:
 
 
 def capabilities_for(profile: Profile, daemon: Daemon) -> Capabilities:
-    """Return what the daemon enforces with the isolation that ``profile`` gets."""
+    """Return what the daemon enforces with the isolation that ``profile`` uses."""
     return offer(capabilities(daemon), profile.min_isolation)
 
 

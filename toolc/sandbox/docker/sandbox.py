@@ -88,7 +88,7 @@ class DockerSandbox:
         return self._watch.exit_status == _KILLED and not (self._killed or self._watch.killed)
 
     def close(self) -> None:
-        """End the container and wait for its removal. Raises ``InfrastructureError`` if the daemon cannot remove it."""
+        """Stop the container and wait for its removal. Raises ``InfrastructureError`` if this fails."""
         with self._closing:
             if self._removed:
                 return

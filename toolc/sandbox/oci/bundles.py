@@ -147,7 +147,7 @@ def owner_of(name: str) -> Owner | None:
 
 
 def needs_own_mount(mount: Mount, user: SandboxUser) -> bool:
-    """Return whether the workspace needs a separate mount: to map its ids, or as the lower side of an overlay.
+    """Return whether the workspace needs a separate mount: to map its ids, or as the lower directory of an overlay.
 
     Sandboxes of root are set up by a user who may not have access to a private folder.
     """

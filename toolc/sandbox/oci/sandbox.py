@@ -174,7 +174,7 @@ class OciSandbox(SocketStream):
         return output
 
     def close(self) -> None:
-        """End the sandbox and wait for it. Raises ``InfrastructureError`` if it cannot be ended."""
+        """Stop the sandbox and wait until it has exited. Raises ``InfrastructureError`` if it cannot be stopped."""
         with self._lock:
             if self._closed:
                 return

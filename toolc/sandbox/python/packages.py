@@ -60,7 +60,7 @@ SECONDS: Final = 600.0
 _ENVIRONMENT: Final = re.compile(
     r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
 )
-"""The variables that pip gets from this process's environment: for its index, and how to reach it."""
+"""The environment variables that are passed to pip: for its index, proxies and certificates."""
 
 PLACES = (RUNTIME, SITE)
 """The mount points of host folders, bound read-only."""

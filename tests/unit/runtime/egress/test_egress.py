@@ -363,10 +363,7 @@ def test_the_amount_of_data_of_a_call_is_limited(monkeypatch: pytest.MonkeyPatch
         stream = guest.open("127.0.0.1", port)
         guest.until(lambda: len(guest.data(stream)) == frames.FIRST_WINDOW)
         guest.send(frames.WINDOW, stream, b"60000")
-        assert guest.closed(stream) == {
-            "reason": "a call may send and receive no more than 100000 bytes",
-            "kind": "denied",
-        }
+        assert guest.closed(stream) == {"reason": "a call can send and receive at most 100000 bytes", "kind": "denied"}
 
 
 class Clock:

@@ -115,7 +115,7 @@ HIDDEN = "the client's TLS encrypts the server's name (ECH); turn this off in th
         (b"\x16\x03\x01\0\x01\x01\x15\x03\x01\0\x02\x01\0", MALFORMED),
         (records(b"\x02\0\0\x01\0"), "the client's TLS does not begin with a ClientHello"),
         (records(b"\x01\xff\xff\xff"), "the client's TLS ClientHello is too long"),
-        (b"\x80\x2e\x01\x03\x01", "the client uses a version of SSL that names no server"),
+        (b"\x80\x2e\x01\x03\x01", "the client uses an SSL version without server names; use TLS 1.2 or newer"),
     ],
 )  # fmt: skip
 def test_a_missing_or_wrong_name_is_refused(stream: bytes, reason: str) -> None:

@@ -43,7 +43,7 @@ def test_the_cursor_is_set_at_the_pointer(body: str, pointer: str, changed: str 
 def test_a_pointer_into_a_missing_value_is_refused(body: str, pointer: str) -> None:
     with pytest.raises(RefusedError) as caught:
         set_json_pointer(body.encode(), pointer, "next")
-    assert (str(caught.value), caught.value.kind) == (f"the body has no place for a cursor at {pointer}", "network")
+    assert (str(caught.value), caught.value.kind) == (f"the body cannot contain a cursor at {pointer}", "network")
 
 
 def test_a_cursor_that_is_nested_too_deeply_is_refused() -> None:

@@ -105,7 +105,7 @@ class RenameStep:
 
 @dataclass(frozen=True, slots=True)
 class ChmodStep:
-    """The permissions that a folder gets after all renames: ``old`` and ``new`` are the bits of chmod(2)."""
+    """The permissions to set on a folder after all renames: ``old`` and ``new`` are the bits of chmod(2)."""
 
     path: str
     inode: int

@@ -1,4 +1,4 @@
-"""Scan what a tool has changed in its view: the upper side of an overlay, or a full copy.
+"""Scan what a tool has changed in its view: the upper directory of an overlay, or a full copy.
 
 Both kinds list what may have changed (``scan``) and check whether a real file is still what the tool saw
 (``is_as_seen``). The contents were created by the tool and are read by descriptor only.
@@ -66,7 +66,7 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """The upper side of an overlay; its markers are documented in the kernel's filesystems/overlayfs.rst.
+    """The upper directory of an overlay; its markers are documented in the kernel's filesystems/overlayfs.rst.
 
     ``since_ns`` is a time of the kernel's file clock before the sandbox started: the tool may not have seen later
     changes. The ctime of a file cannot be set by any process. Inspecting every file beforehand would take longer
@@ -78,7 +78,7 @@ class Overlay:
     since_ns: int
 
     def scan(self) -> Iterator[ViewEntry]:
-        """Yield everything in the upper side."""
+        """Yield everything in the upper directory."""
         pending: list[tuple[bytes, bool]] = [(b"", False)]
         count = 0
         while pending:

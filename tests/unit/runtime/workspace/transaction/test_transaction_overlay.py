@@ -18,7 +18,7 @@ __all__ = ["workspace"]
 
 
 class OverlayEngine(FakeEngine):
-    """An engine whose tool leaves the upper side that ``act`` creates."""
+    """An engine whose tool leaves the upper directory that ``act`` creates."""
 
     def __init__(self, act: Callable[[Path], object]) -> None:
         super().__init__(lambda _: DONE)
