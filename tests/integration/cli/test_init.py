@@ -18,7 +18,7 @@ def run(*arguments: str) -> int:
 
 
 @pytest.mark.parametrize("engine", engines())
-def test_created_folder_works(
+def test_tools_of_a_created_folder_pass_all_commands(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -87,7 +87,7 @@ except OSError as error:
     assert run(engine, profile, program) == f"{48 * MIB} 50000 19 Resource temporarily unavailable\n"
 
 
-def test_more_cpus_than_the_machine_has(engine: DockerEngine) -> None:
+def test_a_limit_of_more_cpus_than_the_machine_has_is_accepted(engine: DockerEngine) -> None:
     assert run(engine, Profile(limits=Limits(cpus=1000)), "print('ok')") == "ok\n"
 
 

@@ -49,7 +49,7 @@ def test_function_tool_can_be_called() -> None:
     assert weather("Rome", units="imperial") == "Rome: imperial"
 
 
-def test_builder_gives_the_same_spec() -> None:
+def test_builder_and_decorator_define_the_same_spec() -> None:
     built = (
         define("weather", "Get the weather of a city.")
         .param("city", "string", "City name")

@@ -42,7 +42,7 @@ def test_relaxed_policy_is_reported_without_a_changed_tool(tmp_path: Path) -> No
     assert [each for each in change_lines(back.shared) if "limits" in each] == []
 
 
-def test_nested_project_file_with_an_equally_strict_parent(tmp_path: Path) -> None:
+def test_nested_project_file_with_an_equally_strict_parent_is_not_reported(tmp_path: Path) -> None:
     above = {"toolc.yaml": STRICT, "sub/a.yaml": PLAIN}
     below = above | {"sub/toolc.yaml": "vars: {x: 1}\n"}
     assert change_lines(difference(tmp_path / "1", above, below).shared) == []

@@ -71,7 +71,7 @@ def test_a_part_of_a_part_keeps_its_own_parent(outer: CallContext) -> None:
     assert isinstance(result.details["duration_ms"], float)
 
 
-def test_an_unknown_tool_gives_a_result(outer: CallContext) -> None:
+def test_a_call_of_an_unknown_tool_returns_an_error(outer: CallContext) -> None:
     scripted = Scripted()
     result = calls(scripted).call("nope", WORD, replace(outer, on_event=scripted.events.append), step="x")
     assert result.error == ToolFailure("not_found", "there is no tool 'nope'")

@@ -73,7 +73,7 @@ def test_a_value_in_the_query_is_encoded_once(tmp_path: Path) -> None:
     assert [each.split()[0] for each in findings(tmp_path, "TC405", text)] == ["tool.yaml:8:24"]
 
 
-def test_placeholders_in_the_path_and_query_are_fine(tmp_path: Path) -> None:
+def test_placeholders_in_the_path_and_query_are_not_reported(tmp_path: Path) -> None:
     text = templated_http("https://a.example.com/{{ x }}", '    query: {q: "{{ x | lower }}"}\n')
     assert findings(tmp_path, "TC405", text) == []
 

@@ -230,9 +230,7 @@ def test_contradictions_are_rejected(tmp_path: Path, body: str, more: str, found
         ("{json: [1]}", "pointer: /a", "the body cannot contain a cursor at /a"),
         ("{json: [1]}", "pointer: /00", "the body cannot contain a cursor at /00"),
         ("{json: [1, 2]}", "pointer: /\u0661", "the body cannot contain a cursor at /\u0661"),
-        pytest.param(
-            "{json: [1]}", f"pointer: /{'9' * 5000}", "the body cannot contain a cursor", id="a long number"
-        ),
+        pytest.param("{json: [1]}", f"pointer: /{'9' * 5000}", "the body cannot contain a cursor", id="a long number"),
         ("{form: {a: x}}", "pointer: /a", "this cursor is in a JSON body, but the request has none"),
         ("", "pointer: /a", "this cursor is in a JSON body, but the request has none"),
         ("{json: {}}", "pointer: a", "a JSON Pointer"),

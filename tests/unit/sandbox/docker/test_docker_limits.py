@@ -71,7 +71,7 @@ def test_remapped_users_cannot_use_a_workspace() -> None:
     assert (found.users, found.workspaces) == (("nobody",), ("none",))
 
 
-def test_the_message_about_unenforced_limits() -> None:
+def test_the_message_names_unenforced_limits_and_how_to_accept_them() -> None:
     (found,) = capabilities(replace(DAEMON, limits_cpu=False, limits_pids=False))
     assert unenforced_reason(found, ()) == (
         "it cannot enforce limits.cpus and limits.pids here. This Docker daemon cannot limit cpus. "
