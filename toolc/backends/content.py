@@ -44,10 +44,6 @@ def with_note(text: str, note: str) -> str:
     return f"{_with_newline(text)}[{note}]"
 
 
-def _with_newline(text: str) -> str:
-    return text if not text or text.endswith("\n") else text + "\n"
-
-
 def signal_name(number: int) -> str:
     """Return ``SIGSEGV`` for 11, or ``signal N`` if the signal has no name."""
     try:
@@ -69,19 +65,6 @@ def read_content(value: JsonValue) -> tuple[Content, ...]:
     return tuple(map(_read_block, value))
 
 
-def _read_block(value: JsonValue) -> Content:
-    block = require_object(value, "a content block")
-    match block.get("type"):
-        case "text":
-            return Text(require_string(block.get("text"), "a text block's text"))
-        case "image" | "audio":
-            return read_media(block, "a content block", str(block.get("mime_type")))
-        case "resource":
-            return _read_resource(block)
-        case other:
-            raise MalformedError(f"a content block has the unknown type {other!r:.40}")
-
-
 def read_media(block: JsonObject, where: str, declared: str | None) -> Image | Audio:
     """Return a block of type ``image`` or ``audio``. ``where`` describes the block in messages.
 
@@ -96,6 +79,37 @@ def read_media(block: JsonObject, where: str, declared: str | None) -> Image | A
     if declared not in (None, mime_type):
         raise MalformedError(f"{where} declares the type {declared!r:.40}, but its data is {mime_type}")
     return Image(data, mime_type) if is_image else Audio(data, mime_type)
+
+
+def require_object(value: JsonValue, what: str) -> JsonObject:
+    """Return ``value``. Raises ``MalformedError`` if it is not an object."""
+    if not isinstance(value, dict):
+        raise MalformedError(f"{what} is not an object")
+    return value
+
+
+def require_string(value: JsonValue, what: str) -> str:
+    """Return ``value``. Raises ``MalformedError`` if it is not a string."""
+    if not isinstance(value, str):
+        raise MalformedError(f"{what} is not a string")
+    return value
+
+
+def _with_newline(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _read_block(value: JsonValue) -> Content:
+    block = require_object(value, "a content block")
+    match block.get("type"):
+        case "text":
+            return Text(require_string(block.get("text"), "a text block's text"))
+        case "image" | "audio":
+            return read_media(block, "a content block", str(block.get("mime_type")))
+        case "resource":
+            return _read_resource(block)
+        case other:
+            raise MalformedError(f"a content block has the unknown type {other!r:.40}")
 
 
 def _read_resource(block: JsonObject) -> Audio | Resource:
@@ -115,17 +129,3 @@ def _decode(data: JsonValue, what: str) -> bytes:
         return base64.b64decode(data if isinstance(data, str) else "?", validate=True)
     except (binascii.Error, ValueError):
         raise MalformedError(f"{what} is not base64") from None
-
-
-def require_object(value: JsonValue, what: str) -> JsonObject:
-    """Return ``value``. Raises ``MalformedError`` if it is not an object."""
-    if not isinstance(value, dict):
-        raise MalformedError(f"{what} is not an object")
-    return value
-
-
-def require_string(value: JsonValue, what: str) -> str:
-    """Return ``value``. Raises ``MalformedError`` if it is not a string."""
-    if not isinstance(value, str):
-        raise MalformedError(f"{what} is not a string")
-    return value

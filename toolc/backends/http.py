@@ -84,6 +84,37 @@ def request_body(body: Body, arguments: JsonObject) -> RequestBody:
             return PlainBody(content_type=TEXT_TYPE, pieces=render_text(text, arguments))
 
 
+class Http:
+    """The backend kind ``http``."""
+
+    def plan(self, backend: HttpBackend, call: BoundCall, profile: Profile) -> Plan:
+        """Return the request with escaped arguments and slots for secrets. Raises ``PlanError``."""
+        try:
+            invocation = _call(backend, call)
+        except TemplateError as error:
+            raise PlanError(str(error)) from None
+        return Plan(
+            profile=profile,
+            invocation=invocation,
+            call_id=call.call_id,
+            env=environment(call.tool.sandbox, call.call_id),
+            allow=_allow(backend, call.tool.sandbox.network.allow),
+        )
+
+    def read(self, backend: HttpBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
+        """Return the result of the guest's response, which is validated like that of any function."""
+        # The guest has already applied ``result.format``.
+        function = PythonBackend(entry="", function="the request", files=())
+        read = Python().read(function, ResultSpec(), outcome)
+        about = read.details.get("tool")
+        if not isinstance(about, dict):
+            return read
+        # The guest runs no code of a tool here, so these details come from toolc itself.
+        details = {key: value for key, value in read.details.items() if key != "tool"}
+        truncated: JsonObject = {"truncated": True} if about.pop("truncated", False) is True else {}
+        return replace(read, details=details | {"http": about} | truncated)
+
+
 def _json(value: JsonTemplate, arguments: JsonObject) -> Iterator[Piece]:
     match value:
         case Template():
@@ -154,37 +185,6 @@ def _join_text(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
         elif piece != "":
             joined.append(piece)
     return tuple(joined)
-
-
-class Http:
-    """The backend kind ``http``."""
-
-    def plan(self, backend: HttpBackend, call: BoundCall, profile: Profile) -> Plan:
-        """Return the request with escaped arguments and slots for secrets. Raises ``PlanError``."""
-        try:
-            invocation = _call(backend, call)
-        except TemplateError as error:
-            raise PlanError(str(error)) from None
-        return Plan(
-            profile=profile,
-            invocation=invocation,
-            call_id=call.call_id,
-            env=environment(call.tool.sandbox, call.call_id),
-            allow=_allow(backend, call.tool.sandbox.network.allow),
-        )
-
-    def read(self, backend: HttpBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """Return the result of the guest's response, which is validated like that of any function."""
-        # The guest has already applied ``result.format``.
-        function = PythonBackend(entry="", function="the request", files=())
-        read = Python().read(function, ResultSpec(), outcome)
-        about = read.details.get("tool")
-        if not isinstance(about, dict):
-            return read
-        # The guest runs no code of a tool here, so these details come from toolc itself.
-        details = {key: value for key, value in read.details.items() if key != "tool"}
-        truncated: JsonObject = {"truncated": True} if about.pop("truncated", False) is True else {}
-        return replace(read, details=details | {"http": about} | truncated)
 
 
 def _allow(backend: HttpBackend, listed: tuple[Destination, ...]) -> tuple[Destination, ...]:

@@ -76,6 +76,103 @@ def write_files(out: Path, artifacts: Mapping[str, bytes]) -> None:
         raise UsageError(f"cannot write {out}: {reason}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class RenderedTool:
+    """One tool in the files of a build: one text per list.
+
+    A text is a list of entries separated by commas, or empty. ``losses`` is the number of details that providers
+    cannot express. ``digest`` is the SHA-256 of all texts.
+    """
+
+    texts: tuple[bytes | memoryview, ...]
+    losses: int
+    digest: str
+
+
+def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> list[RenderedTool]:
+    """Return the texts of ``tools``, sorted by name; ``callable_tools`` includes the tools that they call."""
+    others = tools_by_name(callable_tools)
+    columns: list[list[bytes]] = [[register(tool, others).stored for tool in tools]]
+    counts = [0] * len(tools)
+    losses: dict[str, list[bytes]] = {}
+    for name in PROVIDER_NAMES:
+        lowering = load_provider(name).lower(tools)
+        columns.append([*map(canonical, lowering.definitions)])
+        losses[name] = []
+        for index, tool_losses in enumerate(_losses_by_tool(tools, lowering)):
+            losses[name].append(canonical([loss._asdict() for loss in tool_losses])[1:-1] if tool_losses else b"")
+            counts[index] += sum(loss.pointer.startswith(_COUNTED) for loss in tool_losses)
+    columns += [losses[name] for name in sorted(PROVIDER_NAMES)]
+    return [
+        RenderedTool(texts, count, hashlib.sha256(b"\0".join(texts)).hexdigest())
+        for texts, count in zip(zip(*columns, strict=True), counts, strict=True)
+    ]
+
+
+def depends_on_others(tool: ToolSpec) -> bool:
+    """Return whether the texts of ``tool`` depend on other tools: tools it calls, or a shared limit."""
+    is_limited = any(choice.strict and load_provider(choice.provider).limits_strict for choice in tool.providers)
+    return is_limited or bool(called_tools(tool))
+
+
+def join(tools: Iterable[RenderedTool], toolsets: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
+    """Return the files of a build, by path relative to its folder. ``tools`` must be sorted by name."""
+    columns = zip(*(tool.texts for tool in tools), strict=True)
+    files: dict[str, bytes] = {}
+    for path, (first, *others) in _literals(toolsets).items():
+        parts: list[bytes | memoryview] = [first]
+        for literal in others:
+            entries = [part for text in next(columns, ()) if text for part in (b",", text)]
+            parts += [*entries[1:], literal]
+        files[path] = b"".join(parts)  # joined in one step because these are many megabytes
+    return files
+
+
+def split(
+    folder: Path, toolsets: Mapping[str, Sequence[str]], sizes: Sequence[Sequence[int]]
+) -> list[tuple[memoryview, ...]]:
+    """Return the texts of each tool of the build in ``folder``; ``sizes`` are their lengths in bytes.
+
+    Raises ``OSError`` if a file cannot be read, and ``ValueError`` if a file has another length.
+    """
+    columns = zip(*sizes, strict=True)
+    lists: list[list[memoryview]] = []
+    for path, literals in _literals(toolsets).items():
+        data = memoryview((folder / path).read_bytes())
+        at = len(literals[0])
+        for literal, column in zip(literals[1:], islice(columns, len(literals) - 1), strict=True):
+            texts: list[memoryview] = []
+            for size in column:
+                texts.append(data[at : at + size])
+                at += size + (size > 0)
+            at += len(literal) - any(column)
+            lists.append(texts)
+        if at != len(data):
+            raise ValueError(f"{path} does not have the length that was written")
+    return [*zip(*lists, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What a build wrote: the names of the tools and of the providers.
+
+    ``losses`` is the number of details of parameters that a provider cannot express. ``loss.json`` also lists what
+    a provider never supports: labels, annotations, examples.
+    """
+
+    names: tuple[str, ...]
+    providers: tuple[str, ...]
+    losses: int
+
+
+def write_output(
+    tools: Sequence[RenderedTool], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
+) -> Built:
+    """Replace the folder ``out`` with a build of these tools, sorted by name. Raises ``UsageError`` on failure."""
+    write_files(Path(out), join(tools, toolsets))
+    return Built(names=tuple(names), providers=tuple(PROVIDER_NAMES), losses=sum(each.losses for each in tools))
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":  # concurrent builds are not locked
@@ -170,82 +267,6 @@ def _temporary_folder(target: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=_temporary_prefix(target), dir=target.parent))
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedTool:
-    """One tool in the files of a build: one text per list.
-
-    A text is a list of entries separated by commas, or empty. ``losses`` is the number of details that providers
-    cannot express. ``digest`` is the SHA-256 of all texts.
-    """
-
-    texts: tuple[bytes | memoryview, ...]
-    losses: int
-    digest: str
-
-
-def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> list[RenderedTool]:
-    """Return the texts of ``tools``, sorted by name; ``callable_tools`` includes the tools that they call."""
-    others = tools_by_name(callable_tools)
-    columns: list[list[bytes]] = [[register(tool, others).stored for tool in tools]]
-    counts = [0] * len(tools)
-    losses: dict[str, list[bytes]] = {}
-    for name in PROVIDER_NAMES:
-        lowering = load_provider(name).lower(tools)
-        columns.append([*map(canonical, lowering.definitions)])
-        losses[name] = []
-        for index, tool_losses in enumerate(_losses_by_tool(tools, lowering)):
-            losses[name].append(canonical([loss._asdict() for loss in tool_losses])[1:-1] if tool_losses else b"")
-            counts[index] += sum(loss.pointer.startswith(_COUNTED) for loss in tool_losses)
-    columns += [losses[name] for name in sorted(PROVIDER_NAMES)]
-    return [
-        RenderedTool(texts, count, hashlib.sha256(b"\0".join(texts)).hexdigest())
-        for texts, count in zip(zip(*columns, strict=True), counts, strict=True)
-    ]
-
-
-def depends_on_others(tool: ToolSpec) -> bool:
-    """Return whether the texts of ``tool`` depend on other tools: tools it calls, or a shared limit."""
-    is_limited = any(choice.strict and load_provider(choice.provider).limits_strict for choice in tool.providers)
-    return is_limited or bool(called_tools(tool))
-
-
-def join(tools: Iterable[RenderedTool], toolsets: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
-    """Return the files of a build, by path relative to its folder. ``tools`` must be sorted by name."""
-    columns = zip(*(tool.texts for tool in tools), strict=True)
-    files: dict[str, bytes] = {}
-    for path, (first, *others) in _literals(toolsets).items():
-        parts: list[bytes | memoryview] = [first]
-        for literal in others:
-            entries = [part for text in next(columns, ()) if text for part in (b",", text)]
-            parts += [*entries[1:], literal]
-        files[path] = b"".join(parts)  # joined in one step because these are many megabytes
-    return files
-
-
-def split(
-    folder: Path, toolsets: Mapping[str, Sequence[str]], sizes: Sequence[Sequence[int]]
-) -> list[tuple[memoryview, ...]]:
-    """Return the texts of each tool of the build in ``folder``; ``sizes`` are their lengths in bytes.
-
-    Raises ``OSError`` if a file cannot be read, and ``ValueError`` if a file has another length.
-    """
-    columns = zip(*sizes, strict=True)
-    lists: list[list[memoryview]] = []
-    for path, literals in _literals(toolsets).items():
-        data = memoryview((folder / path).read_bytes())
-        at = len(literals[0])
-        for literal, column in zip(literals[1:], islice(columns, len(literals) - 1), strict=True):
-            texts: list[memoryview] = []
-            for size in column:
-                texts.append(data[at : at + size])
-                at += size + (size > 0)
-            at += len(literal) - any(column)
-            lists.append(texts)
-        if at != len(data):
-            raise ValueError(f"{path} does not have the length that was written")
-    return [*zip(*lists, strict=True)]
-
-
 def _literals(toolsets: Mapping[str, Sequence[str]]) -> dict[str, tuple[bytes, ...]]:
     """Return the literals of each file; between every two literals there is one list of tools."""
     files: dict[str, tuple[bytes, ...]] = {REGISTRY_NAME: registry_frame(toolsets)}
@@ -265,24 +286,3 @@ def _losses_by_tool(tools: Sequence[ToolSpec], lowering: Lowering) -> Iterator[S
         while at < len(lowering.losses) and lowering.losses[at].tool == tool.name:
             at += 1
         yield lowering.losses[start:at]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
-    """What a build wrote: the names of the tools and of the providers.
-
-    ``losses`` is the number of details of parameters that a provider cannot express. ``loss.json`` also lists what
-    a provider never supports: labels, annotations, examples.
-    """
-
-    names: tuple[str, ...]
-    providers: tuple[str, ...]
-    losses: int
-
-
-def write_output(
-    tools: Sequence[RenderedTool], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
-) -> Built:
-    """Replace the folder ``out`` with a build of these tools, sorted by name. Raises ``UsageError`` on failure."""
-    write_files(Path(out), join(tools, toolsets))
-    return Built(names=tuple(names), providers=tuple(PROVIDER_NAMES), losses=sum(each.losses for each in tools))

@@ -79,58 +79,6 @@ def surface_json(tool: ToolSpec) -> str:
     return _JSON.encode([*surface, tool.parameters.value, *tool.examples])
 
 
-def _properties(node: Mapping, texts: list[ModelText]) -> None:
-    for entry in node.entries:
-        texts.append(ModelText(f"the name '{entry.key}'", entry.key, entry, "name"))
-        _schema(entry.value, f"'{entry.key}'", texts)
-
-
-def _schema(node: Node, owner: str, texts: list[ModelText]) -> None:
-    for entry in node.entries if isinstance(node, Mapping) else ():
-        key, value = entry.key, entry.value
-        if key in _PROSE:
-            _leaves(value, f"the {key} of {owner}", "prose", texts)
-        elif key in _VALUES:
-            _values(value, f"the {key} of {owner}", texts)
-        elif isinstance(value, Mapping):
-            if key in _NAMED:
-                _properties(value, texts)
-            else:
-                _schema(value, owner, texts)
-        elif isinstance(value, Sequence):
-            for item in value.items:
-                _schema(item, owner, texts)
-
-
-def _values(node: Node, what: str, texts: list[ModelText]) -> None:
-    if not isinstance(node, Mapping):
-        _leaves(node, what, "value", texts)
-        return
-    for entry in node.entries:
-        texts.append(ModelText(f"a key in {what}", entry.key, entry, "value"))
-        _values(entry.value, what, texts)
-
-
-def _leaves(node: Node, what: str, role: Role, texts: list[ModelText]) -> None:
-    if isinstance(node, Scalar):
-        if isinstance(node.value, str):
-            texts.append(ModelText(what, node.value, node, role))
-    elif isinstance(node, Sequence):
-        for item in node.items:
-            if role == "value":
-                _values(item, what, texts)
-            else:
-                _leaves(item, what, role, texts)
-
-
-def _child(node: Node, step: str | int) -> Node | None:
-    if isinstance(node, Mapping) and isinstance(step, str):
-        return node.get(step)
-    if isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
-        return node.items[step]
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class LocatedTool:
     """A tool and its position in a source file.
@@ -200,3 +148,55 @@ class LocatedTool:
         node = self.node_at(*route[:-1])
         entry = node.entry(route[-1]) if isinstance(node, Mapping) else None
         return entry.key_span if entry else self.span(*route)
+
+
+def _properties(node: Mapping, texts: list[ModelText]) -> None:
+    for entry in node.entries:
+        texts.append(ModelText(f"the name '{entry.key}'", entry.key, entry, "name"))
+        _schema(entry.value, f"'{entry.key}'", texts)
+
+
+def _schema(node: Node, owner: str, texts: list[ModelText]) -> None:
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        key, value = entry.key, entry.value
+        if key in _PROSE:
+            _leaves(value, f"the {key} of {owner}", "prose", texts)
+        elif key in _VALUES:
+            _values(value, f"the {key} of {owner}", texts)
+        elif isinstance(value, Mapping):
+            if key in _NAMED:
+                _properties(value, texts)
+            else:
+                _schema(value, owner, texts)
+        elif isinstance(value, Sequence):
+            for item in value.items:
+                _schema(item, owner, texts)
+
+
+def _values(node: Node, what: str, texts: list[ModelText]) -> None:
+    if not isinstance(node, Mapping):
+        _leaves(node, what, "value", texts)
+        return
+    for entry in node.entries:
+        texts.append(ModelText(f"a key in {what}", entry.key, entry, "value"))
+        _values(entry.value, what, texts)
+
+
+def _leaves(node: Node, what: str, role: Role, texts: list[ModelText]) -> None:
+    if isinstance(node, Scalar):
+        if isinstance(node.value, str):
+            texts.append(ModelText(what, node.value, node, role))
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            if role == "value":
+                _values(item, what, texts)
+            else:
+                _leaves(item, what, role, texts)
+
+
+def _child(node: Node, step: str | int) -> Node | None:
+    if isinstance(node, Mapping) and isinstance(step, str):
+        return node.get(step)
+    if isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+        return node.items[step]
+    return None

@@ -76,6 +76,28 @@ def load_project(path: Path, name: str, diagnostics: Diagnostics, *, what: str =
     return Document(source, root)
 
 
+def read(path: Path, name: str, diagnostics: Diagnostics) -> bytes | None:
+    """Return the contents of the file at ``path``; None, and a finding, if it is too large or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_FEW_BYTES)
+            if len(data) == _FEW_BYTES:  # reading the maximum size would allocate megabytes for each file
+                data += file.read(MAX_BYTES + 1 - _FEW_BYTES)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        diagnostics.add(codes.FILE, f"cannot read {name}: {reason}", SourceText(name, "").whole_file())
+        return None
+    if len(data) > MAX_BYTES:
+        diagnostics.add(
+            codes.TOO_BIG,
+            f"{name} is larger than {MAX_BYTES // 2**20} MiB",
+            SourceText(name, "").whole_file(),
+            "split it into several files",
+        )
+        return None
+    return data
+
+
 def _severities(root: Node | None) -> Iterator[Span]:
     """Yield the spans of severities. One of them is ``off``, which YAML 1.1 reads as a boolean."""
     lint = root.get("lint") if isinstance(root, Mapping) else None
@@ -115,28 +137,6 @@ def _is_foreign(root: Node | None, problems: Diagnostics) -> bool:
     if root is None:
         return not problems.has_errors
     return not isinstance(root, Mapping) or (root.get("toolc") is None and problems.has_errors)
-
-
-def read(path: Path, name: str, diagnostics: Diagnostics) -> bytes | None:
-    """Return the contents of the file at ``path``; None, and a finding, if it is too large or cannot be read."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(_FEW_BYTES)
-            if len(data) == _FEW_BYTES:  # reading the maximum size would allocate megabytes for each file
-                data += file.read(MAX_BYTES + 1 - _FEW_BYTES)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        diagnostics.add(codes.FILE, f"cannot read {name}: {reason}", SourceText(name, "").whole_file())
-        return None
-    if len(data) > MAX_BYTES:
-        diagnostics.add(
-            codes.TOO_BIG,
-            f"{name} is larger than {MAX_BYTES // 2**20} MiB",
-            SourceText(name, "").whole_file(),
-            "split it into several files",
-        )
-        return None
-    return data
 
 
 def _decode(data: bytes, name: str, problems: Diagnostics) -> SourceText:

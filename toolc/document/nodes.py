@@ -108,6 +108,7 @@ class Mapping:
 
 Node: TypeAlias = Scalar | Sequence | Mapping
 
+
 NodePosition: TypeAlias = Span | Marks | Mapping
 """The position of a node: a span, the marks of libyaml, or the map that it was created from."""
 
@@ -157,33 +158,11 @@ def value_span(place: NodePosition) -> Span:
     return Span(span.path, start, span.end) if start < span.end else span
 
 
-def _before_blank(source: SourceText, start: Position, end: Position) -> Position:
-    line = end.line
-    if line <= start.line:
-        return end
-    while line > start.line + 1 and not source.line(line - 1).strip():
-        line -= 1
-    return Position(line - 1, len(source.line(line - 1)) + 1)
-
-
 def strings(node: Node | None, skipped_keys: Collection[str] = ()) -> list[tuple[Scalar, str]]:
     """Return every string below ``node`` in the order of the file, except below the keys ``skipped_keys``."""
     scalars: list[tuple[Scalar, str]] = []
     _collect(node, skipped_keys, scalars)
     return scalars
-
-
-def _collect(node: Node | None, skipped_keys: Collection[str], scalars: list[tuple[Scalar, str]]) -> None:
-    if isinstance(node, Scalar):
-        if isinstance(node.value, str):
-            scalars.append((node, node.value))
-    elif isinstance(node, Mapping):
-        for key, _, value in node.entries:
-            if key not in skipped_keys:
-                _collect(value, skipped_keys, scalars)
-    elif isinstance(node, Sequence):
-        for item in node.items:
-            _collect(item, skipped_keys, scalars)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,3 +193,25 @@ def unsupported_value(value: object, written: str) -> UnsupportedValue | None:
             )
         case _:
             return None
+
+
+def _before_blank(source: SourceText, start: Position, end: Position) -> Position:
+    line = end.line
+    if line <= start.line:
+        return end
+    while line > start.line + 1 and not source.line(line - 1).strip():
+        line -= 1
+    return Position(line - 1, len(source.line(line - 1)) + 1)
+
+
+def _collect(node: Node | None, skipped_keys: Collection[str], scalars: list[tuple[Scalar, str]]) -> None:
+    if isinstance(node, Scalar):
+        if isinstance(node.value, str):
+            scalars.append((node, node.value))
+    elif isinstance(node, Mapping):
+        for key, _, value in node.entries:
+            if key not in skipped_keys:
+                _collect(value, skipped_keys, scalars)
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            _collect(item, skipped_keys, scalars)

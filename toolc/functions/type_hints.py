@@ -77,6 +77,58 @@ def read_hint(hint: object, depth: int = 0) -> Hint:
     return _container(hint, origin, arguments, depth + 1)
 
 
+def object_schema(read: Mapping[str, Hint], required: Sequence[str]) -> JsonObject:
+    """Return the schema of an object with exactly these properties."""
+    return {
+        "type": "object",
+        "properties": {name: each.schema for name, each in read.items()},
+        "required": [*required],
+        "additionalProperties": False,
+    }
+
+
+def json_default(value: object) -> tuple[JsonValue] | None:
+    """Return a default as a tuple of one JSON value; None if it is None or has no JSON form."""
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, str | int | float | bool):
+        return (value,)
+    is_empty = isinstance(value, list | dict | tuple) and not value
+    return ([] if isinstance(value, list | tuple) else {},) if is_empty else None
+
+
+@dataclass(slots=True)
+class Docstring:
+    """The text before the first section of a docstring, and the descriptions of arguments by name."""
+
+    description: str = ""
+    arguments: dict[str, str] = field(default_factory=dict)
+
+
+def read_docstring(text: str | None) -> Docstring:
+    """Read a docstring in Google or Sphinx style; in any other style, all of it is the description."""
+    result = Docstring()
+    description: list[str] = []
+    current, indent, in_arguments, in_sections = "", 0, False, False
+    for line in inspect.cleandoc(text or "").splitlines():
+        if _SECTION.match(line):
+            in_arguments, in_sections, current = bool(_ARGUMENTS.match(line)), True, ""
+        elif match := _FIELD.match(line):
+            in_sections, in_arguments = True, False
+            current = (match[2] or "") if match[1] in {"param", "parameter", "arg"} else ""
+            _append(result, current, match[3])
+            indent = 0
+        elif in_arguments and (match := _ARGUMENT.match(line)) and (not current or _indent(line) <= indent):
+            current, indent = match[1], _indent(line)
+            _append(result, current, match[2])
+        elif current and line.strip():
+            _append(result, current, line)
+        elif not in_sections:
+            description.append(line)
+    result.description = re.sub(r"(?<!\n)\n(?!\n)", " ", "\n".join(description).strip())
+    return result
+
+
 def _container(hint: object, origin: object, arguments: tuple[object, ...], depth: int) -> Hint:
     kind = origin or hint
     if kind is list or kind is Sequence:
@@ -181,29 +233,9 @@ def _typed_dict(cls: type, depth: int) -> Hint:
     return Hint(object_schema(read, required), load)
 
 
-def object_schema(read: Mapping[str, Hint], required: Sequence[str]) -> JsonObject:
-    """Return the schema of an object with exactly these properties."""
-    return {
-        "type": "object",
-        "properties": {name: each.schema for name, each in read.items()},
-        "required": [*required],
-        "additionalProperties": False,
-    }
-
-
 def _loaded(read: Mapping[str, Hint], value: JsonValue) -> dict[str, object]:
     loads = {name: each.load for name, each in read.items()}
     return {name: load(each) if (load := loads.get(name)) else each for name, each in _members(value).items()}
-
-
-def json_default(value: object) -> tuple[JsonValue] | None:
-    """Return a default as a tuple of one JSON value; None if it is None or has no JSON form."""
-    if isinstance(value, Enum):
-        value = value.value
-    if isinstance(value, str | int | float | bool):
-        return (value,)
-    is_empty = isinstance(value, list | dict | tuple) and not value
-    return ([] if isinstance(value, list | tuple) else {},) if is_empty else None
 
 
 def _whole(value: JsonValue) -> object:
@@ -230,38 +262,6 @@ def _members(value: JsonValue) -> JsonObject:
 
 def _type_name(hint: object) -> str:
     return hint.__name__ if isinstance(hint, type) else str(hint).removeprefix("typing.")
-
-
-@dataclass(slots=True)
-class Docstring:
-    """The text before the first section of a docstring, and the descriptions of arguments by name."""
-
-    description: str = ""
-    arguments: dict[str, str] = field(default_factory=dict)
-
-
-def read_docstring(text: str | None) -> Docstring:
-    """Read a docstring in Google or Sphinx style; in any other style, all of it is the description."""
-    result = Docstring()
-    description: list[str] = []
-    current, indent, in_arguments, in_sections = "", 0, False, False
-    for line in inspect.cleandoc(text or "").splitlines():
-        if _SECTION.match(line):
-            in_arguments, in_sections, current = bool(_ARGUMENTS.match(line)), True, ""
-        elif match := _FIELD.match(line):
-            in_sections, in_arguments = True, False
-            current = (match[2] or "") if match[1] in {"param", "parameter", "arg"} else ""
-            _append(result, current, match[3])
-            indent = 0
-        elif in_arguments and (match := _ARGUMENT.match(line)) and (not current or _indent(line) <= indent):
-            current, indent = match[1], _indent(line)
-            _append(result, current, match[2])
-        elif current and line.strip():
-            _append(result, current, line)
-        elif not in_sections:
-            description.append(line)
-    result.description = re.sub(r"(?<!\n)\n(?!\n)", " ", "\n".join(description).strip())
-    return result
 
 
 def _append(docstring: Docstring, name: str, text: str) -> None:

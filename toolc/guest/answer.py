@@ -59,6 +59,41 @@ def failure(error: BaseException) -> bytes:
     return json.dumps({"error": described}, ensure_ascii=False).encode("utf-8", "replace")
 
 
+class GeneratorOutput:
+    """Collects the values that a generator yields and reports each one immediately."""
+
+    def __init__(self, call: Context, updates: Updates) -> None:
+        self._context = call
+        self._updates = updates
+        self._content: list[object] = []
+        self._texts: list[str] = []
+
+    def add(self, item: object) -> None:
+        """Add a yielded value: ``percent, message`` is progress; text and images are content. Raises ``ToolError``."""
+        if isinstance(item, str):
+            self._texts.append(item)
+            self._updates.text(item)
+        elif _is_progress(item):
+            self._context.progress(*item)  # type: ignore[misc]
+        elif (block := context.block(item)) is not None:
+            self._join_texts()
+            self._content.append(item)
+            self._updates.blocks([block])
+        else:
+            message = "a generator must yield text, images or pairs (percent, message), got %s; return data instead"
+            raise self._context.error("execution", message % type(item).__name__)
+
+    def result(self) -> object:
+        """Return everything that was yielded, with consecutive texts joined; None if there was no content."""
+        self._join_texts()
+        return self._context.result(self._content) if self._content else None
+
+    def _join_texts(self) -> None:
+        if self._texts:
+            self._content.append("".join(self._texts))
+            self._texts = []
+
+
 def _content(result: Result) -> list[Json]:
     if result.content is None:
         return [] if result.structured is None else [text_block(dump(result.structured[0]))]
@@ -135,41 +170,6 @@ def _traceback(error: BaseException) -> str:
         return ""
     # Remove whole lines: part of a line could be part of a secret, which redaction would not recognize.
     return lines if len(lines) <= MAX_TRACEBACK else lines[-MAX_TRACEBACK:].partition("\n")[2]
-
-
-class GeneratorOutput:
-    """Collects the values that a generator yields and reports each one immediately."""
-
-    def __init__(self, call: Context, updates: Updates) -> None:
-        self._context = call
-        self._updates = updates
-        self._content: list[object] = []
-        self._texts: list[str] = []
-
-    def add(self, item: object) -> None:
-        """Add a yielded value: ``percent, message`` is progress; text and images are content. Raises ``ToolError``."""
-        if isinstance(item, str):
-            self._texts.append(item)
-            self._updates.text(item)
-        elif _is_progress(item):
-            self._context.progress(*item)  # type: ignore[misc]
-        elif (block := context.block(item)) is not None:
-            self._join_texts()
-            self._content.append(item)
-            self._updates.blocks([block])
-        else:
-            message = "a generator must yield text, images or pairs (percent, message), got %s; return data instead"
-            raise self._context.error("execution", message % type(item).__name__)
-
-    def result(self) -> object:
-        """Return everything that was yielded, with consecutive texts joined; None if there was no content."""
-        self._join_texts()
-        return self._context.result(self._content) if self._content else None
-
-    def _join_texts(self) -> None:
-        if self._texts:
-            self._content.append("".join(self._texts))
-            self._texts = []
 
 
 def _is_progress(item: object) -> bool:

@@ -92,25 +92,6 @@ def proxy_environment(loopback: LoopbackProxy) -> tuple[EnvVar, ...]:
     return tuple(EnvVar(name=name, value=value) for name, value in sorted(both.items()))
 
 
-def _is_name(host: str) -> bool:
-    if host == LOCALHOST:
-        return False
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return True
-    return False
-
-
-def _addresses(taken: set[str]) -> Iterator[str]:
-    """Yield loopback addresses that are not in ``taken``, starting with 127.0.1.1."""
-    first = int(ipaddress.IPv4Address("127.0.1.1"))
-    for number in range(first, first + (1 << 16)):
-        address = str(ipaddress.IPv4Address(number))
-        if address not in taken:
-            yield address
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
     """The workspace: a validated, absolute folder of the host that is mounted at ``/workspace``.
@@ -233,3 +214,22 @@ class Plan:
     def working_directory(self) -> str:
         """The directory in which the call starts: the workspace if it has one, otherwise ``/tmp``."""
         return "/workspace" if self.profile.workspace else "/tmp"  # the /tmp of the sandbox
+
+
+def _is_name(host: str) -> bool:
+    if host == LOCALHOST:
+        return False
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return True
+    return False
+
+
+def _addresses(taken: set[str]) -> Iterator[str]:
+    """Yield loopback addresses that are not in ``taken``, starting with 127.0.1.1."""
+    first = int(ipaddress.IPv4Address("127.0.1.1"))
+    for number in range(first, first + (1 << 16)):
+        address = str(ipaddress.IPv4Address(number))
+        if address not in taken:
+            yield address

@@ -224,13 +224,6 @@ class ToolResult:
         return self.structured[0] if self.structured else None
 
 
-def _words(data: JsonValue) -> str:
-    try:
-        return as_text(data)
-    except (TypeError, ValueError, RecursionError):
-        return f"a {type(data).__name__} that is not JSON"  # reported with its place when the call ends
-
-
 def failure(kind: ErrorKind, message: str, details: JsonObject | None = None) -> ToolResult:
     """Return a failed result with only a kind, a message and details."""
     return ToolResult.failure(message, kind=kind, details=details)
@@ -248,3 +241,10 @@ class BatchError(InfrastructureError):
             lines.append(f"- and {len(failures) - MAX_LISTED_FAILURES} more")
         super().__init__("\n".join(lines))
         self.outcomes = outcomes
+
+
+def _words(data: JsonValue) -> str:
+    try:
+        return as_text(data)
+    except (TypeError, ValueError, RecursionError):
+        return f"a {type(data).__name__} that is not JSON"  # reported with its place when the call ends

@@ -133,6 +133,73 @@ def describe(value: JsonValue) -> str:
             return f"an object with the keys {_shorten(keys)}" if value else "an empty object"
 
 
+class BindError(ValueError):
+    """Invalid arguments. ``problems`` has one line per problem, and each names its parameter."""
+
+    def __init__(self, tool: str, problems: tuple[str, ...]) -> None:
+        super().__init__(f"wrong arguments for {tool}:\n" + "\n".join(f"- {problem}" for problem in problems))
+        self.problems = problems
+
+
+def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
+    """Fill in defaults, validate, and convert ``2.0`` to ``2`` where the schema requires an integer.
+
+    Does not change the caller's ``arguments``. Raises ``BindError`` with all problems, up to ``MAX_PROBLEMS``, and
+    ``RegistryError`` if the schema itself is broken.
+    """
+    problems = tuple(islice(_not_json(arguments, ()), MAX_PROBLEMS))
+    if problems:
+        raise BindError(tool.name, problems)
+    if not isinstance(arguments, dict):
+        raise BindError(tool.name, (f"arguments: expected an object, got {_describe_non_object(arguments)}",))
+    schema = tool.parameters.value
+    try:
+        # Under a strict mode, nulls represent omitted values.
+        is_strict = any(choice.strict for choice in tool.providers)
+        bound = _with_defaults(schema, without_nulls(schema, arguments) if is_strict else arguments)
+        assert isinstance(bound, dict)
+        if not plainly_satisfies(bound, schema):
+            failed = map(failed_keyword, validation_errors(schema, bound))
+            in_order = sorted(failed, key=lambda each: (problem_path(each.path), each.keyword))
+            lines = (line for each in in_order for line in problems_of(each))
+            problems = tuple(dict.fromkeys(islice(lines, MAX_PROBLEMS)))
+            bound = bound if problems else with_integers(schema, bound)
+    except UnresolvableError as error:
+        raise RegistryError(
+            f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
+            "fix the $ref in its spec and build it again"
+        ) from None
+    if problems:
+        raise BindError(tool.name, problems)
+    return BoundCall(tool=tool, arguments=bound, call_id=call_id)
+
+
+def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult:
+    """Return ``result``, or an error if its data does not satisfy ``schema``, the ``result.schema`` of ``tool``.
+
+    Raises ``RegistryError`` if the schema itself is broken.
+    """
+    if result.is_error:
+        return result
+    if result.structured is None:
+        message = "the tool returned no data, but its spec has a result.schema"
+        return failure("serialization", message, result.details)
+    value = result.structured[0]
+    if plainly_satisfies(value, schema.value):
+        return result
+    try:
+        problems = [
+            line for each in validation_errors(schema.value, value) for line in problems_of(failed_keyword(each))
+        ]
+    except UnresolvableError as error:
+        raise RegistryError(f"the result.schema of tool {tool!r} cannot be resolved ({error})") from None
+    if not problems:
+        return result
+    problems = [each.replace("arguments: ", "result: ", 1) for each in dict.fromkeys(problems)][:MAX_RESULT_PROBLEMS]
+    message = "the tool's data does not match the result.schema of its spec:"
+    return failure("serialization", "\n- ".join([message, *problems]), result.details)
+
+
 def _missing(error: FailedKeyword) -> Iterator[str]:
     properties = _object(error.schema.get("properties"))
     for name in map(str, _list(error.value)):
@@ -221,47 +288,6 @@ def _list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-class BindError(ValueError):
-    """Invalid arguments. ``problems`` has one line per problem, and each names its parameter."""
-
-    def __init__(self, tool: str, problems: tuple[str, ...]) -> None:
-        super().__init__(f"wrong arguments for {tool}:\n" + "\n".join(f"- {problem}" for problem in problems))
-        self.problems = problems
-
-
-def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
-    """Fill in defaults, validate, and convert ``2.0`` to ``2`` where the schema requires an integer.
-
-    Does not change the caller's ``arguments``. Raises ``BindError`` with all problems, up to ``MAX_PROBLEMS``, and
-    ``RegistryError`` if the schema itself is broken.
-    """
-    problems = tuple(islice(_not_json(arguments, ()), MAX_PROBLEMS))
-    if problems:
-        raise BindError(tool.name, problems)
-    if not isinstance(arguments, dict):
-        raise BindError(tool.name, (f"arguments: expected an object, got {_describe_non_object(arguments)}",))
-    schema = tool.parameters.value
-    try:
-        # Under a strict mode, nulls represent omitted values.
-        is_strict = any(choice.strict for choice in tool.providers)
-        bound = _with_defaults(schema, without_nulls(schema, arguments) if is_strict else arguments)
-        assert isinstance(bound, dict)
-        if not plainly_satisfies(bound, schema):
-            failed = map(failed_keyword, validation_errors(schema, bound))
-            in_order = sorted(failed, key=lambda each: (problem_path(each.path), each.keyword))
-            lines = (line for each in in_order for line in problems_of(each))
-            problems = tuple(dict.fromkeys(islice(lines, MAX_PROBLEMS)))
-            bound = bound if problems else with_integers(schema, bound)
-    except UnresolvableError as error:
-        raise RegistryError(
-            f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
-            "fix the $ref in its spec and build it again"
-        ) from None
-    if problems:
-        raise BindError(tool.name, problems)
-    return BoundCall(tool=tool, arguments=bound, call_id=call_id)
-
-
 def _describe_non_object(arguments: JsonValue) -> str:
     """Describe arguments that are not an object. For a string, which models may send, say whether it is JSON."""
     if isinstance(arguments, str):
@@ -317,29 +343,3 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
         reason = f"a {type(value).__name__} is not JSON"
     if reason:
         yield f"{problem_path(path)}: {reason}"
-
-
-def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult:
-    """Return ``result``, or an error if its data does not satisfy ``schema``, the ``result.schema`` of ``tool``.
-
-    Raises ``RegistryError`` if the schema itself is broken.
-    """
-    if result.is_error:
-        return result
-    if result.structured is None:
-        message = "the tool returned no data, but its spec has a result.schema"
-        return failure("serialization", message, result.details)
-    value = result.structured[0]
-    if plainly_satisfies(value, schema.value):
-        return result
-    try:
-        problems = [
-            line for each in validation_errors(schema.value, value) for line in problems_of(failed_keyword(each))
-        ]
-    except UnresolvableError as error:
-        raise RegistryError(f"the result.schema of tool {tool!r} cannot be resolved ({error})") from None
-    if not problems:
-        return result
-    problems = [each.replace("arguments: ", "result: ", 1) for each in dict.fromkeys(problems)][:MAX_RESULT_PROBLEMS]
-    message = "the tool's data does not match the result.schema of its spec:"
-    return failure("serialization", "\n- ".join([message, *problems]), result.details)

@@ -64,19 +64,6 @@ def to_guest_value(value: object) -> object:
             return _block(value)
 
 
-def _block(value: object) -> object:
-    match value:
-        case Text():
-            return {"type": "text", "text": value.text}
-        case Image() | Audio():
-            kind = "image" if isinstance(value, Image) else "audio"
-            return {"type": kind, "mimeType": value.mime_type, "data": base64.b64encode(value.data).decode()}
-        case Resource():
-            return GuestResource(value.data, value.mime_type, value.name)
-        case _:
-            return value
-
-
 class HostUpdates(Updates):
     """Passes a function's reports to sinks until its call has ended; later reports are dropped."""
 
@@ -252,6 +239,34 @@ class RunningFunction:
         return await task
 
 
+class HostFunctionBackend:
+    """The backend kind ``function``."""
+
+    def run(self, backend: HostFunction, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
+        """Return the function's result, or an error result. Raises only what a listener raises."""
+        with RunningFunction(backend, call) as running:
+            if running.wait(context):
+                result = _function_result(running.value, call)
+                result = truncate_result(result, call.tool.sandbox.limits.output_bytes)
+                return replace(result, details=result.details | {"engine": ENGINE})
+        seconds = context.deadline - running.began
+        result = _interrupted_result(seconds, is_cancelled=context.cancellation.is_cancelled)
+        return replace(result, details={"engine": ENGINE, "still_running": running.is_alive})
+
+
+def _block(value: object) -> object:
+    match value:
+        case Text():
+            return {"type": "text", "text": value.text}
+        case Image() | Audio():
+            kind = "image" if isinstance(value, Image) else "audio"
+            return {"type": kind, "mimeType": value.mime_type, "data": base64.b64encode(value.data).decode()}
+        case Resource():
+            return GuestResource(value.data, value.mime_type, value.name)
+        case _:
+            return value
+
+
 async def _run_async_generator(generator: AsyncGeneratorType[object, None], yields: GeneratorOutput) -> object:
     async for item in generator:
         yields.add(item)
@@ -269,21 +284,6 @@ class _HostGeneratorOutput(GeneratorOutput):
                 super().add(to_guest_value(item))
             case _:
                 super().add(item)
-
-
-class HostFunctionBackend:
-    """The backend kind ``function``."""
-
-    def run(self, backend: HostFunction, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """Return the function's result, or an error result. Raises only what a listener raises."""
-        with RunningFunction(backend, call) as running:
-            if running.wait(context):
-                result = _function_result(running.value, call)
-                result = truncate_result(result, call.tool.sandbox.limits.output_bytes)
-                return replace(result, details=result.details | {"engine": ENGINE})
-        seconds = context.deadline - running.began
-        result = _interrupted_result(seconds, is_cancelled=context.cancellation.is_cancelled)
-        return replace(result, details={"engine": ENGINE, "still_running": running.is_alive})
 
 
 def _interrupted_result(seconds: float, *, is_cancelled: bool) -> ToolResult:

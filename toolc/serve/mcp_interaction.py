@@ -114,17 +114,6 @@ class ClientConfirmation:
         return responses[0] if responses else None
 
 
-def _question(call: BoundCall) -> str:
-    arguments = json.dumps(call.arguments, indent=2, ensure_ascii=False)
-    rest = f"\n[{len(arguments) - MAX_ARGUMENTS} characters more]" if len(arguments) > MAX_ARGUMENTS else ""
-    return f"Run the tool {call.tool.name} with these arguments?\n{arguments[:MAX_ARGUMENTS]}{rest}"
-
-
-def _decision(response: object) -> Allow | Deny:
-    """Return ``Allow`` only for an explicit acceptance."""
-    return Allow() if isinstance(response, ElicitResult) and response.action == "accept" else Deny()
-
-
 class ProgressRelay:
     """Forwards reports from the threads of a call to a client. A slow client receives only the latest report.
 
@@ -164,6 +153,17 @@ class ProgressRelay:
     def _put(self, update: ToolUpdate) -> None:
         self._latest = update
         self._arrived.set()
+
+
+def _question(call: BoundCall) -> str:
+    arguments = json.dumps(call.arguments, indent=2, ensure_ascii=False)
+    rest = f"\n[{len(arguments) - MAX_ARGUMENTS} characters more]" if len(arguments) > MAX_ARGUMENTS else ""
+    return f"Run the tool {call.tool.name} with these arguments?\n{arguments[:MAX_ARGUMENTS]}{rest}"
+
+
+def _decision(response: object) -> Allow | Deny:
+    """Return ``Allow`` only for an explicit acceptance."""
+    return Allow() if isinstance(response, ElicitResult) and response.action == "accept" else Deny()
 
 
 def _report(event: Event) -> ToolUpdate | None:

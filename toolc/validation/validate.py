@@ -71,22 +71,8 @@ class ValidationBudget:
         return len(part) if isinstance(part, str) else 1
 
 
-def _measure(value: JsonValue, sizes: dict[int, int]) -> int:
-    if isinstance(value, dict):
-        size = 2 + sum(len(key) + 4 + _measure(each, sizes) for key, each in value.items())
-    elif isinstance(value, list):
-        size = 2 + sum(1 + _measure(each, sizes) for each in value)
-    else:
-        return len(value) + 2 if isinstance(value, str) else 4
-    sizes[id(value)] = size
-    return size
-
-
 class UnresolvableError(Exception):
     """A schema has a reference that is not within the schema, or that is recursive without end."""
-
-
-_budget: ContextVar[ValidationBudget] = ContextVar("budget")
 
 
 def validation_errors(
@@ -141,12 +127,6 @@ def metaschema_errors(value: JsonObject) -> Iterator[ValidationError]:
     yield from _metaschema().iter_errors(value)
 
 
-@cache
-def _metaschema() -> Any:
-    jsonschema, _ = libraries()
-    return jsonschema.Draft202012Validator(jsonschema.Draft202012Validator.META_SCHEMA)
-
-
 def is_valid_schema(value: JsonObject) -> bool:
     """Return whether ``value`` is valid for the metaschema of JSON Schema 2020-12."""
     try:
@@ -163,6 +143,41 @@ def schema_problem(value: JsonObject) -> str:
     except jsonschema.SchemaError as error:
         return str(error.message)
     return ""
+
+
+def keyword_steps(size: int, expected: object, *, repeats: bool) -> int:
+    """Return the cost in steps of one keyword for a value of ``size`` characters.
+
+    Creating an error copies the value. A keyword that ``repeats`` can create one error for each of its schemas.
+    """
+    count = len(expected) if isinstance(expected, list | dict) else 0
+    about_value = 1 + size // 256
+    return about_value * (1 + count) if repeats else about_value + count // 8
+
+
+def is_slow_for_keys(pattern: str) -> bool:
+    """Return whether ``pattern`` is too slow to compare with a key of ``MAX_KEY_LENGTH`` characters."""
+    return ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH > MAX_STEPS
+
+
+def _measure(value: JsonValue, sizes: dict[int, int]) -> int:
+    if isinstance(value, dict):
+        size = 2 + sum(len(key) + 4 + _measure(each, sizes) for key, each in value.items())
+    elif isinstance(value, list):
+        size = 2 + sum(1 + _measure(each, sizes) for each in value)
+    else:
+        return len(value) + 2 if isinstance(value, str) else 4
+    sizes[id(value)] = size
+    return size
+
+
+_budget: ContextVar[ValidationBudget] = ContextVar("budget")
+
+
+@cache
+def _metaschema() -> Any:
+    jsonschema, _ = libraries()
+    return jsonschema.Draft202012Validator(jsonschema.Draft202012Validator.META_SCHEMA)
 
 
 @cache
@@ -188,16 +203,6 @@ def _counted(keyword: str, check: _Keyword) -> _Keyword:
         return check(validator, expected, instance, schema)
 
     return run
-
-
-def keyword_steps(size: int, expected: object, *, repeats: bool) -> int:
-    """Return the cost in steps of one keyword for a value of ``size`` characters.
-
-    Creating an error copies the value. A keyword that ``repeats`` can create one error for each of its schemas.
-    """
-    count = len(expected) if isinstance(expected, list | dict) else 0
-    about_value = 1 + size // 256
-    return about_value * (1 + count) if repeats else about_value + count // 8
 
 
 def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
@@ -242,11 +247,6 @@ def _slow_patterns_of_keys(schema: JsonValue) -> Iterator[str]:
                 yield pattern
         for each in schema.values():
             yield from _slow_patterns_of_keys(each)
-
-
-def is_slow_for_keys(pattern: str) -> bool:
-    """Return whether ``pattern`` is too slow to compare with a key of ``MAX_KEY_LENGTH`` characters."""
-    return ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH > MAX_STEPS
 
 
 def _without_dialect(schema: Any) -> Any:

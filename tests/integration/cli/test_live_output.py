@@ -33,7 +33,7 @@ toolc: 1
 defaults: {sandbox: {workspace: ro, limits: {timeout: 100s}}}
 tools:
   - name: talk
-    description: A tool that exists for the tests of the command line and for nothing else.
+    description: &description A tool that exists for the tests of the command line and for nothing else.
     backend:
       shell:
         progress: true
@@ -44,26 +44,26 @@ tools:
           until [ -e go ]; do sleep 0.05; done
           echo two
   - name: fail
-    description: A tool that exists for the tests of the command line and for nothing else.
+    description: *description
     backend: {shell: {script: "echo half; until [ -e go ]; do sleep 0.05; done; exit 3"}}
   - name: complain
-    description: A tool that exists for the tests of the command line and for nothing else.
+    description: *description
     backend: {shell: {script: "echo bad >&2; until [ -e go ]; do sleep 0.05; done; echo worse >&2; exit 3"}}
   - name: flood
-    description: A tool that exists for the tests of the command line and for nothing else.
+    description: *description
     backend: {shell: {argv: ["yes"]}}
   - name: much
-    description: A tool that exists for the tests of the command line and for nothing else.
+    description: *description
     backend: {shell: {script: "yes | head -c 1000000; exit 3"}}
   - name: drip
-    description: A tool that exists for the tests of the command line and for nothing else.
+    description: *description
     backend: {shell: {script: "while :; do echo y; sleep 0.05; done"}}
   - name: data
-    description: A tool that exists for the tests of the command line and for nothing else.
+    description: *description
     backend: {shell: {script: "echo '{'; sleep 0.1; echo '\\"a\\": 1}'"}}
     result: {format: json}
   - name: watch
-    description: A tool that exists for the tests of the command line and for nothing else.
+    description: *description
     backend:
       python:
         function: watch

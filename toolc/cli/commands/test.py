@@ -93,6 +93,46 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     _exit_with_worst(tested)
 
 
+class ProgressBar:
+    """The number of finished tests, drawn below other output. Without a terminal nothing is drawn."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        from threading import Lock  # start-up time
+
+        self._progress = progress
+        self._total = total
+        self._finished = self._failed = 0
+        self._lock = Lock()
+
+    def note(self, tested: Tested) -> None:
+        """Count a finished test. May be called from any thread."""
+        with self._lock:
+            self._finished += 1
+            self._failed += tested.verdict != "passed"
+            self._draw()
+
+    def write(self, text: str) -> None:
+        """Print a line above the bar."""
+        with self._lock:
+            if self._progress:
+                self._progress.clear()
+            print(text, flush=True)
+            self._draw()
+
+    def close(self) -> None:
+        """Remove the bar."""
+        with self._lock:
+            if self._progress:
+                self._progress.clear()
+            self._progress = None
+
+    def _draw(self) -> None:
+        if self._progress:
+            failed = f", {self._failed} failed" if self._failed else ""
+            self._progress.report(100 * self._finished / self._total, f"{self._finished} of {self._total}{failed}")
+            self._progress.draw()
+
+
 @dataclass(frozen=True, slots=True)
 class _Bounds:
     """The lock and the policy that restrict which tools are called."""
@@ -140,46 +180,6 @@ def _run(cases: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> 
             if format_name == "text":
                 bar.write(as_line(each))
     return tested
-
-
-class ProgressBar:
-    """The number of finished tests, drawn below other output. Without a terminal nothing is drawn."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        from threading import Lock  # start-up time
-
-        self._progress = progress
-        self._total = total
-        self._finished = self._failed = 0
-        self._lock = Lock()
-
-    def note(self, tested: Tested) -> None:
-        """Count a finished test. May be called from any thread."""
-        with self._lock:
-            self._finished += 1
-            self._failed += tested.verdict != "passed"
-            self._draw()
-
-    def write(self, text: str) -> None:
-        """Print a line above the bar."""
-        with self._lock:
-            if self._progress:
-                self._progress.clear()
-            print(text, flush=True)
-            self._draw()
-
-    def close(self) -> None:
-        """Remove the bar."""
-        with self._lock:
-            if self._progress:
-                self._progress.clear()
-            self._progress = None
-
-    def _draw(self) -> None:
-        if self._progress:
-            failed = f", {self._failed} failed" if self._failed else ""
-            self._progress.report(100 * self._finished / self._total, f"{self._finished} of {self._total}{failed}")
-            self._progress.draw()
 
 
 def _report(tested: Sequence[Tested], cases: CaseSet, format_name: str) -> None:

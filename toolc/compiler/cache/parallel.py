@@ -107,6 +107,111 @@ def chunked(items: Sequence[Item]) -> list[Sequence[Item]]:
     return [items[start : start + size] for start in range(0, len(items), size)] if worth_forking(items) else [items]
 
 
+class ToolOutline(NamedTuple):
+    """The parts of a tool that other files are compared with.
+
+    ``shingles`` is empty if the description cannot be compared. ``places`` are the positions of the tool, and of its
+    name, description and aliases.
+    """
+
+    name: str
+    description: str
+    aliases: Sequence[str]
+    damaged: Sequence[str]
+    shingles: str
+    places: Sequence[_OutlinedPlace]
+    alias_spans: Sequence[Span]
+
+
+class FileOutline(NamedTuple):
+    """The result of compiling one file. ``findings`` and ``sources`` are JSON as in ``cache.file``.
+
+    ``is_spec`` is False if the file did not parse. ``asked`` is the log of the file's ``SpecFolder``.
+    """
+
+    is_spec: bool
+    asked: Sequence[tuple[str, str, str]]
+    findings: Sequence[object]
+    sources: dict[str, str]
+    tools: Sequence[ToolOutline]
+
+
+def outline_of(piece: Piece) -> FileOutline | None:
+    """Return the outline of a file, or None if one of its tools calls others: those checks need complete tools."""
+    if any(any(tool_references(tool)) for tool in piece.tools):
+        return None
+    sources = sources_to_json(piece.diagnostics)
+    sources.pop(piece.file.display_path, None)
+    return FileOutline(
+        is_spec=piece.source is not None,
+        asked=[(method, asked, answer) for (method, asked), answer in (piece.folder.log or {}).items()],
+        findings=findings_to_json(piece.diagnostics),
+        sources=sources,
+        tools=[_outline_of_tool(tool) for tool in piece.tools],
+    )
+
+
+def piece_of(outline: FileOutline, file: SpecFile, text: str) -> Piece | None:
+    """Return the piece of ``file``, whose contents are ``text``, restored from its outline.
+
+    Return None if a file that its tools refer to has changed, or if the outline is invalid.
+    """
+    try:
+        folder, source = folder_of(file), SourceText(file.display_path, text)
+        for method, asked, answer in outline.asked:
+            if digest_of_request(folder, method, asked) != answer:
+                return None
+            assert folder.log is not None
+            folder.log[method, asked] = answer
+        if outline.findings:
+            diagnostics = diagnostics_from_json(outline.findings, {**outline.sources, file.display_path: text})
+        else:
+            diagnostics = Diagnostics()
+            diagnostics.add_source(source)
+        return Piece(
+            file=file,
+            source=source if outline.is_spec else None,
+            tools=tuple([_outlined_tool(ToolOutline(*each), source) for each in outline.tools]),
+            diagnostics=diagnostics,
+            folder=folder,
+        )
+    except INVALID_CACHE:
+        return None
+
+
+def without_nodes(piece: Piece, outline: FileOutline) -> Piece:
+    """Return a piece whose tools have only the nodes in the outline: all nodes would need much memory."""
+    source = piece.source
+    if source is None:
+        return piece
+    return replace(piece, tools=tuple([_outlined_tool(each, source) for each in outline.tools]))
+
+
+def compile_many(paths: Sequence[Path], settings: Settings | None) -> Compilation:
+    """Return what ``compile_specs`` returns, using several processes if there are many files. Raises ``UsageError``."""
+    return compile_specs(paths, settings or NO_SETTINGS, gather_many)
+
+
+def gather_many(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
+    """Compile each file, in several processes if there are many.
+
+    A piece from another process has complete specs, but only the nodes in the outline.
+    """
+    for file in files:
+        compiler.projects.of_file(file.path)
+    if compiler.projects.diagnostics.has_errors or not worth_forking(files):
+        return gather(files, compiler)
+
+    def work(files: Sequence[SpecFile]) -> list[Piece]:
+        return [compiler.compile(file) for file in files]
+
+    def unpack(files: Sequence[SpecFile], packed: list[_Compiled | None]) -> list[Piece]:
+        return [_unpack(file, each) or compiler.compile(file) for file, each in zip(files, packed, strict=True)]
+
+    pieces = parallel_map(work, chunked(files), lambda pieces: [_pack(each) for each in pieces], unpack)
+    return [*chain.from_iterable(pieces)]
+
+
 def _useful(count: int) -> int:
     """Return the number of workers to fork; 0 if another thread could hold a lock that a worker needs."""
     if not hasattr(os, "sched_getaffinity") or threading.active_count() > 1:
@@ -217,50 +322,6 @@ def _exit_with_parent(watched: int) -> None:
     os._exit(1)
 
 
-class ToolOutline(NamedTuple):
-    """The parts of a tool that other files are compared with.
-
-    ``shingles`` is empty if the description cannot be compared. ``places`` are the positions of the tool, and of its
-    name, description and aliases.
-    """
-
-    name: str
-    description: str
-    aliases: Sequence[str]
-    damaged: Sequence[str]
-    shingles: str
-    places: Sequence[_OutlinedPlace]
-    alias_spans: Sequence[Span]
-
-
-class FileOutline(NamedTuple):
-    """The result of compiling one file. ``findings`` and ``sources`` are JSON as in ``cache.file``.
-
-    ``is_spec`` is False if the file did not parse. ``asked`` is the log of the file's ``SpecFolder``.
-    """
-
-    is_spec: bool
-    asked: Sequence[tuple[str, str, str]]
-    findings: Sequence[object]
-    sources: dict[str, str]
-    tools: Sequence[ToolOutline]
-
-
-def outline_of(piece: Piece) -> FileOutline | None:
-    """Return the outline of a file, or None if one of its tools calls others: those checks need complete tools."""
-    if any(any(tool_references(tool)) for tool in piece.tools):
-        return None
-    sources = sources_to_json(piece.diagnostics)
-    sources.pop(piece.file.display_path, None)
-    return FileOutline(
-        is_spec=piece.source is not None,
-        asked=[(method, asked, answer) for (method, asked), answer in (piece.folder.log or {}).items()],
-        findings=findings_to_json(piece.diagnostics),
-        sources=sources,
-        tools=[_outline_of_tool(tool) for tool in piece.tools],
-    )
-
-
 def _outline_of_tool(tool: LocatedTool) -> ToolOutline:
     spec = tool.spec
     return ToolOutline(
@@ -295,42 +356,6 @@ def _position(tool: LocatedTool, key: str) -> _OutlinedPlace:
     source, line, column, end_line, end_column = node.place
     is_plain = source is tool.source and source.line(line + 1)[column : column + 1] not in _VALUE_PREFIXES
     return (line, column, end_line, end_column) if is_plain else tool.span(key)
-
-
-def piece_of(outline: FileOutline, file: SpecFile, text: str) -> Piece | None:
-    """Return the piece of ``file``, whose contents are ``text``, restored from its outline.
-
-    Return None if a file that its tools refer to has changed, or if the outline is invalid.
-    """
-    try:
-        folder, source = folder_of(file), SourceText(file.display_path, text)
-        for method, asked, answer in outline.asked:
-            if digest_of_request(folder, method, asked) != answer:
-                return None
-            assert folder.log is not None
-            folder.log[method, asked] = answer
-        if outline.findings:
-            diagnostics = diagnostics_from_json(outline.findings, {**outline.sources, file.display_path: text})
-        else:
-            diagnostics = Diagnostics()
-            diagnostics.add_source(source)
-        return Piece(
-            file=file,
-            source=source if outline.is_spec else None,
-            tools=tuple([_outlined_tool(ToolOutline(*each), source) for each in outline.tools]),
-            diagnostics=diagnostics,
-            folder=folder,
-        )
-    except INVALID_CACHE:
-        return None
-
-
-def without_nodes(piece: Piece, outline: FileOutline) -> Piece:
-    """Return a piece whose tools have only the nodes in the outline: all nodes would need much memory."""
-    source = piece.source
-    if source is None:
-        return piece
-    return replace(piece, tools=tuple([_outlined_tool(each, source) for each in outline.tools]))
 
 
 def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
@@ -375,31 +400,6 @@ class _Compiled(NamedTuple):
     outline: FileOutline
     text: str
     specs: tuple[ToolSpec, ...]
-
-
-def compile_many(paths: Sequence[Path], settings: Settings | None) -> Compilation:
-    """Return what ``compile_specs`` returns, using several processes if there are many files. Raises ``UsageError``."""
-    return compile_specs(paths, settings or NO_SETTINGS, gather_many)
-
-
-def gather_many(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
-    """Compile each file, in several processes if there are many.
-
-    A piece from another process has complete specs, but only the nodes in the outline.
-    """
-    for file in files:
-        compiler.projects.of_file(file.path)
-    if compiler.projects.diagnostics.has_errors or not worth_forking(files):
-        return gather(files, compiler)
-
-    def work(files: Sequence[SpecFile]) -> list[Piece]:
-        return [compiler.compile(file) for file in files]
-
-    def unpack(files: Sequence[SpecFile], packed: list[_Compiled | None]) -> list[Piece]:
-        return [_unpack(file, each) or compiler.compile(file) for file, each in zip(files, packed, strict=True)]
-
-    pieces = parallel_map(work, chunked(files), lambda pieces: [_pack(each) for each in pieces], unpack)
-    return [*chain.from_iterable(pieces)]
 
 
 def _pack(piece: Piece) -> _Compiled | None:

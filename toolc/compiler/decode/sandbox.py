@@ -90,24 +90,6 @@ def decode_env(node: Node, what: str, findings: Findings, *, allows_secrets: boo
     )
 
 
-def _names_secret(node: Node) -> bool:
-    return isinstance(node, Scalar) and isinstance(node.value, str) and bool(parse(node.value).template.secrets)
-
-
-def _constant(node: Node, what: str, findings: Findings) -> str | None:
-    if isinstance(node, Scalar) and node.value == "":
-        return ""
-    value = text(node, what, findings)
-    if value is None or "{{" not in value:
-        return value
-    message = "an environment variable is a constant and cannot contain a placeholder"
-    hint = "pass parameters through 'argv' or 'stdin'; a script receives them as ARG_<name>"
-    if secrets := sorted(parse(value).template.secrets):
-        hint = f"'secrets: {{{secrets[0]}: {{expose: env}}}}' sets the variable {secrets[0]} to its value"
-    findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), hint)
-    return None
-
-
 def decode_image(node: Node, what: str, findings: Findings) -> str | None:
     """Decode ``image``. The image is looked up when the tool runs."""
     name = text(node, what, findings)
@@ -181,16 +163,6 @@ def workspace_patterns(node: Node, what: str, findings: Findings) -> tuple[str, 
     return None if patterns is None else tuple(sorted(set(patterns)))
 
 
-def _workspace(mode: WorkspaceMode, transaction: TransactionSpec) -> Workspace:
-    return Workspace(mode=mode, transaction=transaction if mode == "transaction" else None)
-
-
-def _pattern(node: Node, what: str, findings: Findings) -> str | None:
-    pattern = text(node, what, findings)
-    hint = "write it relative to the workspace, e.g. src/**"
-    return None if pattern is None else workspace_path(pattern, node.span, findings, hint)
-
-
 def workspace_path(path: str, span: Span, findings: Findings, hint: str) -> str | None:
     """Return a normalised path in the workspace; None, and a finding with ``hint``, for any other path."""
     try:
@@ -223,6 +195,34 @@ def decode_sandbox(reader: Reader, *, folder: SpecFolder, is_plugin: bool) -> Sa
         message = "a sandbox has an 'image' or a 'build', but this one has both"
         reader.findings.add(codes.BAD_VALUE, message, build.key_span, "keep one")
     return sandbox
+
+
+def _names_secret(node: Node) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.value, str) and bool(parse(node.value).template.secrets)
+
+
+def _constant(node: Node, what: str, findings: Findings) -> str | None:
+    if isinstance(node, Scalar) and node.value == "":
+        return ""
+    value = text(node, what, findings)
+    if value is None or "{{" not in value:
+        return value
+    message = "an environment variable is a constant and cannot contain a placeholder"
+    hint = "pass parameters through 'argv' or 'stdin'; a script receives them as ARG_<name>"
+    if secrets := sorted(parse(value).template.secrets):
+        hint = f"'secrets: {{{secrets[0]}: {{expose: env}}}}' sets the variable {secrets[0]} to its value"
+    findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), hint)
+    return None
+
+
+def _workspace(mode: WorkspaceMode, transaction: TransactionSpec) -> Workspace:
+    return Workspace(mode=mode, transaction=transaction if mode == "transaction" else None)
+
+
+def _pattern(node: Node, what: str, findings: Findings) -> str | None:
+    pattern = text(node, what, findings)
+    hint = "write it relative to the workspace, e.g. src/**"
+    return None if pattern is None else workspace_path(pattern, node.span, findings, hint)
 
 
 def _limits(node: Node, what: str, findings: Findings) -> Limits | None:

@@ -40,6 +40,41 @@ class UnwritableError(ValueError):
     """Raised for a value that the language cannot represent; ``str(error)`` names it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectationUpdate:
+    """The new expectations of test ``index`` (from 0) of a tool: ``values`` to set, and routes to remove."""
+
+    tool: LocatedTool
+    index: int
+    values: Mapping[Route, JsonValue]
+    removed: frozenset[Route] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """The updates that were made, and those that were not, with the reason."""
+
+    applied: tuple[ExpectationUpdate, ...]
+    rejected: tuple[tuple[ExpectationUpdate, str], ...]
+
+
+def update_tests(updates: Sequence[ExpectationUpdate]) -> Updated:
+    """Write ``updates`` into their files. Raises ``UsageError`` if a file cannot be written."""
+    applied: list[ExpectationUpdate] = []
+    rejected: list[tuple[ExpectationUpdate, str]] = []
+    for path in dict.fromkeys(each.tool.path for each in updates):
+        file = _File.read(path)
+        # From the end of the file, so that an edit does not move the others.
+        for each in sorted((each for each in updates if each.tool.path == path), key=_position, reverse=True):
+            if reason := file.apply(each):
+                rejected.append((each, reason))
+            else:
+                applied.append(each)
+        file.write()
+    rejected.sort(key=lambda each: _position(each[0]))
+    return Updated(tuple(sorted(applied, key=_position)), tuple(rejected))
+
+
 def _inline(value: JsonValue, *, toml: bool) -> str:
     """Return a value as one line of YAML or TOML. Raises ``UnwritableError``."""
     match value:
@@ -78,41 +113,6 @@ def _scalar(value: JsonValue) -> str:
     except ValueError as error:
         raise UnwritableError("it contains a lone surrogate, or a number that is not finite") from error
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectationUpdate:
-    """The new expectations of test ``index`` (from 0) of a tool: ``values`` to set, and routes to remove."""
-
-    tool: LocatedTool
-    index: int
-    values: Mapping[Route, JsonValue]
-    removed: frozenset[Route] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Updated:
-    """The updates that were made, and those that were not, with the reason."""
-
-    applied: tuple[ExpectationUpdate, ...]
-    rejected: tuple[tuple[ExpectationUpdate, str], ...]
-
-
-def update_tests(updates: Sequence[ExpectationUpdate]) -> Updated:
-    """Write ``updates`` into their files. Raises ``UsageError`` if a file cannot be written."""
-    applied: list[ExpectationUpdate] = []
-    rejected: list[tuple[ExpectationUpdate, str]] = []
-    for path in dict.fromkeys(each.tool.path for each in updates):
-        file = _File.read(path)
-        # From the end of the file, so that an edit does not move the others.
-        for each in sorted((each for each in updates if each.tool.path == path), key=_position, reverse=True):
-            if reason := file.apply(each):
-                rejected.append((each, reason))
-            else:
-                applied.append(each)
-        file.write()
-    rejected.sort(key=lambda each: _position(each[0]))
-    return Updated(tuple(sorted(applied, key=_position)), tuple(rejected))
 
 
 def _position(update: ExpectationUpdate) -> tuple[str, int, int]:

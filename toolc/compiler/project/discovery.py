@@ -56,30 +56,6 @@ def find(paths: Sequence[Path]) -> tuple[SpecFile, ...]:
     return tuple(sorted(specs, key=lambda each: each.display_path))
 
 
-def _named_first(file: SpecFile) -> tuple[bool, str]:
-    return file.folder is not None, file.display_path
-
-
-def _under(path: Path) -> Iterator[SpecFile]:
-    try:
-        if path.is_dir():
-            top = str(path)
-            real = os.path.realpath(top)
-            for name in walk(top):
-                each = Path(name)
-                # walk() follows no symlinks, so the real path is known without a system call for each file.
-                yield SpecFile(path=each, display_path=each.as_posix(), folder=path, real=real + name[len(top) :])
-        elif path.exists() and not path.is_file():
-            # Reading a pipe may never finish, and its contents can be read only once.
-            raise UsageError(f"{path}: neither a file nor a folder; write the spec to a file, and name that")
-        elif path.exists():
-            yield SpecFile(path=path, display_path=path.as_posix(), folder=None, real=os.path.realpath(path))
-        else:
-            raise UsageError(f"{path}: no such file or folder; name a spec file or a folder of specs")
-    except OSError as error:
-        raise UsageError(f"{error.filename or path}: cannot be searched: {(error.strerror or '').lower()}") from error
-
-
 @dataclass(slots=True)
 class Projects:
     """The projects of one compilation. Each is read once, and its problems are added to ``diagnostics``.
@@ -186,6 +162,30 @@ class Projects:
             policy = decode_project_policy(entry.value, "'policy'", Findings(document.source, diagnostics))
         self.diagnostics.extend(diagnostics.map(lambda each: each if each.is_error else None))
         return policy
+
+
+def _named_first(file: SpecFile) -> tuple[bool, str]:
+    return file.folder is not None, file.display_path
+
+
+def _under(path: Path) -> Iterator[SpecFile]:
+    try:
+        if path.is_dir():
+            top = str(path)
+            real = os.path.realpath(top)
+            for name in walk(top):
+                each = Path(name)
+                # walk() follows no symlinks, so the real path is known without a system call for each file.
+                yield SpecFile(path=each, display_path=each.as_posix(), folder=path, real=real + name[len(top) :])
+        elif path.exists() and not path.is_file():
+            # Reading a pipe may never finish, and its contents can be read only once.
+            raise UsageError(f"{path}: neither a file nor a folder; write the spec to a file, and name that")
+        elif path.exists():
+            yield SpecFile(path=path, display_path=path.as_posix(), folder=None, real=os.path.realpath(path))
+        else:
+            raise UsageError(f"{path}: no such file or folder; name a spec file or a folder of specs")
+    except OSError as error:
+        raise UsageError(f"{error.filename or path}: cannot be searched: {(error.strerror or '').lower()}") from error
 
 
 def _display_path(path: Path) -> str:

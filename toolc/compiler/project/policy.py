@@ -67,6 +67,19 @@ def decode_policy_file(document: Document, findings: Findings) -> Policy | None:
     return policy
 
 
+def read_policy(path: str | Path) -> Policy:
+    """Read a file with the only key ``policy``. Raises ``UsageError`` for any error: part of a policy is unsafe."""
+    name = Path(path).as_posix()
+    diagnostics = Diagnostics()
+    document = load_project(Path(path), name, diagnostics, what="a policy file")
+    policy = decode_policy_file(document, Findings(document.source, diagnostics)) if document else None
+    errors = [each for each in diagnostics.sorted() if each.is_error]
+    lines = [f"{each.span}: {each.message}" + (f"; {each.hint}" if each.hint else "") for each in errors]
+    if policy is None or lines:
+        raise UsageError("\n".join([f"the policy {name} cannot be used:", *lines]))
+    return policy
+
+
 def _list_of_choices(options: tuple[T, ...]) -> Parse[tuple[T, ...]]:
     return list_of(choice(options))
 
@@ -107,16 +120,3 @@ def _risk(node: Node, what: str, findings: Findings) -> str | None:
     message = f"'{risk[:80]}' is neither a rule of 'toolc diff' nor a grade"
     findings.add(codes.BAD_VALUE, message, node.span, f"write a rule such as RSK01, or one of: {', '.join(GRADES)}")
     return None
-
-
-def read_policy(path: str | Path) -> Policy:
-    """Read a file with the only key ``policy``. Raises ``UsageError`` for any error: part of a policy is unsafe."""
-    name = Path(path).as_posix()
-    diagnostics = Diagnostics()
-    document = load_project(Path(path), name, diagnostics, what="a policy file")
-    policy = decode_policy_file(document, Findings(document.source, diagnostics)) if document else None
-    errors = [each for each in diagnostics.sorted() if each.is_error]
-    lines = [f"{each.span}: {each.message}" + (f"; {each.hint}" if each.hint else "") for each in errors]
-    if policy is None or lines:
-        raise UsageError("\n".join([f"the policy {name} cannot be used:", *lines]))
-    return policy

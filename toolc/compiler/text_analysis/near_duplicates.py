@@ -72,13 +72,6 @@ def shingles(description: str) -> str:
     return struct.pack(f">{len(hashes)}I", *hashes).hex()
 
 
-def _words_in_order(description: str) -> list[bytes]:
-    """Return the words in lower case; ASCII text is split without a regular expression, which is faster."""
-    if description.isascii():
-        return description.encode().translate(_SMALL_WORDS).split()
-    return [word.encode() for word in _WORD.findall(description.lower())]
-
-
 @dataclass(frozen=True, slots=True)
 class DescribedTool:
     """The parts of a tool that are compared: its name, and its description with its ``shingles``."""
@@ -86,6 +79,13 @@ class DescribedTool:
     name: str
     shingles: str
     description: str
+
+
+def _words_in_order(description: str) -> list[bytes]:
+    """Return the words in lower case; ASCII text is split without a regular expression, which is faster."""
+    if description.isascii():
+        return description.encode().translate(_SMALL_WORDS).split()
+    return [word.encode() for word in _WORD.findall(description.lower())]
 
 
 def _index_keys(tool: DescribedTool) -> list[str]:

@@ -97,19 +97,6 @@ def leaves(text: str) -> Iterator[tuple[int, int]]:
     yield from _leaves(scan(text))
 
 
-def _leaves(place: ValueRange) -> Iterator[tuple[int, int]]:
-    match place:
-        case Leaf(start=start, end=end):
-            yield start, end
-        case Items(items=items):
-            for item in items:
-                yield from _leaves(item)
-        case _:
-            for key in place.entries.values():
-                yield key.start, key.end
-                yield from _leaves(key.value)
-
-
 @dataclass(slots=True)
 class Scanner:
     """Scans a text and records the position of each part."""
@@ -192,6 +179,19 @@ class Scanner:
         self.offset += 1
         table.end = self.offset
         return table
+
+
+def _leaves(place: ValueRange) -> Iterator[tuple[int, int]]:
+    match place:
+        case Leaf(start=start, end=end):
+            yield start, end
+        case Items(items=items):
+            for item in items:
+                yield from _leaves(item)
+        case _:
+            for key in place.entries.values():
+                yield key.start, key.end
+                yield from _leaves(key.value)
 
 
 def _unquoted(raw: str) -> str:

@@ -76,16 +76,6 @@ class References:
         return False
 
 
-def _objects(value: JsonValue) -> Iterator[JsonObject]:
-    if isinstance(value, dict):
-        yield value
-        for inner in value.values():
-            yield from _objects(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _objects(inner)
-
-
 def merge_all_of(schema: JsonObject, references: References) -> JsonObject:
     """Return ``schema`` without its ``allOf``, or unchanged if the parts cannot be merged.
 
@@ -107,6 +97,60 @@ def merge_all_of(schema: JsonObject, references: References) -> JsonObject:
             return schema
         merged = both
     return merged
+
+
+@dataclass(slots=True)
+class Recursion:
+    """Finds references that a value would have to follow endlessly. The root schema is the reference ``#``."""
+
+    references: References
+    _required: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def leads_back(self, reference: str, scope: str) -> bool:
+        """Return whether ``reference`` contains ``scope`` and there is no optional property between them."""
+        seen: set[str] = set()
+        pending = [reference]
+        while pending:
+            current = pending.pop()
+            if current == scope:
+                return True
+            if current not in seen:
+                seen.add(current)
+                pending.extend(self._required_references(current))
+        return False
+
+    def _required_references(self, reference: str) -> frozenset[str]:
+        if reference not in self._required:
+            self._required[reference] = frozenset(self._find_required(self.references.target(reference)))
+        return self._required[reference]
+
+    def _find_required(self, schema: JsonValue) -> Iterator[str]:
+        """Yield the references in ``schema`` that are not below an optional property."""
+        if not isinstance(schema, dict):
+            return
+        schema = merge_all_of(schema, self.references)
+        if isinstance(reference := schema.get("$ref"), str):
+            yield reference
+        required, properties = schema.get("required"), schema.get("properties")
+        if isinstance(properties, dict) and isinstance(required, list):
+            for name in properties.keys() & set(map(str, required)):
+                yield from self._find_required(properties[name])
+        for key in ("items", "additionalProperties"):
+            yield from self._find_required(schema.get(key))
+        for key in ("prefixItems", "anyOf", "oneOf"):
+            values = schema.get(key)
+            for value in values if isinstance(values, list) else ():
+                yield from self._find_required(value)
+
+
+def _objects(value: JsonValue) -> Iterator[JsonObject]:
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from _objects(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _objects(inner)
 
 
 def _part_of(part: JsonValue, references: References) -> JsonValue:
@@ -169,47 +213,3 @@ def _all_properties(one: JsonValue, other: JsonValue) -> JsonObject | None:
     if any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys()):
         return None
     return mine | theirs
-
-
-@dataclass(slots=True)
-class Recursion:
-    """Finds references that a value would have to follow endlessly. The root schema is the reference ``#``."""
-
-    references: References
-    _required: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    def leads_back(self, reference: str, scope: str) -> bool:
-        """Return whether ``reference`` contains ``scope`` and there is no optional property between them."""
-        seen: set[str] = set()
-        pending = [reference]
-        while pending:
-            current = pending.pop()
-            if current == scope:
-                return True
-            if current not in seen:
-                seen.add(current)
-                pending.extend(self._required_references(current))
-        return False
-
-    def _required_references(self, reference: str) -> frozenset[str]:
-        if reference not in self._required:
-            self._required[reference] = frozenset(self._find_required(self.references.target(reference)))
-        return self._required[reference]
-
-    def _find_required(self, schema: JsonValue) -> Iterator[str]:
-        """Yield the references in ``schema`` that are not below an optional property."""
-        if not isinstance(schema, dict):
-            return
-        schema = merge_all_of(schema, self.references)
-        if isinstance(reference := schema.get("$ref"), str):
-            yield reference
-        required, properties = schema.get("required"), schema.get("properties")
-        if isinstance(properties, dict) and isinstance(required, list):
-            for name in properties.keys() & set(map(str, required)):
-                yield from self._find_required(properties[name])
-        for key in ("items", "additionalProperties"):
-            yield from self._find_required(schema.get(key))
-        for key in ("prefixItems", "anyOf", "oneOf"):
-            values = schema.get(key)
-            for value in values if isinstance(values, list) else ():
-                yield from self._find_required(value)

@@ -52,6 +52,35 @@ def tool_changes(pair: ToolPair) -> Iterator[ToolChange]:
         yield from _changes_of_kept_tool(pair, pair.old.spec, pair.new.spec)
 
 
+def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
+    """Yield the changes for those who call the tool or read its results."""
+    yield from tool_changes(pair)
+    if pair.old is None or pair.new is None:
+        return
+    old, new = pair.old.spec, pair.new.spec
+    yield from _schemas(pair.old, pair.new, old.parameters, new.parameters, "input", ("parameters",))
+    if old.result_schema and new.result_schema:
+        route = ("result", "schema")
+        yield from _schemas(pair.old, pair.new, old.result_schema, new.result_schema, "output", route)
+    elif old.result_schema or new.result_schema:
+        yield _result_schema(pair.old, pair.new)
+
+
+def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
+    """Yield each toolset that the tool joined or left. For a removed tool, only its removal is reported."""
+    if pair.new is None:
+        return
+    before, after = _toolsets_of(pair.old, old), _toolsets_of(pair.new, new)
+    for name in sorted(before.keys() ^ after.keys()):
+        is_in = name in after
+        yield ToolChange(
+            kind="contract", rule=RULE, grade="warning",
+            message=f"the tool joined the toolset {name}" if is_in else f"the tool left the toolset {name}",
+            path=("toolsets", name), before=None if is_in else name, after=name if is_in else None,
+            old=before.get(name), new=after.get(name),
+        )  # fmt: skip
+
+
 def _changes_of_kept_tool(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
     if old.name != new.name:
         has_alias = old.name in new.aliases
@@ -122,20 +151,6 @@ def _change(
     )  # fmt: skip
 
 
-def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
-    """Yield the changes for those who call the tool or read its results."""
-    yield from tool_changes(pair)
-    if pair.old is None or pair.new is None:
-        return
-    old, new = pair.old.spec, pair.new.spec
-    yield from _schemas(pair.old, pair.new, old.parameters, new.parameters, "input", ("parameters",))
-    if old.result_schema and new.result_schema:
-        route = ("result", "schema")
-        yield from _schemas(pair.old, pair.new, old.result_schema, new.result_schema, "output", route)
-    elif old.result_schema or new.result_schema:
-        yield _result_schema(pair.old, pair.new)
-
-
 def _result_schema(old: Reviewed, new: Reviewed) -> ToolChange:
     is_gone = new.spec.result_schema is None
     message = "the result schema was removed" if is_gone else "a result schema was added"
@@ -184,21 +199,6 @@ def _route_in_spec(side: Reviewed, top: Route, route: Route) -> Route:
     node = side.located.node.get("parameters")
     is_full = isinstance(node, Mapping) and is_full_schema(node)
     return (*top, *route) if is_full else (*top, *route[1:])
-
-
-def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
-    """Yield each toolset that the tool joined or left. For a removed tool, only its removal is reported."""
-    if pair.new is None:
-        return
-    before, after = _toolsets_of(pair.old, old), _toolsets_of(pair.new, new)
-    for name in sorted(before.keys() ^ after.keys()):
-        is_in = name in after
-        yield ToolChange(
-            kind="contract", rule=RULE, grade="warning",
-            message=f"the tool joined the toolset {name}" if is_in else f"the tool left the toolset {name}",
-            path=("toolsets", name), before=None if is_in else name, after=name if is_in else None,
-            old=before.get(name), new=after.get(name),
-        )  # fmt: skip
 
 
 def _toolsets_of(tool: Reviewed | None, state: State) -> dict[str, Span | None]:

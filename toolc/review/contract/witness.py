@@ -62,6 +62,58 @@ def candidates(node: Node, other: Node | None = None, depth: int = 0) -> Iterato
     return islice(_values(node, other, depth), MAX_CANDIDATES)
 
 
+def least_object(node: Node, depth: int = 0) -> JsonObject | None:
+    """Return an object with the required properties only; None if none can be found."""
+    properties = map_under(node.schema, "properties")
+    found: JsonObject = {}
+    attempts = iter(range(_MAX_VALIDATED))
+    for name in list_under(node.schema, "required"):
+        value = _first_valid(node.inner(properties.get(str(name))), depth + 1, attempts)
+        if value is _NONE:
+            return None
+        found[str(name)] = value
+    return found
+
+
+@dataclass(slots=True)
+class EvaluationBudget:
+    """How much may still be validated for the changes of one schema."""
+
+    left: int = MAX_PARTS
+
+    def spend(self, value: JsonValue) -> bool:
+        """Return whether the value may be validated too, and subtract its cost."""
+        self.left -= _parts(value)
+        return self.left >= 0
+
+
+def witness(
+    accepts: JsonObject, refuses: JsonObject, change: SchemaChange, budget: EvaluationBudget | None = None
+) -> Counterexample | str:
+    """Return a value that ``accepts`` allows and ``refuses`` does not, near ``change``; else the reason for none.
+
+    A value that is rejected because of the change is preferred to one rejected for another reason. ``budget`` is
+    shared by several changes of the same schemas; without it, this change has its own budget.
+    """
+    other = None
+    budget = budget or EvaluationBudget()
+    if budget.left < 0:
+        return TOO_MANY
+    try:
+        for value in islice(_whole_values(root(accepts), root(refuses), change.route), MAX_TRIES):
+            if not budget.spend(value):
+                return other or TOO_MANY
+            if validation_errors(accepts, value):
+                continue
+            for wrong in validation_errors(refuses, value):
+                if tuple(wrong.absolute_schema_path) == change.route:
+                    return Counterexample(value, wrong.message[:200])
+                other = other or Counterexample(value, wrong.message[:200])
+    except UnresolvableError:
+        return UNRESOLVED
+    return other or NOT_FOUND
+
+
 def _values(node: Node, other: Node | None, depth: int) -> Iterator[JsonValue]:
     schema = node.schema
     for keyword in ("const", "default"):
@@ -128,19 +180,6 @@ def _objects(node: Node, depth: int) -> Iterator[JsonValue]:
     yield least | {"another": "a"}
 
 
-def least_object(node: Node, depth: int = 0) -> JsonObject | None:
-    """Return an object with the required properties only; None if none can be found."""
-    properties = map_under(node.schema, "properties")
-    found: JsonObject = {}
-    attempts = iter(range(_MAX_VALIDATED))
-    for name in list_under(node.schema, "required"):
-        value = _first_valid(node.inner(properties.get(str(name))), depth + 1, attempts)
-        if value is _NONE:
-            return None
-        found[str(name)] = value
-    return found
-
-
 def _first_valid(node: Node, depth: int, attempts: Iterator[int]) -> JsonValue:
     """Return the first valid value, else the first probably valid one, else ``_NONE``; ``attempts`` limits the work."""
     tried = candidates(node, None, depth)
@@ -180,48 +219,9 @@ def _sizes(schema: JsonObject) -> Iterator[int]:
             yield from (size, size + 1)
 
 
-@dataclass(slots=True)
-class EvaluationBudget:
-    """How much may still be validated for the changes of one schema."""
-
-    left: int = MAX_PARTS
-
-    def spend(self, value: JsonValue) -> bool:
-        """Return whether the value may be validated too, and subtract its cost."""
-        self.left -= _parts(value)
-        return self.left >= 0
-
-
 def _parts(value: JsonValue) -> int:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + sum(map(_parts, inside))
-
-
-def witness(
-    accepts: JsonObject, refuses: JsonObject, change: SchemaChange, budget: EvaluationBudget | None = None
-) -> Counterexample | str:
-    """Return a value that ``accepts`` allows and ``refuses`` does not, near ``change``; else the reason for none.
-
-    A value that is rejected because of the change is preferred to one rejected for another reason. ``budget`` is
-    shared by several changes of the same schemas; without it, this change has its own budget.
-    """
-    other = None
-    budget = budget or EvaluationBudget()
-    if budget.left < 0:
-        return TOO_MANY
-    try:
-        for value in islice(_whole_values(root(accepts), root(refuses), change.route), MAX_TRIES):
-            if not budget.spend(value):
-                return other or TOO_MANY
-            if validation_errors(accepts, value):
-                continue
-            for wrong in validation_errors(refuses, value):
-                if tuple(wrong.absolute_schema_path) == change.route:
-                    return Counterexample(value, wrong.message[:200])
-                other = other or Counterexample(value, wrong.message[:200])
-    except UnresolvableError:
-        return UNRESOLVED
-    return other or NOT_FOUND
 
 
 def _whole_values(accepts: Node, refuses: Node, route: Route) -> Iterator[JsonValue]:

@@ -92,16 +92,6 @@ class Commit:
         )
 
 
-@lru_cache(maxsize=2)
-def _list_tree(repository: Repository, identity: str, paths: tuple[str, ...]) -> tuple[Blob, ...]:
-    """List a tree. Cached: a tree never changes, and a comparison lists each of its two trees twice."""
-    return tuple(_blobs(repository.git("ls-tree", "-r", "-z", "--full-tree", identity, "--", *paths)))
-
-
-def _object_names(blobs: Sequence[Blob]) -> bytes:
-    return "".join(f"{blob.identity}\n" for blob in blobs).encode()
-
-
 @dataclass(frozen=True, slots=True)
 class Repository:
     """A Git repository, identified by the top folder of its working tree."""
@@ -158,6 +148,32 @@ def resolved(path: Path) -> Path:
         raise UsageError(f"{path} is a link loop") from None
 
 
+def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:
+    """Return ``paths`` as a commit names them. Raises ``UsageError`` if one, or its link, leads out of it."""
+    return [_follow_links(commit, path_in_repository(commit.repository, path)) for path in paths]
+
+
+def path_in_repository(repository: Repository, path: Path) -> str:
+    """Return ``path`` relative to the top, without following links below it. Raises ``UsageError`` outside it."""
+    top = repository.top.resolve()
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100  links stay links
+    ancestors = reversed([absolute, *absolute.parents])
+    root = next((each for each in ancestors if resolved(each) == top), None)
+    if root is None:
+        return repository.inside(path)
+    return _without_dot(absolute.relative_to(root).as_posix())
+
+
+@lru_cache(maxsize=2)
+def _list_tree(repository: Repository, identity: str, paths: tuple[str, ...]) -> tuple[Blob, ...]:
+    """List a tree. Cached: a tree never changes, and a comparison lists each of its two trees twice."""
+    return tuple(_blobs(repository.git("ls-tree", "-r", "-z", "--full-tree", identity, "--", *paths)))
+
+
+def _object_names(blobs: Sequence[Blob]) -> bytes:
+    return "".join(f"{blob.identity}\n" for blob in blobs).encode()
+
+
 def _run(arguments: Sequence[str], folder: Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     # No user can enter a password, and messages are compared, so they must be in English.
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
@@ -197,22 +213,6 @@ def _advice(error_text: str) -> str:
     if "dubious ownership" in error_text:
         return "; if you trust its owner: git config --global --add safe.directory FOLDER"
     return ""
-
-
-def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:
-    """Return ``paths`` as a commit names them. Raises ``UsageError`` if one, or its link, leads out of it."""
-    return [_follow_links(commit, path_in_repository(commit.repository, path)) for path in paths]
-
-
-def path_in_repository(repository: Repository, path: Path) -> str:
-    """Return ``path`` relative to the top, without following links below it. Raises ``UsageError`` outside it."""
-    top = repository.top.resolve()
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100  links stay links
-    ancestors = reversed([absolute, *absolute.parents])
-    root = next((each for each in ancestors if resolved(each) == top), None)
-    if root is None:
-        return repository.inside(path)
-    return _without_dot(absolute.relative_to(root).as_posix())
 
 
 def _follow_links(commit: Commit, path: str) -> str:

@@ -78,6 +78,36 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
         yield old, new
 
 
+def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSpecs | None = None) -> None:
+    """Write the specs at and under ``paths``, the files next to them, and the project files above into ``top``.
+
+    Only the specs that ``only`` lists are written. Raises ``UsageError`` for one that the commit does not have.
+    """
+
+    def is_selected(path: str) -> bool:
+        return only is None or path in only.paths or path in only.unproved or is_project(path)
+
+    everything = "" in paths
+    blobs = {blob.path: blob for blob in commit.blobs([] if everything else [*paths, *above(paths)])}
+    texts = [blob for blob in blobs.values() if blob.path in paths or (_may_be_spec(blob) and is_selected(blob.path))]
+    folders: set[str] = set()
+    for path, data in _write_blobs(commit, texts, top):
+        if data.startswith(_LFS_POINTER):
+            raise UsageError(
+                f"{commit.name}: {path} is stored in Git LFS and not in the commit; compare folders that "
+                "contain the file: git worktree add FOLDER COMMIT"
+            )
+        if mentions_files(data):
+            folders.add(str(PurePosixPath(path).parent))
+    written = {blob.path for blob in texts}
+    siblings = [
+        blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)
+    ]
+    # Links last, so that no file is written through one, even for a manipulated tree.
+    for _ in _write_blobs(commit, sorted(siblings, key=lambda blob: blob.mode == LINK), top):
+        pass
+
+
 @contextmanager
 def _open_head(
     name: str | None, source: Commit | None, paths: Sequence[Path], only: ChangedSpecs | None
@@ -208,36 +238,6 @@ def _compile_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: C
     if not present:
         return State(commit.name, {}, prefix=f"{top}/")
     return _compile(commit.name, present, f"{top}/", top, only)
-
-
-def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSpecs | None = None) -> None:
-    """Write the specs at and under ``paths``, the files next to them, and the project files above into ``top``.
-
-    Only the specs that ``only`` lists are written. Raises ``UsageError`` for one that the commit does not have.
-    """
-
-    def is_selected(path: str) -> bool:
-        return only is None or path in only.paths or path in only.unproved or is_project(path)
-
-    everything = "" in paths
-    blobs = {blob.path: blob for blob in commit.blobs([] if everything else [*paths, *above(paths)])}
-    texts = [blob for blob in blobs.values() if blob.path in paths or (_may_be_spec(blob) and is_selected(blob.path))]
-    folders: set[str] = set()
-    for path, data in _write_blobs(commit, texts, top):
-        if data.startswith(_LFS_POINTER):
-            raise UsageError(
-                f"{commit.name}: {path} is stored in Git LFS and not in the commit; compare folders that "
-                "contain the file: git worktree add FOLDER COMMIT"
-            )
-        if mentions_files(data):
-            folders.add(str(PurePosixPath(path).parent))
-    written = {blob.path for blob in texts}
-    siblings = [
-        blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)
-    ]
-    # Links last, so that no file is written through one, even for a manipulated tree.
-    for _ in _write_blobs(commit, sorted(siblings, key=lambda blob: blob.mode == LINK), top):
-        pass
 
 
 def _write_blobs(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple[str, bytes]]:

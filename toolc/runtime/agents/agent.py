@@ -101,6 +101,25 @@ def make_calls(
     return [CallMessage(call, result) for call, result in zip(calls, results, strict=True)]
 
 
+class Agent:
+    """The backend kind ``agent``."""
+
+    def run(self, backend: AgentBackend, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
+        """Return the model's final answer. Raises what ``caller.call`` raises."""
+        deadline = Deadline(context.cancellation, context.deadline)
+        events = AgentEvents(call, context)
+        with ExitStack() as stack:
+            try:
+                connection = stack.enter_context(
+                    open_api(backend, call.tool, context.secrets, deadline, events.attempt)
+                )
+            except ModelError as error:
+                return failure(error.kind, str(error))
+            return _Conversation(
+                backend, call, context, caller, AgentLoop(backend, connection, deadline, events)
+            ).result()
+
+
 def _run_parallel(
     make: Callable[[int], ToolResult], numbers: Sequence[int], cancellation: Cancellation
 ) -> list[ToolResult]:
@@ -139,25 +158,6 @@ def _as_object(arguments: JsonValue) -> JsonObject | str:
         except ValueError as error:
             return f": {error}"
     return ""
-
-
-class Agent:
-    """The backend kind ``agent``."""
-
-    def run(self, backend: AgentBackend, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """Return the model's final answer. Raises what ``caller.call`` raises."""
-        deadline = Deadline(context.cancellation, context.deadline)
-        events = AgentEvents(call, context)
-        with ExitStack() as stack:
-            try:
-                connection = stack.enter_context(
-                    open_api(backend, call.tool, context.secrets, deadline, events.attempt)
-                )
-            except ModelError as error:
-                return failure(error.kind, str(error))
-            return _Conversation(
-                backend, call, context, caller, AgentLoop(backend, connection, deadline, events)
-            ).result()
 
 
 @dataclass(slots=True)

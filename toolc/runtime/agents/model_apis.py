@@ -65,14 +65,6 @@ class AnthropicApi:
         )
 
 
-def _anthropic_block(block: JsonObject, call_id: str | None) -> JsonObject:
-    """Return a block to send back. The input of a call must be an object there, even if the model sent none."""
-    if call_id is None:
-        return block
-    given = block.get("input")
-    return {**block, "id": call_id, "input": given if isinstance(given, dict) else {}}
-
-
 class OpenAIApi:
     """The OpenAI Chat Completions API: ``POST BASE_URL/chat/completions``."""
 
@@ -136,16 +128,6 @@ class OpenAIApi:
         return kept, calls
 
 
-def _text(content: JsonValue) -> str | None:
-    """Return the text of a message, which some servers send in parts, or None if it is invalid."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    if not isinstance(content, list):
-        return None
-    texts = (each.get("text") for each in content if isinstance(each, dict) and each.get("type") == "text")
-    return "".join(each for each in texts if isinstance(each, str))
-
-
 def open_anthropic(url: str, http: httpx2.Client) -> Post:
     """Return a function that sends requests with the SDK's client, without a key and without retries."""
     client = anthropic.Anthropic(api_key=KEY_PLACEHOLDER, base_url=url, max_retries=0, timeout=None, http_client=http)
@@ -156,16 +138,6 @@ def open_openai(path: str, url: str, http: httpx2.Client) -> Post:
     """Return a function that sends requests to ``path`` below ``url``, without a key and without retries."""
     client = openai.OpenAI(api_key=KEY_PLACEHOLDER, base_url=url, max_retries=0, timeout=None, http_client=http)
     return partial(_post, client, path)
-
-
-def _post(client: anthropic.Anthropic | openai.OpenAI, path: str, body: JsonObject) -> bytes:
-    try:
-        return client.post(path, cast_to=httpx2.Response, body=body).content
-    except (anthropic.APIStatusError, openai.APIStatusError) as error:
-        response = error.response
-        raise failed_status(response.status_code, response.content, response.headers.get("retry-after")) from None
-    except (anthropic.APIConnectionError, openai.APIConnectionError) as error:
-        raise failed_request(error) from None
 
 
 class ResponsesApi:
@@ -212,6 +184,34 @@ class ResponsesApi:
             tokens_in=token_count(usage, "input_tokens"),
             tokens_out=token_count(usage, "output_tokens"),
         )
+
+
+def _anthropic_block(block: JsonObject, call_id: str | None) -> JsonObject:
+    """Return a block to send back. The input of a call must be an object there, even if the model sent none."""
+    if call_id is None:
+        return block
+    given = block.get("input")
+    return {**block, "id": call_id, "input": given if isinstance(given, dict) else {}}
+
+
+def _text(content: JsonValue) -> str | None:
+    """Return the text of a message, which some servers send in parts, or None if it is invalid."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        return None
+    texts = (each.get("text") for each in content if isinstance(each, dict) and each.get("type") == "text")
+    return "".join(each for each in texts if isinstance(each, str))
+
+
+def _post(client: anthropic.Anthropic | openai.OpenAI, path: str, body: JsonObject) -> bytes:
+    try:
+        return client.post(path, cast_to=httpx2.Response, body=body).content
+    except (anthropic.APIStatusError, openai.APIStatusError) as error:
+        response = error.response
+        raise failed_status(response.status_code, response.content, response.headers.get("retry-after")) from None
+    except (anthropic.APIConnectionError, openai.APIConnectionError) as error:
+        raise failed_request(error) from None
 
 
 def _responses_item(item: JsonObject, arguments: dict[str, JsonObject]) -> JsonObject:

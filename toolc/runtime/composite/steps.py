@@ -47,42 +47,6 @@ def is_true(expression: str, values: JsonObject) -> bool:
     return not (result is None or result is False or result in ("", [], {}))
 
 
-class _BoundedInterpreter(TreeInterpreter):
-    """An interpreter that raises ``ConditionError`` after ``MAX_WORK``."""
-
-    def __init__(self) -> None:
-        super().__init__(Options(custom_functions=_BoundedFunctions()))
-        self._left = MAX_WORK
-
-    def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:  # the library's signature
-        value = super().visit(node, *args, **kwargs)
-        self._left -= 1
-        if isinstance(value, list | dict):
-            self._left -= len(value)
-        elif isinstance(value, str):
-            self._left -= len(value) // _CHARACTERS
-        if self._left < 0:
-            raise ConditionError("the values are too large for this condition")
-        return value
-
-
-class _BoundedFunctions(Functions):
-    """The functions of JMESPath, which may not create a text longer than ``MAX_TEXT``."""
-
-    def call_function(self, function_name: str, resolved_args: Any) -> Any:  # as above
-        if function_name == "join" and _joined_size(resolved_args) > MAX_TEXT:
-            raise ConditionError("the values are too large for this condition")
-        return super().call_function(function_name, resolved_args)
-
-
-def _joined_size(arguments: list[object]) -> int:
-    match arguments:
-        case [str() as glue, list() as items]:
-            return len(glue) * len(items) + sum(len(each) for each in items if isinstance(each, str))
-        case _:
-            return 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
     """A step and its result. Without a call, ``result`` is None and ``call_id`` is empty."""
@@ -158,23 +122,6 @@ def last_result(ran: Sequence[StepResult]) -> ToolResult:
     return replace(last, details=_details(ran))
 
 
-def _stopped(ran: Sequence[StepResult]) -> ToolResult | None:
-    """Return the failure of the step that ended the composite, if any. Failures precede cancellations."""
-    stopping = [each for each in ran if each.stops]
-    failed = next((each for each in stopping if each.outcome == "failure"), stopping[0] if stopping else None)
-    if failed is None:
-        return None
-    error = failed.result.error if failed.result else None
-    kind = error.kind if error else "cancelled"
-    message = f"step '{failed.step.id}' ({failed.step.tool}): {error.message if error else 'cancelled'}"
-    text = f"step '{failed.step.id}' ({failed.step.tool}): {failed.result.text}" if failed.result else message
-    return ToolResult(content=(Text(text),), error=ToolFailure(kind, message), details=_details(ran))
-
-
-def _details(ran: Sequence[StepResult]) -> JsonObject:
-    return {"steps": [each.to_json() for each in ran]}
-
-
 def arguments_of(step: Step, arguments: JsonObject, ran: Mapping[str, StepResult]) -> JsonObject:
     """Return the arguments of ``step``, without keys whose template is absent. Raises ``TemplateError``."""
     seen: JsonObject = {name: each.to_template_value() for name, each in ran.items()}
@@ -197,6 +144,59 @@ def forwarded(arguments: JsonObject, before: StepResult, called: Sequence[ToolSp
             text = before.result.text if before.result else ""
             return {**arguments, name: text if is_string else before.data}
     return arguments
+
+
+class _BoundedInterpreter(TreeInterpreter):
+    """An interpreter that raises ``ConditionError`` after ``MAX_WORK``."""
+
+    def __init__(self) -> None:
+        super().__init__(Options(custom_functions=_BoundedFunctions()))
+        self._left = MAX_WORK
+
+    def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:  # the library's signature
+        value = super().visit(node, *args, **kwargs)
+        self._left -= 1
+        if isinstance(value, list | dict):
+            self._left -= len(value)
+        elif isinstance(value, str):
+            self._left -= len(value) // _CHARACTERS
+        if self._left < 0:
+            raise ConditionError("the values are too large for this condition")
+        return value
+
+
+class _BoundedFunctions(Functions):
+    """The functions of JMESPath, which may not create a text longer than ``MAX_TEXT``."""
+
+    def call_function(self, function_name: str, resolved_args: Any) -> Any:  # as above
+        if function_name == "join" and _joined_size(resolved_args) > MAX_TEXT:
+            raise ConditionError("the values are too large for this condition")
+        return super().call_function(function_name, resolved_args)
+
+
+def _joined_size(arguments: list[object]) -> int:
+    match arguments:
+        case [str() as glue, list() as items]:
+            return len(glue) * len(items) + sum(len(each) for each in items if isinstance(each, str))
+        case _:
+            return 0
+
+
+def _stopped(ran: Sequence[StepResult]) -> ToolResult | None:
+    """Return the failure of the step that ended the composite, if any. Failures precede cancellations."""
+    stopping = [each for each in ran if each.stops]
+    failed = next((each for each in stopping if each.outcome == "failure"), stopping[0] if stopping else None)
+    if failed is None:
+        return None
+    error = failed.result.error if failed.result else None
+    kind = error.kind if error else "cancelled"
+    message = f"step '{failed.step.id}' ({failed.step.tool}): {error.message if error else 'cancelled'}"
+    text = f"step '{failed.step.id}' ({failed.step.tool}): {failed.result.text}" if failed.result else message
+    return ToolResult(content=(Text(text),), error=ToolFailure(kind, message), details=_details(ran))
+
+
+def _details(ran: Sequence[StepResult]) -> JsonObject:
+    return {"steps": [each.to_json() for each in ran]}
 
 
 def _without_missing(template: JsonTemplate, ran: Mapping[str, StepResult]) -> JsonTemplate:

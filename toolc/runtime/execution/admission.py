@@ -61,14 +61,6 @@ class DenyList:
         return f"the tool {tool.name!r} is denied here, like all tools with the tag {tag!r}; continue without it"
 
 
-def _tags(given: object) -> frozenset[str]:
-    """Return the tags as a set. Raises ``UsageError`` for a single string, which would deny its letters."""
-    tags = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
-    if not all(isinstance(tag, str) for tag in tags):
-        raise UsageError(f"tags must be a list of strings, not {given!r:.60}; for example tags=['danger']")
-    return frozenset(tags)
-
-
 def check_admission(
     tool: RegisteredTool, find: Callable[[str], RegisteredTool], lock: Lock | None, policy: Policy | None
 ) -> None:
@@ -129,3 +121,11 @@ def unsupported_features(tool: ToolSpec) -> str | None:
     if not features:
         return None
     return f"tool {tool.name!r}: this version of toolc compiles {', '.join(features)} but does not run it yet"
+
+
+def _tags(given: object) -> frozenset[str]:
+    """Return the tags as a set. Raises ``UsageError`` for a single string, which would deny its letters."""
+    tags = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
+    if not all(isinstance(tag, str) for tag in tags):
+        raise UsageError(f"tags must be a list of strings, not {given!r:.60}; for example tags=['danger']")
+    return frozenset(tags)

@@ -113,31 +113,6 @@ class HttpResponse:
             self._end = trailer_end + 4
 
 
-class _Source:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def makefile(self, *_: object) -> io.BytesIO:
-        """Return the whole response."""
-        return io.BytesIO(self._data)
-
-
-def _parse_head(data: bytes) -> http.client.HTTPResponse:
-    """Return the response with its head parsed. Raises ``InvalidResponseError``."""
-    response = http.client.HTTPResponse(_Source(data))  # type: ignore[arg-type]
-    try:
-        response.begin()
-    except (http.client.HTTPException, ValueError, OSError):
-        raise InvalidResponseError("sent a response that is not HTTP") from None
-    return response
-
-
-@dataclass(frozen=True, slots=True)
-class _CachedToken:
-    token: str = field(repr=False)
-    expires: float
-
-
 class TokenCache:
     """Tokens by request, in the memory of this process. Thread-safe."""
 
@@ -167,6 +142,12 @@ class TokenCache:
         """Remove a token that is no longer valid."""
         with self._lock:
             self._tokens.pop(key, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedToken:
+    token: str = field(repr=False)
+    expires: float
 
 
 TOKENS: Final = TokenCache()
@@ -228,6 +209,25 @@ class TokenTransport(OuterTransport):
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
         self._on_token(token, float(min(seconds, MAX_SECONDS)) if number and isinstance(seconds, int | float) else None)
         return _status(200, "")
+
+
+class _Source:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, *_: object) -> io.BytesIO:
+        """Return the whole response."""
+        return io.BytesIO(self._data)
+
+
+def _parse_head(data: bytes) -> http.client.HTTPResponse:
+    """Return the response with its head parsed. Raises ``InvalidResponseError``."""
+    response = http.client.HTTPResponse(_Source(data))  # type: ignore[arg-type]
+    try:
+        response.begin()
+    except (http.client.HTTPException, ValueError, OSError):
+        raise InvalidResponseError("sent a response that is not HTTP") from None
+    return response
 
 
 def _error_code(body: bytes) -> str:

@@ -74,10 +74,6 @@ class ProgressReporter:
         return True
 
 
-def _size(block: Content) -> int:
-    return len(block.text.encode()) if isinstance(block, Text) else len(block.data)
-
-
 class ProgressLines:
     """Extract progress reports from a redacted stream of bytes that arrives in pieces."""
 
@@ -114,10 +110,6 @@ class ProgressLines:
             return match[0]
         self._reporter.report(percent, (match[2] or b"").decode("utf-8", "replace").strip())
         return b""
-
-
-def _may_become_report(line: bytes) -> bool:
-    return _PREFIX.startswith(line) or (line.startswith(_PREFIX) and len(line) <= MAX_LINE)
 
 
 class LiveText:
@@ -200,3 +192,11 @@ def update_event(
     is_report = percent is not None or bool(message) or not blocks
     stream: Stream | None = None if is_report else "content"
     return ToolUpdate(name=name, call_id=call_id, percent=percent, message=message, stream=stream, blocks=blocks)
+
+
+def _size(block: Content) -> int:
+    return len(block.text.encode()) if isinstance(block, Text) else len(block.data)
+
+
+def _may_become_report(line: bytes) -> bool:
+    return _PREFIX.startswith(line) or (line.startswith(_PREFIX) and len(line) <= MAX_LINE)

@@ -36,10 +36,6 @@ RENAME_NOREPLACE: Final = 1
 RENAME_EXCHANGE: Final = 2
 
 
-class _How(ctypes.Structure):
-    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
-
-
 def openat2_beneath(folder: int, path: bytes, flags: int) -> int:
     """Return a descriptor of the file at ``path`` below the open ``folder``.
 
@@ -56,43 +52,6 @@ def openat2_beneath(folder: int, path: bytes, flags: int) -> int:
             if error.errno not in _UNAVAILABLE:
                 raise
     return _open_in_steps(folder, names, flags)
-
-
-def _openat2(folder: int, path: bytes, flags: int) -> int:
-    how = _How(flags, 0, _RESOLVE)
-    descriptor: int = _LIBC.syscall(_OPENAT2, folder, path, ctypes.byref(how), ctypes.sizeof(how))
-    if descriptor < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), path)
-    return descriptor
-
-
-def _open_in_steps(folder: int, names: list[bytes], flags: int) -> int:
-    mount, descriptor = _mount(folder), os.dup(folder)
-    for position, name in enumerate(names):
-        last = position == len(names) - 1
-        try:
-            below = os.open(name, flags | os.O_NOFOLLOW if last else FOLDER, dir_fd=descriptor)
-        finally:
-            os.close(descriptor)
-        descriptor = below
-        if _mount(descriptor) != mount:
-            os.close(descriptor)
-            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
-    return descriptor
-
-
-def _mount(descriptor: int) -> bytes:
-    """Return what identifies the mount: its ID (proc_pid_fdinfo(5)) or, without /proc, its device number.
-
-    The two are not combined: in an overlay, files and folders may have different devices.
-    """
-    try:
-        info = Path(f"/proc/self/fdinfo/{descriptor}").read_bytes()
-    except OSError:
-        info = b""
-    number = re.search(rb"mnt_id:\s*(\d+)", info)
-    return number[1] if number else b"%d" % os.fstat(descriptor).st_dev
 
 
 class DirHandle:
@@ -193,6 +152,47 @@ def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int)
         if number not in {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}:
             raise OSError(number, os.strerror(number))
     _rename_in_steps(from_folder, old, to_folder, new, flags)
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+def _openat2(folder: int, path: bytes, flags: int) -> int:
+    how = _How(flags, 0, _RESOLVE)
+    descriptor: int = _LIBC.syscall(_OPENAT2, folder, path, ctypes.byref(how), ctypes.sizeof(how))
+    if descriptor < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), path)
+    return descriptor
+
+
+def _open_in_steps(folder: int, names: list[bytes], flags: int) -> int:
+    mount, descriptor = _mount(folder), os.dup(folder)
+    for position, name in enumerate(names):
+        last = position == len(names) - 1
+        try:
+            below = os.open(name, flags | os.O_NOFOLLOW if last else FOLDER, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = below
+        if _mount(descriptor) != mount:
+            os.close(descriptor)
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
+    return descriptor
+
+
+def _mount(descriptor: int) -> bytes:
+    """Return what identifies the mount: its ID (proc_pid_fdinfo(5)) or, without /proc, its device number.
+
+    The two are not combined: in an overlay, files and folders may have different devices.
+    """
+    try:
+        info = Path(f"/proc/self/fdinfo/{descriptor}").read_bytes()
+    except OSError:
+        info = b""
+    number = re.search(rb"mnt_id:\s*(\d+)", info)
+    return number[1] if number else b"%d" % os.fstat(descriptor).st_dev
 
 
 def _rename_in_steps(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:

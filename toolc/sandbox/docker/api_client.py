@@ -112,6 +112,34 @@ class JsonLineStream:
             self._connection.sock.shutdown(socket.SHUT_RDWR)
 
 
+class NoDaemonError(Exception):
+    """No usable daemon was found, for a ``reason``; ``remedy`` is a sentence for the user."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason}. {remedy}")
+        self.reason = reason
+        self.remedy = remedy
+
+
+def find_socket(environment: Mapping[str, str]) -> str:
+    """Return the path of the daemon's socket.
+
+    It is ``DOCKER_HOST``, else the current context, else the first default socket. The user's choice is never
+    replaced. Raises ``NoDaemonError``.
+    """
+    if host := environment.get("DOCKER_HOST"):
+        return _unix_path(host, "DOCKER_HOST")
+    home = Path(environment.get("HOME") or "/")
+    configuration = Path(environment.get("DOCKER_CONFIG") or home / ".docker")
+    context = environment.get("DOCKER_CONTEXT") or _current_context(configuration)
+    if context and context != "default":
+        return _unix_path(_context_host(configuration, context), f"the Docker context {context!r}")
+    for path in _default_sockets(environment, home):
+        if _is_socket(path):
+            return str(path)
+    raise NoDaemonError("no Docker daemon was found on this host", INSTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class _Head:
     """The status of a response and its headers, names in lower case."""
@@ -264,34 +292,6 @@ def _message(data: bytes) -> str:
     else:
         text = str(value["message"]) if isinstance(value, dict) and "message" in value else ""
     return "".join(c if c.isprintable() else " " for c in text.strip()[:_MAX_MESSAGE])
-
-
-class NoDaemonError(Exception):
-    """No usable daemon was found, for a ``reason``; ``remedy`` is a sentence for the user."""
-
-    def __init__(self, reason: str, remedy: str) -> None:
-        super().__init__(f"{reason}. {remedy}")
-        self.reason = reason
-        self.remedy = remedy
-
-
-def find_socket(environment: Mapping[str, str]) -> str:
-    """Return the path of the daemon's socket.
-
-    It is ``DOCKER_HOST``, else the current context, else the first default socket. The user's choice is never
-    replaced. Raises ``NoDaemonError``.
-    """
-    if host := environment.get("DOCKER_HOST"):
-        return _unix_path(host, "DOCKER_HOST")
-    home = Path(environment.get("HOME") or "/")
-    configuration = Path(environment.get("DOCKER_CONFIG") or home / ".docker")
-    context = environment.get("DOCKER_CONTEXT") or _current_context(configuration)
-    if context and context != "default":
-        return _unix_path(_context_host(configuration, context), f"the Docker context {context!r}")
-    for path in _default_sockets(environment, home):
-        if _is_socket(path):
-            return str(path)
-    raise NoDaemonError("no Docker daemon was found on this host", INSTALL)
 
 
 def _default_sockets(environment: Mapping[str, str], home: Path) -> Iterator[Path]:

@@ -104,11 +104,6 @@ def find_image(client: Client, name: str) -> LocalImage | None:
     )
 
 
-def _is_tagged(tags: JsonValue, name: JsonValue) -> bool:
-    """Return whether an image has the tag of toolc's image ``name``. Derived images inherit only its labels."""
-    return isinstance(tags, list) and any(str(tag).startswith(f"toolc/{name}:") for tag in tags)
-
-
 @dataclass(slots=True)
 class ContainerWatcher:
     """The events of one container so far. ``removed`` is set when the daemon has removed it.
@@ -192,3 +187,8 @@ class EventStream:
                 watch.removed.set()
             case _:
                 pass
+
+
+def _is_tagged(tags: JsonValue, name: JsonValue) -> bool:
+    """Return whether an image has the tag of toolc's image ``name``. Derived images inherit only its labels."""
+    return isinstance(tags, list) and any(str(tag).startswith(f"toolc/{name}:") for tag in tags)

@@ -72,15 +72,6 @@ def choose_runtime(registered: tuple[Runtime, ...], isolation: MinIsolation) -> 
     return min(fit, key=lambda runtime: ISOLATION.index(runtime.isolation), default=None)
 
 
-def _runtime(name: str, entry: JsonValue) -> Runtime:
-    described = entry if isinstance(entry, dict) else {}
-    # A runtime is given by the path of its program, or (since 23.0) by the name of a containerd shim.
-    program = str(described.get("path") or described.get("runtimeType") or name)
-    definition = " ".join(f"{key}={described[key]}" for key in sorted(described) if key != "status")
-    matching = (isolation for isolation, pattern in _KINDS if re.search(pattern, program.rpartition("/")[2]))
-    return Runtime(name, next(matching, "namespace"), definition)
-
-
 def podman_isolation_error(profile: Profile) -> str:
     """Return why Podman cannot provide the isolation that ``profile`` demands, and the remedy."""
     return (
@@ -191,6 +182,15 @@ def choose_version(newest: str, oldest: str) -> tuple[int, int]:
             "Update Docker.",
         )
     return max(min(supported, NEWEST_API), _version(oldest))
+
+
+def _runtime(name: str, entry: JsonValue) -> Runtime:
+    described = entry if isinstance(entry, dict) else {}
+    # A runtime is given by the path of its program, or (since 23.0) by the name of a containerd shim.
+    program = str(described.get("path") or described.get("runtimeType") or name)
+    definition = " ".join(f"{key}={described[key]}" for key in sorted(described) if key != "status")
+    matching = (isolation for isolation, pattern in _KINDS if re.search(pattern, program.rpartition("/")[2]))
+    return Runtime(name, next(matching, "namespace"), definition)
 
 
 def _version_prefix(version: JsonObject) -> str:

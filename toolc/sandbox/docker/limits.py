@@ -38,6 +38,31 @@ def capabilities_for(profile: Profile, daemon: Daemon) -> Capabilities:
     return offer(capabilities(daemon), profile.min_isolation)
 
 
+def is_runtime_failure(message: str) -> bool:
+    """Return whether a runtime does not work at all; False for an error of one container or a transient one."""
+    names_runtime = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
+    return names_runtime and not is_transient(message)
+
+
+def record_failure(daemon: Daemon, runtime: Runtime, message: str) -> None:
+    """Record that ``runtime`` does not work on this daemon, with the error message."""
+    with contextlib.suppress(OSError, InfrastructureError):
+        _record_path(daemon, runtime).write_text(message[:_MAX_MESSAGE], encoding="utf-8")
+
+
+def recorded_failure(daemon: Daemon, runtime: Runtime) -> str | None:
+    """Return why the runtime did not work when last tried, with the remedy; None if it is not known to fail."""
+    try:
+        path = _record_path(daemon, runtime)
+        message = path.read_text(encoding="utf-8")
+    except (OSError, InfrastructureError):
+        return None
+    return (
+        f"the Docker runtime {runtime.name!r} does not work: {message}; {_remedy(runtime, message)}; "
+        f"to try it again, remove {path}"
+    )
+
+
 def _capabilities(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
     weak: dict[LimitName, Enforcement] = {}
     if not daemon.limits_memory:
@@ -88,31 +113,6 @@ def _host_swaps() -> bool:
     except OSError:
         return True
     return not any(line.startswith("SwapTotal:") and line.split()[1] == "0" for line in lines)
-
-
-def is_runtime_failure(message: str) -> bool:
-    """Return whether a runtime does not work at all; False for an error of one container or a transient one."""
-    names_runtime = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
-    return names_runtime and not is_transient(message)
-
-
-def record_failure(daemon: Daemon, runtime: Runtime, message: str) -> None:
-    """Record that ``runtime`` does not work on this daemon, with the error message."""
-    with contextlib.suppress(OSError, InfrastructureError):
-        _record_path(daemon, runtime).write_text(message[:_MAX_MESSAGE], encoding="utf-8")
-
-
-def recorded_failure(daemon: Daemon, runtime: Runtime) -> str | None:
-    """Return why the runtime did not work when last tried, with the remedy; None if it is not known to fail."""
-    try:
-        path = _record_path(daemon, runtime)
-        message = path.read_text(encoding="utf-8")
-    except (OSError, InfrastructureError):
-        return None
-    return (
-        f"the Docker runtime {runtime.name!r} does not work: {message}; {_remedy(runtime, message)}; "
-        f"to try it again, remove {path}"
-    )
 
 
 def _remedy(runtime: Runtime, message: str) -> str:

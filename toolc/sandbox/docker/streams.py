@@ -215,13 +215,6 @@ def remove_stale_folders() -> None:
             _remove(folder)
 
 
-def _remove(folder: Path) -> None:
-    # This needs no descriptor: there may be none left.
-    for remove, path in ((os.unlink, folder / _NAME), (os.rmdir, folder)):
-        with contextlib.suppress(OSError):
-            remove(path)
-
-
 class GuestSocketStream:
     """The stream to a guest that connects to a socket, with the methods of ``toolc.sandbox.base.EngineSandbox``.
 
@@ -269,3 +262,10 @@ class GuestSocketStream:
         self._stream = stream
         self._listener.close()
         self._either.close()
+
+
+def _remove(folder: Path) -> None:
+    # This needs no descriptor: there may be none left.
+    for remove, path in ((os.unlink, folder / _NAME), (os.rmdir, folder)):
+        with contextlib.suppress(OSError):
+            remove(path)

@@ -49,54 +49,12 @@ _NAME: Final = "org.opencontainers.image.ref.name"
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-class _BoundedReader:
-    """A file that refuses reads of more than ``MAX_READ``."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.seek = file.seek
-        self.tell = file.tell
-        self.seekable = file.seekable
-
-    def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= MAX_READ:
-            raise tarfile.ReadError(f"it has a header of more than {MAX_READ} bytes")
-        return self._file.read(size)
-
-
 @contextmanager
 def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
     """Yield a tar file with all its headers read. Raises ``OSError``, ``ValueError`` and errors of decompression."""
     with path.open("rb") as packed, _decompressed(packed) as file, _open_tar(file) as tar:
         _read_headers(tar)
         yield tar
-
-
-def _open_tar(file: IO[bytes]) -> tarfile.TarFile:
-    try:
-        return tarfile.open(fileobj=cast("IO[bytes]", _BoundedReader(file)), mode="r:")
-    except tarfile.ReadError:
-        # tarfile's own message is about headers.
-        raise ValueError("it is not a tar file") from None
-
-
-def _decompressed(packed: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
-    magic = packed.read(6)
-    packed.seek(0)
-    for beginning, decompress in _COMPRESSIONS:
-        if magic.startswith(beginning):
-            return cast("AbstractContextManager[IO[bytes]]", decompress(packed))
-    return nullcontext(packed)
-
-
-def _read_headers(tar: tarfile.TarFile) -> None:
-    number = 0
-    while (member := tar.next()) is not None:
-        number += 1
-        if len(member.name) > MAX_NAME or len(member.linkname) > MAX_NAME or len(member.pax_headers) > MAX_WORDS:
-            raise tarfile.ReadError("it has a file with a header that is too long")
-        if number > MAX_FILES:
-            raise tarfile.ReadError(f"it contains more than {MAX_FILES} files")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +163,48 @@ def open_archive(path: Path) -> Iterator[Archive]:
             ) from error
         except OSError as error:
             raise InfrastructureError(f"cannot unpack {path}: {error.strerror or error}") from error
+
+
+class _BoundedReader:
+    """A file that refuses reads of more than ``MAX_READ``."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek = file.seek
+        self.tell = file.tell
+        self.seekable = file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= MAX_READ:
+            raise tarfile.ReadError(f"it has a header of more than {MAX_READ} bytes")
+        return self._file.read(size)
+
+
+def _open_tar(file: IO[bytes]) -> tarfile.TarFile:
+    try:
+        return tarfile.open(fileobj=cast("IO[bytes]", _BoundedReader(file)), mode="r:")
+    except tarfile.ReadError:
+        # tarfile's own message is about headers.
+        raise ValueError("it is not a tar file") from None
+
+
+def _decompressed(packed: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+    magic = packed.read(6)
+    packed.seek(0)
+    for beginning, decompress in _COMPRESSIONS:
+        if magic.startswith(beginning):
+            return cast("AbstractContextManager[IO[bytes]]", decompress(packed))
+    return nullcontext(packed)
+
+
+def _read_headers(tar: tarfile.TarFile) -> None:
+    number = 0
+    while (member := tar.next()) is not None:
+        number += 1
+        if len(member.name) > MAX_NAME or len(member.linkname) > MAX_NAME or len(member.pax_headers) > MAX_WORDS:
+            raise tarfile.ReadError("it has a file with a header that is too long")
+        if number > MAX_FILES:
+            raise tarfile.ReadError(f"it contains more than {MAX_FILES} files")
 
 
 @dataclass(frozen=True, slots=True)

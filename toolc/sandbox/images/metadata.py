@@ -64,17 +64,6 @@ def volumes(declared: object) -> tuple[str, ...]:
     return tuple(sorted({path for path in map(_volume, named) if path not in TMPFS_PATHS}))
 
 
-def _volume(path: str) -> str:
-    parts = [part for part in path.split("/") if part not in {"", "."}]
-    normal = "/" + "/".join(parts)
-    inside = len(parts) > 1 and parts[0] == "workspace"
-    if not parts or ".." in parts or inside or (parts[0] in _KERNELS and normal not in TMPFS_PATHS):
-        raise InfrastructureError(
-            f"the image declares a volume at {path!r:.100}, which a sandbox cannot have; build the image without it"
-        )
-    return normal
-
-
 def remote_source(dockerfile: bytes) -> str | None:
     """Return the arguments of an ``ADD`` that the daemon downloads with the host's network; None without one."""
     for line in _ADD.findall(_CONTINUED.sub(b"", dockerfile)):
@@ -139,3 +128,14 @@ def stored_images() -> tuple[StoredImage, ...]:
 def remove_image(image: StoredImage) -> None:
     """Remove a stale image. Raises ``InfrastructureError`` if a call uses it, or it cannot be removed."""
     store.remove(KIND, image.digest, image.folder)
+
+
+def _volume(path: str) -> str:
+    parts = [part for part in path.split("/") if part not in {"", "."}]
+    normal = "/" + "/".join(parts)
+    inside = len(parts) > 1 and parts[0] == "workspace"
+    if not parts or ".." in parts or inside or (parts[0] in _KERNELS and normal not in TMPFS_PATHS):
+        raise InfrastructureError(
+            f"the image declares a volume at {path!r:.100}, which a sandbox cannot have; build the image without it"
+        )
+    return normal

@@ -69,6 +69,21 @@ def config(
     }
 
 
+def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] = CONTROLLERS) -> JsonObject:
+    """Return the limits that ``controllers`` can enforce: the runtime refuses those that need another one.
+
+    ``swap`` is the result of ``toolc.sandbox.host.cgroups.swap_limit``.
+    """
+    quota = max(int(limits.cpus * CPU_PERIOD_US), 1000)
+    limited: JsonObject = {
+        "memory": {"limit": limits.memory_bytes, **swap},
+        "pids": {"limit": limits.pids},
+        "cpu": {"quota": quota, "period": CPU_PERIOD_US},
+    }
+    devices: JsonObject = {"devices": [{"allow": False, "access": "rwm"}]}
+    return devices | {name: value for name, value in limited.items() if name in controllers}
+
+
 def _process(user: SandboxUser, argv: list[str], search_path: str | None) -> JsonObject:
     path = [f"PATH={search_path}"] if search_path else []
     sets = ("bounding", "effective", "inheritable", "permitted", "ambient")
@@ -130,21 +145,6 @@ def _workspace(mount: Mount, source: str, root: Path) -> list[JsonObject]:
         source = f"{root}{LOWER}"
     options: list[JsonValue] = ["nosuid", "nodev", *overlay_options(mount, source)]
     return [*below, {"destination": "/workspace", "type": "overlay", "source": "overlay", "options": options}]
-
-
-def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] = CONTROLLERS) -> JsonObject:
-    """Return the limits that ``controllers`` can enforce: the runtime refuses those that need another one.
-
-    ``swap`` is the result of ``toolc.sandbox.host.cgroups.swap_limit``.
-    """
-    quota = max(int(limits.cpus * CPU_PERIOD_US), 1000)
-    limited: JsonObject = {
-        "memory": {"limit": limits.memory_bytes, **swap},
-        "pids": {"limit": limits.pids},
-        "cpu": {"quota": quota, "period": CPU_PERIOD_US},
-    }
-    devices: JsonObject = {"devices": [{"allow": False, "access": "rwm"}]}
-    return devices | {name: value for name, value in limited.items() if name in controllers}
 
 
 def _mapping(pair: IdMapping) -> JsonObject:

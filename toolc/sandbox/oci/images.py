@@ -139,6 +139,23 @@ def import_archive(name: str, archive: Path) -> Unpacked:
     return _load(name, image.digest)
 
 
+def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]], EngineSandbox]) -> RootSpec:
+    """Return the root for ``profile``; ``start`` starts a sandbox to inspect it. Raises ``InfrastructureError``."""
+
+    def host() -> RootFilesystem:
+        return RootFilesystem(_host_key(), lambda arguments: start(HOST, arguments))
+
+    image = resolve_image(profile)
+    if image is None:
+        binds = prepare_guest_environment(host(), host, profile.requirements).binds
+        return RootSpec(binds=binds, packages=partial(packages_of, binds))
+    bare = RootSpec(image=image, command=IMAGE_COMMAND)
+    root = RootFilesystem(image.digest, lambda arguments: start(bare, arguments))
+    environment = prepare_guest_environment(root, host, profile.requirements)
+    binds = environment.binds
+    return RootSpec(image=image, command=environment.command, binds=binds, packages=partial(packages_of, binds))
+
+
 def _built_image(build: Build) -> Unpacked:
     tag = build_tag(build)
     if (known := _known(tag)) is not None:
@@ -238,23 +255,6 @@ def _client() -> Client | None:
         return connect(find_socket(os.environ)).client
     except NoDaemonError:
         return None
-
-
-def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]], EngineSandbox]) -> RootSpec:
-    """Return the root for ``profile``; ``start`` starts a sandbox to inspect it. Raises ``InfrastructureError``."""
-
-    def host() -> RootFilesystem:
-        return RootFilesystem(_host_key(), lambda arguments: start(HOST, arguments))
-
-    image = resolve_image(profile)
-    if image is None:
-        binds = prepare_guest_environment(host(), host, profile.requirements).binds
-        return RootSpec(binds=binds, packages=partial(packages_of, binds))
-    bare = RootSpec(image=image, command=IMAGE_COMMAND)
-    root = RootFilesystem(image.digest, lambda arguments: start(bare, arguments))
-    environment = prepare_guest_environment(root, host, profile.requirements)
-    binds = environment.binds
-    return RootSpec(image=image, command=environment.command, binds=binds, packages=partial(packages_of, binds))
 
 
 def _host_key() -> str:

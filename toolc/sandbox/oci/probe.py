@@ -58,6 +58,21 @@ def probe() -> EngineStatus:
     return found or _version(path)
 
 
+def capabilities() -> Capabilities:
+    """Return what runc enforces for this process, as found by creating control groups."""
+    missing = cgroups.unenforceable()
+    reason, remedy = _explain(missing)
+    weak = {
+        name: Enforcement(level=level, reason=reason, instead=instead, remedy=remedy)
+        for name, level, instead in map(_LIMITS.__getitem__, missing)
+    }
+    return Capabilities(
+        weak=weak,
+        users=("owner", "nobody") if os.geteuid() == 0 else ("owner",),
+        notes=("A tool that names no image sees this machine's own /usr, read-only.",),
+    )
+
+
 def _root_lacks() -> EngineStatus | None:
     status = dict(line.split(":\t", 1) for line in _lines("/proc/self/status"))
     if not int(status["CapEff"], 16) >> CAP_SYS_ADMIN & 1:
@@ -106,21 +121,6 @@ def _setting(name: str) -> int | None:
 
 def _lines(path: str) -> list[str]:
     return Path(path).read_text(encoding="utf-8").splitlines()
-
-
-def capabilities() -> Capabilities:
-    """Return what runc enforces for this process, as found by creating control groups."""
-    missing = cgroups.unenforceable()
-    reason, remedy = _explain(missing)
-    weak = {
-        name: Enforcement(level=level, reason=reason, instead=instead, remedy=remedy)
-        for name, level, instead in map(_LIMITS.__getitem__, missing)
-    }
-    return Capabilities(
-        weak=weak,
-        users=("owner", "nobody") if os.geteuid() == 0 else ("owner",),
-        notes=("A tool that names no image sees this machine's own /usr, read-only.",),
-    )
 
 
 def _explain(missing: list[str]) -> tuple[str, str]:

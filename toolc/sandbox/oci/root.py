@@ -93,6 +93,29 @@ def build_skeleton(root: Path, user: SandboxUser, python: Interpreter) -> None:
         (root / name).chmod(0o1777)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootSpec:
+    """The root of a sandbox: an image, or the host's own programs if ``image`` is None.
+
+    ``command`` starts the guest's Python (see ``on_host``). ``binds`` are host folders (source, target) that are
+    bound read-only. ``packages`` returns the installed packages as in ``ContentDigests``.
+    """
+
+    image: Unpacked | None = None
+    command: tuple[str, ...] = ()
+    binds: tuple[tuple[str, str], ...] = ()
+    packages: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False)
+
+    def on_host(self, python: Interpreter) -> "RootSpec":
+        """Return this root with the host's own programs bound, and the host's Python to start the guest."""
+        programs = tuple((path, path) for path in python_binds(python))
+        return RootSpec(command=(python.path,), binds=(*programs, *self.binds))
+
+
+HOST = RootSpec()
+"""The host's own programs without anything else."""
+
+
 def _write_etc(etc: Path, user: SandboxUser) -> None:
     etc.mkdir(exist_ok=True)
     users = {user.uid: "tool"} | {0: "root", 65534: "nobody"}
@@ -123,26 +146,3 @@ def _make_readable(root: Path) -> None:
             path = Path(folder) / name
             if not path.is_symlink():
                 path.chmod(0o644)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RootSpec:
-    """The root of a sandbox: an image, or the host's own programs if ``image`` is None.
-
-    ``command`` starts the guest's Python (see ``on_host``). ``binds`` are host folders (source, target) that are
-    bound read-only. ``packages`` returns the installed packages as in ``ContentDigests``.
-    """
-
-    image: Unpacked | None = None
-    command: tuple[str, ...] = ()
-    binds: tuple[tuple[str, str], ...] = ()
-    packages: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False)
-
-    def on_host(self, python: Interpreter) -> "RootSpec":
-        """Return this root with the host's own programs bound, and the host's Python to start the guest."""
-        programs = tuple((path, path) for path in python_binds(python))
-        return RootSpec(command=(python.path,), binds=(*programs, *self.binds))
-
-
-HOST = RootSpec()
-"""The host's own programs without anything else."""

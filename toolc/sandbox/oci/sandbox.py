@@ -94,15 +94,6 @@ class RuntimeProcess:
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
-def _inheritable() -> Iterator[int]:
-    """Yield the open descriptors that a child would inherit; those that Python opens are not inheritable (PEP 446)."""
-    for name in (each.name for each in Path("/proc/self/fd").iterdir()):
-        # The one that lists them is closed by now.
-        with suppress(OSError):
-            if int(name) > STREAM and os.get_inheritable(int(name)):
-                yield int(name)
-
-
 @dataclass(frozen=True, slots=True)
 class SandboxPaths:
     """The name of one sandbox, and the paths of its files.
@@ -122,6 +113,15 @@ class SandboxPaths:
         """Return the command that runs the sandbox until it ends."""
         options = ["--bundle", str(self.bundle), "--pid-file", str(self.pid_file), *RUN_OPTIONS]
         return [self.runtime, "--root", str(self.state), "run", *options, self.name]
+
+
+def _inheritable() -> Iterator[int]:
+    """Yield the open descriptors that a child would inherit; those that Python opens are not inheritable (PEP 446)."""
+    for name in (each.name for each in Path("/proc/self/fd").iterdir()):
+        # The one that lists them is closed by now.
+        with suppress(OSError):
+            if int(name) > STREAM and os.get_inheritable(int(name)):
+                yield int(name)
 
 
 Launch: TypeAlias = Callable[[Callable[[], RuntimeProcess]], RuntimeProcess]

@@ -109,10 +109,6 @@ def remove_packages(packages: Packages) -> None:
     store.remove(KIND, packages.key, packages.folder, is_needed=lambda folder: not _is_old(folder.stat().st_mtime))
 
 
-def _is_old(last_used: float) -> bool:
-    return time.time() - last_used > UNUSED_DAYS * 24 * 3600
-
-
 def site(requirements: Sequence[str], python: PythonInfo) -> Path:
     """Return the folder of these packages and their dependencies. Raises ``InfrastructureError``."""
     # A compiled spec contains only such requirements, but they may have another source.
@@ -134,16 +130,6 @@ def packages_in(folder: Path) -> tuple[str, ...]:
     return tuple((folder / _LIST).read_text(encoding="utf-8").split())
 
 
-def _listed(report: Path) -> str:
-    """Return the packages of pip's installation report, one per line."""
-    installed = json.loads(report.read_text(encoding="utf-8"))["install"]
-    lines = []
-    for each in installed:
-        about, origin = each["metadata"], each["download_info"]["archive_info"]
-        lines.append(f"{about['name']}=={about['version']}@sha256:{origin['hashes']['sha256']}\n")
-    return "".join(sorted(lines))
-
-
 def pip_options(python: PythonInfo) -> list[str]:
     """Return the options with which pip chooses wheels for this Python instead of its own."""
     number = f"{python.version[0]}{python.version[1]}"
@@ -159,6 +145,64 @@ def platforms(python: PythonInfo) -> list[str]:
         return [f"musllinux_1_{minor}_{python.machine}" for minor in (2, 1)]
     tags = [f"manylinux_2_{minor}_{python.machine}" for minor in range(int(found[1]), MIN_GLIBC - 1, -1)]
     return [*tags, *(f"manylinux{name}_{python.machine}" for name in ("2014", "2010", "1"))]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestEnvironment:
+    """The command of the guest's Python, and the host folders to bind: (source, target)."""
+
+    command: tuple[str, ...] = IMAGE_COMMAND
+    binds: tuple[tuple[str, str], ...] = ()
+
+
+def packages_of(binds: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the packages among the bound host folders."""
+    return next((packages_in(Path(source)) for source, target in binds if target == SITE), ())
+
+
+@dataclass(frozen=True, slots=True)
+class RootFilesystem:
+    """A root for sandboxes: a key that identifies it, and a function that starts a sandbox of it."""
+
+    key: str
+    start: Start
+
+
+def prepare_guest_environment(
+    root: RootFilesystem, base: Callable[[], RootFilesystem], requirements: Sequence[str]
+) -> GuestEnvironment:
+    """Return what a sandbox of ``root`` needs; ``base`` is the root with the Python to use if ``root`` has none.
+
+    Everything is created once and then reused. Raises ``InfrastructureError``.
+    """
+    command: tuple[str, ...] = IMAGE_COMMAND
+    binds: list[tuple[str, str]] = []
+    python = python_info(root.key, root.start)
+    if python is None:
+        origin = base()
+        python = python_info(origin.key, origin.start)
+        if python is None:
+            version = ".".join(map(str, MIN_VERSION))
+            raise InfrastructureError(f"neither the image nor toolc's base image has Python {version} or newer")
+        command = PORTABLE_COMMAND
+        binds.append((str(portable_python(origin.key, origin.start)), RUNTIME))
+    if requirements:
+        binds.append((str(site(requirements, python)), SITE))
+    return GuestEnvironment(command, tuple(binds))
+
+
+def _is_old(last_used: float) -> bool:
+    return time.time() - last_used > UNUSED_DAYS * 24 * 3600
+
+
+def _listed(report: Path) -> str:
+    """Return the packages of pip's installation report, one per line."""
+    installed = json.loads(report.read_text(encoding="utf-8"))["install"]
+    lines = []
+    for each in installed:
+        about, origin = each["metadata"], each["download_info"]["archive_info"]
+        lines.append(f"{about['name']}=={about['version']}@sha256:{origin['hashes']['sha256']}\n")
+    return "".join(sorted(lines))
 
 
 def _install(requirements: Path, folder: Path, python: PythonInfo) -> None:
@@ -204,47 +248,3 @@ def _reason(stderr: str) -> str:
         return f"the hash of {another[1]} is sha256:{another[2]}, which is none of the listed hashes"
     lines = [line.removeprefix("ERROR: ").strip() for line in stderr.splitlines() if line.startswith("ERROR: ")]
     return lines[0] if lines else stderr.strip().rpartition("\n")[2] or "it gave no reason"
-
-
-@dataclass(frozen=True, slots=True)
-class GuestEnvironment:
-    """The command of the guest's Python, and the host folders to bind: (source, target)."""
-
-    command: tuple[str, ...] = IMAGE_COMMAND
-    binds: tuple[tuple[str, str], ...] = ()
-
-
-def packages_of(binds: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the packages among the bound host folders."""
-    return next((packages_in(Path(source)) for source, target in binds if target == SITE), ())
-
-
-@dataclass(frozen=True, slots=True)
-class RootFilesystem:
-    """A root for sandboxes: a key that identifies it, and a function that starts a sandbox of it."""
-
-    key: str
-    start: Start
-
-
-def prepare_guest_environment(
-    root: RootFilesystem, base: Callable[[], RootFilesystem], requirements: Sequence[str]
-) -> GuestEnvironment:
-    """Return what a sandbox of ``root`` needs; ``base`` is the root with the Python to use if ``root`` has none.
-
-    Everything is created once and then reused. Raises ``InfrastructureError``.
-    """
-    command: tuple[str, ...] = IMAGE_COMMAND
-    binds: list[tuple[str, str]] = []
-    python = python_info(root.key, root.start)
-    if python is None:
-        origin = base()
-        python = python_info(origin.key, origin.start)
-        if python is None:
-            version = ".".join(map(str, MIN_VERSION))
-            raise InfrastructureError(f"neither the image nor toolc's base image has Python {version} or newer")
-        command = PORTABLE_COMMAND
-        binds.append((str(portable_python(origin.key, origin.start)), RUNTIME))
-    if requirements:
-        binds.append((str(site(requirements, python)), SITE))
-    return GuestEnvironment(command, tuple(binds))

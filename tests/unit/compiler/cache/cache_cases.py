@@ -13,6 +13,17 @@ from toolc.model.errors import UsageError
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
 
+CALLER_WITHOUT_STEPS = """\
+toolc: 1
+name: caller
+description: Count the words of one file and then those of another one.
+parameters: {}
+backend:
+  composite:
+    strategy: sequential
+"""
+"""A tool that calls others, up to its steps."""
+
 
 def write(path: str | Path, text: str | None) -> None:
     """Write a file and its folder, or remove the file if ``text`` is None."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
-from cache_cases import assert_same_as_without_cache, write
+from cache_cases import CALLER_WITHOUT_STEPS, assert_same_as_without_cache, write
 
 from toolc.compiler.cache import file
 from toolc.compiler.cache.check_cache import Checked, check_specs
@@ -164,15 +164,9 @@ def test_specs_that_depend_on_a_changed_file_are_compiled(
     assert compiled_files == expected
 
 
-CALLER = """\
-toolc: 1
-name: caller
-description: Count the words of one file and then those of another one.
-parameters: {}
-backend:
-  composite:
-    strategy: sequential
-    steps: [{id: one, tool: alpha, args: {path: README.md}}, {id: two, tool: beta, args: {file: x}}]
+CALLER = f"""\
+{CALLER_WITHOUT_STEPS}\
+    steps: [{{id: one, tool: alpha, args: {{path: README.md}}}}, {{id: two, tool: beta, args: {{file: x}}}}]
 """
 
 OTHER = """\

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from cache_cases import reports
+from cache_cases import CALLER_WITHOUT_STEPS, reports
 from paths import ROOT, TEST_SPECS
 
 from toolc.client.build import write_build
@@ -35,15 +35,9 @@ ODD = {
 }
 """Files with many findings."""
 
-CALLER = b"""\
-toolc: 1
-name: caller
-description: Count the words of one file and then those of another one.
-parameters: {}
-backend:
-  composite:
-    strategy: sequential
-    steps: [{id: one, tool: word_count, args: {file: x}}, {id: two, tool: git_log, args: {}}]
+CALLER = f"""\
+{CALLER_WITHOUT_STEPS}\
+    steps: [{{id: one, tool: word_count, args: {{file: x}}}}, {{id: two, tool: git_log, args: {{}}}}]
 """
 """A tool whose findings depend on the tools it calls."""
 
@@ -67,7 +61,7 @@ def bad(folder: Path) -> Path:
     shutil.copytree(TEST_SPECS / "negative", folder / "negative")
     for name, data in ODD.items():
         (folder / name).write_bytes(data)
-    (folder / "caller.yaml").write_bytes(CALLER)
+    (folder / "caller.yaml").write_text(CALLER, encoding="utf-8")
     return folder
 
 

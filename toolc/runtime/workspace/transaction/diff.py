@@ -41,29 +41,6 @@ def repositories(real: DirHandle, changes: Iterable[FileChange]) -> frozenset[st
     return frozenset(folder for folder in folders if _is_repository(real, folder, added.get(folder, set())))
 
 
-def _parents(path: str) -> Iterator[str]:
-    while path:
-        path = path.rpartition("/")[0]
-        yield path
-
-
-def _is_repository(real: DirHandle, folder: str, added: set[str]) -> bool:
-    def has(name: str) -> bool:
-        return name.casefold() in added or _mode(real, f"{folder}/{name}".lstrip("/")) is not None
-
-    head = _mode(real, f"{folder}/HEAD".lstrip("/"))
-    has_head = "head" in added or (head is not None and not stat.S_ISDIR(head))
-    return has_head and any(all(map(has, parts)) for parts in _PARTS)
-
-
-def _mode(real: DirHandle, path: str) -> int | None:
-    # What cannot be inspected is checked as a separate change.
-    with suppress(OSError):
-        status = real.status_of(path.encode("utf-8", "surrogateescape"))
-        return None if status is None else status.st_mode
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Differences:
     """The changes of a call, sorted by path; ``before`` holds the status of their paths when they were listed."""
@@ -95,6 +72,29 @@ def find_differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Di
     # A deletion comes before the file that replaces it.
     order = sorted(changes, key=lambda key: (key[0].encode(*_RAW), key[1] != "deleted"))
     return Differences(tuple(changes[key] for key in order), before)
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _is_repository(real: DirHandle, folder: str, added: set[str]) -> bool:
+    def has(name: str) -> bool:
+        return name.casefold() in added or _mode(real, f"{folder}/{name}".lstrip("/")) is not None
+
+    head = _mode(real, f"{folder}/HEAD".lstrip("/"))
+    has_head = "head" in added or (head is not None and not stat.S_ISDIR(head))
+    return has_head and any(all(map(has, parts)) for parts in _PARTS)
+
+
+def _mode(real: DirHandle, path: str) -> int | None:
+    # What cannot be inspected is checked as a separate change.
+    with suppress(OSError):
+        status = real.status_of(path.encode("utf-8", "surrogateescape"))
+        return None if status is None else status.st_mode
+    return None
 
 
 def _changes(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Comparison]:

@@ -67,67 +67,9 @@ class ChangeClock:
         return now.stamp_ns - self.stamp_ns < now.running_ns - self.running_ns - _TOLERANCE_NS
 
 
-def _read(clock: int) -> ChangeClock:
-    """Read ``clock`` together with CLOCK_BOOTTIME, which cannot be set; repeat if the reads were delayed."""
-    while True:
-        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        stamp = time.clock_gettime_ns(clock)
-        after = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        if after - before < _TOLERANCE_NS // 2:
-            return ChangeClock(stamp, after)
-
-
 def final_view(view: View) -> ResultFolder:
     """Return the folder as the tool saw it at the end. Raises ``OSError`` or ``TooManyChangesError``."""
     return _Overlaid(view) if isinstance(view, Overlay) else RealFolder(view.root)
-
-
-class _Overlaid:
-    """Both sides of an overlay as one folder, as the kernel presented them."""
-
-    def __init__(self, overlay: Overlay) -> None:
-        self._upper = overlay.root
-        self._real = overlay.real
-        self._changed = {entry.path: entry for entry in overlay.scan()}
-
-    def status_of(self, path: bytes) -> os.stat_result | None:
-        """Implement ``ResultFolder.status_of``."""
-        entry = self._changed.get(path)
-        if entry is not None:
-            return entry.status
-        return self._real.status_of(path) if self._shows_real(path) else None
-
-    def entries(self, path: bytes, max_entries: int) -> list[tuple[bytes, os.stat_result]]:
-        """Implement ``ResultFolder.entries``."""
-        entry = self._changed.get(path)
-        entries: dict[bytes, os.stat_result | None] = {}
-        if (entry is None or not entry.hides_real) and self._shows_real(path):
-            status = self._real.status_of(path)
-            if status is not None and stat.S_ISDIR(status.st_mode):
-                entries |= self._real.entries(path, max_entries)
-        if entry is not None or not path:
-            prefix = path + b"/" if path else b""
-            entries |= {name: self._changed[prefix + name].status for name, _ in self._upper.entries(path, max_entries)}
-        visible = [(name, status) for name, status in sorted(entries.items()) if status is not None]
-        return visible[:max_entries]
-
-    def read(self, path: bytes, max_bytes: int) -> bytes:
-        """Implement ``ResultFolder.read``."""
-        entry = self._changed.get(path)
-        if entry is None and not self._shows_real(path):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        return read_beneath(self._real if entry is None else self._upper, path, max_bytes)
-
-    def _shows_real(self, path: bytes) -> bool:
-        """Return whether the real side is visible at ``path``, not hidden by a folder above it."""
-        while path:
-            path = path.rpartition(b"/")[0]
-            entry = self._changed.get(path)
-            if entry is not None and (
-                entry.hides_real or entry.status is None or not stat.S_ISDIR(entry.status.st_mode)
-            ):
-                return False
-        return True
 
 
 class Transaction:
@@ -294,6 +236,64 @@ class Transaction:
             inode=target.status.st_ino,
             scratch=str(self._scratch),
         )
+
+
+def _read(clock: int) -> ChangeClock:
+    """Read ``clock`` together with CLOCK_BOOTTIME, which cannot be set; repeat if the reads were delayed."""
+    while True:
+        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        stamp = time.clock_gettime_ns(clock)
+        after = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        if after - before < _TOLERANCE_NS // 2:
+            return ChangeClock(stamp, after)
+
+
+class _Overlaid:
+    """Both sides of an overlay as one folder, as the kernel presented them."""
+
+    def __init__(self, overlay: Overlay) -> None:
+        self._upper = overlay.root
+        self._real = overlay.real
+        self._changed = {entry.path: entry for entry in overlay.scan()}
+
+    def status_of(self, path: bytes) -> os.stat_result | None:
+        """Implement ``ResultFolder.status_of``."""
+        entry = self._changed.get(path)
+        if entry is not None:
+            return entry.status
+        return self._real.status_of(path) if self._shows_real(path) else None
+
+    def entries(self, path: bytes, max_entries: int) -> list[tuple[bytes, os.stat_result]]:
+        """Implement ``ResultFolder.entries``."""
+        entry = self._changed.get(path)
+        entries: dict[bytes, os.stat_result | None] = {}
+        if (entry is None or not entry.hides_real) and self._shows_real(path):
+            status = self._real.status_of(path)
+            if status is not None and stat.S_ISDIR(status.st_mode):
+                entries |= self._real.entries(path, max_entries)
+        if entry is not None or not path:
+            prefix = path + b"/" if path else b""
+            entries |= {name: self._changed[prefix + name].status for name, _ in self._upper.entries(path, max_entries)}
+        visible = [(name, status) for name, status in sorted(entries.items()) if status is not None]
+        return visible[:max_entries]
+
+    def read(self, path: bytes, max_bytes: int) -> bytes:
+        """Implement ``ResultFolder.read``."""
+        entry = self._changed.get(path)
+        if entry is None and not self._shows_real(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return read_beneath(self._real if entry is None else self._upper, path, max_bytes)
+
+    def _shows_real(self, path: bytes) -> bool:
+        """Return whether the real side is visible at ``path``, not hidden by a folder above it."""
+        while path:
+            path = path.rpartition(b"/")[0]
+            entry = self._changed.get(path)
+            if entry is not None and (
+                entry.hides_real or entry.status is None or not stat.S_ISDIR(entry.status.st_mode)
+            ):
+                return False
+        return True
 
 
 class _Discarded(NamedTuple):

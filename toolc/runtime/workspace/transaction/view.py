@@ -128,10 +128,6 @@ class Stamp(NamedTuple):
     mode: int
 
 
-def _stamp(status: os.stat_result) -> Stamp:
-    return Stamp(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode)
-
-
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A full copy. ``originals`` and ``copies`` hold the stamps of both sides when it was made."""
@@ -170,19 +166,6 @@ class Copy:
         if stat.S_ISDIR(status.st_mode) and stat.S_ISDIR(original.mode):
             return True
         return original == _stamp(status)
-
-
-def _marker(descriptor: int, name: str) -> bytes | None:
-    try:
-        return os.getxattr(descriptor, f"user.overlay.{name}")
-    except OSError:
-        return None
-
-
-def _check(count: int, path: bytes) -> None:
-    if count > MAX_ENTRIES:
-        raise TooManyChangesError(f"the call changes more than {MAX_ENTRIES} files")
-    check_depth(path)
 
 
 def check_depth(path: bytes) -> None:
@@ -225,6 +208,23 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
         copies = target.entries(folder, MAX_ENTRIES)
         view.copies.update({prefix + name: _stamp(status) for name, status in copies})
     return view
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode)
+
+
+def _marker(descriptor: int, name: str) -> bytes | None:
+    try:
+        return os.getxattr(descriptor, f"user.overlay.{name}")
+    except OSError:
+        return None
+
+
+def _check(count: int, path: bytes) -> None:
+    if count > MAX_ENTRIES:
+        raise TooManyChangesError(f"the call changes more than {MAX_ENTRIES} files")
+    check_depth(path)
 
 
 def _entries(real: DirHandle, folder: bytes) -> list[tuple[bytes, os.stat_result]]:
