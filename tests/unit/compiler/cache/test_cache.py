@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(project)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return project
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _users_of_compile_specs() -> None:
+    """Import modules that a check imports later, because they would keep the function that a test replaces."""
+    for name in ("changed_tools", "parallel"):
+        import_module(f"toolc.compiler.cache.{name}")
 
 
 @pytest.fixture

@@ -91,6 +91,12 @@ def test_data_over_the_limit_is_an_error_and_readable_if_results_are_stored(is_s
     assert result.content[1:] == ((Text(f'["{LETTERS}"]'),) if is_stored else ())
 
 
+@pytest.mark.parametrize(("limit", "kind"), [(8, None), (7, "output_limit")])
+def test_data_is_measured_in_bytes(limit: int, kind: str | None) -> None:
+    result = truncate_result(ToolResult.success(["éé"]), limit)
+    assert (result.error and result.error.kind) == kind
+
+
 @pytest.mark.parametrize(
     ("block", "name"),
     [
