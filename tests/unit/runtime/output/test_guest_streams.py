@@ -7,8 +7,17 @@ from hypothesis import strategies as st
 
 from toolc.guest import frames
 from toolc.guest.flow_control import FREE_REPORTS
+from toolc.model.plan import Exec, Plan, PluginCall, Profile
 from toolc.model.result import Content, Image, Text
-from toolc.runtime.output.guest_streams import ByteOutput, DelimitedOutput, LineOutput, UpdateLines
+from toolc.runtime.output.guest_streams import (
+    REPLY_SLACK,
+    ByteOutput,
+    DelimitedOutput,
+    LineOutput,
+    UpdateLines,
+    call_outputs,
+    session_outputs,
+)
 from toolc.runtime.secrets.redaction import Redactor
 
 DELIMITER = b"\0abcdef\0"
@@ -73,6 +82,42 @@ def test_a_secret_before_the_delimiter_is_redacted() -> None:
     output = delimited(Redactor({"KEY": "abcdefgh"}))
     assert output.add(b"x abcdef") == b"x "
     assert output.add(b"gh" + DELIMITER) == b"[secret KEY]"
+
+
+@pytest.mark.parametrize("is_session", [False, True])
+@pytest.mark.parametrize(
+    ("invocation", "streams"),
+    [
+        (Exec(argv=("true",)), {frames.STDOUT, frames.STDERR}),
+        (PluginCall(argv=("true",), tool="a", description="", parameters={}, arguments={}), {frames.STDERR}),
+    ],
+)
+def test_a_secret_in_any_text_of_a_guest_is_redacted(
+    is_session: bool, invocation: Exec | PluginCall, streams: set[int]
+) -> None:
+    plan, redactor = Plan(profile=Profile(), invocation=invocation, call_id="1"), Redactor({"KEY": "abcdefgh"})
+    if is_session:
+        outputs = session_outputs(plan, DELIMITER, redactor, lambda *_: None, lambda _: None)
+    else:
+        outputs = call_outputs(plan, redactor, lambda *_: None, lambda _: None)
+    for stream in streams:
+        assert outputs[stream].add(b"abcdefgh\n" + DELIMITER).startswith(b"[secret KEY]\n"), stream
+
+
+def test_a_reply_may_have_twice_the_output_limit_and_a_little_more() -> None:
+    invocation = PluginCall(argv=("true",), tool="a", description="", parameters={}, arguments={})
+    plan = Plan(profile=Profile(), invocation=invocation, call_id="1")
+    longest = 2 * plan.stream_bytes + REPLY_SLACK
+    replies = session_outputs(plan, DELIMITER, Redactor(), lambda *_: None, lambda _: None)[frames.STDOUT]
+    assert isinstance(replies, LineOutput)
+    too_long = []
+    for line in (b"x" * (longest - 1) + b"\n", b"y\n"):
+        replies.add(line)
+        too_long.append(replies.is_too_long)
+    assert too_long == [False, True]
+    reply = call_outputs(plan, Redactor(), lambda *_: None, lambda _: None)[frames.REPLY]
+    reply.add(b"x" * longest)
+    assert len(reply.capture().data()) == longest
 
 
 class Reader:

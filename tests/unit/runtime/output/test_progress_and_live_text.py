@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.guest.flow_control import FREE_REPORTS, max_reports
-from toolc.model.events import Stream
-from toolc.model.result import Content, Image, Text
+from toolc.model.events import Event, Stream, ToolConnect
+from toolc.model.result import ConnectionAttempt, Content, Image, Text
 from toolc.runtime.output.progress import (
     MAX_LINE,
     MIN_BLOCK_BYTES,
+    EventEmitter,
     LiveText,
     LiveTextStream,
     ProgressLines,
@@ -202,3 +203,15 @@ def test_consecutive_pieces_of_a_stream_are_joined_in_order() -> None:
     live.flush()
     live.flush()
     assert pieces[2:] == [("stdout", "d"), ("stdout", "\N{REPLACEMENT CHARACTER}")]
+
+
+def test_a_secret_in_a_connection_attempt_is_redacted() -> None:
+    events: list[Event] = []
+    redactor = Redactor({"KEY": "abcdefgh"})
+    emitter = EventEmitter(name="a", call_id="1", on_event=events.append, redactor=redactor)
+    host = "abcdefgh.com"
+    emitter.attempt(ConnectionAttempt(host=host, port=443, allowed=False, reason=f"no {host}", remedy=f"{host}:443"))
+    (event,) = events
+    assert isinstance(event, ToolConnect)
+    assert "abcdefgh" not in repr(event)
+    assert event.attempt.host == "[secret KEY].com"

@@ -95,14 +95,14 @@ def test_the_folder_is_not_created_before_the_first_text(state: Path) -> None:
 def test_the_oldest_texts_are_removed_first(state: Path, store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_store, "MAX_TEXTS", 2)
     monkeypatch.setattr(result_store, "MAX_BYTES", 10)
-    first, second, third = (store.add(each) or "" for each in ("one", "two", "three"))
+    first, second, third = (store.add(each) or "" for each in ("one", "two", "six"))
     assert store.read(first, 0, 9) is None
     assert store.read(second, 0, 9) == ResultPage("two", 0, 3, 3)
-    large = store.add("0123456") or ""
+    large = store.add("01234567") or ""
     assert [store.read(each, 0, 9) for each in (second, third)] == [None, None]
     assert len(stored_files(state)) == 1
     assert store.add("0123456789ab") is None
-    assert store.read(large, 0, 3) == ResultPage("012", 0, 3, 7)
+    assert store.read(large, 0, 3) == ResultPage("012", 0, 3, 8)
 
 
 def test_a_text_is_not_stored_if_writing_fails(state: Path) -> None:
