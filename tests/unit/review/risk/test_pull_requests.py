@@ -91,6 +91,14 @@ def test_redirected_alias_is_reported_for_the_caller(tmp_path: Path) -> None:
     assert found["both"] == ["RSK07 high: the name finder now refers to another tool"]
 
 
+def test_a_changed_tool_is_reported_for_its_callers(tmp_path: Path) -> None:
+    files = {"both.yaml": COMPOSITE.replace("tool: finder", "tool: look")}
+    changed = f"{PLAIN}sandbox: {{workspace: ro}}\n"
+    found = difference(tmp_path, files | {"a.yaml": PLAIN}, files | {"a.yaml": changed}).tools
+    by_name = {tool.name: change_lines(tool.changes) for tool in found}
+    assert "RSK07 low: the called tool look changed" in by_name["both"]
+
+
 def test_growing_toolset_reports_new_data_flows(tmp_path: Path) -> None:
     reads = PLAIN + "sandbox: {workspace: ro}\n"
     sends = edited(PLAIN, {"name: look": "name: send", "Look a thing up": "Send one thing away"})

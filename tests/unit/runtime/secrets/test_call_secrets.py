@@ -77,3 +77,20 @@ def test_a_result_is_redacted_before_another_sandbox_shapes_it(tmp_path: Path) -
         result = executor.run("spill", {})
     assert (arguments[1]["text"], arguments[1]["data"]) == ("[secret KEY]", [{"a": "[secret KEY]"}])
     assert KEY not in str(result)
+
+
+@pytest.mark.parametrize("expose", ["env", "file"])
+def test_an_exposed_secret_reaches_the_tool_and_not_its_result(expose: str, tmp_path: Path) -> None:
+    def script(plan: Plan) -> Outcome:
+        assert isinstance(plan.invocation, PythonCall)
+        values = [each.value for each in plan.env if each.name == "KEY"]
+        values += [each.text or "" for each in plan.invocation.files if each.path.endswith("/KEY")]
+        assert values == [KEY]
+        content: JsonObject = {"content": [{"type": "text", "text": f"<{values[0]}>"}]}
+        return Outcome(ending="exited", reply=captured(json.dumps(content).encode()))
+
+    path = tmp_path / "spill.yaml"
+    path.write_text(json.dumps({**SHAPED, "result": {}, "sandbox": {"secrets": {"KEY": {"expose": expose}}}}))
+    store = SecretStore({"KEY": LiteralSource(KEY)}, {})
+    with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as executor:
+        assert executor.run("spill", {}).text == "<[secret KEY]>"
