@@ -74,7 +74,7 @@ class GeneratorOutput:
             self._texts.append(item)
             self._updates.text(item)
         elif _is_progress(item):
-            self._context.progress(*item)  # type: ignore[misc]
+            self._context.progress(*item)  # type: ignore[misc]  # two values, see _is_progress
         elif (block := context.block(item)) is not None:
             self._join_texts()
             self._content.append(item)

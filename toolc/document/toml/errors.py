@@ -169,7 +169,7 @@ def _open_quote(failure: _TomlFailure) -> SyntaxProblem:
     start = failure.offset if failure.opened.quote is None else failure.opened.quote
     mark = failure.source.text[start : start + 1]
     size = 3 if failure.source.text.startswith(mark * 3, start) else 1
-    where = f" on the same line; text of several lines is in {mark * 3}" if size == 1 else ""
+    where = f" on the same line; use {mark * 3} for several lines" if size == 1 else ""
     return failure.at(start, "this quote is never closed", f"close the string with {mark * size}{where}", start + size)
 
 

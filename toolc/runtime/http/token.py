@@ -222,7 +222,7 @@ class _Source:
 
 def _parse_head(data: bytes) -> http.client.HTTPResponse:
     """Return the response with its head parsed. Raises ``InvalidResponseError``."""
-    response = http.client.HTTPResponse(_Source(data))  # type: ignore[arg-type]
+    response = http.client.HTTPResponse(_Source(data))  # type: ignore[arg-type]  # it only calls makefile
     try:
         response.begin()
     except (http.client.HTTPException, ValueError, OSError):

@@ -49,7 +49,7 @@ def test_common_mistakes_have_a_message_and_a_position(text: str, message: str) 
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ('a = "x\n', 'close the string with " on the same line; text of several lines is in """'),
+        ('a = "x\n', 'close the string with " on the same line; use """ for several lines'),
         ("a = '''x", "close the string with '''"),
         ("a = True", 'a value is "text" in quotes, a number, true or false; TOML has no null'),
         ("a = [1 2]", "put a comma between two values"),
