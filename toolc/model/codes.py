@@ -14,15 +14,15 @@ __all__ = [
     "BIG_INTEGER", "BUILT_TEXT", "BYTE_ORDER_MARK", "CALL_DEPTH", "CARRIAGE_RETURN", "CONDITION", "CONTRADICTION",
     "CUSTOM_TAG", "DANGLING", "DECIMAL", "DECIMAL_CHOICE", "DEFAULT", "DESCRIPTION", "DUPLICATE_KEY",
     "DUPLICATE_NAME", "ENCODED_TWICE", "ENV_EXPANSION", "EXAMPLE", "FILE", "FOREIGN_URL", "FREE_FORM", "FUNCTION",
-    "GEMINI_KEYWORD", "HIDDEN_TEXT", "IMAGE_LATEST", "IMAGE_TAG", "LABEL", "LEADING_DASH", "LETTER_CASE", "LIMIT",
-    "LONG_DESCRIPTION", "LOOKALIKE", "LOSSY", "MARKUP", "MAY_BE_ROOT", "MISPLACED_SECRET", "MISSING_KEY", "NAME",
-    "NON_STRING_KEY", "NOT_A_SPEC", "NOT_JSON", "NOT_UTF8", "NO_ANNOTATION", "NO_NETWORK", "NO_REASON",
-    "NO_REPLACEMENT", "NO_TEST", "NO_WORKSPACE", "ONE_BACKEND", "ONE_COMMAND", "PARAMETER_DESCRIPTION", "PLAIN_HTTP",
-    "POLICY_BACKENDS", "POLICY_EXPOSE", "POLICY_HOSTS", "POLICY_IMAGES", "POLICY_ISOLATION", "POLICY_LIFETIME",
-    "POLICY_LIMITS", "POLICY_REQUIRE", "POLICY_WORKSPACE", "PROJECT_FILE", "PROSE_ENUM", "PYTHON_PATTERN",
-    "READ_ONLY_WRITES", "RECURSIVE_CALL", "REMOTE_REF", "REQUIRED_DEFAULT", "REQUIRED_UNKNOWN", "ROOT_CHOICE",
-    "SCHEMA_TYPE", "SECRET", "SECRET_PLACE", "SEVERAL_DOCUMENTS", "SHELL_TEMPLATE", "SIGNATURE",
-    "SIMILAR_DESCRIPTION", "SIMILAR_NAME", "SLOW_PATTERN", "STEP_ARGUMENTS", "STRAY_CHARACTER", "STRICT",
+    "GEMINI_KEYWORD", "HIDDEN_TEXT", "IMAGE_LATEST", "IMAGE_TAG", "INTERNAL_ERROR", "LABEL", "LEADING_DASH",
+    "LETTER_CASE", "LIMIT", "LONG_DESCRIPTION", "LOOKALIKE", "LOSSY", "MARKUP", "MAY_BE_ROOT", "MISPLACED_SECRET",
+    "MISSING_KEY", "NAME", "NON_STRING_KEY", "NOT_A_SPEC", "NOT_JSON", "NOT_UTF8", "NO_ANNOTATION", "NO_NETWORK",
+    "NO_REASON", "NO_REPLACEMENT", "NO_TEST", "NO_WORKSPACE", "NULL_DEFAULT", "ONE_BACKEND", "ONE_COMMAND",
+    "PARAMETER_DESCRIPTION", "PLAIN_HTTP", "POLICY_BACKENDS", "POLICY_EXPOSE", "POLICY_HOSTS", "POLICY_IMAGES",
+    "POLICY_ISOLATION", "POLICY_LIFETIME", "POLICY_LIMITS", "POLICY_REQUIRE", "POLICY_WORKSPACE", "PROJECT_FILE",
+    "PROSE_ENUM", "PYTHON_PATTERN", "READ_ONLY_WRITES", "RECURSIVE_CALL", "REMOTE_REF", "REQUIRED_DEFAULT",
+    "REQUIRED_UNKNOWN", "ROOT_CHOICE", "SCHEMA_TYPE", "SECRET", "SECRET_PLACE", "SEVERAL_DOCUMENTS", "SHELL_TEMPLATE",
+    "SIGNATURE", "SIMILAR_DESCRIPTION", "SIMILAR_NAME", "SLOW_PATTERN", "STEP_ARGUMENTS", "STRAY_CHARACTER", "STRICT",
     "SUSPICIOUS_WORDS", "SYNTAX", "TEMPLATE", "TEXT_AS_CODE", "TOO_BIG", "UNBOUNDED", "UNDECLARED_SECRET",
     "UNKNOWN_KEY", "UNKNOWN_PARAMETER", "UNMAPPED_STATUS", "UNQUOTED_PLACEHOLDER", "UNSUPPORTED", "UNUSED_PARAMETER",
     "UNUSED_SECRET", "UNUSED_SUPPRESSION", "URL_TEMPLATE", "WIDE_EGRESS", "YAML_DISAGREEMENT",
@@ -69,6 +69,7 @@ BIG_INTEGER: Final = _error("TC011", "integer-too-large", "integer that JSON rea
 TOO_BIG: Final = _error("TC012", "file-too-large", "file that is too large or too deeply nested")
 NOT_UTF8: Final = _error("TC013", "not-utf-8", "file that is not encoded in UTF-8")
 LETTER_CASE: Final = _warning("TC014", "case-conflict", "two files whose paths differ only in letter case")
+INTERNAL_ERROR: Final = _error("TC015", "internal-error", "file on which toolc itself failed")
 
 UNKNOWN_KEY: Final = _error("TC101", "unknown-key", "unknown key")
 MISSING_KEY: Final = _error("TC102", "missing-key", "missing required key")
@@ -114,6 +115,9 @@ FOREIGN_URL: Final = _selectable("TC214", "url-in-model-text", "URL in text that
 PARAMETER_DESCRIPTION: Final = _selectable("TC301", "missing-parameter-description", "parameter without a description")
 PROSE_ENUM: Final = _warning("TC303", "enum-in-prose", "description that lists the allowed values, but no enum")
 DEFAULT: Final = _error("TC304", "invalid-default", "default value that does not match its schema")
+NULL_DEFAULT: Final = _warning(
+    "TC304", "null-default", "default 'null' where the schema does not allow null, which means no default"
+)
 REQUIRED_DEFAULT: Final = _selectable("TC305", "required-with-default", "required parameter with a default")
 REQUIRED_UNKNOWN: Final = _error("TC306", "undeclared-required-parameter", "required parameter that is not declared")
 ARRAY_ITEMS: Final = _warning("TC307", "missing-array-items", "array without a schema for its items")

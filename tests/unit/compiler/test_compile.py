@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import ROOT, TEST_SPECS
 
+from toolc.compiler.cache.build_cache import BuildCache
+from toolc.compiler.cache.changed_tools import build_changed
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.limits import MIN_TIMEOUT_MS
+from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.model.errors import SpecError, UsageError
 from toolc.model.json_schema import JsonValue
 from toolc.model.registry import registry_from_json
@@ -224,3 +227,26 @@ def test_invalid_value_is_not_reported_as_ambiguous_too(tmp_path: Path) -> None:
         '4:8 TC003 on is the text "on" in YAML 1.2, but true in YAML 1.1',
         "5:26 TC108 'read_only' must be true or false, but is the text 'yes'",
     ]
+
+
+@pytest.mark.parametrize(
+    "function", ["toolc.compiler.decode.backend.decode_shell", "toolc.compiler.build_output.register"]
+)
+def test_a_bug_names_its_file_and_hides_no_finding_of_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(function, fail)
+    monkeypatch.chdir(tmp_path)
+    Path("specs").mkdir()
+    for name, backend in (("bug", ECHO), ("other", "backend: {python: {code: ''}}\n")):
+        Path("specs", f"{name}.yaml").write_text(f"{HEAD}{backend}".replace("hello", name), encoding="utf-8")
+
+    output = build_changed(BuildCache.load([Path("specs")], NO_SETTINGS, None))
+
+    found = {(str(each.span), each.code.number) for each in output.diagnostics.sorted()}
+    assert {(path.split(":")[0], number) for path, number in found} == {
+        ("specs/bug.yaml", "TC015"), ("specs/other.yaml", "TC108"),
+    }  # fmt: skip

@@ -144,6 +144,7 @@ def test_one_of_becomes_any_of_and_an_open_object_is_closed() -> None:
         ({"type": "object", "patternProperties": {"^a": {}}}, "/patternProperties", "patternProperties"),
         ({"type": "object", "properties": {}, "required": ["x"]}, "", "an object with arbitrary properties"),
         ({"enum": [["a"]]}, "/enum", "enum of arrays or objects"),
+        ({"type": "string", "enum": []}, "/enum", "an empty enum"),
         ({"type": "object", "const": ""}, "/const", "const with values of another type"),
         ({"$ref": "#/properties/q"}, "/$ref", "a reference to #/properties/q, which is not in $defs"),
         ({"$ref": "#/$defs/d", "minLength": 1}, "/$ref", "a reference together with minLength"),

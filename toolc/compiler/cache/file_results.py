@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, digest, findings_to_json, to_json
 from toolc.compiler.cache.parallel import FileOutline, chunked, outline_of, parallel_map, piece_of, without_nodes
 from toolc.compiler.cache.validity import CacheKey
-from toolc.compiler.checks import check_all_tools
+from toolc.compiler.checks import check_all_tools, internal_error
 from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
@@ -196,7 +196,11 @@ class _Compiler:
         outline = outline_of(piece) if entry.key else None
         rendered: Mapping[str, RenderedTool] = {}
         if self.render and not piece.diagnostics.has_errors:
-            texts = self.render([tool.spec for tool in piece.tools])
+            try:
+                texts = self.render([tool.spec for tool in piece.tools])
+            except Exception as error:  # noqa: BLE001  a bug that one file causes must not hide the findings of others
+                piece.diagnostics.append(internal_error(piece.tools[0].span("name"), error))
+                return _Result(piece, None, {})
             if texts is None:
                 return _Result(piece, None, {})
             rendered = texts

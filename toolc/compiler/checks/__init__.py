@@ -29,7 +29,9 @@ May import: ``compiler.located_tool``, ``project``, ``schema``, ``templates`` an
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from toolc.compiler.checks import (
@@ -50,9 +52,11 @@ from toolc.compiler.checks import (
 )
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck
 from toolc.compiler.located_tool import LocatedTool
+from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
+from toolc.model.source import Span
 
-__all__ = ["check_each"]
+__all__ = ["check_each", "internal_error"]
 
 MODULES: Final = (
     call_graph, code_injection, composite_steps, descriptions, http, metadata, model_text, names, network, parameters,
@@ -74,4 +78,16 @@ def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_
         damaged = tool.damaged
         for each in checks:
             if not damaged or each.needs.isdisjoint(damaged):
-                yield from each.check(tool)
+                try:
+                    yield from each.check(tool)
+                except Exception as error:  # noqa: BLE001  a bug in one check must not hide the other findings
+                    yield internal_error(tool.span("name"), error)
+
+
+def internal_error(span: Span, error: Exception) -> Diagnostic:
+    """Return the finding that toolc itself failed on the file of ``span``."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    message = f"toolc failed here: {type(error).__name__}: {error!s:.200} ({place})"
+    hint = "this is a bug in toolc; please report it with this file"
+    return Diagnostic(codes.INTERNAL_ERROR, message, span, hint)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler.checks import check_each
+from toolc.compiler.checks import check_each, internal_error
 from toolc.compiler.checks.base import TOOL_CHECKS, ToolCheck
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.decode.tool import decode
@@ -96,7 +96,11 @@ class FileCompiler:
         project = self.projects.of_file(file.path)
         for source in self.projects.sources:
             diagnostics.add_source(source)
-        tools = decode(document, folder, Findings(document.source, diagnostics), project)
+        try:
+            tools = decode(document, folder, Findings(document.source, diagnostics), project)
+        except Exception as error:  # noqa: BLE001  a bug that one file causes must not hide the findings of others
+            diagnostics.append(internal_error(document.source.whole_file(), error))
+            tools = ()
         of_policies = check_alone(tools, self.settings.policies)
         for each in (*check_each(tools, self._checks(project)), *check_text_for_secrets(document.source), *of_policies):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, inner_mappings
 from toolc.compiler.schema.patterns import check_schema_pattern, is_flawless_pattern
-from toolc.document.edits import quote_plain
+from toolc.document.edits import fix, quote_plain, remove_entry
 from toolc.document.map_reader import Findings, first_line, quoting_hint
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.document.suggestions import REQUIRED, quote_names, suggestion
 from toolc.model import codes
-from toolc.model.diagnostics import Code
+from toolc.model.diagnostics import Code, Fix
 from toolc.model.json_schema import (
     LISTS_OF_SCHEMAS,
     MAPS_OF_SCHEMAS,
@@ -84,8 +84,8 @@ def check_decimals(schema: Mapping, findings: Findings) -> None:
             message = f"{written} without quotes is the number {choice.value:.15g}"
         else:
             continue
-        fix = quote_plain(findings.source, choice.span)
-        findings.add(codes.DECIMAL_CHOICE, message, choice.span, quoting_hint(choice, findings), fix)
+        correction = quote_plain(findings.source, choice.span)
+        findings.add(codes.DECIMAL_CHOICE, message, choice.span, quoting_hint(choice, findings), correction)
 
 
 def _choices(schema: Mapping) -> Iterator[Scalar]:
@@ -114,6 +114,8 @@ def _is_unambiguous(schema: JsonObject) -> bool:
         return False
     pattern, enum = schema.get("pattern"), schema.get("enum")
     if isinstance(pattern, str) and not is_flawless_pattern(pattern):
+        return False
+    if enum == []:
         return False
     if isinstance(enum, list) and any(isinstance(each, float) for each in enum):
         return False
@@ -185,11 +187,12 @@ def _check_fully(root: Mapping, value: JsonObject, findings: Findings) -> Schema
     if findings.errors > before:
         return None
     schema = Schema(value)
-    for each in nodes:
-        _check_default(each, schema, findings)
+    null_defaults = [each for each in nodes if _is_invalid_default(each, schema, findings)]
     if findings.errors > before:
         return None
-    return schema if is_current else Schema(as_current(value))
+    if null_defaults:
+        schema = Schema(_without_defaults(root, null_defaults))
+    return schema if is_current else Schema(as_current(schema.value))
 
 
 def check_instance(node: Node, schema: Schema, what: str, code: Code, findings: Findings) -> None:
@@ -239,8 +242,8 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
             hint = suggestion(entry.key, _KEYWORDS) or "an extension's name starts with 'x-'"
             hint = _REPLACEMENTS.get(entry.key, hint)
             message = f"JSON Schema 2020-12 has no keyword '{entry.key:.100}'"
-            fix = findings.rename_key_fix(entry, node, _KEYWORDS)
-            findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, fix)
+            correction = findings.rename_key_fix(entry, node, _KEYWORDS)
+            findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, correction)
     type_node = node.get("type")
     for each in type_node.items if isinstance(type_node, Sequence) else (type_node,):
         if isinstance(each, Scalar) and each.value not in _TYPES:
@@ -256,6 +259,10 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
     patterns = node.get("patternProperties")
     for entry in patterns.entries if isinstance(patterns, Mapping) else ():
         check_schema_pattern(entry.key, entry.key_span, findings, of_keys=True)
+    enum = node.entry("enum")
+    if enum and isinstance(enum.value, Sequence) and not enum.value.items:
+        message, hint = "'enum' is empty: no value is valid", "list the allowed values, or remove 'enum'"
+        findings.add(codes.SCHEMA_TYPE, message, first_line(enum.value.span), hint)
     check_decimals(node, findings)
     check_remote(node, findings)
 
@@ -324,13 +331,43 @@ def _names_types(value: object) -> bool:
     return any(not isinstance(each, list | dict) and each not in _TYPES for each in items)
 
 
-def _check_default(node: Mapping, schema: Schema, findings: Findings) -> None:
-    default = node.get("default")
-    if default is None:
-        return
-    at, value = to_json(node), to_json(default)
-    if isinstance(at, dict) and not plainly_satisfies(value, at):
-        _report(default, _errors(schema.value, value, at), "default", codes.DEFAULT, findings)
+def _is_invalid_default(node: Mapping, schema: Schema, findings: Findings) -> bool:
+    """Report a default that its schema does not accept, and return whether it is an invalid null to be ignored."""
+    entry, at = node.entry("default"), to_json(node)
+    if entry is None or not isinstance(at, dict):
+        return False
+    value = to_json(entry.value)
+    if plainly_satisfies(value, at):
+        return False
+    errors = _errors(schema.value, value, at)
+    if errors and value is None:
+        removal = fix("remove the default", remove_entry(findings.source, entry))
+        report_null_default(entry, removal, findings)
+        return True
+    _report(entry.value, errors, "default", codes.DEFAULT, findings)
+    return False
+
+
+def report_null_default(entry: MappingEntry, correction: Fix | None, findings: Findings) -> None:
+    """Report ``default: null`` where null is not valid. Generators write it for a parameter without a default."""
+    message = "this schema does not allow null, so 'default: null' is ignored"
+    hint = "remove it, or allow null, e.g. type: [string, 'null']"
+    if correction:
+        hint = f"{correction.description}, or allow null, e.g. type: [string, 'null']"
+    findings.add(codes.NULL_DEFAULT, message, first_line(entry.key_span), hint, correction)
+
+
+def _without_defaults(node: Mapping, schemas: list[Mapping]) -> JsonObject:
+    """Return the value of ``node`` without the defaults of ``schemas``, which are maps within it."""
+    ignored = {id(each) for each in schemas}
+
+    def copy(part: Node) -> JsonValue:
+        if isinstance(part, Mapping):
+            entries = (each for each in part.entries if not (each.key == "default" and id(part) in ignored))
+            return {each.key: copy(each.value) for each in entries}
+        return [copy(item) for item in part.items] if isinstance(part, Sequence) else part.value
+
+    return {key: copy(value) for key, _, value in node.entries}
 
 
 def _span_at(node: Node, route: list[str | int]) -> Span:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from toolc.compiler.schema.check_schema import check_schema
+from toolc.compiler.schema.check_schema import check_schema, report_null_default
 from toolc.document.edits import fix, remove_entry
 from toolc.document.map_reader import Findings, boolean, first_line, mapping, mismatch
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
-from toolc.model.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics, Edit
 from toolc.model.json_schema import Schema
 from toolc.model.names import IDENTIFIER
+from toolc.model.source import Span
+from toolc.validation.coercion import allows_null
 
 __all__ = ["is_full_schema"]
 
@@ -22,6 +25,7 @@ RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
 NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [], "additionalProperties": False})
 """The schema of a tool without parameters."""
 
+_NULL_DEFAULT: Final = re.compile(r"""(["']?)default\1[ \t]*:[ \t]*(?:null|Null|NULL|~)""")
 _CHOICES: Final = ("allOf", "anyOf", "oneOf")
 _NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not start with a digit"
 
@@ -109,6 +113,8 @@ def _expand(node: Mapping, findings: Findings) -> Mapping:
             required.append(entry.key)
             continue
         optional, schema = _split_optional(entry.value, findings)
+        schema, has_null_default = _split_null_default(schema, entry.value, findings)
+        optional = True if optional is None and has_null_default else optional
         properties[entry.key] = MappingEntry(entry.key, entry.key_place, schema)
         if optional is False or (optional is None and schema.entry("default") is None):
             required.append(entry.key)
@@ -128,6 +134,29 @@ def _split_optional(schema: Mapping, findings: Findings) -> tuple[bool | None, M
         return None, schema
     rest = (entry for entry in schema.entries if entry.key != "optional")
     return boolean(node, "'optional'", findings), Mapping.of(rest, schema)
+
+
+def _split_null_default(schema: Mapping, written: Mapping, findings: Findings) -> tuple[Mapping, bool]:
+    """Return ``schema`` without an invalid ``default: null``, and whether it had one; ``written`` is the whole map."""
+    default, value = schema.entry("default"), to_json(schema)
+    if default is None or to_json(default.value) is not None or "$ref" in schema.by_key or allows_null({}, value):
+        return schema, False
+    if written.entry("optional"):
+        correction = fix("remove the default", remove_entry(findings.source, default))
+    else:
+        correction = fix("write optional: true", _optional_instead(default, findings))
+    report_null_default(default, correction, findings)
+    return Mapping.of((entry for entry in schema.entries if entry is not default), schema), True
+
+
+def _optional_instead(default: MappingEntry, findings: Findings) -> Edit | None:
+    """Return the edit that writes ``optional: true`` instead of ``default: null``."""
+    source, start, end = findings.source, default.key_span.start, default.value.span.end
+    if default.key_span.path != source.path or start.line != end.line:
+        return None
+    span = Span(source.path, start, end)
+    written = _NULL_DEFAULT.fullmatch(source.between(span))
+    return Edit(span, f"{written[1]}optional{written[1]}: true") if written else None
 
 
 def _check_names(root: Mapping, findings: Findings) -> None:

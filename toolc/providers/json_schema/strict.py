@@ -155,6 +155,8 @@ class _Lowering:
         keyword = "enum" if "enum" in source else "const"
         value = source[keyword]
         values = value if keyword == "enum" and isinstance(value, list) else [value]
+        if not values:
+            raise NotStrictError(child_pointer(pointer, keyword), f"an empty {keyword}")
         if any(isinstance(each, list | dict) for each in values):
             raise NotStrictError(child_pointer(pointer, keyword), f"{keyword} of arrays or objects")
         types = sorted({_TYPES[type(each)] for each in values})

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
+from toolc.compiler.fixes.apply import apply_fixes
+from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.model.json_schema import JsonValue
 
 PYTHON = "backend: {python: {code: 'def hello(**arguments): ...'}}\n"
@@ -70,7 +72,8 @@ def test_full_schema_is_closed_by_default(tmp_path: Path, closing: str) -> None:
         ("{a: {$ref: '#/properties/a'}}", "TC316 '#/properties/a' refers to itself"),
         ("{a: {patternProperties: {'(': {}}}}", "TC310 this pattern is not a regular expression"),
         ("{a: {type: string, default: 3}}", "TC304 default: 3 is not a string"),
-        ("{a: {default: null, type: string}}", "TC304 default: null is not a string"),
+        ("{a: {type: string, enum: []}}", "TC704 'enum' is empty: no value is valid"),
+        ("{a: {anyOf: [{type: string}, {enum: []}]}}", "TC704 'enum' is empty: no value is valid"),
         (
             "{a: {type: object, properties: {b: {type: string, default: 3}}, optional: true}}",
             "TC304 default: 3 is not a string",
@@ -164,3 +167,55 @@ def test_many_mutual_references_are_checked_fast(tmp_path: Path) -> None:
     full = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions}
 
     assert schema_of(tmp_path, json.dumps(full)) is not None
+
+
+NULL_DEFAULTS = [
+    ("{a: {type: string, default: null}}", "{a: {type: string, optional: true}}"),
+    ('{"a": {"type": "string", "default": null}}', '{"a": {"type": "string", "optional": true}}'),
+    ("{a: {default: ~, optional: true, type: string}}", "{a: {optional: true, type: string}}"),
+    (
+        "{type: object, properties: {a: {type: string, default: null}}}",
+        "{type: object, properties: {a: {type: string}}}",
+    ),
+    (
+        "{type: object, properties: {a: {$ref: '#/$defs/t', default: null}}, $defs: {t: {type: string}}}",
+        "{type: object, properties: {a: {$ref: '#/$defs/t'}}, $defs: {t: {type: string}}}",
+    ),
+    (
+        "{a: {type: object, optional: true, properties: {b: {type: string, default: null}}}}",
+        "{a: {type: object, optional: true, properties: {b: {type: string}}}}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "meant"), NULL_DEFAULTS)
+def test_default_null_that_the_schema_does_not_allow_means_no_default(tmp_path: Path, written: str, meant: str) -> None:
+    compilation = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {written}\n")
+
+    (finding,) = compilation.diagnostics.sorted()
+    assert (finding.code.number, finding.is_error) == ("TC304", False)
+    assert finding.message == "this schema does not allow null, so 'default: null' is ignored"
+    assert compilation.tools[0].parameters.value == schema_of(tmp_path, meant)
+
+
+@pytest.mark.parametrize(("written", "meant"), NULL_DEFAULTS)
+def test_fix_of_a_null_default_writes_what_is_meant(tmp_path: Path, written: str, meant: str) -> None:
+    path = tmp_path / "tool.yaml"
+    path.write_text(f"{HEAD}{PYTHON}parameters: {written}\n", encoding="utf-8")
+
+    for file in apply_fixes([path], NO_SETTINGS, unsafe=True):
+        file.write()
+
+    assert path.read_text(encoding="utf-8") == f"{HEAD}{PYTHON}parameters: {meant}\n"
+
+
+def test_default_null_is_kept_where_null_is_valid(tmp_path: Path) -> None:
+    written = (
+        '{a: {type: [string, "null"], default: null}, b: {anyOf: [{type: "null"}, {type: string}], default: null}}'
+    )
+
+    assert found_in(tmp_path, f"{HEAD}{PYTHON}parameters: {written}\n") == []
+    schema = schema_of(tmp_path, written)
+    assert isinstance(schema, dict)
+    assert isinstance(schema["properties"], dict)
+    assert [each["default"] for each in schema["properties"].values() if isinstance(each, dict)] == [None, None]
