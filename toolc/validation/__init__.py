@@ -4,6 +4,7 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
 
 - ``coercion``: corrects what models write: nulls for absent values, 2.0 for 2. Public: ``allows_null``,
   ``with_integers``, ``without_nulls``.
+- ``numbers``: exact arithmetic for ``multipleOf``. Public: ``is_multiple``.
 - ``pattern_speed``: how long a regular expression can take; matching in bounded time. Public: ``is_slow``.
 - ``plain_schema``: fast answers for simple schemas and values. Public: ``is_plain_schema``, ``plainly_satisfies``.
 - ``regex_automaton``: regular expressions as automata.

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from operator import ge, le
 from types import NoneType
-from typing import Final
+from typing import Final, TypeGuard
 
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.validation.numbers import is_multiple
 from toolc.validation.pattern_speed import TooSlowError, search
 
 __all__ = ["is_plain_schema", "plainly_satisfies"]
@@ -81,6 +82,8 @@ def _satisfies_keyword(value: JsonValue, key: str, expected: JsonValue) -> bool:
         kind, is_within = _BOUNDS[key]
         size = len(value) if isinstance(value, str | list) else value
         return type(value) is kind and type(size) is int and type(expected) is int and is_within(size, expected)
+    if key == "multipleOf":
+        return _is_number(value) and _is_number(expected) and is_multiple(value, expected)
     if not isinstance(value, str):
         return False
     if key == "enum":
@@ -89,6 +92,10 @@ def _satisfies_keyword(value: JsonValue, key: str, expected: JsonValue) -> bool:
         return key == "pattern" and isinstance(expected, str) and search(expected, value)
     except TooSlowError:
         return False
+
+
+def _is_number(value: JsonValue) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _are_names(value: JsonValue) -> bool:

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.validation.numbers import is_multiple
 from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways_to_match
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ def _validator_class() -> Any:
     jsonschema, _ = libraries()
     base = jsonschema.Draft202012Validator
     checks: dict[str, _Keyword] = {**base.VALIDATORS, "pattern": _check_pattern, "uniqueItems": _check_unique}
+    checks |= {"multipleOf": _check_multiple}
     counted = {keyword: _counted(keyword, check) for keyword, check in checks.items()}
     return jsonschema.validators.extend(base, counted)
 
@@ -215,6 +217,11 @@ def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -
         return
     if not matches:
         yield validation_error(f"{instance!r} does not match {pattern!r}")
+
+
+def _check_multiple(validator: Any, step: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(instance, "number") and not is_multiple(instance, step):
+        yield validation_error(f"{instance!r} is not a multiple of {step!r}")
 
 
 def _check_unique(_validator: Any, expected: bool, instance: Any, _schema: Any) -> Iterator[ValidationError]:  # noqa: FBT001  the library's

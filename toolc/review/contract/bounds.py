@@ -9,6 +9,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.model.change import Route
 from toolc.review.model.schema_node import Node, is_same, join_values, label, shorten
+from toolc.validation.numbers import is_multiple
 
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
@@ -147,9 +148,9 @@ def _multiple(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Schema
     where = (*route, "multipleOf")
     before, after = _number(old_value), _number(new_value)
     message = f"{label(route)}: multipleOf changed from {shorten(old_value)} to {shorten(new_value)}"
-    if before is None or (after is not None and after % before == 0):
+    if before is None or (after is not None and is_multiple(after, before)):
         yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, old_value, new_value)
-    elif after is None or before % after == 0:
+    elif after is None or is_multiple(before, after):
         yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, message, old_value, new_value)
     else:
         yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, old_value, new_value)
