@@ -11,6 +11,8 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 
 - ``accepted``: the file of accepted changes; ``--fail-on`` thresholds (``FailOn``, ``fails``). Public:
   ``parse_fail_on``, ``read``, ``read_at_base``, ``remaining``, ``with_new_acceptances``.
+- ``approvals``: who has approved exactly the head commit of a pull request, and had no part in it. Public:
+  ``Approvals``, ``approvals``.
 - ``compare``: ``compare``: runs all rules on each pair of tools; ``Difference``.
 - ``project_changes``: changes of policies, lint settings, suppressions (RSK12) and providers; who must approve. Public:
   ``policy_violations``.
@@ -18,6 +20,6 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 - ``summary``: about ten lines: changes per grade, new access, cost in tokens.
 
 May import: the packages of ``compiler`` and the layers below them; never ``runtime``. Inside, the order is ``model``;
-``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted`` and ``summary``;
-``reports``.
+``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``, ``approvals`` and
+``summary``; ``reports``.
 """

@@ -1,5 +1,7 @@
 """The two states of a review: read from a commit, a folder, a registry file or the working tree.
 
+- ``github``: reads a pull request from GitHub's REST API: reviews, commits, pushes. Public: ``Account``,
+  ``Commit``, ``GitHub``, ``GitHubError``, ``PullRequest``, ``Push``, ``Review``.
 - ``repository``: runs Git: commits, trees, files, symbolic links; nothing is checked out.
 - ``states``: ``two_states``: what a name refers to, its specs, compiled. Start reading here.
 - ``unchanged_specs``: which specs need not be compiled, because nothing that they use differs.

@@ -1,0 +1,142 @@
+"""Who has approved exactly the head commit of a pull request, and had no part in it.
+
+An approval does not count if its author opened the pull request, or authored, committed or pushed a commit in it.
+Where that cannot be decided, no approval counts: the people behind a commit must all have accounts that GitHub knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.review.sources.github import Account, Commit, GitHub, GitHubError, PullRequest, Push, Review
+
+__all__ = ["Approvals", "approvals"]
+
+_OPINIONS: Final = frozenset({"APPROVED", "CHANGES_REQUESTED", "DISMISSED"})
+"""The states of reviews that replace an earlier review of the same person; a comment does not."""
+
+_WEB: Final = "web-flow"
+"""The account that commits what people do on GitHub's pages. The author of the commit is that person."""
+
+_CO_AUTHOR: Final = re.compile(r"^[ \t]*co-authored-by[ \t]*:(.*)$", re.IGNORECASE | re.MULTILINE)
+_EMAIL: Final = re.compile(r"<([^<>\s]+)>\s*$")
+_NO_REPLY: Final = re.compile(r"(?:([0-9]{1,18})\+)?([a-z0-9_-]+(?:\[bot\])?)@users\.noreply\.github\.com")
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """The logins whose approval counts, and for each approver whose does not, the reason."""
+
+    logins: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Involved:
+    """The people who had a part in a pull request, and who of them is not known."""
+
+    logins: frozenset[str]
+    numbers: frozenset[int]
+    unknown: tuple[str, ...]
+
+    def __contains__(self, account: Account) -> bool:
+        return account.login.lower() in self.logins or account.number in self.numbers
+
+
+def approvals(github: GitHub, repository: str, number: int, head: str, approvers: Collection[str]) -> Approvals:
+    """Return which of ``approvers`` have approved the commit ``head`` of a pull request.
+
+    Logins are compared without regard to case. Raises ``GitHubError`` if GitHub does not answer, if ``head`` is not
+    the head of the pull request now, or if not all of its commits are known.
+    """
+    names = {each.lower() for each in approvers}
+    if not names:
+        return Approvals((), ())
+    pull = github.pull_request(repository, number)
+    if pull.head != head:
+        raise GitHubError(
+            f"the head of pull request {number} is {pull.head[:12]} and not {head[:12]}: the job of the newer commit "
+            "decides"
+        )
+    latest = [each for each in _latest(github.reviews(repository, number)) if each[0].login.lower() in names]
+    approved = [account for account, review in latest if review.state == "APPROVED" and review.commit == head]
+    notes = [f"{account.login} {_opinion(review, head)}" for account, review in latest if account not in approved]
+    if not approved:
+        missing = "" if notes else f"none of the approvers has reviewed pull request {number}"
+        return Approvals((), tuple(notes or [missing]))
+    involved = _involved(github, repository, number, pull)
+    notes += [f"{each.login} had a part in the pull request" for each in approved if each in involved]
+    counted = [each.login for each in approved if each not in involved]
+    if counted and involved.unknown:
+        notes += [f"no approval counts: {each}" for each in involved.unknown]
+        counted = []
+    return Approvals(tuple(sorted(counted, key=str.lower)), tuple(notes))
+
+
+def _latest(reviews: Sequence[Review]) -> list[tuple[Account, Review]]:
+    """Return the last review of each person that has an opinion."""
+    found: dict[int, tuple[Account, Review]] = {}
+    for each in sorted(reviews, key=lambda review: (review.submitted, review.number)):
+        if each.author and each.state.upper() in _OPINIONS:
+            found[each.author.number] = (each.author, each)
+    return [*found.values()]
+
+
+def _opinion(review: Review, head: str) -> str:
+    if review.state == "APPROVED":
+        return f"approved {(review.commit or 'a commit that no longer exists')[:12]}, not {head[:12]}"
+    return "requested changes" if review.state == "CHANGES_REQUESTED" else "has a review that was dismissed"
+
+
+def _involved(github: GitHub, repository: str, number: int, pull: PullRequest) -> _Involved:
+    commits = github.commits(repository, number)
+    identities = {each.identity for each in commits}
+    if len(identities) != pull.commits or pull.head not in identities:
+        raise GitHubError(
+            f"GitHub lists {len(identities)} of the {pull.commits} commits of pull request {number} (at most 250): "
+            "divide it into smaller ones"
+        )
+    if pull.head_repository is None:
+        raise GitHubError(f"the repository of pull request {number}'s branch was deleted: who pushed it is not known")
+    pushes = github.pushes(pull.head_repository, pull.head_branch)
+    people = [*_authors(commits), *_pushers(pushes, identities, pull)]
+    opener = pull.author or "the account that opened the pull request was deleted"
+    known = [each for each in (opener, *people) if isinstance(each, Account)]
+    return _Involved(
+        logins=frozenset(each.login.lower() for each in known),
+        numbers=frozenset(each.number for each in known),
+        unknown=tuple(dict.fromkeys(each for each in (opener, *people) if isinstance(each, str))),
+    )
+
+
+def _authors(commits: Sequence[Commit]) -> Iterator[Account | str]:
+    """Yield the account of each author, co-author and committer, or a message where there is none."""
+    by_email = {each.author_email.lower(): each.author for each in commits if each.author}
+    for each in commits:
+        name = f"commit {each.identity[:12]}"
+        yield each.author or f"the author of {name} ({each.author_email}) has no account that GitHub knows"
+        if each.committer is None:
+            yield f"the committer of {name} ({each.committer_email}) has no account that GitHub knows"
+        elif each.committer.login != _WEB:
+            yield each.committer
+        for trailer in _CO_AUTHOR.findall(each.message):
+            email = match[1].lower() if (match := _EMAIL.search(trailer)) else ""
+            if login := _NO_REPLY.fullmatch(email):
+                yield Account(login[2], int(login[1] or 0))
+            else:
+                yield by_email.get(email) or f"the account of a co-author of {name} is not known:{trailer.rstrip()}"
+
+
+def _pushers(pushes: Sequence[Push], commits: Collection[str], pull: PullRequest) -> Iterator[Account | str]:
+    """Yield who pushed a commit of the pull request, or pushed to its branch since it was opened.
+
+    A commit that was pushed before and replaced by a forced push is not in the pull request, but its content can be.
+    """
+    relevant = [each for each in pushes if each.after in commits or each.time >= pull.created]
+    if not any(each.after == pull.head for each in relevant):
+        yield f"GitHub does not list who pushed {pull.head[:12]} to {pull.head_branch}"
+    for each in relevant:
+        yield each.actor or f"the account that pushed {each.after[:12]} is not known"
