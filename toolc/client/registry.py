@@ -145,7 +145,12 @@ class Registry:
         if preset == "none":
             return cls()
         registry = cls.load(packaged_path("specs"))
-        return registry if preset == "all" else registry.toolset(preset)
+        if preset == "all":
+            return registry
+        if preset in registry and preset not in registry.toolsets:
+            raise UsageError(f"{preset!r} is a tool, not a toolset; use Registry.builtin().only({preset!r})")
+        argument_checks.one_of("toolset", preset, ("all", "none", *registry.toolsets))
+        return registry.toolset(preset)
 
     def add(self, *tools: Addable) -> None:
         """Add tools, or all tools of a registry with its toolsets. Adds all of them or none.

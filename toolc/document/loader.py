@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
+from toolc.document.suggestions import looks_like_spec
 from toolc.document.syntax_errors import SyntaxProblem, detect_foreign_content
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit, Fix
@@ -24,6 +25,9 @@ _FEW_BYTES: Final = 64 * 1024
 MAX_CHARACTERS: Final = 20
 """The maximum number of forbidden characters that are reported per file. A binary file has many."""
 
+_LOCAL: Final = frozenset({codes.DUPLICATE_KEY, codes.CUSTOM_TAG})
+"""Errors after which the rest of a file has its meaning: the first of two keys, and the value after a tag, are used."""
+
 # Control characters except tab and line ends, and a lone carriage return: neither YAML nor TOML allows them.
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 _ORDINARY: Final = bytes(code for code in range(256) if code in b"\t\n" or (code >= 0x20 and code != 0x7F))
@@ -34,7 +38,8 @@ def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> D
 
     Files named ``*.toml`` are read as TOML, all others as YAML. Problems are added to ``diagnostics``; no exception
     is raised. A file that parses but has no key ``toolc`` and could not be a document is not a spec of the user: it
-    gets one warning instead of its errors.
+    gets one warning instead of its errors. A document is returned in spite of errors that concern only the place
+    where they are, so that the other mistakes in the file are reported too.
     """
     problems = Diagnostics()
     source, root = _parse(data, path, name, diagnostics, problems)
@@ -49,10 +54,11 @@ def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> D
             "a spec file starts with 'toolc: 1' ('toolc = 1' in TOML)",
         )
         return None
-    if not isinstance(root, Mapping) or root.get("toolc") or problems.has_errors:
+    if not isinstance(root, Mapping) or root.get("toolc") or problems.has_errors or looks_like_spec(root):
         for each in problems.sorted():
             diagnostics.append(each)
-    return Document(source, root) if isinstance(root, Mapping) and not problems.has_errors else None
+    is_complete = all(each.code in _LOCAL for each in problems.sorted() if each.is_error)
+    return Document(source, root) if isinstance(root, Mapping) and is_complete else None
 
 
 def load_project(path: Path, name: str, diagnostics: Diagnostics, *, what: str = "a project file") -> Document | None:
@@ -136,7 +142,9 @@ def _is_foreign(root: Node | None, problems: Diagnostics) -> bool:
     """Return whether a file parsed, but is neither a spec nor a document."""
     if root is None:
         return not problems.has_errors
-    return not isinstance(root, Mapping) or (root.get("toolc") is None and problems.has_errors)
+    if not isinstance(root, Mapping):
+        return True
+    return root.get("toolc") is None and problems.has_errors and not looks_like_spec(root)
 
 
 def _decode(data: bytes, name: str, problems: Diagnostics) -> SourceText:

@@ -14,7 +14,15 @@ from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from toolc.document.edits import fix, quote_plain, rename
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
-from toolc.document.suggestions import missing_key, nearest, quote_names, suggestion, unknown_key, value_hint
+from toolc.document.suggestions import (
+    missing_key,
+    nearest,
+    quote_names,
+    replaced_keys,
+    suggestion,
+    unknown_key,
+    value_hint,
+)
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
@@ -157,7 +165,7 @@ class Reader:
         if named:
             message = f"{self.what} has both '{named[0].key}' and '{named[1].key}'; it must have {expected}"
             self.findings.add(codes.BAD_VALUE, message, named[1].key_span, f"remove all but one of {quote_names(keys)}")
-        else:
+        elif not replaced_keys(self.node, self.what):  # ``close`` reports a key that was written instead of these
             self.findings.add(
                 codes.MISSING_KEY, f"{self.what} has none of {quote_names(keys)}", first_line(self.node.span),
                 f"add {expected}",
@@ -178,7 +186,7 @@ class Reader:
         unknown = [entry for entry in self.node.entries if entry.key not in self._known]
         for entry in unknown[:_MAX_UNKNOWN]:
             message = f"{self.what} has no key '{entry.key:.100}'"
-            meant = unknown_key(entry.key, self._known, entry.key_span.path)
+            meant = unknown_key(entry.key, self.what, self._known, entry.key_span.path)
             hint = meant or suggestion(entry.key, self._known) or self._keys()
             correction = None if meant else self.findings.rename_key_fix(entry, self.node, self._known)
             self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, correction)

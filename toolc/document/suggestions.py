@@ -11,14 +11,15 @@ from typing import Final
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model.names import close_match
 
-__all__ = ["REQUIRED", "has_misspelled_key", "quote_names", "suggestion"]
+__all__ = ["REQUIRED", "has_misspelled_key", "looks_like_spec", "quote_names", "suggestion"]
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
     "owner", "parameters", "providers", "result", "retry", "sandbox", "tags", "tests", "version",
 )  # fmt: skip
+_KINDS: Final = ("shell", "python", "http", "plugin", "composite", "agent")
 _PARENTS: Final = {
-    **dict.fromkeys(("shell", "python", "http", "plugin", "composite", "agent"), "backend"),
+    **dict.fromkeys(_KINDS, "backend"),
     **dict.fromkeys(("argv", "script", "stdin", "interpreter", "success_exit_codes"), "backend.shell"),
     **dict.fromkeys(("code", "function", "requirements"), "backend.python"),
     **dict.fromkeys(("url", "method", "headers", "query", "body", "auth", "pagination"), "backend.http"),
@@ -47,6 +48,42 @@ _MEANT: Final = {
     "id": "write 'name'",
     "required": REQUIRED,
 }
+_SHELL: Final = "write shell: {argv: [...]} for one program, or shell: {script: ...}"
+_PYTHON: Final = "write python: {code: ...} or python: {file: NAME.py}"
+_HTTP: Final = "write http: {method: GET, url: ...}"
+_ONE_COMMAND: Final = "write argv: [...] for one program, or script: ... for shell code"
+_ONE_FUNCTION: Final = "write code: ... with a function, or file: NAME.py"
+_MEANT_IN: Final = {
+    "the tool": {
+        **dict.fromkeys(("argv", "command", "cmd", "exec", "run"), "write backend: {shell: {argv: [...]}}"),
+        "script": "write backend: {shell: {script: ...}}",
+        "code": "write backend: {python: {code: ...}}",
+        "url": "write backend: {http: {url: ...}}",
+    },
+    "'backend'": {
+        **dict.fromkeys(("bash", "cmd", "command", "exec", "process", "run", "sh"), _SHELL),
+        "argv": "write shell: {argv: [...]}",
+        "script": "write shell: {script: ...}",
+        "code": "write python: {code: ...}",
+        **dict.fromkeys(("function", "py", "python3", "requirements"), _PYTHON),
+        **dict.fromkeys(("api", "https", "method", "request", "rest", "url"), _HTTP),
+        **dict.fromkeys(("kind", "type"), "the kind is a key: write e.g. shell: {argv: [...]}"),
+    },
+    "backend.shell": dict.fromkeys(("args", "cmd", "code", "command", "commands", "exec", "run", "sh"), _ONE_COMMAND),
+    "backend.python": {
+        **dict.fromkeys(("argv", "body", "command", "inline", "script", "source"), _ONE_FUNCTION),
+        **dict.fromkeys(("filename", "module", "path"), "write file: NAME.py"),
+        **dict.fromkeys(("entry_point", "entrypoint", "handler"), "write function: NAME"),
+        **dict.fromkeys(("dependencies", "packages", "pip"), "write requirements: [...]"),
+    },
+    "backend.http": {
+        **dict.fromkeys(("endpoint", "uri"), "write 'url'"),
+        **dict.fromkeys(("params", "query_params"), "write 'query'"),
+        **dict.fromkeys(("data", "json", "payload"), "write body: {json: ...}"),
+    },
+}
+"""What to write instead of a key in one kind of map, by its name in findings."""
+
 _FORMS: Final = {
     "'backend'": "write e.g. backend: {shell: {argv: [wc, -w]}}",
     "'shell'": "write shell: {argv: [...]}, or shell: {script: ...}",
@@ -73,13 +110,23 @@ def missing_key(key: str, node: Mapping) -> str:
     """Return a hint for a map that lacks ``key``."""
     if key == "toolc":
         return _foreign(node) or "a spec starts with 'toolc: 1'"
+    if key == "backend" and (meant := replaced_keys(node, "the tool")):
+        return meant[0]
     return _FORMS.get(f"'{key}'") or f"add '{key}'"
 
 
-def unknown_key(key: str, known: Iterable[str], path: str) -> str:
-    """Return a hint for the unknown key ``key`` in the file at ``path``, or an empty string."""
+def replaced_keys(node: Mapping, what: str) -> list[str]:
+    """Return what to write instead of each key of the map ``what`` that is a common mistake there."""
+    meant = _MEANT_IN.get(what, {})
+    return [meant[entry.key] for entry in node.entries if entry.key in meant]
+
+
+def unknown_key(key: str, what: str, known: Iterable[str], path: str) -> str:
+    """Return a hint for the unknown key ``key`` of the map ``what`` in the file at ``path``, or an empty string."""
     if space := _STRANGE_SPACE.search(key):
         return f"U+{ord(space[0]):04X} in it looks like a space but is not one"
+    if meant := _MEANT_IN.get(what, {}).get(key):
+        return meant
     if close_match(key, sorted(known), 0.8):
         return ""
     if key in _MEANT and _names(_MEANT[key], known):
@@ -119,8 +166,12 @@ def value_hint(node: Node, what: str, expected: str) -> str:
         case Scalar(value=str() as text) if expected == "a list" and _ITEMS.fullmatch(text):
             items = ", ".join(_ITEM.findall(text))
             return f"write a list: [{items}]"
+        case Scalar(value=str() as text) if what == "'python'":
+            return "write python: {code: ...}" if "\n" in text or "def " in text else _FORMS[what]
         case Scalar() if expected == "a list":
             return "write a list: [one, two], or a line '- one' for each"
+        case Sequence() if what == "'script'":
+            return "write argv: [...] for one program, or script: |- with one command per line"
         case Mapping() if expected == "a list":
             return "write '- ' before the first key of each item"
         case Mapping() | Sequence() | Scalar() if expected == "a map":
@@ -141,6 +192,23 @@ def _foreign(node: Mapping) -> str:
     if {"apiVersion", "kind"} <= keys:
         return "a spec starts with 'toolc: 1' instead of apiVersion and kind"
     return ""
+
+
+def looks_like_spec(root: Node | None) -> bool:
+    """Return whether a file without the key ``toolc`` is probably a spec: it declares a tool, alone or in a list."""
+    if not isinstance(root, Mapping) or root.entry("toolc"):
+        return False
+    tools = root.get("tools")
+    return any(map(_declares_tool, [root, *(tools.items if isinstance(tools, Sequence) else ())]))
+
+
+def _declares_tool(node: Node) -> bool:
+    if not isinstance(node, Mapping):
+        return False
+    backend = node.get("backend")
+    if isinstance(backend, Mapping) and any(kind in backend.by_key for kind in _KINDS):
+        return True
+    return node.by_key.keys() >= {"name", "description", "parameters"} and isinstance(node.get("parameters"), Mapping)
 
 
 def _lists_mcp_tools(node: Mapping) -> bool:

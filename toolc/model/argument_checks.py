@@ -14,6 +14,7 @@ from typing import Final, TypeVar, cast
 
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.names import names_similar_to
 
 __all__ = [
     "MAX_DEPTH", "boolean", "call_id", "function", "hook", "json_object", "json_value", "listener", "number",
@@ -145,7 +146,9 @@ def one_of(what: str, given: object, known: Iterable[str]) -> str:
     """Check that ``given`` is one of the names ``known``. ``what`` is the kind of name, such as "provider"."""
     names = [*known]
     if given not in names:
-        raise UsageError(f"there is no {what} {given!r:.60}; choose one of: {', '.join(names) or 'none'}")
+        similar = names_similar_to(given, names) if isinstance(given, str) else ()
+        meant = f"did you mean {' or '.join(map(repr, similar))}? " if similar else ""
+        raise UsageError(f"there is no {what} {given!r:.60}; {meant}choose one of: {', '.join(names) or 'none'}")
     return str(given)
 
 

@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["AUTO", "ENGINES", "IDENTIFIER", "PROVIDER_NAMES", "TOOL_NAME", "close_match", "engine_names"]
+__all__ = [
+    "AUTO", "ENGINES", "IDENTIFIER", "PROVIDER_NAMES", "TOOL_NAME", "close_match", "engine_names",
+    "names_similar_to",
+]  # fmt: skip
 
 PROVIDER_NAMES: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
 """All providers, in the order of the documentation.
@@ -31,6 +34,14 @@ IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 def engine_names() -> tuple[str, ...]:
     """Return the values that ``--engine`` accepts."""
     return (AUTO, *ENGINES)
+
+
+def names_similar_to(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return the known names that ``name`` is the first word of, such as ``openai``, or else the most similar one."""
+    names = [*known]
+    starting = tuple(each for each in names if each.startswith(f"{name}_"))
+    close = close_match(name, names)
+    return starting or ((close,) if close else ())
 
 
 def close_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:

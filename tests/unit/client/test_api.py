@@ -138,7 +138,9 @@ def test_definitions_equal_the_files_of_the_build(specs: Path, tmp_path: Path) -
         assert stored.definitions(provider) == written
         # Compared as text, which shows the order of keys too.
         assert json.dumps(Registry.load(specs).definitions(provider)) == json.dumps(stored.definitions(provider))
-    with pytest.raises(UsageError, match="there is no provider 'openai'; choose one of: openai_chat,"):
+    with pytest.raises(
+        UsageError, match="there is no provider 'openai'; did you mean 'openai_chat' or 'openai_responses'\\? choose"
+    ):
         stored.definitions("openai")
 
 

@@ -224,7 +224,9 @@ def test_an_image_of_a_failure_is_an_error() -> None:
 
 
 def test_invalid_input_is_refused() -> None:
-    with pytest.raises(UsageError, match="there is no provider 'openai'; choose one of: openai_chat, "):
+    with pytest.raises(
+        UsageError, match="there is no provider 'openai'; did you mean 'openai_chat' or 'openai_responses'"
+    ):
         tool_calls("openai", {})
     with pytest.raises(
         UsageError, match="response must be the response object of the provider's SDK, or its JSON, not a list"

@@ -166,7 +166,13 @@ def test_builtin_tools_are_selected_by_preset() -> None:
     assert set(readonly.names) < set(coding.names) < set(Registry.builtin().names)
     assert all(each.sandbox.workspace in {"none", "ro"} for each in readonly)
     assert "bash" in coding
-    with pytest.raises(UsageError, match="there is no toolset 'everything'; choose one of: coding, readonly"):
+    with pytest.raises(UsageError, match="there is no toolset 'code'; did you mean 'coding'"):
+        Registry.builtin("code")
+    with pytest.raises(UsageError, match=r"'bash' is a tool, not a toolset; use Registry.builtin\(\).only\('bash'\)"):
+        Registry.builtin("bash")
+    with pytest.raises(
+        UsageError, match="there is no toolset 'everything'; choose one of: all, none, coding, readonly"
+    ):
         Registry.builtin("everything")
 
 

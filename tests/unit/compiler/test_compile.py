@@ -77,6 +77,54 @@ def test_other_yaml_file_is_a_warning(tmp_path: Path) -> None:
     assert with_other.registry().get("hello")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("tool.yaml", "name: hello\ndescription: Say hello.\nbackend: {shell: {argv: [echo, hello]}}\n"),
+        ("tool.yaml", "toolC: 1\nname: hello\ndescription: Say hello.\nparameters: {}\n"),
+        ("tool.yaml", "tools: [{name: hello, backend: {python: {file: hello.py}}}]\n"),
+        ("tool.yaml", "name: hello\nname: bye\nbackend: {shell: {argv: [echo, hello]}}\n"),
+        ("tool.toml", 'name = "hello"\n[backend.shell]\nargv = ["echo", "hello"]\n'),
+    ],
+)
+def test_file_that_declares_a_tool_without_the_key_toolc_is_an_error(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+
+    found = [each for each in compile_specs([tmp_path]).diagnostics.sorted() if each.code.number == "TC102"]
+
+    assert [(each.message, each.hint) for each in found if "toolc" in each.message] == [
+        ("the spec has no 'toolc'", "a spec starts with 'toolc: 1'")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: CI\non: push\njobs: {test: {runs-on: ubuntu-latest, steps: [{run: make}]}}\n",
+        "name: Set up\ndescription: Set up a tool.\ninputs: {version: {default: '1'}}\nruns: {using: node20}\n",
+        "apiVersion: v2\nname: chart\ndescription: A chart.\nversion: 1.0.0\n",
+        "openapi: 3.1.0\ninfo: {title: Pets, version: 1.0.0}\npaths: {}\n",
+        "services: {web: {image: nginx, command: [nginx]}}\n",
+        "tools: [{name: x, description: y, inputSchema: {type: object}}]\n",
+        "terraform: {backend: {s3: {bucket: b}}}\nbackend: s3\n",
+    ],
+)
+def test_configuration_of_another_program_is_not_a_spec(tmp_path: Path, text: str) -> None:
+    compile_text(tmp_path, HEAD + ECHO)
+    (tmp_path / "other.yaml").write_text(text, encoding="utf-8")
+
+    assert [each.code.number for each in compile_specs([tmp_path]).diagnostics.sorted()] == ["TC113"]
+
+
+def test_duplicate_key_does_not_hide_other_findings(tmp_path: Path) -> None:
+    text = "toolc: 1\nname: hello\nname: bye\ndescription: Say hello to all.\nparameters: {who: {type: strng}}\n"
+
+    assert found_in(tmp_path, f"{text}{ECHO}") == [
+        "3:1 TC002 the key 'name' is already on line 2",
+        "5:26 TC704 'strng' is not a type of JSON Schema",
+    ]
+
+
 def test_named_file_must_be_a_spec(tmp_path: Path) -> None:
     (found,) = compile_text(tmp_path, "name: hello\n").diagnostics.sorted()
     assert (found.code.number, found.message) == ("TC102", "the spec has no 'toolc'")

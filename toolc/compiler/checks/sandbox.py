@@ -11,6 +11,7 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import PythonBackend, ShellBackend
+from toolc.model.version import __version__
 
 _FILES: Final = frozenset(
     {
@@ -18,6 +19,9 @@ _FILES: Final = frozenset(
     }
 )  # fmt: skip
 """Without "folder", which also means a mail or bookmark folder."""
+
+_OWN_IMAGES: Final = frozenset({"toolc/base", "toolc/node", "toolc/python", "toolc/shell-tools"})
+"""The images that ``toolc image build`` builds; a test compares this with ``sandbox-images``."""
 
 
 @tool_check("TC404", needs={"annotations", "backend", "parameters", "sandbox"})
@@ -72,10 +76,16 @@ def check_image_tag(tool: LocatedTool) -> Iterator[Diagnostic]:
     image = tool.spec.sandbox.image
     # A colon before the last slash separates the port of a registry.
     if image is not None and not {"@", ":"} & set(image.rpartition("/")[2]):
-        yield Diagnostic(
-            codes.IMAGE_TAG, f"the image '{image}' has no tag, so it changes whenever 'latest' does",
-            tool.span("sandbox", "image"), f"name a version or a digest, as in {image}:1.2 or {image}@sha256:…",
-        )  # fmt: skip
+        hint = _own_image(image) or f"name a version or a digest, as in {image}:1.2 or {image}@sha256:…"
+        message = f"the image '{image}' has no tag, so it changes whenever 'latest' does"
+        yield Diagnostic(codes.IMAGE_TAG, message, tool.span("sandbox", "image"), hint)
+
+
+def _own_image(name: str) -> str:
+    """Return which tag to write for the image ``name`` of toolc; empty for other images."""
+    if name not in _OWN_IMAGES:
+        return ""
+    return f"write {name}:{__version__}, which 'toolc image build {name.removeprefix('toolc/')}' builds"
 
 
 @tool_check("TC502", needs={"sandbox"})
@@ -85,7 +95,7 @@ def check_image_latest(tool: LocatedTool) -> Iterator[Diagnostic]:
     if image is not None and image.endswith(":latest"):
         yield Diagnostic(
             codes.IMAGE_LATEST, f"the image '{image}' changes with every release",
-            tool.span("sandbox", "image"), "name the tag of a version",
+            tool.span("sandbox", "image"), _own_image(image.removesuffix(":latest")) or "name the tag of a version",
         )  # fmt: skip
 
 

@@ -85,6 +85,13 @@ def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
     return None
 
 
+def _function_hint(name: str, defined: list[str], parameters: Schema | None) -> str:
+    """Return what to write where the function ``name`` is missing; ``defined`` are the others in the file."""
+    if defined:
+        return f"it defines {quote_names(sorted(defined))}; choose with 'function: NAME'"
+    return f"a call runs a function: write def {name}({', '.join(parameters.properties if parameters else ())}): ..."
+
+
 def check_function(
     tree: ast.Module, source: PythonSource, name: str, span: Span, parameters: Schema | None, findings: Findings
 ) -> None:
@@ -97,8 +104,7 @@ def check_function(
     if function is None:
         if {name, "*"}.isdisjoint(_bound_names(tree)):
             defined = [each for each in functions if not each.startswith("_")]
-            known = f"it defines {quote_names(sorted(defined))}" if defined else "it defines no functions"
-            hint = suggestion(name, functions) or f"{known}; choose with 'function: NAME'"
+            hint = suggestion(name, functions) or _function_hint(name, defined, parameters)
             findings.add(codes.FUNCTION, f"{source.name} defines no function '{name}'", span, hint)
         return
     if parameters is not None and not function.decorator_list:

@@ -34,10 +34,10 @@ from toolc.document.map_reader import (
     text,
 )
 from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence
-from toolc.document.suggestions import has_misspelled_key, quote_names, suggestion
+from toolc.document.suggestions import has_misspelled_key, looks_like_spec, quote_names
 from toolc.model import codes
 from toolc.model.json_schema import Schema
-from toolc.model.names import PROVIDER_NAMES, TOOL_NAME
+from toolc.model.names import PROVIDER_NAMES, TOOL_NAME, names_similar_to
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import FORMAT, Annotations, ProviderChoice, ResultFormat, ResultSpec, ToolSpec
 from toolc.model.template import Template
@@ -194,15 +194,16 @@ def decode(
         return ()
     decoder = _Decoder(project, findings, folder, may_name_variables(findings.source))
     if root.entry("tools") is None and root.entry("defaults") is None:
-        by_key = {**root.by_key}
-        del by_key["toolc"]
+        by_key = {key: entry for key, entry in root.by_key.items() if key != "toolc"}
         return (decoder.tool(Mapping(by_key, root), None),)
     return decoder.tools(root)
 
 
 def _is_format(root: Mapping, findings: Findings) -> bool:
-    node = Reader(root, "the spec", findings).required("toolc", _format)
-    return node is not None
+    """Return whether to decode ``root``, after reporting a missing or unsupported version of the format."""
+    version = Reader(root, "the spec", findings).required("toolc", _format)
+    # The other keys of a Kubernetes-like header would be reported one by one.
+    return version is not None or (looks_like_spec(root) and not root.entry("apiVersion"))
 
 
 def _format(node: Node, what: str, findings: Findings) -> int | None:
@@ -259,8 +260,10 @@ def decode_providers(node: Node, what: str, findings: Findings) -> tuple[Provide
 
 def _provider_choice(entry: MappingEntry, node: Mapping, findings: Findings) -> ProviderChoice | None:
     if entry.key not in PROVIDERS:
-        hint = suggestion(entry.key, PROVIDERS) or f"the providers are {quote_names(PROVIDERS)}"
-        rename = findings.rename_key_fix(entry, node, PROVIDERS)
+        similar = names_similar_to(entry.key, PROVIDERS)
+        meant = f"did you mean {' or '.join(map(repr, similar))}?"
+        hint = meant if similar else f"the providers are {quote_names(PROVIDERS)}"
+        rename = findings.rename_key_fix(entry, node, PROVIDERS) if len(similar) == 1 else None
         findings.add(codes.UNKNOWN_KEY, f"there is no provider '{entry.key[:80]}'", entry.key_span, hint, rename)
         return None
     map_node = mapping(entry.value, f"providers.{entry.key}", findings)

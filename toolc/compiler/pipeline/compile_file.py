@@ -23,6 +23,7 @@ from toolc.document.loader import MAX_BYTES, load_data, read
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Document, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
+from toolc.document.suggestions import looks_like_spec
 from toolc.model import codes
 from toolc.model.call_graph import NO_TOOLS, ToolLookup, called_tools, tools_by_name
 from toolc.model.destinations import HostError, parse_destination
@@ -82,7 +83,7 @@ class FileCompiler:
         """Parse ``data`` as the contents of ``file``; return None if that is not a spec or cannot be read."""
         document = load_data(data, file.path, file.display_path, diagnostics) if data is not None else None
         # A file named by the user must be a spec; a file found in a folder may be something else.
-        if document is None or file.folder is None or document.root.entry("toolc"):
+        if document is None or file.folder is None or document.root.entry("toolc") or looks_like_spec(document.root):
             return document
         message = f"{file.display_path} is not a spec: it has no key 'toolc'"
         diagnostics.add(codes.NOT_A_SPEC, message, document.source.whole_file(), "a spec file starts with 'toolc: 1'")

@@ -49,6 +49,12 @@ _TYPE_WORDS: Final = {
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _BOOLEAN: Final = re.compile("true|false")
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+_ALIASES: Final = {
+    "bool": "boolean", "dict": "object", "float": "number", "int": "integer", "list": "array", "map": "object",
+    "None": "null", "str": "string", "text": "string", "any": "",
+}  # fmt: skip
+"""The names of types in other languages."""
+
 _OTHER: Final = (
     "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
     "contentEncoding", "contentMediaType", "default", "dependentRequired", "deprecated", "description", "enum",
@@ -272,10 +278,8 @@ def _says_items(node: Mapping) -> bool:
 
 
 def _report_type(node: Scalar, findings: Findings) -> None:
-    aliases = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array"}
-    aliases |= {"dict": "object", "map": "object", "text": "string", "any": "", "None": "null"}
     written = str(node.value)
-    alias = aliases.get(written, "")
+    alias = _ALIASES.get(written, "")
     hint = (
         f"did you mean '{alias}'?" if alias else suggestion(written, _TYPES) or f"the types are {quote_names(_TYPES)}"
     )
@@ -300,16 +304,18 @@ def _check_metaschema(root: Mapping, value: JsonObject, findings: Findings) -> N
             _report_tuple(root, route, findings)
             continue
         where = f"'{route[-1]}'" if route else "the schema"
-        hint = _instead_of_boolean(route[-1]) if route and isinstance(error.instance, bool) else ""
+        hint = _instead_of(route[-1], error.instance) if route else ""
         findings.add(codes.SCHEMA_TYPE, f"{where}: {describe_error(error)}", _span_at(root, route), hint)
 
 
-def _instead_of_boolean(keyword: str | int) -> str:
-    """Return what to write instead of a boolean that draft 4 and OpenAPI 3.0 allow."""
+def _instead_of(keyword: str | int, value: object) -> str:
+    """Return what to write instead of a type's name, or of a boolean that draft 4 and OpenAPI 3.0 allow."""
+    if isinstance(value, str) and (kind := _ALIASES.get(value, value)) in _TYPES:
+        return f"write {{type: {kind}}}" if isinstance(keyword, int) else f"write {keyword}: {{type: {kind}}}"
     match keyword:
-        case "required":
+        case "required" if isinstance(value, bool):
             return REQUIRED
-        case "exclusiveMinimum" | "exclusiveMaximum":
+        case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(value, bool):
             inclusive = keyword.replace("exclusiveM", "m")
             return (
                 f"for true, write the number of '{inclusive}' here and remove '{inclusive}'; for false, remove this key"

@@ -26,6 +26,11 @@ NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [
 """The schema of a tool without parameters."""
 
 _NULL_DEFAULT: Final = re.compile(r"""(["']?)default\1[ \t]*:[ \t]*(?:null|Null|NULL|~)""")
+_WITHOUT_PARAMETERS: Final = frozenset(
+    {"$comment", "$defs", "$id", "$schema", "definitions", "description", "required", "title", "type"}
+)
+"""The keys of a full JSON Schema that does not declare ``properties``."""
+
 _CHOICES: Final = ("allOf", "anyOf", "oneOf")
 _NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not start with a digit"
 
@@ -46,7 +51,7 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
         findings.add(codes.BAD_VALUE, message, kind.span, hint)
         return None
     errors = findings.errors
-    root = _close(map_node) if is_full_schema(map_node) else _expand(map_node, findings)
+    root = _close(_with_properties(map_node)) if is_full_schema(map_node) else _expand(map_node, findings)
     _check_names(root, findings)
     _check_required(root, findings)
     schema = check_schema(root, findings)
@@ -70,8 +75,15 @@ def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
 
 
 def is_full_schema(node: Mapping) -> bool:
-    """Return whether ``parameters:`` is a full JSON Schema: ``type`` is ``object`` and ``properties`` is a map."""
-    return _is_object(node) and isinstance(node.get("properties"), Mapping)
+    """Return whether ``parameters:`` is a full JSON Schema: ``type`` is ``object`` and ``properties`` is a map.
+
+    Without ``properties``, it is the schema of a tool without parameters, unless another key could declare some.
+    """
+    if not _is_object(node):
+        return False
+    if node.entry("properties"):
+        return isinstance(node.get("properties"), Mapping)
+    return _WITHOUT_PARAMETERS.issuperset(node.by_key)
 
 
 def _is_object(node: Mapping) -> bool:
@@ -81,7 +93,7 @@ def _is_object(node: Mapping) -> bool:
 
 def _lacks_properties(node: Mapping) -> bool:
     """Return whether ``parameters:`` is meant as a JSON Schema but cannot declare parameters."""
-    return _is_object(node) and not isinstance(node.get("properties"), Mapping)
+    return _is_object(node) and not is_full_schema(node)
 
 
 def _lacks_type(node: Mapping) -> bool:
@@ -94,6 +106,12 @@ def _lacks_type(node: Mapping) -> bool:
     if not isinstance(properties, Mapping) or not properties.entries:
         return False
     return all(isinstance(entry.value, Mapping) and entry.value.entry("type") for entry in properties.entries)
+
+
+def _with_properties(node: Mapping) -> Mapping:
+    if node.entry("properties"):
+        return node
+    return Mapping.of((*node.entries, MappingEntry("properties", node, Mapping({}, node))), node)
 
 
 def _close(node: Mapping) -> Mapping:

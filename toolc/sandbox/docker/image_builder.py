@@ -216,4 +216,6 @@ def build_command(tag: str) -> str:
     for name in image_names():
         if tag == f"toolc/{name}:{_version()}":
             return f"toolc image build {name}"
+        if tag == f"toolc/{name}" or tag.startswith(f"toolc/{name}:"):
+            return f"toolc image build {name}, and write image: toolc/{name}:{_version()}"
     return f"docker pull {tag}"

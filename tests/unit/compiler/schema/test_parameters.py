@@ -54,7 +54,16 @@ def test_full_schema_is_closed_by_default(tmp_path: Path, closing: str) -> None:
 @pytest.mark.parametrize(
     ("parameters", "found"),
     [
-        ("{type: object}", "TC108 these parameters are a JSON Schema without a map 'properties'"),
+        *(
+            (f"{{type: object, {key}}}", "TC108 these parameters are a JSON Schema without a map 'properties'")
+            for key in (
+                "additionalProperties: true",
+                "patternProperties: {}",
+                "$ref: '#/$defs/a'",
+                "properties: null",
+                "path: {type: string}",
+            )
+        ),
         ("[a]", "TC108 'parameters' must be a map, but is a list"),
         ("{a: {optional: sometimes}}", "TC108 'optional' must be true or false, but is the text 'sometimes'"),
         ("{1a: {}}", "TC201 '1a' cannot be a parameter's name"),
@@ -219,3 +228,27 @@ def test_default_null_is_kept_where_null_is_valid(tmp_path: Path) -> None:
     assert isinstance(schema, dict)
     assert isinstance(schema["properties"], dict)
     assert [each["default"] for each in schema["properties"].values() if isinstance(each, dict)] == [None, None]
+
+
+@pytest.mark.parametrize("written", ["{type: object}", "{type: object, description: Nothing., required: []}"])
+def test_full_schema_without_properties_has_no_parameters(tmp_path: Path, written: str) -> None:
+    schema = schema_of(tmp_path, written)
+
+    assert isinstance(schema, dict)
+    assert (schema["type"], schema["properties"], schema["additionalProperties"]) == ("object", {}, False)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "hint"),
+    [
+        ("{a: {type: array, items: string}}", "write items: {type: string}"),
+        ("{a: {type: array, items: str}}", "write items: {type: string}"),
+        ("{a: {anyOf: [int, {type: string}]}}", "write {type: integer}"),
+        ("{type: object, properties: {a: string}}", "write a: {type: string}"),
+        ("{a: string}", "write a: {type: string}"),
+        ("{a: {type: array, items: [string]}}", "write prefixItems, or one schema that fits all"),
+    ],
+)
+def test_type_without_a_schema_around_it_gets_a_hint(tmp_path: Path, parameters: str, hint: str) -> None:
+    found = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n").diagnostics.sorted()
+    assert [each.hint for each in found if each.is_error] == [hint]
