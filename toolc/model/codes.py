@@ -24,8 +24,8 @@ __all__ = [
     "REQUIRED_UNKNOWN", "ROOT_CHOICE", "SCHEMA_TYPE", "SECRET", "SECRET_PLACE", "SEVERAL_DOCUMENTS", "SHELL_TEMPLATE",
     "SIGNATURE", "SIMILAR_DESCRIPTION", "SIMILAR_NAME", "SLOW_PATTERN", "STEP_ARGUMENTS", "STRAY_CHARACTER", "STRICT",
     "SUSPICIOUS_WORDS", "SYNTAX", "TEMPLATE", "TEXT_AS_CODE", "TOO_BIG", "UNBOUNDED", "UNDECLARED_SECRET",
-    "UNKNOWN_KEY", "UNKNOWN_PARAMETER", "UNMAPPED_STATUS", "UNQUOTED_PLACEHOLDER", "UNSUPPORTED", "UNUSED_PARAMETER",
-    "UNUSED_SECRET", "UNUSED_SUPPRESSION", "URL_TEMPLATE", "WIDE_EGRESS", "YAML_DISAGREEMENT",
+    "UNKNOWN_FORMAT", "UNKNOWN_KEY", "UNKNOWN_PARAMETER", "UNMAPPED_STATUS", "UNQUOTED_PLACEHOLDER", "UNSUPPORTED",
+    "UNUSED_PARAMETER", "UNUSED_SECRET", "UNUSED_SUPPRESSION", "URL_TEMPLATE", "WIDE_EGRESS", "YAML_DISAGREEMENT",
 ]  # fmt: skip
 
 
@@ -130,6 +130,7 @@ PYTHON_PATTERN: Final = _warning(
     "TC310", "non-portable-pattern", "pattern that other languages reject or read differently"
 )
 FREE_FORM: Final = _warning("TC311", "free-form-object", "object parameter that does not declare its properties")
+UNKNOWN_FORMAT: Final = _warning("TC312", "unknown-format", "format that is not asserted")
 REMOTE_REF: Final = _error("TC316", "remote-reference", "$ref that points outside the schema, or back to itself")
 
 SHELL_TEMPLATE: Final = _error("TC401", "shell-injection", "argument that a shell would run as code")

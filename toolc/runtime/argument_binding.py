@@ -20,6 +20,7 @@ from toolc.model.names import close_match
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
 from toolc.validation.coercion import with_integers, without_nulls
+from toolc.validation.formats import describe_format
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.validate import UnresolvableError, validation_errors
 
@@ -259,6 +260,7 @@ _BOUNDS: Final[Mapping[str, Callable[[JsonValue], str]]] = {
     "pattern": lambda pattern: f"a string that matches the pattern {pattern}",
     "minItems": lambda bound: f"at least {_count(bound, 'item')}",
     "maxItems": lambda bound: f"at most {_count(bound, 'item')}", "uniqueItems": lambda _: "unique items",
+    "format": lambda name: describe_format(str(name)),
 }  # fmt: skip
 """The expected value for keywords that apply to one value."""
 

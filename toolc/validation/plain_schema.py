@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Final, TypeGuard
 
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.validation.formats import matches_format
 from toolc.validation.numbers import is_multiple
 from toolc.validation.pattern_speed import TooSlowError, search
 
@@ -88,6 +89,8 @@ def _satisfies_keyword(value: JsonValue, key: str, expected: JsonValue) -> bool:
         return False
     if key == "enum":
         return isinstance(expected, list) and value in expected
+    if key == "format":
+        return isinstance(expected, str) and matches_format(value, expected)
     try:
         return key == "pattern" and isinstance(expected, str) and search(expected, value)
     except TooSlowError:

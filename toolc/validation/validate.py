@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.validation.formats import describe_format, matches_format
 from toolc.validation.numbers import is_multiple
 from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways_to_match
 
@@ -186,7 +187,7 @@ def _validator_class() -> Any:
     jsonschema, _ = libraries()
     base = jsonschema.Draft202012Validator
     checks: dict[str, _Keyword] = {**base.VALIDATORS, "pattern": _check_pattern, "uniqueItems": _check_unique}
-    checks |= {"multipleOf": _check_multiple}
+    checks |= {"multipleOf": _check_multiple, "format": _check_format}
     counted = {keyword: _counted(keyword, check) for keyword, check in checks.items()}
     return jsonschema.validators.extend(base, counted)
 
@@ -217,6 +218,11 @@ def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -
         return
     if not matches:
         yield validation_error(f"{instance!r} does not match {pattern!r}")
+
+
+def _check_format(_validator: Any, name: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not matches_format(instance, name):
+        yield validation_error(f"{instance!r} is not {describe_format(name)}")
 
 
 def _check_multiple(validator: Any, step: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:

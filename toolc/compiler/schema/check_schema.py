@@ -28,6 +28,7 @@ from toolc.model.json_schema import (
     direct_subschemas,
 )
 from toolc.model.source import Span
+from toolc.validation.formats import KNOWN_FORMATS, describe_format
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
 from toolc.validation.validate import UnresolvableError, metaschema_errors, validation_error, validation_errors
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 _ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")
 
-_KEYWORDS_TO_CHECK: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "pattern"})
+_KEYWORDS_TO_CHECK: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "format", "pattern"})
 _HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
 
 _LONGEST: Final = 300
@@ -73,6 +74,13 @@ _REPLACEMENTS: Final = {
     "$recursiveRef": "write {$ref: '#'}",
 }
 """The replacements for keywords of other dialects."""
+
+_FORMAT_ALIASES: Final = {
+    "datetime": "date-time", "date_time": "date-time", "timestamp": "date-time", "iso8601": "date-time",
+    "url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "host": "hostname", "host-name": "hostname",
+    "mail": "email", "e-mail": "email", "regexp": "regex", "pattern": "regex",
+}  # fmt: skip
+"""Names that other tools use for a format of JSON Schema."""
 
 
 def check_decimals(schema: Mapping, findings: Findings) -> None:
@@ -118,6 +126,8 @@ def _has_no_finding(schema: JsonObject) -> bool:
 def _is_unambiguous(schema: JsonObject) -> bool:
     if "$schema" in schema or "definitions" in schema or isinstance(schema.get("const"), float):
         return False
+    if "format" in schema and schema["format"] not in KNOWN_FORMATS:
+        return False
     pattern, enum = schema.get("pattern"), schema.get("enum")
     if isinstance(pattern, str) and not is_flawless_pattern(pattern):
         return False
@@ -143,6 +153,8 @@ def describe_error(error: ValidationError) -> str:
             return f"{_describe(value)} is not one of {', '.join(map(_quote, expected))}"[:_LONGEST]
         case "const":
             return f"{_describe(value)} is not {_quote(expected)}"[:_LONGEST]
+        case "format" if isinstance(expected, str):
+            return f"{_describe(value)} is not {describe_format(expected)}"
         case _:
             return error.message[:_LONGEST]
 
@@ -269,8 +281,21 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
     if enum and isinstance(enum.value, Sequence) and not enum.value.items:
         message, hint = "'enum' is empty: no value is valid", "list the allowed values, or remove 'enum'"
         findings.add(codes.SCHEMA_TYPE, message, first_line(enum.value.span), hint)
+    _check_format(node, findings)
     check_decimals(node, findings)
     check_remote(node, findings)
+
+
+def _check_format(node: Mapping, findings: Findings) -> None:
+    """Report a format that is neither of JSON Schema nor of OpenAPI: it says what is meant, but is not checked."""
+    entry = node.entry("format")
+    name = entry.value.value if entry and isinstance(entry.value, Scalar) else None
+    if entry and isinstance(name, str) and name not in KNOWN_FORMATS:
+        meant = _FORMAT_ALIASES.get(name.lower(), "")
+        hint = f"did you mean '{meant}'?" if meant else suggestion(name, KNOWN_FORMATS)
+        message = f"'{name:.100}' is not a format of JSON Schema: values are not checked against it"
+        hint = hint or "describe the form in the description, or write a pattern, which is checked"
+        findings.add(codes.UNKNOWN_FORMAT, message, entry.value.span, hint)
 
 
 def _says_items(node: Mapping) -> bool:

@@ -11,6 +11,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.movement import SchemaChange
 from toolc.review.model.change import Counterexample, Route
 from toolc.review.model.schema_node import Node, is_same, list_under, map_under, root
+from toolc.validation.formats import EXAMPLES
 from toolc.validation.validate import UnresolvableError, validation_errors
 
 BY_TYPE: Final[dict[str, tuple[JsonValue, ...]]] = {
@@ -24,19 +25,12 @@ BY_TYPE: Final[dict[str, tuple[JsonValue, ...]]] = {
 }  # fmt: skip
 """A few values of each type. The strings also match the most common patterns: identifiers, times, hosts."""
 
-BY_FORMAT: Final[dict[str, str]] = {
-    "uuid": "4f9f5f0e-3b7a-4c1d-9e2b-6a8d0c1e2f3a", "date": "2020-01-31", "date-time": "2020-01-31T12:30:00Z",
-    "time": "12:30:00Z", "duration": "P1D", "email": "a@example.com", "uri": "https://example.com/",
-    "url": "https://example.com/", "hostname": "www.example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1",
-}  # fmt: skip
-"""Example strings for formats. Formats are not validated: the examples are for the reader of the witness."""
-
 MAX_CANDIDATES: Final = 40
 """The maximum number of values that are tried per schema."""
 
 _MAX_DEPTH: Final = 6
 _RESTRICTIVE: Final = frozenset(
-    {"pattern", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "allOf", "anyOf", "oneOf", "not", "if"}
+    {"pattern", "format", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "allOf", "anyOf", "oneOf", "not", "if"}
     | {"uniqueItems", "contains", "minProperties", "propertyNames", "patternProperties", "dependentRequired"}
 )
 """Keywords that often reject the first candidate."""
@@ -124,8 +118,8 @@ def _values(node: Node, other: Node | None, depth: int) -> Iterator[JsonValue]:
     for each in (other, node):
         if each is not None:
             yield from _values_at_bounds(each.schema)
-    if (form := schema.get("format")) and isinstance(form, str) and form in BY_FORMAT:
-        yield BY_FORMAT[form]
+    if isinstance(form := schema.get("format"), str) and form in EXAMPLES:
+        yield EXAMPLES[form]
     if depth < _MAX_DEPTH:
         for keyword in ("anyOf", "oneOf", "allOf"):
             for inner in list_under(schema, keyword):

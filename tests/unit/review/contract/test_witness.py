@@ -9,6 +9,7 @@ from toolc.review.contract.schemas import schema_changes
 from toolc.review.contract.witness import NOT_FOUND, TOO_MANY, UNRESOLVED, EvaluationBudget, least_object, witness
 from toolc.review.model.change import Counterexample
 from toolc.review.model.schema_node import Node
+from toolc.validation.formats import EXAMPLES
 from toolc.validation.validate import validation_errors
 
 WITNESSED: Final[dict[str, tuple[JsonObject, JsonObject, JsonValue]]] = {
@@ -61,7 +62,7 @@ def test_witness_matches_the_format() -> None:
     new = old | {"required": ["at", "by"]}
     found = witness(old, new, schema_changes(old, new)[0])
     assert isinstance(found, Counterexample)
-    assert found.value == {"at": "2020-01-31T12:30:00Z"}
+    assert found.value == {"at": EXAMPLES["date-time"]}
 
 
 @pytest.mark.parametrize(("old", "new", "value"), WITNESSED.values(), ids=WITNESSED)
