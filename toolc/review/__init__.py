@@ -10,16 +10,19 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 ``contract`` has the rules CON (what callers send and receive), ``risk`` the rules RSK.
 
 - ``accepted``: the file of accepted changes; ``--fail-on`` thresholds (``FailOn``, ``fails``). Public:
-  ``parse_fail_on``, ``read``, ``read_at_base``, ``remaining``, ``with_new_acceptances``.
+  ``parse_fail_on``, ``read``, ``remaining``, ``with_new_acceptances``.
 - ``approvals``: who has approved exactly the head commit of a pull request, and had no part in it. Public:
   ``Approvals``, ``approvals``.
 - ``compare``: ``compare``: runs all rules on each pair of tools; ``Difference``.
 - ``project_changes``: changes of policies, lint settings, suppressions (RSK12) and providers; who must approve. Public:
   ``policy_violations``.
 - ``rules``: declares every rule: number, title, worst grade.
+- ``settings_source``: whose acceptances and settings apply, the base's or the head's. Public: ``SettingsSource``,
+  ``with_source``.
 - ``summary``: about ten lines: changes per grade, new access, cost in tokens.
+- ``weakened_tests``: tests of a tool that were removed or expect less (RSK18).
 
 May import: the packages of ``compiler`` and the layers below them; never ``runtime``. Inside, the order is ``model``;
-``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``, ``approvals`` and
-``summary``; ``reports``.
+``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``, ``approvals``,
+``settings_source`` and ``summary``; ``reports``.
 """

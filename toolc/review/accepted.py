@@ -25,9 +25,8 @@ from toolc.model.errors import UsageError
 from toolc.model.source import Span
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
-from toolc.review.sources.repository import Repository, path_in_repository
 
-__all__ = ["fails", "parse_fail_on", "read", "read_at_base", "remaining", "with_new_acceptances"]
+__all__ = ["fails", "parse_fail_on", "read", "remaining", "with_new_acceptances"]
 
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 
@@ -55,10 +54,10 @@ class Accepted:
     notes: tuple[str, ...]
 
 
-def read(path: Path) -> tuple[AcceptedChange, ...]:
-    """Read the acceptances in a file. Raises ``UsageError`` with the position of an error."""
+def read(path: Path, name: str | None = None) -> tuple[AcceptedChange, ...]:
+    """Read the acceptances in a file, ``name`` in messages. Raises ``UsageError`` with the position of an error."""
     diagnostics = Diagnostics()
-    document = load_project(path, str(path), diagnostics, what="the file of accepted changes")
+    document = load_project(path, name or str(path), diagnostics, what="the file of accepted changes")
     found: tuple[AcceptedChange, ...] = ()
     if document is not None:
         reader = Reader(document.root, "the file of accepted changes", Findings(document.source, diagnostics))
@@ -96,48 +95,55 @@ def _date(text: str | None, where: str) -> datetime.date | None:
         raise UsageError(f"{where}: {text!r} is not a date; write it like 2027-03-01, in quotes") from None
 
 
-def read_at_base(path: Path, base: str) -> bytes | None:
-    """Return the file in the commit ``base``, empty if it is not there; None if ``base`` is not a commit."""
-    repository = Repository.of(Path())
-    commit = repository.commit(base) if repository else None
-    if repository is None or commit is None:
-        return None
-    try:
-        place = path_in_repository(repository, path)
-    except UsageError:  # a file outside the repository, such as a central one
-        return None
-    return b"".join(commit.read(commit.blobs([place])))
+def with_new_acceptances(
+    difference: Difference,
+    in_base: Sequence[AcceptedChange],
+    in_head: Sequence[AcceptedChange],
+    today: datetime.date,
+    no_effect: str | None,
+) -> Difference:
+    """Return the difference with a change (RSK14) for each valid acceptance that only the head has.
 
-
-def with_new_acceptances(difference: Difference, acceptances: Sequence[AcceptedChange], base_text: bytes) -> Difference:
-    """Return the difference with new acceptances as changes too (RSK12).
-
-    ``base_text`` is the file in the base. Otherwise the author of a change could accept the change without a review.
+    ``no_effect`` says why it has no effect; the change then has the grade of the change that it would hide. It is None
+    if the acceptances of the head apply. One that the head extends counts as one that only the head has.
     """
     changes = {fingerprint(name, change): (name, change) for name, change in difference.changes}
     added: list[ToolChange] = []
-    for each in acceptances:
-        if each.fingerprint.encode() not in base_text and each.fingerprint in changes:
-            name, change = changes[each.fingerprint]
-            what = f"{change.rule} {change.grade} of {name or 'all specs'}"
-            message = f"{each.who} accepts {what} in this change: {change.message}"
-            added.append(
-                ToolChange(
-                    kind="risk",
-                    rule="RSK12",
-                    grade="medium",
-                    message=message,
-                    path=("accepted", each.fingerprint),
-                    after=each.reason,
-                    new=each.span,
-                )
+    for each in in_head:
+        if not _is_valid(each, today) or each.fingerprint not in changes or any(_covers(one, each) for one in in_base):
+            continue
+        name, change = changes[each.fingerprint]
+        what = f"{change.rule} {change.grade} of {name or 'all specs'}"
+        message = f"{each.who} accepts {what} in this change: {change.message}" + (
+            f"; {no_effect}" if no_effect else ""
+        )
+        added.append(
+            ToolChange(
+                kind="risk",
+                rule="RSK14",
+                grade=change.grade if no_effect else "low",
+                message=message,
+                path=("accepted", each.fingerprint),
+                after=each.reason,
+                new=each.span,
             )
+        )
     return replace(difference, shared=(*difference.shared, *added))
+
+
+def _covers(base: AcceptedChange, head: AcceptedChange) -> bool:
+    """Return whether an acceptance of the base accepts what one of the head accepts, for at least as long."""
+    lasts = base.expires is None or (head.expires is not None and head.expires <= base.expires)
+    return base.fingerprint == head.fingerprint and lasts
+
+
+def _is_valid(each: AcceptedChange, today: datetime.date) -> bool:
+    return each.expires is None or each.expires >= today
 
 
 def remaining(difference: Difference, acceptances: Sequence[AcceptedChange], today: datetime.date) -> Accepted:
     """Return the changes that are not accepted; an expired acceptance has no effect."""
-    valid = {each.fingerprint for each in acceptances if each.expires is None or each.expires >= today}
+    valid = {each.fingerprint for each in acceptances if _is_valid(each, today)}
     used = {fingerprint(name, change) for name, change in difference.changes}
     tools = [replace(tool, changes=_left(tool.name, tool.changes, valid)) for tool in difference.tools]
     left = replace(

@@ -16,6 +16,7 @@ from toolc.review.model.pairing import ToolPair, pairs
 from toolc.review.model.state import Reviewed, State
 from toolc.review.risk import code, data_access, network, sandbox, text
 from toolc.review.risk.base import RISK_RULES, Sides
+from toolc.review.weakened_tests import weakened_tests
 from toolc.validation.validate import is_valid_schema
 
 __all__ = ["Difference", "compare"]
@@ -93,6 +94,7 @@ def _all_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]
         yield from network.toolset_data_flows(Sides(pair.old, pair.new, old, new))
     if pair.new:
         yield from text.check_tags(Sides(pair.old, pair.new, old, new))
+    yield from weakened_tests(pair, old, new)
     if pair.old and pair.new and _has_same_digests(pair, old, new):
         return
     _require_valid_schemas(pair.old, old)

@@ -40,6 +40,11 @@ _RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("RSK11", "data-flow", "high", "private data can leave together with other tools"),
     ("RSK12", "review-weakened", "high", "packages or tags changed, or fewer findings reported"),
     ("RSK13", "open-or-shared-sandbox", "high", "any public address, or a shared sandbox"),
+    ("RSK14", "acceptance-in-head", "critical", "change accepted only by the head"),
+    ("RSK15", "spec-excluded", "breaking", "spec newly excluded"),
+    ("RSK16", "review-opened", "critical", "later changes may accept themselves"),
+    ("RSK17", "first-adoption", "low", "settings of the head apply in a first adoption"),
+    ("RSK18", "test-weakened", "medium", "test removed or loosened"),
 )
 _UNSURE: Final = frozenset({Aspect.FORMAT, Aspect.REFERENCE})
 """Aspects whose differences never reject a value with certainty."""

@@ -9,6 +9,7 @@ from toolc.compiler.decode.tool import PROVIDERS, STRICT
 from toolc.compiler.editor_schema import project_schema, spec_schema
 from toolc.compiler.project.limits import MIN_FILES, MIN_PIDS
 from toolc.compiler.project.policy import GRADES, RISK
+from toolc.compiler.project.review_settings import LOGIN
 from toolc.compiler.project.settings import HOST
 from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.schema.dialects import PATTERN
@@ -47,6 +48,7 @@ LISTS: Final = [
     (TOOL["shorthandParameters"]["propertyNames"], tuple(sorted(RESERVED))),
     (TOOL["fullParameters"]["properties"]["properties"]["propertyNames"], tuple(sorted(RESERVED))),
     (PROJECT["properties"]["lint"]["properties"]["severity"], ("error", "warning", "off")),
+    (PROJECT["properties"]["review"]["properties"]["accept_from"], ("base", "head")),
     (POLICY["require"], get_args(RequiredField)), (POLICY["backends"], get_args(BackendKind)),
     (POLICY["expose"], get_args(Expose)), (POLICY["workspace"], get_args(WorkspaceMode)),
     (POLICY["lifetime"], get_args(Lifetime)), (POLICY["min_isolation"], get_args(MinIsolation)),
@@ -97,6 +99,7 @@ def test_the_patterns_match_the_code() -> None:
     risks = POLICY["approvals"]["items"]["properties"]["risks"]["items"]
     assert TOOL["schemaObject"]["properties"]["$schema"]["pattern"] == PATTERN
     assert PROJECT["properties"]["lint"]["properties"]["hosts"]["items"]["pattern"] == HOST + or_constant
+    assert PROJECT["properties"]["review"]["properties"]["approvers"]["items"]["pattern"] == LOGIN
     assert risks["pattern"] == f"^({RISK}|{'|'.join(GRADES)})${or_constant}"
 
 

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from toolc.policy.policy import Policy
     from toolc.review.compare import Difference
     from toolc.review.model.state import State
-
-
-ACCEPTED: Final = "toolc.accepted.yaml"
-"""The default file of accepted changes, in the current folder."""
+    from toolc.review.settings_source import SettingsSource
+    from toolc.review.sources.reviewed_files import ReviewedFiles
 
 FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
 
@@ -39,6 +37,14 @@ FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
 @click.option("--summary", "only_summary", is_flag=True, help="Print a summary of about ten lines.")
 @click.option("--fail-on", metavar="GRADES", help="Exit with status 1 for these changes, as in breaking,risk:high.")
 @click.option("--accepted", metavar="FILE", help="The file of accepted changes.  [default: toolc.accepted.yaml]")
+@click.option(
+    "--approved-by",
+    "approved_by",
+    multiple=True,
+    metavar="LOGIN",
+    help="A user who is known to have approved exactly HEAD. Takes effect if BASE names the user in review.approvers. "
+    "May be repeated.",
+)
 @policy_option
 def command(  # noqa: PLR0913  one parameter per option
     base: str,
@@ -49,25 +55,35 @@ def command(  # noqa: PLR0913  one parameter per option
     only_summary: bool,
     fail_on: str | None,
     accepted: str | None,
+    approved_by: tuple[str, ...],
     policy_file: str | None,
 ) -> None:
     """Compare two states of the specs: BASE, and HEAD or the working tree.
 
     A state is a commit (main, v1.2, HEAD~1), a folder of specs, or a registry.json. If a name is both a commit and a
     folder, write ./specs for the folder. Commits are read from Git without a checkout.
+
+    Accepted changes and settings are those of BASE. Its project file can let those of HEAD apply: with
+    review.accept_from, or with review.approvers and --approved-by.
     """
     from toolc.review.accepted import fails, parse_fail_on
     from toolc.review.compare import compare  # start-up time
+    from toolc.review.settings_source import settings_source, with_source
+    from toolc.review.sources.reviewed_files import reviewed_files
     from toolc.review.sources.states import two_states
 
     failing = parse_fail_on(fail_on or "")
     policy = central_policy(policy_file)
     places = [Path(path) for path in paths or (".",)]
-    with two_states(base, head, places) as (old, new):
+    with two_states(base, head, places) as (old, new), reviewed_files(base, head) as files:
         _refuse_broken(old, new)
         if policy is not None:
             _refuse_disallowed(new, policy)
-        difference = _without_accepted(compare(old, new, (policy,) if policy else ()), accepted, base)
+        difference = compare(old, new, (policy,) if policy else ())
+        is_first = not old.tools and files.is_first_adoption()
+        source = settings_source(difference, approved_by, is_first=is_first)
+        difference = with_source(difference, source)
+        difference = _without_accepted(difference, accepted, files, source)
         sys.stdout.write(_report(difference, format_name, only_summary=only_summary))
     if fails(difference, failing):
         raise click.exceptions.Exit(FINDINGS)
@@ -93,18 +109,30 @@ def _refuse_disallowed(new: State, policy: Policy) -> None:
         raise click.exceptions.Exit(FINDINGS)
 
 
-def _without_accepted(difference: Difference, accepted: str | None, base: str) -> Difference:
-    path = Path(accepted if accepted is not None else ACCEPTED)
-    if accepted is None and not path.exists():
-        return difference
+def _without_accepted(
+    difference: Difference, accepted: str | None, files: ReviewedFiles, source: SettingsSource
+) -> Difference:
+    """Return the difference without accepted changes. The base decides about files of the repository under review."""
     import datetime  # start-up time
 
-    from toolc.review.accepted import read, read_at_base, remaining, with_new_acceptances
+    from toolc.model.errors import UsageError
+    from toolc.review.accepted import read, remaining, with_new_acceptances
+    from toolc.review.sources.reviewed_files import ACCEPTED
 
-    acceptances, base_text = read(path), read_at_base(path, base)
-    if base_text is not None:
-        difference = with_new_acceptances(difference, acceptances, base_text)
-    kept = remaining(difference, acceptances, datetime.datetime.now(tz=datetime.UTC).date())
+    path = Path(accepted or ACCEPTED)
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    if files.is_outside(path):
+        acceptances = read(path) if accepted is not None or path.exists() else ()
+    else:
+        in_base, in_head = (
+            read(place, str(path)) if place else () for place in (files.of_base(path), files.of_head(path))
+        )
+        if accepted is not None and files.of_base(path) is files.of_head(path) is None:
+            raise UsageError(f"there is no file {accepted} in the base or the head")
+        no_effect = source.no_effect if source.side == "base" else None
+        difference = with_new_acceptances(difference, in_base, in_head, today, no_effect)
+        acceptances = in_base if no_effect else in_head
+    kept = remaining(difference, acceptances, today)
     for message in kept.notes:
         note(message)
     if kept.count:

@@ -2,7 +2,7 @@
 
 Start reading in ``project``, then ``discovery``. ``toolc.policy`` applies the policies that are read here.
 
-- ``discovery``: the spec files to compile (``SpecFile``), and the project file above each.
+- ``discovery``: the spec files to compile (``SpecFile``), and the project file above each. Public: ``Projects``.
 - ``files``: ``walk`` finds spec files; ``SpecFolder``: the files that a spec refers to, never outside its folder;
   size limits, globs, digests. Public: ``MAX_FILE_BYTES``, ``PROJECT_FILES``, ``SUFFIXES``.
 - ``limits``: ``limits`` of sandboxes and policies: ``timeout``, ``memory``, ``pids``; their defaults and bounds.
@@ -10,6 +10,7 @@ Start reading in ``project``, then ``discovery``. ``toolc.policy`` applies the p
 - ``policy``: ``policy`` of a project file and the file of ``--policy``. Public: ``read_policy``.
 - ``project``: ``toolc.yaml``: ``Project`` with ``out``, ``exclude``, ``toolsets``, ``builtin``, ``lint``. Public:
   ``NO_PROJECT``.
+- ``review_settings``: ``review`` of a project file: ``ReviewSettings``.
 - ``settings``: which findings are reported, and their severity; explains invalid codes (``invalid_code``). Public:
   ``Settings``, ``severity_of``, ``NO_SETTINGS``.
 - ``suppressions``: comments ``# toolc: ignore[TC204] reason``: read, applied, reported if unused. Public:

@@ -25,7 +25,7 @@ from toolc.model.source import SourceText
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = ["SpecFile"]
+__all__ = ["Projects", "SpecFile"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.project.files import FileError, relative_path
+from toolc.compiler.project.review_settings import ReviewSettings, decode_review
 from toolc.compiler.project.settings import HOST, Settings, invalid_code
 from toolc.compiler.project.variables import ProjectVariables, check_defaults, decode_variables
 from toolc.document.map_reader import Findings, Reader, choice, list_of, map_parser, mapping, text
@@ -44,6 +45,7 @@ class Project:
     - ``builtin``: the built-in tools that are compiled with the project.
     - ``out``: the output folder of a build.
     - ``policies``: its policy and those of project files further up, which it cannot relax.
+    - ``review``: who may change what a review accepts; None without the key.
     - ``root``: the map of the file, with the positions of all settings.
     """
 
@@ -56,6 +58,7 @@ class Project:
     exclude: tuple[str, ...] = ()
     out: Path | None = None
     policies: tuple[Policy, ...] = ()
+    review: ReviewSettings | None = None
     root: Mapping | None = field(default=None, compare=False)
 
     def excludes(self, path: Path) -> bool:
@@ -87,6 +90,7 @@ def decode_project(document: Document, folder: Path, findings: Findings) -> Proj
         exclude=reader.default("exclude", list_of(_path), ()),
         out=folder / out if out else None,
         policies=(policy,) if policy else (),
+        review=reader.optional("review", decode_review),
         root=document.root,
     )
     reader.close()

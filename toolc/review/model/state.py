@@ -78,6 +78,7 @@ class State:
     ``projects`` are the project files that apply. ``names`` are the names of all tools, including those that were
     not read because they are the same in both states. ``top`` is the folder that both states have in common.
     ``compiled`` are the compiled files of a narrowed state, with the names and aliases of their tools.
+    ``unused_projects`` are the project files in the compared folders that no compiled spec belongs to.
     ``built_toolsets`` are the toolsets of a registry file, which has no project files.
     """
 
@@ -89,6 +90,7 @@ class State:
     names: frozenset[str] = frozenset()
     top: Path = Path()
     compiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unused_projects: tuple[Project, ...] = ()
     built_toolsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -96,13 +98,19 @@ class State:
         """The project files, by their folders as both states name them."""
         top = self.top.resolve()
         return {
-            os.path.relpath(project.folder.resolve(), top): project for project in self.projects if project.vars.where
+            os.path.relpath(project.folder.resolve(), top): project
+            for project in (*self.projects, *self.unused_projects)
+            if project.vars.where
         }
 
     def project_at(self, place: str) -> Project | None:
         """Return the project that applies to a folder of ``projects_by_place``; None if there is none."""
         folders = (PurePosixPath(place), *PurePosixPath(place).parents)
         return next((found for each in folders if (found := self.projects_by_place.get(str(each)))), None)
+
+    def place_of(self, tool: LocatedTool) -> str:
+        """Return the folder of a tool's file, named as in ``projects_by_place``."""
+        return os.path.relpath(Path(tool.path).parent.resolve(), self.top.resolve())
 
     @cached_property
     def folders(self) -> tuple[str, ...]:

@@ -14,10 +14,11 @@ from typing import Final
 
 from toolc.compiler.pipeline.compile import compile_specs, gather
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
-from toolc.compiler.project.discovery import SpecFile
-from toolc.compiler.project.files import MAX_FILE_BYTES, SUFFIXES
+from toolc.compiler.project.discovery import Projects, SpecFile
+from toolc.compiler.project.files import MAX_FILE_BYTES, SUFFIXES, walk
+from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import NO_SETTINGS
-from toolc.model.diagnostics import Diagnostic
+from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.registry_io import read_registry
 from toolc.model.source import Span
@@ -50,7 +51,7 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
     ``paths`` select specs of a commit or of the working tree. The state is valid inside the ``with`` block. Raises
     ``UsageError`` and ``RegistryError``.
     """
-    with _open_state(name, _resolve(name, Repository.of(Path())), paths, None) as state:
+    with _open_state(name, resolve(name, Repository.of(Path())), paths, None) as state:
         yield state
 
 
@@ -58,7 +59,7 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
 def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[tuple[State, State]]:
     """Yield both states, without the specs that are the same in both, but with all errors of the head."""
     repository = Repository.of(Path())
-    before, after = _resolve(base, repository), _resolve(head, repository)
+    before, after = resolve(base, repository), resolve(head, repository)
     if repository is None or not isinstance(before, Commit) or isinstance(after, Path):
         with _open_state(base, before, paths, None) as old, _open_state(head, after, paths, None) as new:
             yield old, new
@@ -131,7 +132,7 @@ def _save_known(place: Path, only: ChangedSpecs, head: State) -> None:
         )
 
 
-def _resolve(name: str | None, repository: Repository | None) -> Commit | Path | None:
+def resolve(name: str | None, repository: Repository | None) -> Commit | Path | None:
     """Return a commit, a path, or None for the working tree. Raises ``UsageError`` if unknown or ambiguous."""
     if name is None:
         return None
@@ -216,7 +217,18 @@ def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, only: Ch
             path: tuple(name for tool in each.tools for name in (tool.spec.name, *tool.spec.aliases))
             for path, each in compiled.items()
         },
+        unused_projects=_unused_projects([top] if prefix else paths, compilation.projects),
     )
+
+
+def _unused_projects(folders: Sequence[Path], used: Sequence[Project]) -> tuple[Project, ...]:
+    """Return the project files in ``folders`` that no compiled spec belongs to."""
+    projects, known = Projects(Diagnostics()), {project.folder for project in used}
+    for folder in folders:
+        for name in walk(str(folder)) if folder.is_dir() else ():
+            if is_project(name):
+                projects.of(Path(name))
+    return tuple(each for each in projects.loaded if each.folder not in known)
 
 
 def _with_repository_paths(found: Diagnostic, prefix: str) -> Diagnostic:
@@ -236,7 +248,7 @@ def _compile_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: C
     write_specs(commit, paths_in_commit, top, only)
     present = [top / path for path in paths_in_commit if (top / path).exists()]
     if not present:
-        return State(commit.name, {}, prefix=f"{top}/")
+        return State(commit.name, {}, prefix=f"{top}/", top=top, unused_projects=_unused_projects([top], ()))
     return _compile(commit.name, present, f"{top}/", top, only)
 
 

@@ -65,32 +65,6 @@ def test_fail_on_sets_the_exit_code(repository: Repository, bars: str, status: i
     assert ("look: changed" in found.stdout) == (status < 2)
 
 
-def test_accepted_changes_are_omitted_and_new_acceptances_reported(repository: Repository) -> None:
-    accepted = "accepted:\n" + "".join(
-        f"  - {{fingerprint: '{each}', reason: The report needs it., who: alice}}\n"
-        for each in fingerprints(diff("HEAD", "--format", "json").stdout)
-    )
-    repository.write({"toolc.accepted.yaml": accepted, "specs/toolc.yaml": "exclude: []\n"})
-    found = diff("HEAD", "--path", "specs", "--fail-on", "breaking,risk:high")
-    assert (found.exit_code, found.stderr) == (0, "toolc: 2 changes accepted in toolc.accepted.yaml\n")
-    lines = [line for line in found.stdout.splitlines() if "RSK" in line]
-    assert [line.rpartition(" [")[0] for line in lines] == [
-        "  medium RSK12: alice accepts CON105 breaking of look in this change: 'name': maxLength changed from 50 to 20",
-        "  medium RSK12: alice accepts RSK01 high of look in this change: a call may now reach b.example.com:443",
-    ]
-    repository.commit({"specs/a.yaml": PLAIN})
-    repository.write({"specs/a.yaml": WIDER})
-    assert diff("HEAD", "--path", "specs").stdout == ""
-
-
-def test_linked_file_of_accepted_changes(repository: Repository, tmp_path: Path) -> None:
-    first = fingerprints(diff("HEAD", "--format", "json").stdout)[0]
-    elsewhere = tmp_path / "accepted.yaml"
-    elsewhere.write_text(f"accepted:\n  - {{fingerprint: '{first}', reason: None., who: mallory}}\n", encoding="utf-8")
-    Path("toolc.accepted.yaml").symlink_to(elsewhere)
-    assert "medium RSK12: mallory accepts " in diff("HEAD").stdout
-
-
 def test_a_base_may_have_no_specs_or_errors(repository: Repository) -> None:
     repository.git("rm", "-q", "--cached", "-r", "specs")
     empty = repository.git("commit-tree", "-m", "empty", "4b825dc642cb6eb9a060e54bf8d69288fbee4904")

@@ -77,7 +77,11 @@ def test_a_page_of_a_review_rule_shows_both_versions(capsys: pytest.CaptureFixtu
         (["401"], "there is no code '401'; did you mean TC401?"),
         (["TC999"], "there is no code 'TC999'; did you mean TC909?"),
         (["tc11"], "'tc11' is the start of several codes; choose one of: TC110, TC111, TC112, TC113, TC114"),
-        (["RSK1"], "'RSK1' is the start of several codes; choose one of: RSK10, RSK11, RSK12, RSK13"),
+        (
+            ["RSK1"],
+            "'RSK1' is the start of several codes; choose one of: "
+            + ", ".join(f"RSK{number}" for number in range(10, 19)),
+        ),
         (["CON999"], "there is no code 'CON999'; did you mean CON309?"),
         (["hello"], "there is no code 'hello'; list all codes with: toolc explain"),
         (["TC401", "--all"], "pass either a code or --all, not both"),

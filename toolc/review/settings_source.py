@@ -1,0 +1,121 @@
+"""Whose acceptances and settings apply in a review: those of the base, unless the base lets the head decide.
+
+Otherwise the author of a change could accept the change, or turn off what reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Literal
+
+from toolc.compiler.project.review_settings import ReviewSettings
+from toolc.model.source import Position, Span
+from toolc.review.compare import Difference
+from toolc.review.model.change import ToolChange
+from toolc.review.model.state import State, placed
+
+__all__ = ["SettingsSource", "settings_source", "with_source"]
+
+_NO_REVIEW = ReviewSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsSource:
+    """The side that decides. ``reason`` says why for the output; ``approvers`` could let the head decide.
+
+    ``is_first`` is whether the base does not use toolc yet.
+    """
+
+    side: Literal["base", "head"]
+    reason: str
+    approvers: tuple[str, ...] = ()
+    is_first: bool = False
+
+    @property
+    def no_effect(self) -> str:
+        """Why a relaxation of the head has no effect, and what to do: the end of a message."""
+        if self.approvers:
+            names = ", ".join(self.approvers)
+            return f"without effect: none of the review.approvers of the base ({names}) has approved the head"
+        return "without effect: the base sets neither review: {accept_from: head} nor review: {approvers: [...]}"
+
+
+def settings_source(difference: Difference, approved_by: Sequence[str], *, is_first: bool) -> SettingsSource:
+    """Return which side decides. ``approved_by`` are users who are known to have approved exactly this head.
+
+    All project files of the base under review must let the head decide, and those of all changed tools. A project file
+    without ``review`` has that of the next one above.
+    """
+    old, new = difference.old, difference.new
+    if is_first:
+        reason = "the base has no project file, lock file, accepted changes or spec, so those of the head apply"
+        return SettingsSource("head", reason, is_first=True)
+    changed = [(old, tool.pair.old) for tool in difference.tools] + [(new, tool.pair.new) for tool in difference.tools]
+    folders = [state.place_of(tool.located) for state, tool in changed if tool and tool.located]
+    settings = [_review_at(old, place) for place in dict.fromkeys([*old.projects_by_place, *folders])] or [_NO_REVIEW]
+    if all(each.accept_from == "head" for each in settings):
+        return SettingsSource("head", "the project file of the base sets review.accept_from: head")
+    for login in approved_by:
+        if all(each.accept_from == "head" or each.approving(login) for each in settings):
+            return SettingsSource("head", f"{login}, one of the review.approvers of the base, has approved the head")
+    named = dict.fromkeys(login for each in settings for login in each.approvers)
+    return SettingsSource("base", "the base decides", tuple(named))
+
+
+def _review_at(state: State, place: str) -> ReviewSettings:
+    """Return the settings for a folder. Project files above the compared folder do not count: they are not in it."""
+    for folder in (PurePosixPath(place), *PurePosixPath(place).parents):
+        project = state.projects_by_place.get(str(folder))
+        if project and project.review and ".." not in folder.parts:
+            return project.review
+    return _NO_REVIEW
+
+
+def with_source(difference: Difference, source: SettingsSource) -> Difference:
+    """Return the difference with the changes of ``review``, and with what the head's settings have as an effect."""
+    shared = [*difference.shared, *review_changes(difference.old, difference.new, source)]
+    if source.side == "base":
+        shared = [_without_effect(each, source) for each in shared]
+    if source.is_first:
+        first = ToolChange(kind="risk", rule="RSK17", grade="low", message=f"first adoption: {source.reason}")
+        shared.append(first)
+    return replace(difference, shared=tuple(shared))
+
+
+def _without_effect(change: ToolChange, source: SettingsSource) -> ToolChange:
+    if change.rule == "RSK12" and change.path[:1] in {("lint",), ("ignore",), ("exclude",), ("policy",)}:
+        return replace(change, message=f"{change.message}; {source.no_effect}")
+    return change
+
+
+def review_changes(old: State, new: State, source: SettingsSource) -> Iterator[ToolChange]:
+    """Yield a change (RSK16) for each place where the head would let more changes accept themselves."""
+    if source.is_first:
+        return
+    for place in dict.fromkeys([*old.projects_by_place, *new.projects_by_place]):
+        before, after = _review_at(old, place), _review_at(new, place)
+        project = new.projects_by_place.get(place)
+        span = Span(project.vars.where if project else "", Position(1, 1), Position(1, 2))
+        entry = project.root.entry("review") if project and project.root else None
+        at = placed(entry.key_span if entry else span, new.prefix)
+        scope = "all specs" if place == "." else f"the specs in {place}"
+        if (before.accept_from, after.accept_from) == ("base", "head"):
+            yield _review_change(
+                f"later changes of {scope} may accept themselves: review.accept_from is head",
+                ("review", "accept_from"), "base", "head", at, place,
+            )  # fmt: skip
+        for login in after.approvers:
+            if not before.approving(login):
+                message = f"{login} may let later changes of {scope} accept themselves"
+                yield _review_change(message, ("review", "approvers", login), None, login, at, place)
+
+
+def _review_change(
+    message: str, route: tuple[str, ...], before: str | None, after: str, at: Span, place: str
+) -> ToolChange:
+    return ToolChange(
+        kind="risk", rule="RSK16", grade="critical", message=message, path=route, before=before, after=after,
+        subject=place, new=at,
+    )  # fmt: skip
