@@ -12,7 +12,7 @@ from toolc.model.diagnostics import Code, Severity
 __all__ = [
     "ABSENT_PARAMETER", "ALIAS", "ALL", "ANY_NETWORK", "ARRAY_ITEMS", "BAD_PATTERN", "BAD_UNIT", "BAD_VALUE",
     "BIG_INTEGER", "BUILT_TEXT", "BYTE_ORDER_MARK", "CALL_DEPTH", "CARRIAGE_RETURN", "CONDITION", "CONTRADICTION",
-    "CUSTOM_TAG", "DANGLING", "DECIMAL", "DECIMAL_CHOICE", "DEFAULT", "DESCRIPTION", "DUPLICATE_KEY",
+    "CREDENTIAL", "CUSTOM_TAG", "DANGLING", "DECIMAL", "DECIMAL_CHOICE", "DEFAULT", "DESCRIPTION", "DUPLICATE_KEY",
     "DUPLICATE_NAME", "ENCODED_TWICE", "ENV_EXPANSION", "EXAMPLE", "FILE", "FOREIGN_URL", "FREE_FORM", "FUNCTION",
     "GEMINI_KEYWORD", "HIDDEN_TEXT", "IMAGE_LATEST", "IMAGE_TAG", "INTERNAL_ERROR", "LABEL", "LEADING_DASH",
     "LETTER_CASE", "LIMIT", "LONG_DESCRIPTION", "LOOKALIKE", "LOSSY", "MARKUP", "MAY_BE_ROOT", "MISPLACED_SECRET",
@@ -163,7 +163,6 @@ TEXT_AS_CODE: Final = _warning(
 )
 STEP_ARGUMENTS: Final = _error("TC412", "invalid-step-arguments", "step with arguments that its tool rejects")
 CONDITION: Final = _error("TC413", "invalid-condition", "condition of a step that refers to an unknown name")
-
 IMAGE_TAG: Final = _warning("TC501", "image-without-tag", "image without a tag or digest")
 IMAGE_LATEST: Final = _warning("TC502", "image-tag-latest", "image with the tag 'latest'")
 ANY_NETWORK: Final = _warning("TC503", "unrestricted-network", "tool that may connect to any public address")
@@ -187,6 +186,7 @@ UNUSED_SECRET: Final = _warning("TC603", "unused-secret", "secret that is declar
 ENV_EXPANSION: Final = _warning(
     "TC604", "unexpanded-variable", "environment variable reference that toolc does not expand"
 )
+CREDENTIAL: Final = _error("TC605", "literal-credential", "literal value in a place for a credential")
 
 GEMINI_KEYWORD: Final = _selectable("TC701", "unsupported-by-gemini", "schema keyword that Gemini does not accept")
 STRICT: Final = _warning(

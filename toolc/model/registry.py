@@ -2,7 +2,7 @@
 
 The compiler writes a registry and the runtime reads it; they share nothing else. The JSON form follows the types of
 ``toolc.model.spec.tool`` field by field, with two exceptions: a value of a tagged union is written ``{tag:
-{...}}``, and a template is a string or a list of its parts.
+{...}}``, and a template is a string, a list of its parts, or ``{"public": ..., "reason": ...}``.
 """
 
 from __future__ import annotations
@@ -158,6 +158,8 @@ def _encode(value: object) -> JsonValue:
 
 def _encode_template(template: Template) -> JsonValue:
     parts = template.parts
+    if template.public is not None:
+        return {"public": _encode(parts[0]), "reason": template.public}
     if len(parts) == 1 and isinstance(parts[0], str):
         return parts[0]
     return [_encode(part) for part in parts] or ""
@@ -228,9 +230,18 @@ def _decode(hint: object, value: JsonValue, where: str) -> object:
 def _decode_template(value: JsonValue, where: str) -> Template:
     if isinstance(value, str):
         return Template((value,) if value else ())
+    if isinstance(value, dict):
+        return _decode_public(value, where)
     decoded = _decode(_hints(Template)["parts"], value, where)
     assert isinstance(decoded, tuple)
     return Template(decoded)
+
+
+def _decode_public(value: JsonObject, where: str) -> Template:
+    public, reason = value.get("public"), value.get("reason")
+    if set(value) != {"public", "reason"} or not isinstance(public, str) or not isinstance(reason, str):
+        raise _damaged(where, "an object with the keys public, reason", value)
+    return Template((public,), reason)
 
 
 def _decode_tuple(items: tuple[object, ...], value: JsonValue, where: str) -> tuple[object, ...]:

@@ -46,9 +46,14 @@ class Placeholder:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Text (``str``) and placeholders in order. A template without parts is the empty string."""
+    """Text (``str``) and placeholders in order. A template without parts is the empty string.
+
+    ``public`` is the reason why a credential may be written literally: ``{public: VALUE, reason: ...}``. The value
+    is then the only part. It is None for every other template.
+    """
 
     parts: tuple[str | Placeholder, ...]
+    public: str | None = None
 
     @property
     def names(self) -> frozenset[str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from toolc.compiler.checks.credentials import literal_credentials
+from toolc.compiler.pipeline.conceal import Concealer, conceal_text
 from toolc.model.errors import RegistryError
 from toolc.policy.policy import Policy
 from toolc.review import project_changes
@@ -80,12 +82,25 @@ def _changes(pair: ToolPair, old: State, new: State, central: Sequence[Policy]) 
     located = [side.located for side in (pair.old, pair.new) if side and side.located]
     policies = [*central, *(policy for each in located for policy in each.policies)]
     tools = [side for side in (pair.old, pair.new) if side]
-    for change in _all_changes(pair, old, new):
+    for change in _without_credentials(pair, _all_changes(pair, old, new)):
         cause = change.cause or _cause(pair, change)
         # As above: if a change moves the file or removes a tag, the old policies still name its approvers.
         named = (name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, policies))
         names = tuple(dict.fromkeys(named)) if policies else ()
         yield replace(change, cause=cause, approvers=names) if cause or names else change
+
+
+def _without_credentials(pair: ToolPair, changes: Iterator[ToolChange]) -> Iterator[ToolChange]:
+    """Yield the changes without the literal credentials of a spec: an old state may have some."""
+    located = [side.located for side in (pair.old, pair.new) if side and side.located]
+    concealer = Concealer.of((each.value for tool in located for each in literal_credentials(tool)), min_length=1)
+    for change in changes:
+        texts = [text and conceal_text(concealer.text(text)) for text in (change.message, change.before, change.after)]
+        message, before, after = texts
+        if texts == [change.message, change.before, change.after]:
+            yield change
+        else:
+            yield replace(change, message=message or "", before=before, after=after)
 
 
 def _all_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:

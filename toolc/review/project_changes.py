@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.pipeline.compile_file import CODES
+from toolc.compiler.pipeline.conceal import conceal
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import severity_of
 from toolc.compiler.project.suppressions import Suppression, suppressions
@@ -116,7 +117,7 @@ def policy_violations(state: State, policy: Policy) -> Diagnostics:
         for each in violations(tool.spec, state.by_name, (policy,)):
             span = tool.span(*each.route) or Span(state.label, Position(1, 1), Position(1, 2))
             diagnostics.add(CODES[each.key], f"'{name}': {each.message}", span, each.hint)
-    return diagnostics
+    return conceal(diagnostics)
 
 
 def relaxation_changes(old: State, new: State) -> Iterator[ToolChange]:

@@ -45,6 +45,7 @@ _RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("RSK16", "review-opened", "critical", "later changes may accept themselves"),
     ("RSK17", "first-adoption", "low", "settings of the head apply in a first adoption"),
     ("RSK18", "test-weakened", "medium", "test removed or loosened"),
+    ("RSK19", "public-credential", "high", "credential that is declared public"),
 )
 _UNSURE: Final = frozenset({Aspect.FORMAT, Aspect.REFERENCE})
 """Aspects whose differences never reject a value with certainty."""

@@ -30,6 +30,7 @@ from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.compiler.schema.parameters import NO_PARAMETERS
 from toolc.document.nodes import Mapping, MappingEntry, Node, NodePosition, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
+from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.sandbox import SandboxSpec
@@ -137,8 +138,13 @@ class FileOutline(NamedTuple):
 
 
 def outline_of(piece: Piece) -> FileOutline | None:
-    """Return the outline of a file, or None if one of its tools calls others: those checks need complete tools."""
+    """Return the outline of a file; None if one of its tools calls others, because those checks need complete tools.
+
+    A file with a literal credential has no outline either: its findings are not stored before they are concealed.
+    """
     if any(any(tool_references(tool)) for tool in piece.tools):
+        return None
+    if any(each.code is codes.CREDENTIAL for each in piece.diagnostics.sorted()):
         return None
     sources = sources_to_json(piece.diagnostics)
     sources.pop(piece.file.display_path, None)

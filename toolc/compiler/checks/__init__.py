@@ -8,6 +8,8 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``call_graph``: unknown tools in steps and agents, recursion, depth of calls. Public: ``tool_references``.
 - ``code_injection``: arguments that become shell code, SQL or JSON text.
 - ``composite_steps``: arguments and conditions of the steps of a composite.
+- ``credential_fix``: no checks: how to declare a literal credential as a secret.
+- ``credentials``: literal values in places for credentials. Public: ``literal_credentials``.
 - ``descriptions``: length and similarity of descriptions; parameters without a description.
 - ``helpers``: the parameters and subschemas of a tool; a quick text search in its file.
 - ``http``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.
@@ -38,6 +40,7 @@ from toolc.compiler.checks import (
     call_graph,
     code_injection,
     composite_steps,
+    credentials,
     descriptions,
     http,
     metadata,
@@ -59,8 +62,8 @@ from toolc.model.source import Span
 __all__ = ["check_each", "internal_error"]
 
 MODULES: Final = (
-    call_graph, code_injection, composite_steps, descriptions, http, metadata, model_text, names, network, parameters,
-    providers, sandbox, secrets, shell,
+    call_graph, code_injection, composite_steps, credentials, descriptions, http, metadata, model_text, names, network,
+    parameters, providers, sandbox, secrets, shell,
 )  # fmt: skip
 """The modules with checks. Importing a module registers its checks."""
 

@@ -11,7 +11,7 @@ from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.secret_patterns import find_secrets
-from toolc.document.nodes import Mapping, Node, Scalar, strings
+from toolc.document.nodes import Node, Scalar, strings
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
@@ -31,8 +31,6 @@ _LITERAL: Final = r"(?!\{\{|\$|/|\*+$|<|true$|false$|none$)[^\s{}]+"
 # Both are compiled only if a text may match: start-up time.
 _OPTION: Final = rf"--(?:api-?key|access-?token|auth-?token|pass(?:word)?|secret|token)=(?P<value>{_LITERAL})"
 _URL: Final = r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@{}]{1,100}:(?P<value>[^\s/@{}$<*]{1,200})@"
-_VARIABLE: Final = re.compile(r"(?:.*_)?(?:API_?KEY|PASSWD|PASSWORD|PRIVATE_KEY|SECRET|SECRET_KEY|TOKEN)")
-_VALUE: Final = re.compile(_LITERAL, re.IGNORECASE)
 
 _DECLARE: Final = "declare it under sandbox.secrets: the user who runs the tool provides its value"
 
@@ -52,8 +50,8 @@ def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each secret that may become visible to a model, in a process list or in a log.
 
     A secret is exposed if a placeholder (``{{ secrets.TOKEN }}``) is in text for a model or in a test, where it is
-    not replaced; if it is a parameter; or if it is written literally in a command line, a URL or a variable whose
-    name indicates a secret. The decoder checks the other places and uses the same number.
+    not replaced; if it is a parameter; or if it is written literally in the text of a script. The decoder checks the
+    other places and uses the same number, and TC605 reports literals in places for credentials.
     """
     for key in _NOT_REPLACED if text_may_contain(tool, ("secrets",)) else ():
         for node, text in strings(tool.node.get(key)):
@@ -76,12 +74,6 @@ def _literal_values(tool: LocatedTool) -> Iterator[Diagnostic]:
             for match in re.finditer(pattern, text) if mark in text else ():
                 span = tool.source.locate(node.span, match["value"])
                 yield Diagnostic(codes.MISPLACED_SECRET, f"a secret is written literally in {where}", span, _DECLARE)
-    env = tool.node_at("sandbox", "env")
-    for entry in env.entries if isinstance(env, Mapping) else ():
-        value = entry.value.value if isinstance(entry.value, Scalar) else None
-        if isinstance(value, str) and _VARIABLE.fullmatch(entry.key.upper()) and _VALUE.fullmatch(value):
-            message = f"the value of '{entry.key}' is a literal, but its name indicates a secret"
-            yield Diagnostic(codes.MISPLACED_SECRET, message, entry.value.span, _DECLARE)
 
 
 @tool_check("TC603", needs={"backend", "sandbox"})

@@ -10,6 +10,7 @@ from typing import Final, Literal, get_args
 from toolc.compiler.decode.http_response import read_http_errors, read_pagination
 from toolc.compiler.decode.http_url import read_constant_url, read_url
 from toolc.compiler.decode.retry import attempts
+from toolc.compiler.templates.credential import is_public, read_credential
 from toolc.compiler.templates.expressions import read_json_template
 from toolc.compiler.templates.parse import Scope, read_template
 from toolc.document.map_reader import (
@@ -64,7 +65,7 @@ def read_auth(reader: Reader, scope: Scope) -> Auth | None:
     auth: Auth | None = None
     match reader.one_of("bearer", "basic", "api_key", "oauth2"):
         case "bearer":
-            token = reader.optional("bearer", partial(read_template, scope=scope))
+            token = reader.optional("bearer", partial(read_credential, scope=scope))
             auth = BearerAuth(token=token) if token is not None else None
         case "basic":
             auth = reader.optional("basic", partial(_basic, scope=scope))
@@ -79,8 +80,8 @@ def read_auth(reader: Reader, scope: Scope) -> Auth | None:
 
 @map_parser("'basic'")
 def _basic(reader: Reader, scope: Scope) -> BasicAuth | None:
-    username = reader.required("username", partial(read_template, scope=scope))
-    password = reader.required("password", partial(read_template, scope=scope))
+    username = reader.required("username", partial(read_credential, scope=scope))
+    password = reader.required("password", partial(read_credential, scope=scope))
     return BasicAuth(username=username, password=password) if username and password else None
 
 
@@ -88,15 +89,15 @@ def _basic(reader: Reader, scope: Scope) -> BasicAuth | None:
 def _api_key(reader: Reader, scope: Scope) -> ApiKeyAuth | None:
     location: Literal["header", "query"] = "query" if reader.one_of("header", "query") == "query" else "header"
     name = reader.optional(location, text)
-    value = reader.required("value", partial(read_template, scope=scope))
+    value = reader.required("value", partial(read_credential, scope=scope))
     return ApiKeyAuth(place=location, name=name, value=value) if name is not None and value is not None else None
 
 
 @map_parser("'oauth2'")
 def _oauth2(reader: Reader, scope: Scope) -> OAuth2Auth | None:
     token_url = reader.required("token_url", read_constant_url)
-    client_id = reader.required("client_id", partial(read_template, scope=scope))
-    client_secret = reader.required("client_secret", partial(read_template, scope=scope))
+    client_id = reader.required("client_id", partial(read_credential, scope=scope))
+    client_secret = reader.required("client_secret", partial(read_credential, scope=scope))
     scopes = reader.optional("scopes", list_of(text)) or ()
     audience = reader.optional("audience", text)
     if token_url is None or client_id is None or client_secret is None:
@@ -131,15 +132,18 @@ def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tup
         elif name in seen:
             findings.add(codes.BAD_VALUE, f"the header '{entry.key}' is set twice", entry.key_span, "keep one")
         seen.add(name)
-        _report_line_breaks(entry.value, f"{what}.{entry.key}", findings)
+        value = entry.value
+        if isinstance(value, Mapping) and (public := value.get("public")):
+            value = public
+        _report_line_breaks(value, f"{what}.{entry.key}", findings)
     return fields
 
 
 def read_field(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
-    """Decode a template; a number or boolean is converted to text."""
+    """Decode a template or a public value; a number or boolean is converted to text."""
     if isinstance(node, Scalar) and isinstance(node.value, bool | int | float):
         return Template((as_text(node.value),))
-    return read_template(node, what, findings, scope)
+    return read_credential(node, what, findings, scope)
 
 
 @map_parser("'body'")
@@ -185,7 +189,7 @@ def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Mul
 
 
 def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> MultipartPart | None:
-    if not isinstance(entry.value, Mapping):
+    if not isinstance(entry.value, Mapping) or is_public(entry.value):
         value = read_field(entry.value, what, findings, scope.omitting())
         return MultipartPart(name=entry.key, value=value) if value is not None else None
     reader = Reader(entry.value, what, findings)

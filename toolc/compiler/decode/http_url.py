@@ -69,7 +69,9 @@ def _authority(node: Scalar, scheme: str, authority: str, findings: Findings) ->
     span = findings.locate(node.span, authority.strip() or "://")
     if "@" in authority:
         message = "a URL cannot contain a user name or password"
-        findings.add(codes.BAD_VALUE, message, span, "use auth: {basic: {username: …, password: …}}")
+        hint = 'write auth: {basic: {username: USER, password: "{{ secrets.NAME }}"}}; declare NAME in sandbox.secrets'
+        span = findings.locate(node.span, authority.rpartition("@")[0] or "@")
+        findings.add(codes.CREDENTIAL, message, span, hint)
         return None
     match = _PORT.fullmatch(authority)
     assert match is not None

@@ -11,6 +11,7 @@ from toolc.compiler.project.files import MAX_FILES, MAX_TOTAL_BYTES, FileError, 
 from toolc.compiler.project.limits import STANDARD, decode_limits
 from toolc.compiler.project.network import decode_network, decode_secrets
 from toolc.compiler.schema.parameters import NO_PARAMETERS
+from toolc.compiler.templates.credential import is_public, read_public
 from toolc.compiler.templates.parse import Scope, parse, read_template
 from toolc.document.map_reader import Findings, Parse, Reader, choice, list_of, map_parser, mapping, text
 from toolc.document.nodes import Mapping, Node, Scalar
@@ -53,7 +54,7 @@ _NO_NETWORK: Final = NetworkSpec()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variables:
-    """The variables of an environment: constants and secrets, each sorted by name."""
+    """The variables of an environment: constants, and secrets and public credentials, each sorted by name."""
 
     constants: tuple[EnvVar, ...]
     secrets: tuple[SecretEnvVar, ...]
@@ -78,7 +79,10 @@ def decode_env(node: Node, what: str, findings: Findings, *, allows_secrets: boo
         elif entry.key.startswith("ARG_"):
             message = f"'{entry.key}' is reserved: variables that begin with ARG_ are a script's parameters"
             findings.add(codes.BAD_VALUE, message, entry.key_span)
-        if allows_secrets and _names_secret(entry.value):
+        if is_public(entry.value):
+            public = read_public(entry.value, what, findings)
+            secrets += [SecretEnvVar(name=entry.key, value=public)] if public is not None else []
+        elif allows_secrets and _names_secret(entry.value):
             template = read_template(entry.value, what, findings, _SECRET)
             secrets += [SecretEnvVar(name=entry.key, value=template)] if template is not None else []
         else:

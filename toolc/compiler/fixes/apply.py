@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.compiler.pipeline.compile import FileResult, compile_text, find_specs
+from toolc.compiler.pipeline.conceal import conceal_text
 from toolc.compiler.project.discovery import Projects, SpecFile
 from toolc.compiler.project.settings import Settings
 from toolc.document import nodes
@@ -71,21 +72,25 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FixedFile:
-    """A file before and after ``count`` fixes; ``changes`` lists those that may change its meaning, with positions."""
+    """A file before and after ``count`` fixes; ``changes`` lists those that may change its meaning, with positions.
+
+    ``shown`` is the text before and after the fixes, without credentials.
+    """
 
     file: SpecFile
     before: bytes
     after: bytes
     count: int
     changes: tuple[str, ...]
+    shown: tuple[str, str]
 
     def write(self) -> None:
         """Write the file. Raises ``UsageError`` if it cannot be written or has changed since it was read."""
         rewrite(self.file.path, self.before, self.after)
 
     def diff(self) -> str:
-        """Return the change as a unified diff."""
-        old, new = (_lines(data.decode("utf-8")) for data in (self.before, self.after))
+        """Return the change as a unified diff, without credentials."""
+        old, new = map(_lines, self.shown)
         path = self.file.display_path.lstrip("/")
         return "".join(
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
@@ -121,7 +126,7 @@ def _read(path: Path) -> bytes | None:
 def _fix_file(before: bytes, file: SpecFile, projects: Projects, settings: Settings, *, unsafe: bool) -> FixedFile:
     data, count, budget = before, 0, MAX_READ
     changes: list[tuple[Position, str]] = []
-    current = compile_text(data, file, projects, settings)
+    current = first = compile_text(data, file, projects, settings)
     for _ in range(MAX_ROUNDS):
         applied = 0
         # From the end of the file, so that an edit does not move the others.
@@ -140,7 +145,15 @@ def _fix_file(before: bytes, file: SpecFile, projects: Projects, settings: Setti
         count += applied
         if not applied:
             break
-    return FixedFile(file, before, data, count, tuple(text for _, text in sorted(changes, key=lambda each: each[0])))
+    listed = tuple(text for _, text in sorted(changes, key=lambda each: each[0]))
+    return FixedFile(file, before, data, count, listed, (_shown(before, file, first), _shown(data, file, current)))
+
+
+def _shown(data: bytes, file: SpecFile, result: FileResult) -> str:
+    """Return the text of a file without credentials."""
+    text, source = data.decode("utf-8"), result.diagnostics.source(file.display_path)
+    mark = BOM if text.startswith(BOM) else ""
+    return mark + source.text if source else conceal_text(text)
 
 
 def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[tuple[Diagnostic, Fix]]:

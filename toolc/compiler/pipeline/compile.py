@@ -14,6 +14,7 @@ from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.builtin_tools import BuiltinTools, check_toolsets, load_builtin_tools
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, check_callers
+from toolc.compiler.pipeline.conceal import conceal
 from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.compiler.project.discovery import Projects, SpecFile, find
 from toolc.compiler.project.files import PROJECT_FILES, SpecFolder, case_conflicts
@@ -184,7 +185,7 @@ def compile_text(data: bytes, file: SpecFile, projects: Projects, settings: Sett
 def _reported(
     diagnostics: Diagnostics, sources: Sequence[SourceText], projects: Projects, settings: Settings
 ) -> Diagnostics:
-    """Return the findings that are not suppressed by a comment or turned off by settings."""
+    """Return the findings that are not suppressed by a comment or turned off by settings, without credentials."""
 
     def layers_of(path: str) -> tuple[Settings, ...]:
         return (projects.of(Path(path)).lint, settings)
@@ -192,7 +193,7 @@ def _reported(
     def is_complete(code: Code, path: str) -> bool:
         return code.number not in _TOOL_SET_NUMBERS and severity_of(code, layers_of(path)) is not None
 
-    return apply(suppress(diagnostics, sources, is_complete), layers_of).map(_without_foreign_fix)
+    return conceal(apply(suppress(diagnostics, sources, is_complete), layers_of).map(_without_foreign_fix))
 
 
 def _without_foreign_fix(finding: Diagnostic) -> Diagnostic:

@@ -117,11 +117,21 @@ class FileCompiler:
 
 
 def _without_repetitions(diagnostics: Diagnostics) -> Diagnostics:
-    """Remove findings about ambiguous YAML values where the value is reported as invalid anyway."""
-    wrong = {each.span for each in diagnostics.sorted() if each.code is codes.BAD_VALUE}
-    if not wrong:
-        return diagnostics
-    return diagnostics.map(lambda each: None if each.code is codes.YAML_DISAGREEMENT and each.span in wrong else each)
+    """Remove ambiguous YAML values that are reported as invalid anyway, and secrets that are literal credentials."""
+    found = diagnostics.sorted()
+    wrong = {each.span for each in found if each.code is codes.BAD_VALUE}
+    literal: dict[int, list[Span]] = {}
+    for each in found:
+        if each.code is codes.CREDENTIAL:
+            literal.setdefault(each.span.start.line, []).append(each.span)
+
+    def is_repeated(each: Diagnostic) -> bool:
+        if each.code in {codes.SECRET, codes.MISPLACED_SECRET}:
+            others = literal.get(each.span.start.line, ())
+            return any(each.span.start < other.end and other.start < each.span.end for other in others)
+        return each.code is codes.YAML_DISAGREEMENT and each.span in wrong
+
+    return diagnostics.map(lambda each: None if is_repeated(each) else each) if wrong or literal else diagnostics
 
 
 def folder_of(file: SpecFile) -> SpecFolder:

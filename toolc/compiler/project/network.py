@@ -6,7 +6,7 @@ import re
 from typing import Final, get_args
 
 from toolc.document.map_reader import Findings, Reader, choice, first_line, list_of, mapping, mismatch, string
-from toolc.document.nodes import Mapping, MappingEntry, Node
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
 from toolc.model import codes
 from toolc.model.destinations import HostError, canonical_host, parse_destination
 from toolc.model.spec.sandbox import Destination, Expose, NetworkSpec, SecretSpec
@@ -85,7 +85,9 @@ def _secret(entry: MappingEntry, findings: Findings) -> SecretSpec | None:
         return None
     if not isinstance(entry.value, Mapping):
         hint = "a spec names secrets and never contains their values: write {hosts: [api.example.com]}"
-        findings.add(codes.BAD_VALUE, f"{what} must be a map", entry.value.span, hint)
+        is_value = isinstance(entry.value, Scalar) and isinstance(entry.value.value, str)
+        code = codes.CREDENTIAL if is_value else codes.BAD_VALUE
+        findings.add(code, f"{what} must be a map", entry.value.span, hint)
         return None
     reader = Reader(entry.value, what, findings)
     hosts = reader.optional("hosts", list_of(host)) or ()

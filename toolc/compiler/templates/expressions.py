@@ -8,7 +8,9 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
+from toolc.compiler.templates.credential import is_public, read_public
 from toolc.compiler.templates.parse import Scope, read_template
+from toolc.compiler.text_analysis.credentials import credential_name
 from toolc.document.map_reader import Findings, mapping, text
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import MappingEntry, Node, Scalar, Sequence
@@ -53,6 +55,9 @@ def read_json_map(node: Node, what: str, findings: Findings, scope: Scope) -> Js
 def _entry(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> JsonEntry | None:
     within = scope.omitting() if isinstance(entry.value, Scalar) else scope
     errors = findings.errors
+    if is_public(entry.value) and credential_name(entry.key):
+        public = read_public(entry.value, what, findings)
+        return JsonEntry(key=entry.key, value=public) if public is not None else None
     value = read_json_template(entry.value, what, findings, within)
     return JsonEntry(key=entry.key, value=value) if value is not None and findings.errors == errors else None
 

@@ -1,5 +1,6 @@
 """Analysis of text for ``checks`` and ``located_tool``. Start reading in ``near_duplicates``.
 
+- ``credentials``: names of credentials, and literal values that are credentials.
 - ``near_duplicates``: descriptions that share most of their words, and the threshold.
 - ``secret_patterns``: strings that look like keys, tokens or passwords.
 

@@ -59,6 +59,16 @@ _MARKS: Final = (
 
 _EXAMPLE: Final = r"(?i)example|placeholder|your|dummy|changeme|redacted|\.\.\."
 
+PUBLISHED: Final = frozenset(
+    {
+        "AKIAIOSFODNN7EXAMPLE", "AKIAI44QH8DHBEXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY", "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
+        "sk_test_BQokikJOvBiI2HlWgH4olfQ2", "sk_test_26PHem9AhJZvU623DfE1x4sd", "pk_test_TYooMQauvdEDq54NiTphI7jx",
+        "pk_test_6pRNASCoBOKtIshFeQd4XMUh", "DEMO_KEY",
+    }
+)  # fmt: skip
+"""Example keys that AWS, Stripe and NASA publish in their documentation. Everyone may use them."""
+
 _MIN_BITS: Final = 3.0
 """The minimum bits per character of a value whose form identifies it as a secret; ``xxxx`` has 0."""
 _MIN_BITS_NAMED: Final = 3.2
@@ -106,7 +116,7 @@ def _known_forms(text: str, forms: Iterable[tuple[str, tuple[str, ...], str]]) -
     for kind, marks, pattern in forms:
         if _contains_any(text, marks):
             for match in re.finditer(pattern, text):
-                if _is_random(match[0], _MIN_BITS):
+                if match[0] not in PUBLISHED and _is_random(match[0], _MIN_BITS):
                     yield SecretMatch(kind, match.start(), match.end())
 
 
@@ -122,8 +132,15 @@ def _assigned(text: str) -> Iterator[SecretMatch]:
         return
     for match in re.finditer(_NAMED, text, re.IGNORECASE):
         value = match["value"]
+        if value in PUBLISHED:
+            continue
         if _is_mixed(value) and _is_random(value, _MIN_BITS_NAMED) and not re.search(_EXAMPLE, value):
             yield SecretMatch("a secret", *match.span("value"))
+
+
+def looks_random(value: str) -> bool:
+    """Return whether a whole value is like a generated key: a long run of letters and digits with high entropy."""
+    return len(value) >= _RUN and _is_mixed(value) and _is_random(value, _MIN_BITS) and not re.search(_EXAMPLE, value)
 
 
 def _is_mixed(value: str) -> bool:

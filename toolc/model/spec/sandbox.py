@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretEnvVar:
-    """An environment variable of a plugin whose value uses secrets."""
+    """An environment variable of a plugin whose value uses secrets, or of any tool whose value is declared public."""
 
     name: str
     value: Template

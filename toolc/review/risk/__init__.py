@@ -6,7 +6,7 @@ A new rule is a function here and its declaration in ``toolc.review.rules``.
 - ``base``: the input of a rule (``Sides``), and its registration. Start reading here.
 - ``code``: programs, called tools, files and packages; ``remaining_effects``: environment variables and other effects
   that no other rule reports.
-- ``data_access``: workspace modes and paths; secrets.
+- ``data_access``: workspace modes and paths; secrets, and credentials that are declared public.
 - ``network``: destinations, HTTP requests, data that flows from one tool to another.
 - ``sandbox``: image, isolation, limits, lifetime.
 - ``text``: annotations, text that a model reads, tags.

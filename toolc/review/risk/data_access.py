@@ -1,4 +1,4 @@
-"""Risks of access to data: RSK02 (workspace) and RSK06 (secrets)."""
+"""Risks of access to data: RSK02 (workspace), RSK06 (secrets) and RSK19 (credentials that are declared public)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from toolc.model.json_schema import JsonValue
 from toolc.model.permissions import Permissions, format_permissions
 from toolc.model.spec.sandbox import Commit, Expose, TransactionSpec
-from toolc.review.model.change import ToolChange
+from toolc.review.model.change import Route, ToolChange
 from toolc.review.model.state import Reviewed
-from toolc.review.model.text_diff import leaves
+from toolc.review.model.text_diff import format_route, leaves
 from toolc.review.risk.base import Sides, risk_rule, steps_suffix
 
 _ROUTE: Final = ("sandbox", "workspace")
@@ -93,3 +93,50 @@ def _secret_name(value: JsonValue) -> str:
         keys = value.get("keys")
         return str(keys[0]) if isinstance(keys, list) and keys else ""
     return ""
+
+
+@risk_rule("RSK19")
+def check_public_credentials(sides: Sides) -> Iterator[ToolChange]:
+    """Report each literal credential that is declared public, and each other value or reason of one."""
+    old = dict(_public_credentials(sides.old)) if sides.old else {}
+    for route, (value, reason) in _public_credentials(sides.new):
+        was = old.get(route)
+        place = format_route(route)
+        before, after = was and _as_declared(*was), _as_declared(value, reason)
+        if was is None:
+            message = f"a credential is declared public in {place}: {reason}"
+            yield sides.risk("RSK19", "high", message, route, before, after)
+        elif was[0] != value:
+            message = f"the public credential in {place} has another value: {reason}"
+            yield sides.risk("RSK19", "high", message, route, before, after)
+        elif was[1] != reason:
+            message = f"the public credential in {place} has another reason: {reason}"
+            yield sides.risk("RSK19", "low", message, route, before, after)
+
+
+def _public_credentials(tool: Reviewed) -> Iterator[tuple[Route, tuple[str, str]]]:
+    """Yield the route, the value and the reason of each credential that is declared public."""
+    for route, value in leaves(tool, ("backend", "sandbox")):
+        if isinstance(value, dict) and value.keys() == {"public", "reason"}:
+            yield _route_in_spec(tool, route), (str(value["public"]), str(value["reason"]))
+
+
+def _route_in_spec(tool: Reviewed, route: Route) -> Route:
+    """Return a route of the spec for a stored one: lists of fields become maps, and the last key is the field."""
+    names: list[str | int] = []
+    value: JsonValue = tool.stored
+    for step in route:
+        if isinstance(value, dict) and isinstance(step, str):
+            value = value[step]
+            if step in {"entries", "value", "items"} or (isinstance(value, dict) and value.keys() == {"entries"}):
+                continue
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step]
+            named = value.get("name", value.get("key")) if isinstance(value, dict) else None
+            step = named if isinstance(named, str) else step  # noqa: PLW2901  the step of the spec
+        names.append(step)
+    return tuple("env" if step == "secret_env" else step for step in names)
+
+
+def _as_declared(value: str, reason: str) -> str:
+    return f"{{public: {value}, reason: {reason}}}"

@@ -80,7 +80,7 @@ def test_a_page_of_a_review_rule_shows_both_versions(capsys: pytest.CaptureFixtu
         (
             ["RSK1"],
             "'RSK1' is the start of several codes; choose one of: "
-            + ", ".join(f"RSK{number}" for number in range(10, 19)),
+            + ", ".join(f"RSK{number}" for number in range(10, 20)),
         ),
         (["CON999"], "there is no code 'CON999'; did you mean CON309?"),
         (["hello"], "there is no code 'hello'; list all codes with: toolc explain"),

@@ -52,31 +52,15 @@ def test_other_parameters_are_not_reported(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("{argv: [psql, --password=hunter2]}", [IN_ARGV]), ("{argv: [a, --api-key=abc]}", [IN_ARGV]),
-        ('{argv: [psql, "postgres://me:hunter2@db.example.com/shop"]}', [IN_URL]),
+        ("{script: 'psql --password=hunter2 | cat'}", [IN_ARGV]),
         ("{script: 'curl https://me:hunter2@a.example.com/ | cat'}", [IN_URL]),
         ("{script: 'psql --password=$PASSWORD | cat'}", []), ("{argv: [a, --password=/run/secrets/db]}", []),
         ("{argv: [a, --password-file=db]}", []), ("{script: 'curl https://me:$PASSWORD@a.example.com/ | cat'}", []),
         ('{argv: [a, "https://a.example.com:8080/@me"]}', []),
     ],
 )  # fmt: skip
-def test_literal_secrets_in_commands_are_reported(tmp_path: Path, command: str, expected: list[str]) -> None:
+def test_literal_secrets_in_scripts_are_reported(tmp_path: Path, command: str, expected: list[str]) -> None:
     assert messages(tmp_path, "TC602", shell("{}", command)) == expected
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "reported"),
-    [
-        ("DB_PASSWORD", "hunter2", True), ("API_KEY", "abc", True), ("TOKEN", "abc", True),
-        ("DB_PASSWORD", "/run/secrets/db", False), ("DB_PASSWORD", "${DB_PASSWORD}", False), ("TOKEN", "", False),
-        ("TOKENIZER", "fast", False), ("PASSWORD_FILE", "db", False),
-    ],
-)  # fmt: skip
-def test_variables_named_like_secrets(tmp_path: Path, variable: str, value: str, *, reported: bool) -> None:
-    more = f"sandbox:\n  env: {{{variable}: '{value}'}}\n"
-    found = messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more))
-    message = f"the value of '{variable}' is a literal, but its name indicates a secret"
-    assert found == ([message] if reported else [])
 
 
 def http(token: str, secrets: str) -> str:

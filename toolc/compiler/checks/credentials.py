@@ -1,0 +1,244 @@
+"""Check of credentials: TC605 (literal values in places for credentials).
+
+The check reads the nodes of a tool, not its decoded spec, so that a credential is found in a damaged tool as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import parse_qsl
+
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.credential_fix import Place, fix_of, hint_of
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.schema.parameters import is_full_schema
+from toolc.compiler.text_analysis.credentials import (
+    Certainty,
+    credential_header,
+    credential_name,
+    credentials_in,
+    is_token,
+    is_unexpanded,
+    literal_credential,
+    without_scheme,
+)
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, strings
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
+
+__all__ = ["literal_credentials"]
+
+_PLACEHOLDER: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?", re.DOTALL)
+_HEADER: Final = re.compile(r"(?P<name>[A-Za-z][\w-]*):\s*(?P<value>\S.*)", re.DOTALL)
+_VARIABLE: Final = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>\S+)")
+_USER_OPTIONS: Final = frozenset({"-u", "--user", "--proxy-user"})
+_AUTH: Final = {
+    "basic": "PASSWORD", "bearer": "TOKEN", "api_key": "API_KEY", "value": "API_KEY", "password": "PASSWORD",
+    "client_secret": "CLIENT_SECRET", "auth": "TOKEN",
+}  # fmt: skip
+"""Keys in ``auth`` that hold credentials, and how the names of their secrets end. Some only hold a map in format 1."""
+
+
+@tool_check("TC605", needs=frozenset())
+def check_literal_credentials(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each literal value in a place for a credential. The message and the hint do not contain the value."""
+    for place in literal_credentials(tool):
+        if is_unexpanded(place.value):
+            message = f"{place.what} is a reference to an environment variable, which toolc does not expand"
+        else:
+            message = f"{place.what} is a literal credential"
+        span = tool.source.locate(place.scalar.span, place.value)
+        yield Diagnostic(codes.CREDENTIAL, message, span, hint_of(tool, place), fix_of(tool, place))
+
+
+def literal_credentials(tool: LocatedTool) -> Iterator[Place]:
+    """Yield each place for a credential of ``tool`` that has a literal value."""
+    backend = tool.node.get("backend")
+    if isinstance(backend, Mapping):
+        http = backend.get("http")
+        if isinstance(http, Mapping):
+            yield from _http(http)
+        yield from _url(tool.node_at("backend", "agent", "base_url"), "agent.base_url")
+        for keys in (("shell", "argv"), ("plugin", "command")):
+            yield from _command(tool.node_at("backend", *keys), f"a word of {keys[1]}")
+        yield from _step_arguments(tool.node_at("backend", "composite", "steps"))
+    env = tool.node_at("sandbox", "env")
+    for entry in env.entries if isinstance(env, Mapping) else ():
+        yield from _variable(entry)
+    yield from _defaults(tool.node.get("parameters"))
+
+
+def _http(http: Mapping) -> Iterator[Place]:
+    host = _host(http.get("url"))
+    if entry := http.entry("auth"):
+        yield from _auth(entry, "auth", host)
+    for section, what in (("headers", "the header"), ("query", "the query field")):
+        yield from _fields(http.get(section), what, host)
+    body = http.get("body")
+    for kind in ("form", "multipart", "json") if isinstance(body, Mapping) else ():
+        yield from _body(body.get(kind), host)
+    yield from _url(http.get("url"), "url")
+
+
+def _auth(entry: MappingEntry, what: str, host: str) -> Iterator[Place]:
+    """Yield the literal credentials in ``auth``, also where it does not have the form that a spec requires."""
+    key, node = entry.key, entry.value
+    if isinstance(node, Mapping):
+        if node.entry("public") is None:
+            for inner in node.entries:
+                where = _host(node.get("token_url")) if key == "oauth2" else host
+                yield from _auth(inner, f"{what}.{inner.key}", where)
+    elif key == "token_url":
+        yield from _url(node, what)
+    elif key == "username":
+        yield from _value(entry, what, "possible", "API_KEY", host)
+    elif key in _AUTH or credential_name(key) == "certain":
+        yield from _value(entry, what, "certain", _AUTH.get(key) or _variable_name(key), host)
+
+
+def _fields(node: Node | None, what: str, host: str) -> Iterator[Place]:
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        certainty = (credential_header if what == "the header" else credential_name)(entry.key)
+        if certainty:
+            suffix = "TOKEN" if entry.key.lower().endswith(("authorization", "cookie")) else _variable_name(entry.key)
+            yield from _value(entry, f"{what} '{entry.key}'", certainty, suffix, host)
+
+
+def _body(node: Node | None, host: str) -> Iterator[Place]:
+    """Yield the literal credentials in a body, at any depth."""
+    for item in node.items if isinstance(node, Sequence) else ():
+        yield from _body(item, host)
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if credential_name(entry.key):
+            yield from _value(entry, f"the field '{entry.key}'", "certain", _variable_name(entry.key), host)
+        if not (isinstance(entry.value, Mapping) and entry.value.entry("public")):
+            yield from _body(entry.value, host)
+
+
+def _value(entry: MappingEntry, what: str, certainty: Certainty, suffix: str, host: str) -> Iterator[Place]:
+    scalar = entry.value
+    if not isinstance(scalar, Scalar) or not isinstance(scalar.value, str):
+        return
+    if value := _literal_part(scalar.value, certainty):
+        name = "_".join(filter(None, (_service(host), suffix)))
+        yield Place(scalar, value, what, name, "broker", host=host, key=entry.key)
+
+
+def _literal_part(text: str, certainty: Certainty) -> str:
+    """Return the literal credential in a template, or an empty string."""
+    constants = _PLACEHOLDER.split(text)
+    if len(constants) == 1:
+        rest = without_scheme(text).strip()
+        return rest if is_unexpanded(rest) else literal_credential(text, certainty)
+    words = (word for constant in constants for word in re.split(r"[\s;,&=:\"']+", constant))
+    return next((word for word in words if is_token(word)), "")
+
+
+def _url(node: Node | None, what: str) -> Iterator[Place]:
+    """Yield the credentials in the query of a URL. The decoder reports a user name and a password in it."""
+    if not isinstance(node, Scalar) or not isinstance(node.value, str) or "?" not in node.value:
+        return
+    host = _host(node)
+    for name, value in parse_qsl(node.value.partition("?")[2].partition("#")[0]):
+        certainty = credential_name(name)
+        if certainty and "{{" not in value and (literal := literal_credential(value, certainty)):
+            secret = "_".join(filter(None, (_service(host), _variable_name(name))))
+            yield Place(node, literal, f"'{name}' in {what}", secret, "query", host=host, key=name)
+
+
+def _command(node: Node | None, what: str) -> Iterator[Place]:
+    """Yield the credentials in the words of a command line."""
+    previous = ""
+    for scalar, word in strings(node):
+        name, value = _in_word(previous, word)
+        previous = word
+        if value and "{{" not in value:
+            yield Place(scalar, value, what, name, "env")
+
+
+def _in_word(previous: str, word: str) -> tuple[str, str]:
+    """Return the name and the value of the credential in a word of a command; both are empty if there is none."""
+    if option := _OPTION.fullmatch(word):
+        name, value = option["name"], option["value"] or ""
+    elif (option := _OPTION.fullmatch(previous)) and previous.startswith("--") and option["value"] is None:
+        name, value = option["name"], word
+        if (header := _HEADER.fullmatch(word)) and name.endswith("header"):
+            name, value = header["name"], header["value"]
+    elif pair := _HEADER.fullmatch(word) or _VARIABLE.fullmatch(word):
+        name, value = pair["name"], pair["value"]
+    else:
+        name = value = ""
+    if previous in _USER_OPTIONS and ":" in word:
+        name, value = "password", word.partition(":")[2]
+    # "--secret NAME" is usually the name of a secret, which is not a credential.
+    certainty = "possible" if name.lower() == "secret" else credential_name(name)
+    if certainty and value and not value.startswith(("$", "*", "<", "{", "@")):
+        literal = literal_credential(value, certainty)
+        if literal and not is_unexpanded(literal):
+            return _variable_name(name), literal
+    return "PASSWORD", _password_in(word)
+
+
+def _variable(entry: MappingEntry) -> Iterator[Place]:
+    scalar = entry.value
+    if not isinstance(scalar, Scalar) or not isinstance(scalar.value, str) or "{{" in scalar.value:
+        return
+    text, certainty = scalar.value, credential_name(entry.key)
+    value = _password_in(text)
+    # TC604 reports a reference to another variable.
+    if not value and certainty and not text.startswith(("$", "*", "%", "<")):
+        value = literal_credential(text, certainty)
+    if value:
+        yield Place(scalar, value, f"the variable '{entry.key}'", entry.key, "env", key=entry.key)
+
+
+def _password_in(text: str) -> str:
+    """Return the first password in a URL or a connection string, or an empty string."""
+    return next((text[each.start : each.end] for each in credentials_in(text)), "")
+
+
+def _step_arguments(node: Node | None) -> Iterator[Place]:
+    for step in node.items if isinstance(node, Sequence) else ():
+        args = step.get("args") if isinstance(step, Mapping) else None
+        for entry in args.entries if isinstance(args, Mapping) else ():
+            yield from _visible(entry, entry.value, f"the argument '{entry.key}'")
+
+
+def _defaults(node: Node | None) -> Iterator[Place]:
+    """Yield the default values of parameters that are named like a credential."""
+    if isinstance(node, Mapping) and is_full_schema(node):
+        node = node.get("properties")
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        schema = entry.value
+        for key in ("default", "const") if isinstance(schema, Mapping) else ():
+            yield from _visible(entry, schema.get(key), f"the {key} of '{entry.key}'")
+
+
+def _visible(entry: MappingEntry, node: Node | None, what: str) -> Iterator[Place]:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(node, Scalar) and isinstance(value, str) and credential_name(entry.key) and is_token(value):
+        yield Place(node, value, what, _variable_name(entry.key), "called")
+
+
+def _host(node: Node | None) -> str:
+    """Return the host of a URL as it is written, or an empty string."""
+    value = node.value if isinstance(node, Scalar) else None
+    match = re.match(r"https?://(?:[^/?#@]*@)?(?P<host>[A-Za-z0-9.-]+)", value) if isinstance(value, str) else None
+    return match["host"].lower().rstrip(".") if match else ""
+
+
+def _service(host: str) -> str:
+    """Return the name of the service at a host, for the name of a secret: ``GITHUB`` for ``api.github.com``."""
+    labels = host.split(".")
+    if len(labels) < 2 or labels[-1].isdigit():
+        return ""
+    name = labels[-3] if len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3 else labels[-2]
+    return _variable_name(name) if name[:1].isalpha() else ""
+
+
+def _variable_name(name: str) -> str:
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"\W+", "_", spaced).strip("_").upper().removeprefix("X_") or "TOKEN"
