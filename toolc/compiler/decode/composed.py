@@ -83,7 +83,7 @@ def _api_key(node: Node, what: str, findings: Findings) -> Template | None:
         return None
     if template.sole_placeholder is None or not template.secrets:
         hint = 'write api_key: "{{ secrets.NAME }}" and declare NAME under sandbox.secrets'
-        code = codes.BAD_VALUE if template.names else codes.CREDENTIAL
+        code = codes.BAD_VALUE if template.names or template.secrets else codes.CREDENTIAL
         findings.add(code, f"{what} must be the name of a secret", node.span, hint)
         return None
     return template

@@ -79,7 +79,7 @@ def test_each_key_changes_the_effect_digest(key: str, tmp_path: Path) -> None:
         ),
         (f"{LEAST}, max_tokens: 0",
          "6:78 TC108 'max_tokens' must be a whole number from 1 to 1000000, but is the number 0"),
-        (f"{LEAST}, api_key: sk-1", "6:75 TC108 'api_key' must be the name of a secret"),
+        (f"{LEAST}, api_key: sk-1", "6:75 TC605 'api_key' must be the name of a secret"),
         (f"{LEAST}, api_key: 'Bearer {{{{ secrets.KEY }}}}'", "6:75 TC108 'api_key' must be the name of a secret"),
         (f"{LEAST}, api_key: '{{{{ question }}}}'", "6:76 TC406 there is no parameter 'question'"),
         (f"{LEAST}, api_key: '{{{{ secrets.KEY }}}}'",
