@@ -78,8 +78,9 @@ def _http(http: Mapping) -> Iterator[Place]:
     for section, what in (("headers", "the header"), ("query", "the query field")):
         yield from _fields(http.get(section), what, host)
     body = http.get("body")
-    for kind in ("form", "multipart", "json") if isinstance(body, Mapping) else ():
-        yield from _body(body.get(kind), host)
+    if isinstance(body, Mapping):
+        for kind in ("form", "multipart", "json"):
+            yield from _body(body.get(kind), host)
     yield from _url(http.get("url"), "url")
 
 
@@ -213,8 +214,9 @@ def _defaults(node: Node | None) -> Iterator[Place]:
         node = node.get("properties")
     for entry in node.entries if isinstance(node, Mapping) else ():
         schema = entry.value
-        for key in ("default", "const") if isinstance(schema, Mapping) else ():
-            yield from _visible(entry, schema.get(key), f"the {key} of '{entry.key}'")
+        if isinstance(schema, Mapping):
+            for key in ("default", "const"):
+                yield from _visible(entry, schema.get(key), f"the {key} of '{entry.key}'")
 
 
 def _visible(entry: MappingEntry, node: Node | None, what: str) -> Iterator[Place]:
