@@ -18,7 +18,7 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
   ``policy_violations``.
 - ``rules``: declares every rule: number, title, worst grade.
 - ``settings_source``: whose acceptances and settings apply, the base's or the head's. Public: ``SettingsSource``,
-  ``with_source``.
+  ``confirmed``, ``with_source``.
 - ``summary``: about ten lines: changes per grade, new access, cost in tokens.
 - ``weakened_tests``: tests of a tool that were removed or expect less (RSK18).
 

@@ -60,10 +60,10 @@ def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iter
     for pair in pairs:
         if pair.new is None or pair.new.located is None:
             continue
-        after = _policies(new, pair.new.located.policies)
+        folder = new.place_of(pair.new.located)
+        now, of_folder = new.project_at(folder), old.project_at(folder)
+        after = _policies(new, now.policies if now else ())
         of_tool = pair.old.located.policies if pair.old and pair.old.located else ()
-        folder = os.path.relpath(Path(pair.new.located.path).parent.resolve(), new.top.resolve())
-        of_folder = old.project_at(folder)
         both_policies = _policies(old, of_tool), _policies(old, of_folder.policies if of_folder else ())
         for before in both_policies:
             if (before, after) in compared:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from toolc.compiler.project.review_settings import ReviewSettings
@@ -16,7 +16,7 @@ from toolc.review.compare import Difference
 from toolc.review.model.change import ToolChange
 from toolc.review.model.state import State, placed
 
-__all__ = ["SettingsSource", "settings_source", "with_source"]
+__all__ = ["SettingsSource", "confirmed", "settings_source", "with_source"]
 
 _NO_REVIEW = ReviewSettings()
 
@@ -42,19 +42,15 @@ class SettingsSource:
         return "without effect: the base sets neither review: {accept_from: head} nor review: {approvers: [...]}"
 
 
-def settings_source(difference: Difference, approved_by: Sequence[str], *, is_first: bool) -> SettingsSource:
+def settings_source(base: State, approved_by: Sequence[str], *, is_first: bool) -> SettingsSource:
     """Return which side decides. ``approved_by`` are users who are known to have approved exactly this head.
 
-    All project files of the base under review must let the head decide, and those of all changed tools. A project file
-    without ``review`` has that of the next one above.
+    All project files of the base must let the head decide; one without ``review`` has that of the next file above.
     """
-    old, new = difference.old, difference.new
     if is_first:
         reason = "the base has no project file, lock file, accepted changes or spec, so those of the head apply"
         return SettingsSource("head", reason, is_first=True)
-    changed = [(old, tool.pair.old) for tool in difference.tools] + [(new, tool.pair.new) for tool in difference.tools]
-    folders = [state.place_of(tool.located) for state, tool in changed if tool and tool.located]
-    settings = [_review_at(old, place) for place in dict.fromkeys([*old.projects_by_place, *folders])] or [_NO_REVIEW]
+    settings = [_review_at(base, place) for place in base.projects_by_place] or [_NO_REVIEW]
     if all(each.accept_from == "head" for each in settings):
         return SettingsSource("head", "the project file of the base sets review.accept_from: head")
     for login in approved_by:
@@ -62,6 +58,16 @@ def settings_source(difference: Difference, approved_by: Sequence[str], *, is_fi
             return SettingsSource("head", f"{login}, one of the review.approvers of the base, has approved the head")
     named = dict.fromkeys(login for each in settings for login in each.approvers)
     return SettingsSource("base", "the base decides", tuple(named))
+
+
+def confirmed(source: SettingsSource, difference: Difference) -> SettingsSource:
+    """Return the source for a difference: the base decides about tools without a project file."""
+    old, new = difference.old, difference.new
+    changed = [(old, tool.pair.old) for tool in difference.tools] + [(new, tool.pair.new) for tool in difference.tools]
+    folders = {state.place_of(tool.located) for state, tool in changed if tool and tool.located}
+    if source.side == "base" or source.is_first or all(old.project_at(folder) for folder in folders):
+        return source
+    return SettingsSource("base", "the base decides about specs without a project file")
 
 
 def _review_at(state: State, place: str) -> ReviewSettings:
@@ -75,7 +81,7 @@ def _review_at(state: State, place: str) -> ReviewSettings:
 
 def with_source(difference: Difference, source: SettingsSource) -> Difference:
     """Return the difference with the changes of ``review``, and with what the head's settings have as an effect."""
-    shared = [*difference.shared, *review_changes(difference.old, difference.new, source)]
+    shared = [*difference.shared, *review_changes(difference.old, difference.new, source), *_excluded(difference)]
     if source.side == "base":
         shared = [_without_effect(each, source) for each in shared]
     if source.is_first:
@@ -85,9 +91,24 @@ def with_source(difference: Difference, source: SettingsSource) -> Difference:
 
 
 def _without_effect(change: ToolChange, source: SettingsSource) -> ToolChange:
-    if change.rule == "RSK12" and change.path[:1] in {("lint",), ("ignore",), ("exclude",), ("policy",)}:
+    if change.rule in {"RSK12", "RSK15"} and change.path[:1] in {("lint",), ("ignore",), ("exclude",), ("policy",)}:
         return replace(change, message=f"{change.message}; {source.no_effect}")
     return change
+
+
+def _excluded(difference: Difference) -> Iterator[ToolChange]:
+    """Yield a change (RSK15) for each tool of the base whose file the head excludes: it is like the tool's removal.
+
+    If the base decides, the file was compared although the head excludes it.
+    """
+    new = difference.new
+    for name, tool in sorted(new.tools.items()):
+        project = new.project_at(new.place_of(tool.located)) if tool.located else None
+        if tool.located and project and name in difference.old.tools and project.excludes(Path(tool.located.path)):
+            yield ToolChange(
+                kind="risk", rule="RSK15", grade="breaking", message=f"the file of {name} is excluded: {tool.path}",
+                path=("exclude", tool.path), subject=name, new=tool.span(),
+            )  # fmt: skip
 
 
 def review_changes(old: State, new: State, source: SettingsSource) -> Iterator[ToolChange]:

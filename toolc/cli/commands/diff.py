@@ -68,23 +68,28 @@ def command(  # noqa: PLR0913  one parameter per option
     """
     from toolc.review.accepted import fails, parse_fail_on
     from toolc.review.compare import compare  # start-up time
-    from toolc.review.settings_source import settings_source, with_source
+    from toolc.review.settings_source import confirmed, settings_source, with_source
     from toolc.review.sources.reviewed_files import reviewed_files
     from toolc.review.sources.states import two_states
 
     failing = parse_fail_on(fail_on or "")
     policy = central_policy(policy_file)
     places = [Path(path) for path in paths or (".",)]
-    with two_states(base, head, places) as (old, new), reviewed_files(base, head) as files:
-        _refuse_broken(old, new)
-        if policy is not None:
-            _refuse_disallowed(new, policy)
-        difference = compare(old, new, (policy,) if policy else ())
-        is_first = not old.tools and files.is_first_adoption()
-        source = settings_source(difference, approved_by, is_first=is_first)
-        difference = with_source(difference, source)
-        difference = _without_accepted(difference, accepted, files, source)
-        sys.stdout.write(_report(difference, format_name, only_summary=only_summary))
+    with reviewed_files(base, head) as files:
+        is_first = files.is_first_adoption()
+
+        def head_decides(base_state: State) -> bool:
+            return settings_source(base_state, approved_by, is_first=is_first).side == "head"
+
+        with two_states(base, head, places, head_decides) as (old, new):
+            _refuse_broken(old, new)
+            if policy is not None:
+                _refuse_disallowed(new, policy)
+            difference = compare(old, new, (policy,) if policy else ())
+            source = confirmed(settings_source(old, approved_by, is_first=is_first), difference)
+            difference = with_source(difference, source)
+            difference = _without_accepted(difference, accepted, files, source)
+            sys.stdout.write(_report(difference, format_name, only_summary=only_summary))
     if fails(difference, failing):
         raise click.exceptions.Exit(FINDINGS)
 

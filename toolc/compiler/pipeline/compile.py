@@ -29,6 +29,7 @@ from toolc.model.source import SourceText
 from toolc.model.spec.tool import ToolSpec
 
 if TYPE_CHECKING:
+    from toolc.compiler.project.baseline import Baseline
     from toolc.model.registry import RegistryFile
 
 __all__ = ["Compilation", "compile_specs", "gather"]
@@ -130,14 +131,15 @@ def compile_specs(
     gather: Gather = gather,
     together: Together = check_all_tools,
     allow_empty: frozenset[Path] = frozenset(),
+    baseline: Baseline | None = None,
 ) -> Compilation:
     """Compile every spec at or under ``paths``. Problems in specs are reported as findings.
 
-    ``settings`` apply after those of the project files. Raises ``UsageError`` if a path does not exist, or if a path
-    contains no specs and is not in ``allow_empty``.
+    ``settings`` apply after those of the project files; ``baseline`` are settings that these cannot relax. Raises
+    ``UsageError`` if a path does not exist, or if a path contains no specs and is not in ``allow_empty``.
     """
     diagnostics = Diagnostics()
-    projects = Projects(diagnostics)
+    projects = Projects(diagnostics, baseline)
     pieces = gather(find_specs(paths, projects), FileCompiler(projects, settings))
     specs = [piece for piece in pieces if piece.source is not None]
     for piece in pieces:

@@ -23,6 +23,7 @@ from toolc.model.errors import UsageError
 from toolc.model.source import SourceText
 
 if TYPE_CHECKING:
+    from toolc.compiler.project.baseline import Baseline
     from toolc.policy.policy import Policy
 
 __all__ = ["Projects", "SpecFile"]
@@ -61,10 +62,11 @@ class Projects:
     """The projects of one compilation. Each is read once, and its problems are added to ``diagnostics``.
 
     ``sources`` are the texts of the project files that parsed. ``below`` maps the folder of each project whose
-    files were all searched for tool names to a digest of those files.
+    files were all searched for tool names to a digest of those files. ``baseline`` has stricter settings, if any.
     """
 
     diagnostics: Diagnostics
+    baseline: Baseline | None = None
     sources: list[SourceText] = field(default_factory=list)
     below: dict[Path, str] = field(default_factory=dict)
     _by_folder: dict[Path, Project] = field(default_factory=dict)
@@ -76,7 +78,9 @@ class Projects:
         """Return the project of the file or folder at ``path``, or ``NO_PROJECT``."""
         if path not in self._by_path:
             place = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow a link out of the project
-            self._by_path[path] = self._of_folder(place if place.is_dir() else place.parent)
+            folder = place if place.is_dir() else place.parent
+            project = self._of_folder(folder)
+            self._by_path[path] = self.baseline.applied_to(project, folder) if self.baseline else project
         return self._by_path[path]
 
     def of_file(self, path: Path) -> Project:
@@ -90,7 +94,7 @@ class Projects:
 
     @property
     def loaded(self) -> tuple[Project, ...]:
-        """Every project with a file that was looked up so far, sorted by folder."""
+        """Every project with a file that was looked up so far, sorted by folder, without the baseline."""
         projects = {project.folder: project for project in self._by_folder.values() if project is not NO_PROJECT}
         return tuple(projects[folder] for folder in sorted(projects))
 

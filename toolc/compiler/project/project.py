@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -45,6 +46,7 @@ class Project:
     - ``builtin``: the built-in tools that are compiled with the project.
     - ``out``: the output folder of a build.
     - ``policies``: its policy and those of project files further up, which it cannot relax.
+    - ``base_exclude``: in a review, whether the base excludes a file; a file is excluded only if both sides exclude it.
     - ``review``: who may change what a review accepts; None without the key.
     - ``root``: the map of the file, with the positions of all settings.
     """
@@ -60,13 +62,15 @@ class Project:
     policies: tuple[Policy, ...] = ()
     review: ReviewSettings | None = None
     root: Mapping | None = field(default=None, compare=False)
+    base_exclude: Callable[[Path], bool] | None = field(default=None, compare=False)
 
     def excludes(self, path: Path) -> bool:
         """Return whether ``exclude:`` matches the file at ``path`` or a folder that contains it."""
         if not self.exclude:
             return False
         parts = path.resolve().relative_to(self.folder.resolve()).parts
-        return any(_matches(pattern, parts) for pattern in self.exclude)
+        is_excluded = any(_matches(pattern, parts) for pattern in self.exclude)
+        return is_excluded and (self.base_exclude is None or self.base_exclude(path))
 
 
 NO_PROJECT: Final = Project()

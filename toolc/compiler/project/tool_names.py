@@ -36,7 +36,7 @@ def names_below(project: Project, projects: Projects) -> Iterator[str]:
         }
     )
     for file, data in read_files.items():
-        if projects.of(file.path) is project and not project.excludes(file.path):
+        if projects.of(file.path).folder == project.folder and not project.excludes(file.path):
             yield from _names(file, data, "name", "aliases")
 
 

@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.project.baseline import nearest
 from toolc.compiler.project.project import Project
 from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Diagnostics
@@ -105,8 +106,7 @@ class State:
 
     def project_at(self, place: str) -> Project | None:
         """Return the project that applies to a folder of ``projects_by_place``; None if there is none."""
-        folders = (PurePosixPath(place), *PurePosixPath(place).parents)
-        return next((found for each in folders if (found := self.projects_by_place.get(str(each)))), None)
+        return nearest(self.projects_by_place, place)
 
     def place_of(self, tool: LocatedTool) -> str:
         """Return the folder of a tool's file, named as in ``projects_by_place``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from toolc.document.loader import load_data
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import LOCK_NAME
-from toolc.review.sources.repository import LINK, Commit, Repository, in_commit, resolved
+from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit, resolved
 from toolc.review.sources.states import resolve
 
 __all__ = ["ACCEPTED", "ReviewedFiles", "reviewed_files"]
@@ -30,6 +30,9 @@ ACCEPTED: Final = "toolc.accepted.yaml"
 
 _SETTLED: Final = frozenset({*PROJECT_FILES, LOCK_NAME, ACCEPTED})
 """Files that show that a repository already uses toolc."""
+
+_CHUNK: Final = 50
+"""How many files of a commit are read together, so that the search for a spec ends early."""
 
 _MAX_LINKS: Final = 40
 """The maximum number of links that are followed for one path, as on Linux (path_resolution(7))."""
@@ -80,10 +83,15 @@ class ReviewedFiles:
             if any(_is_known(blob.path) for blob in blobs):
                 return False
             regular = [blob for blob in blobs if blob.mode != LINK]
-            sizes = zip(regular, self.base.sizes(regular), strict=True)
-            small = [blob for blob, size in sizes if size <= MAX_FILE_BYTES]
-            return not any(_is_spec(blob.path, data) for blob, data in zip(small, self.base.read(small), strict=True))
+            chunks = (regular[start : start + _CHUNK] for start in range(0, len(regular), _CHUNK))
+            return not any(self._has_specs(self.base, chunk) for chunk in chunks)
         return self.base.is_dir() and not any(_is_known(each) or _is_spec_file(each) for each in _files(self.base))
+
+    @staticmethod
+    def _has_specs(commit: Commit, blobs: Sequence[Blob]) -> bool:
+        sizes = zip(blobs, commit.sizes(blobs), strict=True)
+        small = [blob for blob, size in sizes if size <= MAX_FILE_BYTES]
+        return any(_is_spec(blob.path, data) for blob, data in zip(small, commit.read(small), strict=True))
 
     def _under_review(self) -> Iterator[Path]:
         """Yield the folders that the author of the change controls."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Final
 
 from toolc.compiler.pipeline.compile import compile_specs, gather
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.project.baseline import Baseline
 from toolc.compiler.project.discovery import Projects, SpecFile
 from toolc.compiler.project.files import MAX_FILE_BYTES, SUFFIXES, walk
 from toolc.compiler.project.project import Project
@@ -55,13 +56,26 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
         yield state
 
 
+def _head_decides(base: State) -> bool:
+    """Return that the settings of the head apply, whatever the base is."""
+    return base is not None
+
+
 @contextmanager
-def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[tuple[State, State]]:
-    """Yield both states, without the specs that are the same in both, but with all errors of the head."""
+def two_states(
+    base: str, head: str | None, paths: Sequence[Path], head_decides: Callable[[State], bool] = _head_decides
+) -> Iterator[tuple[State, State]]:
+    """Yield both states, without the specs that are the same in both, but with all errors of the head.
+
+    The head cannot relax the settings of the base unless ``head_decides``, which is called with the base.
+    """
     repository = Repository.of(Path())
     before, after = resolve(base, repository), resolve(head, repository)
     if repository is None or not isinstance(before, Commit) or isinstance(after, Path):
-        with _open_state(base, before, paths, None) as old, _open_state(head, after, paths, None) as new:
+        with (
+            _open_state(base, before, paths, None) as old,
+            _open_state(head, after, paths, None, None if head_decides(old) else old) as new,
+        ):
             yield old, new
         return
     old_texts = of_commit(before, in_commit(before, paths))
@@ -73,7 +87,10 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
         new_texts = of_working_tree(repository, path_in_repository, before.algorithm)
     place = unchanged_specs.cache_path(repository.top, path_in_repository, projects(new_texts))
     only = select_changed(old_texts, new_texts, repository.top, unchanged_specs.load_known(place))
-    with _open_state(base, before, paths, only and only.for_base()) as old, _open_head(head, after, paths, only) as new:
+    with (
+        _open_state(base, before, paths, only and only.for_base()) as old,
+        _open_head(head, after, paths, only, None if head_decides(old) else old) as new,
+    ):
         if place and only and not new.diagnostics.has_errors:
             _save_known(place, only, new)
         yield old, new
@@ -111,15 +128,15 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
 
 @contextmanager
 def _open_head(
-    name: str | None, source: Commit | None, paths: Sequence[Path], only: ChangedSpecs | None
+    name: str | None, source: Commit | None, paths: Sequence[Path], only: ChangedSpecs | None, base: State | None
 ) -> Iterator[State]:
     """Yield the head. It includes known specs that have a tool with the name of one that changed."""
-    with _open_state(name, source, paths, only) as state:
+    with _open_state(name, source, paths, only, base) as state:
         same_names = only.same_names(each for names in state.compiled.values() for each in names) if only else None
         if not only or not same_names:
             yield state
             return
-    with _open_state(name, source, paths, replace(only, unproved=only.unproved | same_names)) as state:
+    with _open_state(name, source, paths, replace(only, unproved=only.unproved | same_names), base) as state:
         yield state
 
 
@@ -169,23 +186,30 @@ def _hint(name: str, repository: Repository) -> str:
 
 @contextmanager
 def _open_state(
-    name: str | None, source: Commit | Path | None, paths: Sequence[Path], only: ChangedSpecs | None
+    name: str | None,
+    source: Commit | Path | None,
+    paths: Sequence[Path],
+    only: ChangedSpecs | None,
+    base: State | None = None,
 ) -> Iterator[State]:
+    """Yield a state. With ``base``, its settings apply where they are stricter."""
     if name is None or source is None:
         repository = Repository.of(Path())
-        yield _compile(WORKING_TREE, paths, "", repository.top if repository else Path(), only)
+        yield _compile(WORKING_TREE, paths, "", repository.top if repository else Path(), only, base)
     elif isinstance(source, Commit):
         with tempfile.TemporaryDirectory(prefix="toolc-review-") as folder:
-            yield _compile_commit(source, paths, Path(folder).resolve(), only)
+            yield _compile_commit(source, paths, Path(folder).resolve(), only, base)
     elif source.suffix == ".json" and source.is_file():
         file = read_registry(source)
         tools = {tool.spec.name: Reviewed(tool.spec) for tool in file.tools}
         yield State(name, tools, built_toolsets=file.toolsets)
     else:
-        yield _compile(name, [source], "", source if source.is_dir() else source.parent)
+        yield _compile(name, [source], "", source if source.is_dir() else source.parent, None, base)
 
 
-def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, only: ChangedSpecs | None = None) -> State:
+def _compile(
+    label: str, paths: Sequence[Path], prefix: str, top: Path, only: ChangedSpecs | None, base: State | None
+) -> State:
     """Compile the specs at ``paths``. The state has no tools if there are no specs, as in a new repository."""
 
     chosen: list[Piece] = []
@@ -199,7 +223,8 @@ def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, only: Ch
         chosen.extend(compiler.compile(each, only.texts.get(path)) for path, each in inside if path in selected)
         return chosen
 
-    compilation = compile_specs(paths, NO_SETTINGS, gather_chosen, allow_empty=frozenset(paths))
+    baseline = _baseline(base, top) if base else None
+    compilation = compile_specs(paths, NO_SETTINGS, gather_chosen, allow_empty=frozenset(paths), baseline=baseline)
     compiled = {each.file.real.removeprefix(real): each for each in chosen}
     unchanged = {each.file.display_path for path, each in compiled.items() if only and path not in only.paths}
     located = [each for each in compilation.located if each.path not in unchanged]
@@ -240,7 +265,22 @@ def _with_repository_paths(found: Diagnostic, prefix: str) -> Diagnostic:
     return Diagnostic(found.code, message, span, hint)
 
 
-def _compile_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: ChangedSpecs | None) -> State:
+def _baseline(base: State, top: Path) -> Baseline:
+    """Return the settings of the base for specs in ``top``. Policies get the names that they would have there."""
+    old_top, projects = base.top.resolve(), dict[str, Project]()
+    for place, project in base.projects_by_place.items():
+        named = [os.path.relpath(Path(each.path).resolve(), old_top) for each in project.policies]
+        policies = [
+            replace(each, path=Path(os.path.relpath(top / name)).as_posix())
+            for each, name in zip(project.policies, named, strict=True)
+        ]
+        projects[place] = replace(project, folder=top / place, policies=tuple(policies))
+    return Baseline(projects, top)
+
+
+def _compile_commit(
+    commit: Commit, paths: Sequence[Path], folder: Path, only: ChangedSpecs | None, base: State | None
+) -> State:
     paths_in_commit = in_commit(commit, paths)
     top = folder / "tree"
     top.mkdir()
@@ -249,7 +289,7 @@ def _compile_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: C
     present = [top / path for path in paths_in_commit if (top / path).exists()]
     if not present:
         return State(commit.name, {}, prefix=f"{top}/", top=top, unused_projects=_unused_projects([top], ()))
-    return _compile(commit.name, present, f"{top}/", top, only)
+    return _compile(commit.name, present, f"{top}/", top, only, base)
 
 
 def _write_blobs(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple[str, bytes]]:

@@ -1,0 +1,135 @@
+"""``toolc diff`` applies the policy, lint settings and exclusions of the base to the head."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from diff_command import Result, diff
+from repositories import Repository
+from reviewing import PLAIN
+
+HOST = f"{PLAIN}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"
+POLICY = "policy: {hosts: []}\n"
+LINT = "lint: {severity: {TC204: error}}\n"
+SHORT = PLAIN.replace("Look a thing up by its name. Use it for names of things, not for their numbers.", "Look.")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    made = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(made.top)
+    return made
+
+
+def change(
+    repository: Repository, base: Mapping[str, str], head: Mapping[str, str | None], *arguments: str, commit: bool
+) -> Result:
+    """Return the result of ``toolc diff`` from one set of files to another; None deletes a file."""
+    first = repository.commit(base)
+    for path, text in head.items():
+        if text is None:
+            (repository.top / path).unlink()
+    repository.write({path: text for path, text in head.items() if text is not None})
+    return diff(first, *([repository.commit({})] if commit else []), *arguments)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"toolc.yaml": ""},
+        {"toolc.yaml": None},
+        {"toolc.yaml": None, "toolc.toml": "policy.hosts = ['b.example.com:443']\n"},
+        {"specs/toolc.yaml": "policy: {hosts: ['*.example.com:443']}\n", "toolc.yaml": None},
+        {"toolc.yaml": "policy: {public_egress: false}\n"},
+    ],
+)
+def test_the_policy_of_the_base_applies(
+    repository: Repository, head: Mapping[str, str | None], *, commit: bool
+) -> None:
+    base = {"specs/a.yaml": PLAIN, "toolc.yaml": POLICY}
+    found = change(repository, base, {"specs/a.yaml": HOST, **head}, commit=commit)
+    assert found.exit_code == 1
+    assert "TC902" in found.stderr
+
+
+def test_a_stricter_policy_of_the_head_applies(repository: Repository) -> None:
+    found = change(repository, {"a.yaml": HOST}, {"toolc.yaml": POLICY}, commit=True)
+    assert (found.exit_code, found.stderr.count("TC902")) == (1, 1)
+
+
+def test_a_violation_is_reported_once(repository: Repository) -> None:
+    found = change(repository, {"a.yaml": PLAIN, "toolc.yaml": POLICY}, {"a.yaml": HOST}, commit=False)
+    assert (found.exit_code, found.stderr.count("TC902")) == (1, 1)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"toolc.yaml": ""},
+        {"toolc.yaml": None},
+        {"toolc.yaml": "lint: {ignore: [TC204]}\n"},
+        {"toolc.yaml": "lint: {select: [TC1]}\n"},
+        {"toolc.yaml": "lint: {severity: {TC2: 'off', TC20: warning}}\n"},
+        {"specs/toolc.yaml": "lint: {severity: {TC204: 'off'}}\n"},
+    ],
+)
+def test_the_lint_settings_of_the_base_apply(
+    repository: Repository, head: Mapping[str, str | None], *, commit: bool
+) -> None:
+    base = {"specs/a.yaml": PLAIN, "toolc.yaml": LINT}
+    found = change(repository, base, {"specs/a.yaml": SHORT, **head}, commit=commit)
+    assert found.exit_code == 1
+    assert "error TC204" in found.stderr
+
+
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"toolc.yaml": "exclude: [specs]\n"},
+        {"toolc.yaml": None, "toolc.toml": "exclude = ['*.yaml']\n"},
+        {"specs/toolc.yaml": "exclude: ['**']\n"},
+        {"specs/a.yaml": None, "drafts/b.yaml": HOST, "toolc.yaml": "exclude: [drafts]\n"},
+    ],
+)
+def test_a_newly_excluded_spec_is_compared_and_reported_like_its_removal(
+    repository: Repository, head: Mapping[str, str | None], *, commit: bool
+) -> None:
+    base = {"specs/a.yaml": PLAIN, "toolc.yaml": "exclude: [old]\n"}
+    changed: dict[str, str | None] = {"specs/a.yaml": HOST, **head}
+    found = change(repository, base, changed, "--format", "json", "--fail-on", "breaking", commit=commit)
+    assert found.exit_code == 1
+    value = json.loads(found.stdout)
+    grades = {(each["rule"], each["grade"]) for each in value["shared"]}
+    assert ("RSK15", "breaking") in grades
+    assert {each["rule"] for tool in value["tools"] for each in tool["changes"]} == {"RSK01"}
+
+
+def test_a_spec_that_both_sides_exclude_is_not_compared(repository: Repository) -> None:
+    base = {"specs/a.yaml": PLAIN, "drafts/b.yaml": "toolc: 1\n", "toolc.yaml": "exclude: [drafts]\n"}
+    assert change(repository, base, {"drafts/b.yaml": "toolc: 2\n"}, commit=True).stdout == ""
+
+
+def test_a_spec_that_the_head_no_longer_excludes_is_compared(repository: Repository) -> None:
+    base = {"drafts/a.yaml": HOST, "toolc.yaml": "exclude: [drafts]\n"}
+    assert "look: added" in change(repository, base, {"toolc.yaml": ""}, commit=True).stdout
+
+
+def test_the_settings_of_the_head_apply_if_the_base_allows_it(repository: Repository) -> None:
+    base = {"specs/a.yaml": PLAIN, "toolc.yaml": f"{POLICY}review: {{accept_from: head}}\n"}
+    found = change(repository, base, {"specs/a.yaml": HOST, "toolc.yaml": ""}, commit=True)
+    assert found.exit_code == 0
+    assert "RSK12" in found.stdout
+    assert "without effect" not in found.stdout
+
+
+def test_a_folder_as_the_base_decides(repository: Repository) -> None:
+    repository.write({"old/specs/a.yaml": PLAIN, "old/toolc.yaml": POLICY})
+    repository.write({"new/specs/a.yaml": HOST, "new/toolc.yaml": "review: {accept_from: head}\n"})
+    assert diff("./old", "./new").exit_code == 1
+    assert diff("old/specs", "new/specs").exit_code == 1
+    repository.write({"old/toolc.yaml": f"{POLICY}review: {{accept_from: head}}\n"})
+    assert diff("./old", "./new").exit_code == 0
