@@ -150,7 +150,7 @@ def _report(difference: Difference, format_name: str, *, only_summary: bool) -> 
     if only_summary:
         from toolc.review.summary import summary
 
-        return "".join(f"{line}\n" for line in summary(difference))
+        return "".join(f"{line}\n" for line in summary(difference) or ("no differences",))
     if format_name == "text":
         from toolc.review.reports import text
 
