@@ -85,11 +85,13 @@ def command(  # noqa: PLR0913  one parameter per option
             _refuse_broken(old, new)
             if policy is not None:
                 _refuse_disallowed(new, policy)
-            difference = compare(old, new, (policy,) if policy else ())
-            source = confirmed(settings_source(old, approved_by, is_first=is_first), difference)
-            difference = with_source(difference, source)
-            difference = _without_accepted(difference, accepted, files, source)
-            sys.stdout.write(_report(difference, format_name, only_summary=only_summary))
+            found = compare(old, new, (policy,) if policy else ())
+            source = confirmed(settings_source(old, approved_by, is_first=is_first), found)
+            difference = _without_accepted(with_source(found, source), accepted, files, source)
+            report = _report(difference, format_name, only_summary=only_summary)
+            if not report and (only_summary or format_name == "text"):
+                report = "no other differences\n" if any(found.changes) else "no differences\n"
+            sys.stdout.write(report)
     if fails(difference, failing):
         raise click.exceptions.Exit(FINDINGS)
 
@@ -150,7 +152,7 @@ def _report(difference: Difference, format_name: str, *, only_summary: bool) -> 
     if only_summary:
         from toolc.review.summary import summary
 
-        return "".join(f"{line}\n" for line in summary(difference) or ("no differences",))
+        return "".join(f"{line}\n" for line in summary(difference))
     if format_name == "text":
         from toolc.review.reports import text
 

@@ -18,8 +18,6 @@ from toolc.review.summary import cost, summary
 
 __all__ = ["report"]
 
-NO_DIFFERENCES: Final = "no differences"
-
 SHARED: Final = "all specs"
 """The heading of changes that concern no single tool."""
 
@@ -116,9 +114,7 @@ def _escape_unprintable(text: str) -> str:
 
 
 def report(difference: Difference, *, color: bool = False) -> str:
-    """Return the whole difference and its summary, or that there is none."""
-    if not difference.tools and not difference.shared:
-        return f"{NO_DIFFERENCES}\n"
+    """Return the whole difference and its summary; empty if nothing changed."""
     lines = [*_shared(difference, color=color)]
     lines += [line for tool in difference.tools for line in _tool(tool, color=color)]
     return "".join(f"{line}\n" for line in [*lines, *summary(difference)])
