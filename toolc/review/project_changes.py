@@ -32,7 +32,7 @@ from toolc.review.model.state import Reviewed, State, inside
 if TYPE_CHECKING:
     from toolc.providers.base import Provider
 
-__all__ = ["policy_violations"]
+__all__ = ["central_policy_changes", "policy_violations"]
 
 RULE: Final = "RSK12"
 
@@ -73,6 +73,12 @@ def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iter
                 if (each.key, each.path) not in seen:
                     seen.add((each.key, each.path))
                     yield _change(each)
+
+
+def central_policy_changes(old: Policy, new: Policy | None) -> Iterator[ToolChange]:
+    """Yield each rule of a file of ``--policy`` that the head removes or relaxes; None if it deletes the file."""
+    for each in relaxations((old,), (new,) if new else ()):
+        yield _change(each)
 
 
 def _policies(state: State, policies: SequenceABC[Policy]) -> tuple[Policy, ...]:
