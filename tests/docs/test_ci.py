@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from github_api import REPOSITORY, GitHubApi, commit, push, review
 from paths import ROOT
 from repositories import Repository
 
@@ -171,7 +172,7 @@ def step(name: str, *, status: int = 0, temp: Path | None = None, **inputs: str)
         return re.sub(r"\$\{\{ ([^}]+) \}\}", lambda match: str(known[match[1]]), text)
 
     env = {key: expand(value) for key, value in STEPS[name].get("env", {}).items()}
-    env |= {"GITHUB_REPOSITORY": "example/tools", "GITHUB_STEP_SUMMARY": str(temp / "summary.md")}
+    env |= {"GITHUB_REPOSITORY": REPOSITORY, "GITHUB_STEP_SUMMARY": str(temp / "summary.md")}
     folder = Path(expand(STEPS[name].get("working-directory", ".")))
     return script(STEPS[name]["run"], env | {"GITHUB_OUTPUT": str(outputs)}, status, folder=folder)
 
@@ -307,6 +308,52 @@ def test_a_checker_in_the_pull_request_is_not_used(
     assert "RSK01" in (runner.parent / "temp/toolc/comment.md").read_text(encoding="utf-8")
     assert "1 high" in step("fail", path=checkout, status=1)
     assert [*runner.rglob("owned"), *runner.parent.rglob("temp/owned")] == []
+
+
+def accept_all(repository: Repository, base: str) -> str:
+    """Return a file that accepts all changes since ``base``."""
+    found = re.findall(r"\[([0-9a-f]{12})\]", toolc("diff", base, "--path", "specs", folder=repository.top))
+    entries = [f'  - {{fingerprint: "{each}", reason: I want it, who: ann}}\n' for each in found]
+    return "accepted:\n" + "".join(entries)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["", "review: {accept_from: base}\n", "review: {approvers: [bob]}\n"])
+def test_a_pull_request_cannot_accept_itself(installed: None, runner: Path, settings: str) -> None:
+    base = {"specs/hello.yaml": SPEC} | ({"specs/toolc.yaml": settings} if settings else {})
+    repository = merge(runner, base, {"specs/hello.yaml": WIDER, "specs/toolc.yaml": "review: {accept_from: head}\n"})
+    repository.git("switch", "--quiet", "wider")
+    repository.commit({"toolc.accepted.yaml": accept_all(repository, "main^1")})
+    repository.git("switch", "--quiet", "main")
+    repository.git("merge", "--quiet", "--no-ff", "--message", "merge", "wider")
+    assert "critical" in step("fail", base="HEAD~2", status=1)
+
+
+@pytest.mark.slow
+def test_an_approval_of_exactly_the_head_lets_the_acceptances_count(
+    installed: None, runner: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = {"specs/hello.yaml": SPEC, "specs/toolc.yaml": "review: {approvers: [bob, carol]}\n"}
+    repository = merge(runner, base, {"specs/hello.yaml": WIDER})
+    repository.git("switch", "--quiet", "wider")
+    head = repository.commit({"toolc.accepted.yaml": accept_all(repository, "main^1")})
+    repository.git("switch", "--quiet", "main")
+    repository.git("reset", "--quiet", "--hard", "main^1")
+    repository.git("merge", "--quiet", "--no-ff", "--message", "merge", "wider")
+    with GitHubApi(commits=[commit(head)], pushes=[push("ann", head)], head=head) as api:
+        monkeypatch.setenv("GITHUB_API_URL", api.url)
+        monkeypatch.setenv("GITHUB_REPOSITORY", REPOSITORY)
+        for reviews in ([], [review("bob")], [review("dave", commit=head)], [review("bob", "DISMISSED", head)]):
+            api.reviews = reviews
+            step("approvals")
+            assert "2 high" in step("fail", status=1)
+        api.reviews = [review("bob", commit=head)]
+        step("approvals")
+        step("diff")
+        step("fail")
+        api.failures[f"/repos/{REPOSITORY}/pulls/5/reviews"] = (502, {}, b"")
+        step("approvals", status=2)
+        assert "2 high" in step("fail", status=1), "the approval of an earlier run is not used"
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "list": "List tools.",
     "show": "Show a tool and the permissions of a call.",
     "diff": "Compare two states of specs: what models see and what calls may do.",
+    "approvals": "Print the users whose approval of a pull request on GitHub counts.",
     "lock": "Write a lock file of approved tools, or report differences from it.",
     "serve": "Serve tools to an MCP client or a plugin host over stdio.",
     "import": "Create specs from tools that other systems describe.",

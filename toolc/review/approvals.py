@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from toolc.model.errors import UsageError
 from toolc.review.sources.github import Account, Commit, GitHub, GitHubError, PullRequest, Push, Review
+from toolc.review.sources.repository import Repository
 
-__all__ = ["Approvals", "approvals"]
+__all__ = ["Approvals", "approvals", "commits_of"]
 
 _OPINIONS: Final = frozenset({"APPROVED", "CHANGES_REQUESTED", "DISMISSED"})
 """The states of reviews that replace an earlier review of the same person; a comment does not."""
@@ -46,20 +49,38 @@ class _Involved:
         return account.login.lower() in self.logins or account.number in self.numbers
 
 
-def approvals(github: GitHub, repository: str, number: int, head: str, approvers: Collection[str]) -> Approvals:
-    """Return which of ``approvers`` have approved the commit ``head`` of a pull request.
+def commits_of(head: str) -> tuple[str, ...]:
+    """Return the hashes of a commit of the current folder and of the commit that it merges.
 
-    Logins are compared without regard to case. Raises ``GitHubError`` if GitHub does not answer, if ``head`` is not
-    the head of the pull request now, or if not all of its commits are known.
+    One of them is the head of the pull request: GitHub's merge commit has it as its second parent. Raises
+    ``UsageError`` if ``head`` is not a commit.
+    """
+    repository = Repository.of(Path())
+    found = [repository.commit_hash(name) for name in (head, f"{head}^2")] if repository else []
+    commits = tuple(each for each in found if each)
+    if not commits:
+        raise UsageError(f"{head} is not a commit of the repository in the current folder")
+    return commits
+
+
+def approvals(
+    github: GitHub, repository: str, number: int, commits: Collection[str], approvers: Collection[str]
+) -> Approvals:
+    """Return which of ``approvers`` have approved the head of a pull request, which must be one of ``commits``.
+
+    Logins are compared without regard to case. Raises ``GitHubError`` if GitHub does not answer, if the pull request
+    has another head now, or if not all of its commits are known.
     """
     names = {each.lower() for each in approvers}
     if not names:
         return Approvals((), ())
     pull = github.pull_request(repository, number)
-    if pull.head != head:
+    head = pull.head
+    if head not in commits:
         raise GitHubError(
-            f"the head of pull request {number} is {pull.head[:12]} and not {head[:12]}: the job of the newer commit "
-            "decides"
+            f"the head of pull request {number} is {head[:12]}, which is not reviewed here "
+            f"({', '.join(each[:12] for each in commits)}): the job of that commit decides; the checkout needs "
+            "'fetch-depth: 2'"
         )
     latest = [each for each in _latest(github.reviews(repository, number)) if each[0].login.lower() in names]
     approved = [account for account, review in latest if review.state == "APPROVED" and review.commit == head]

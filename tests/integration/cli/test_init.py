@@ -34,10 +34,15 @@ def test_tools_of_a_created_folder_pass_all_commands(
 
 def test_init_prints_the_files_and_the_next_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("init", str(tmp_path / "t")) == 0
-    done, tried = capsys.readouterr().out.splitlines()
-    assert done == f"created {', '.join(files())} in {tmp_path}/t"
+    done, tried, why = capsys.readouterr().out.splitlines()
+    paths = [*files(), "CODEOWNERS"]
+    assert done == f"created {', '.join(paths)} in {tmp_path}/t"
     assert tried == f"try: cd {tmp_path}/t && toolc run specs/hello.yaml --arg name=Ada"
-    assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(files())
+    assert why == (
+        "review.accept_from in toolc.yaml lets a pull request accept its own changes: make the code host require the "
+        "review of the owners in CODEOWNERS, and replace @OWNER there"
+    )
+    assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(paths)
 
 
 def test_printed_command_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +84,7 @@ def test_ci_option_adds_reviews(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("init", "t", "--ci", host) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [
+    assert capsys.readouterr().out.splitlines()[1:3] == [
         "try: cd t && toolc run specs/hello.yaml --arg name=Ada",
         "then, before the first review: toolc lock specs",
     ]
@@ -96,3 +101,82 @@ def test_ci_files_are_not_created_by_default(tmp_path: Path) -> None:
     assert run("init", str(tmp_path)) == 0
     assert not (tmp_path / ".github").exists()
     assert not (tmp_path / ".pre-commit-config.yaml").exists()
+
+
+OWNED = {".github/**", "CODEOWNERS", "toolc.lock", "toolc.accepted.yaml", "toolc.yaml", "toolc.toml"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path", "owned"),
+    [
+        ((), "CODEOWNERS", OWNED),
+        (("--ci", "github"), ".github/CODEOWNERS", OWNED),
+        (("--ci", "gitlab"), "CODEOWNERS", OWNED | {".gitlab-ci.yml", ".gitlab/**"}),
+    ],
+)
+def test_files_that_decide_about_reviews_have_owners(
+    arguments: tuple[str, ...], path: str, owned: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("init", str(tmp_path / "t"), "--owner", "@ann", "--owner", "@example/tools", *arguments) == 0
+    lines = [line for line in (tmp_path / "t" / path).read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
+    assert set(lines) == {f"{each} @ann @example/tools" for each in owned}
+    assert capsys.readouterr().out.endswith(f"require the review of the owners in {path}\n")
+    settings = yaml.safe_load((tmp_path / "t/toolc.yaml").read_text(encoding="utf-8"))
+    assert settings == {"review": {"accept_from": "head"}}
+
+
+@pytest.mark.parametrize("owner", ["ann", "@", "@ann @bob", "#", "", "@ann\n* @bob"])
+def test_an_owner_that_code_hosts_do_not_know_is_refused(
+    owner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("init", str(tmp_path / "t"), "--owner", owner) == 2
+    assert "is not an owner; write a user (@alice)" in capsys.readouterr().err
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("host", ["github", "gitlab"])
+@pytest.mark.parametrize("place", ["CODEOWNERS", "docs/CODEOWNERS"])
+def test_existing_owners_are_not_changed(
+    host: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / place
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("* @all\n/.github/** @sec # us\ntoolc.lock @sec\ntoolc.toml\n", encoding="utf-8")
+    assert run("init", str(tmp_path), "--ci", host, "--owner", "@ann") == 0
+    assert path.read_text(encoding="utf-8") == "* @all\n/.github/** @sec # us\ntoolc.lock @sec\ntoolc.toml\n"
+    assert not (tmp_path / ".github/CODEOWNERS").exists()
+    assert not (tmp_path / ".gitlab").exists()
+    lines = capsys.readouterr().out.splitlines()
+    added = lines[lines.index(f"at the end of {place}, add:") + 1 : -1]
+    expected = ["  CODEOWNERS @ann", "  toolc.accepted.yaml @ann", "  toolc.yaml @ann", "  toolc.toml @ann"]
+    assert added == expected + (["  .gitlab-ci.yml @ann", "  .gitlab/** @ann"] if host == "gitlab" else [])
+
+
+def test_owners_that_are_complete_need_no_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("init", str(tmp_path / "t"), "--owner", "@ann") == 0
+    text = (tmp_path / "t/CODEOWNERS").read_text(encoding="utf-8")
+    (tmp_path / "u").mkdir()
+    (tmp_path / "u/CODEOWNERS").write_text(text, encoding="utf-8")
+    capsys.readouterr()
+    assert run("init", str(tmp_path / "u")) == 0
+    assert "add:" not in capsys.readouterr().out
+
+
+def test_owners_of_another_host_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github/CODEOWNERS").write_text("* @all\n", encoding="utf-8")
+    assert run("init", str(tmp_path), "--ci", "gitlab") == 0
+    assert (tmp_path / "CODEOWNERS").exists()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_owners_of_a_repository_around_the_folder_are_printed(
+    is_there: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    if is_there:
+        (tmp_path / "CODEOWNERS").write_text("", encoding="utf-8")
+    assert run("init", str(tmp_path / "tools")) == 0
+    assert not (tmp_path / "tools/CODEOWNERS").exists()
+    assert (tmp_path / "CODEOWNERS").exists() == is_there
+    assert f"at the end of {tmp_path}/CODEOWNERS, add:\n  .github/** @OWNER\n" in capsys.readouterr().out

@@ -18,7 +18,7 @@ def api() -> Iterator[GitHubApi]:
 
 
 def ask(api: GitHubApi, *approvers: str, head: str = HEAD, token: str = "t0ken") -> Approvals:
-    return approvals(GitHub(api.url, token), REPOSITORY, 5, head, approvers or ("bob", "carol"))
+    return approvals(GitHub(api.url, token), REPOSITORY, 5, (head, "d" * 40), approvers or ("bob", "carol"))
 
 
 def refusal(api: GitHubApi, *approvers: str) -> str:
@@ -42,7 +42,7 @@ def test_an_approver_approved_the_head(api: GitHubApi) -> None:
 
 
 def test_without_approvers_nothing_is_requested(api: GitHubApi) -> None:
-    assert approvals(GitHub(api.url, "t"), REPOSITORY, 5, HEAD, ()) == Approvals((), ())
+    assert approvals(GitHub(api.url, "t"), REPOSITORY, 5, (HEAD,), ()) == Approvals((), ())
     assert api.requests == []
 
 
@@ -174,7 +174,10 @@ def test_all_pages_are_read(api: GitHubApi) -> None:
 
 
 def test_a_head_that_is_not_that_of_the_job(api: GitHubApi) -> None:
-    assert "the head of pull request 5 is bbbbbbbbbbbb and not aaaaaaaaaaaa" in failure(api, head=FIRST)
+    assert (
+        "the head of pull request 5 is bbbbbbbbbbbb, which is not reviewed here (aaaaaaaaaaaa, dddddddddddd)"
+        in failure(api, head=FIRST)
+    )
 
 
 def test_a_pull_request_with_commits_that_github_does_not_list(api: GitHubApi) -> None:
@@ -260,14 +263,14 @@ def test_the_address_must_be_https(url: str) -> None:
 @pytest.mark.parametrize("name", ["tools", "a/b/c", "../x", "a/..", "a/b?c", ""])
 def test_the_name_of_the_repository_is_checked(api: GitHubApi, name: str) -> None:
     with pytest.raises(GitHubError, match="is not the name of a repository"):
-        approvals(GitHub(api.url, "t"), name, 5, HEAD, ("bob",))
+        approvals(GitHub(api.url, "t"), name, 5, (HEAD,), ("bob",))
 
 
 def test_a_server_that_does_not_answer() -> None:
     with GitHubApi() as api:
         url = api.url
     with pytest.raises(GitHubError, match=r"GitHub did not answer .*: .*refused"):
-        approvals(GitHub(url, "t"), REPOSITORY, 5, HEAD, ("bob",))
+        approvals(GitHub(url, "t"), REPOSITORY, 5, (HEAD,), ("bob",))
 
 
 def test_the_name_of_a_branch_is_quoted(api: GitHubApi) -> None:

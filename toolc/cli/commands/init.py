@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from toolc.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolc.cli.code_owners import CodeOwners
 
 _SCHEMA: Final = ".toolc-schema.json"
 
@@ -61,6 +65,7 @@ def files() -> dict[str, str]:
         "specs/hello.yaml": _MODELINE + _template("hello.yaml"),
         "specs/count_lines.yaml": _MODELINE + _template("count_lines.yaml"),
         "specs/count_lines.py": _COUNT_CODE,
+        "toolc.yaml": _template("toolc.yaml"),
         "README.md": _template("README.md"),
         ".gitignore": "build/\n",
         _SCHEMA: as_text(spec_schema()),
@@ -70,17 +75,43 @@ def files() -> dict[str, str]:
 @click.command("init")
 @click.argument("directory", metavar="DIR")
 @click.option("--ci", "host", type=click.Choice(["github", "gitlab"]), help="Add the configuration for CI.")
-def command(directory: str, host: str | None) -> None:
-    """Create a small folder of specs that builds and runs. Existing files are not changed."""
+@click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="NAME",
+    help="Who must review changes of the settings, for CODEOWNERS: @USER, @ORGANIZATION/TEAM. May be repeated.",
+)
+def command(directory: str, host: str | None, owners: tuple[str, ...]) -> None:
+    """Create a small folder of specs that builds and runs. Existing files are not changed.
+
+    The project file lets a pull request accept its own changes, which is safe only if the files that decide about
+    reviews have owners. Their lines are written to CODEOWNERS; if there is one, they are printed.
+    """
+    from toolc.cli.code_owners import code_owners, owner  # start-up time
+
     folder = Path(directory)
+    rules = code_owners(folder, host, [owner(each) for each in owners])
     texts = files() | (ci_files(host) if host else {})
+    if rules.text is not None:
+        texts |= {rules.path: rules.text}
     there = [path for path in texts if (folder / path).exists() or (folder / path).is_symlink()]
     if there:
         raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move these files")
+    _write(directory, texts)
+    print(f"created {', '.join(texts)} in {directory}")
+    change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
+    print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")
+    if host:
+        print("then, before the first review: toolc lock specs")
+    _explain(rules, has_owner=bool(owners))
+
+
+def _write(directory: str, texts: Mapping[str, str]) -> None:
     written: list[Path] = []
     try:
         for path, text in texts.items():
-            target = folder / path
+            target = Path(directory) / path
             target.parent.mkdir(parents=True, exist_ok=True)
             # Exclusive creation: a file that appeared since the check is not overwritten.
             with target.open("x", encoding="utf-8", newline="\n") as file:
@@ -91,8 +122,13 @@ def command(directory: str, host: str | None) -> None:
         for target in written:
             target.unlink(missing_ok=True)
         raise UsageError(f"{error.filename or directory} cannot be written: {error.strerror}") from None
-    print(f"created {', '.join(texts)} in {directory}")
-    change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
-    print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")
-    if host:
-        print("then, before the first review: toolc lock specs")
+
+
+def _explain(rules: CodeOwners, *, has_owner: bool) -> None:
+    """Print why there is a file of code owners, and what is left to do."""
+    if rules.missing:
+        print(f"at the end of {rules.path}, add:", *(f"  {line}" for line in rules.missing), sep="\n")
+    print(
+        "review.accept_from in toolc.yaml lets a pull request accept its own changes: make the code host require the "
+        f"review of the owners in {rules.path}" + ("" if has_owner else ", and replace @OWNER there")
+    )

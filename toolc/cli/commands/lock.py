@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import CANNOT, FINDINGS, approved_by_option, engine_option, named, note
+from toolc.cli.common import CANNOT, FINDINGS, engine_option, named, note
 from toolc.cli.inputs import compile_or_exit, user_configuration
 
 if TYPE_CHECKING:
-    from toolc.compiler.project.baseline import Baseline
     from toolc.model.lock_file import Pin
     from toolc.model.registry import RegisteredTool
 
@@ -22,18 +20,8 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, callback=named, metavar="[PATHS...]")
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
-@click.option("--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions apply too.")
-@approved_by_option
 @engine_option
-def command(
-    paths: tuple[str, ...],
-    *,
-    check: bool,
-    lock_file: str,
-    base: str | None,
-    approved_by: tuple[str, ...],
-    engine: str | None,
-) -> None:
+def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str | None) -> None:
     """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder).
 
     The review of a change of this file approves its tools; run, test and serve with --locked call no others. Images
@@ -41,9 +29,7 @@ def command(
     """
     from toolc.model.lock_file import Lock, changed_tools, lock_tools  # start-up time
 
-    chosen = paths or (".",)
-    baseline = _baseline(base, approved_by, [Path(each) for each in chosen]) if base is not None else None
-    tools = compile_or_exit(chosen, to=sys.stderr, code=CANNOT, baseline=baseline).registry().tools
+    tools = compile_or_exit(paths or (".",), to=sys.stderr, code=CANNOT).registry().tools
     path = Path(lock_file)
     if check:
         lines = [*changed_tools(Lock.read(path), tools)]
@@ -54,17 +40,6 @@ def command(
         return
     _write(path, lock_tools(tools, _pin(engine), str(path)).text())
     note(f"{path} approves {len(tools)} tool{'s' * (len(tools) != 1)}: have the change reviewed")
-
-
-def _baseline(base: str, approved_by: Sequence[str], paths: Sequence[Path]) -> Baseline | None:
-    """Return the settings of ``base``, which the specs cannot relax; None if it lets them."""
-    from toolc.review.settings_source import settings_source  # start-up time
-    from toolc.review.sources.reviewed_files import reviewed_files
-    from toolc.review.sources.states import baseline_here, state_of
-
-    with reviewed_files(base, None) as files, state_of(base, paths) as state:
-        source = settings_source(state, approved_by, is_first=files.is_first_adoption())
-        return baseline_here(state) if source.side == "base" else None
 
 
 def _pin(engine: str | None) -> Pin:

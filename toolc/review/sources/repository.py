@@ -1,7 +1,7 @@
 """Read commits with Git's plumbing commands: nothing is checked out, cloned, filtered or written.
 
-Only ``rev-parse``, ``merge-base``, ``ls-tree`` and ``cat-file`` are called. They run no hook, filter or alias, so they
-are safe for untrusted repositories. Git itself may fetch objects that a partial clone lacks.
+Only ``rev-parse``, ``ls-tree`` and ``cat-file`` are called. They run no hook, filter or alias, so they are safe for
+untrusted repositories. Git itself may fetch objects that a partial clone lacks.
 """
 
 from __future__ import annotations
@@ -113,23 +113,23 @@ class Repository:
 
     def commit(self, name: str) -> Commit | None:
         """Return the commit that ``name`` means: a branch, a tag, a hash, ``HEAD~2``; None if it means nothing."""
+        identity = self._object(f"{name}^{{tree}}")
+        return Commit(self, name, identity) if identity else None
+
+    def commit_hash(self, name: str) -> str | None:
+        """Return the hash of the commit that ``name`` means; None if it means nothing."""
+        return self._object(f"{name}^{{commit}}")
+
+    def _object(self, name: str) -> str | None:
         if name.startswith("-") or "\0" in name or "\n" in name:
             return None
-        result = _run(("rev-parse", "--verify", "--quiet", f"{name}^{{tree}}"), self.top)
-        return Commit(self, name, result.stdout.decode().strip()) if result.returncode == 0 else None
+        result = _run(("rev-parse", "--verify", "--quiet", name), self.top)
+        return result.stdout.decode().strip() if result.returncode == 0 else None
 
     @property
     def is_shallow(self) -> bool:
         """Return whether older commits are missing."""
         return self.git("rev-parse", "--is-shallow-repository").strip() == b"true"
-
-    def have_merge_base(self, *names: str) -> bool:
-        """Return whether this clone has a common ancestor of two commits; true if one of them has no history."""
-        commits = [_run(("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"), self.top) for name in names]
-        if any(each.returncode for each in commits):  # a tree, or a branch without commits
-            return True
-        found = _run(("merge-base", *(each.stdout.decode().strip() for each in commits)), self.top)
-        return found.returncode == 0
 
     def inside(self, path: Path) -> str:
         """Return ``path`` relative to the top (empty for the top), with ``/``. Raises ``UsageError`` outside it."""
