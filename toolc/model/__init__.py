@@ -28,7 +28,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``direct_subschemas``, ``list_index``, ``map_subschemas``, ``pointer_tokens``, ``LISTS_OF_SCHEMAS``,
   ``MAPS_OF_SCHEMAS``, ``SCHEMAS``.
 - ``lock_file``: ``toolc.lock``: ``Lock.check``, reading, writing, which tools changed, how to approve. Public:
-  ``changed_tools``, ``lock_tools``, ``Lock``, ``LockError``, ``Pin``, ``LOCK_NAME``.
+  ``changed_tools``, ``lock_tools``, ``Lock``, ``LockError``, ``LockedTool``, ``Pin``, ``LOCK_NAME``.
 - ``names``: names of providers and engines; the rules for names of tools, parameters and variables; ``close_match`` for
   misspelled names. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``IDENTIFIER``, ``PROVIDER_NAMES``, ``TOOL_NAME``,
   ``names_similar_to``.

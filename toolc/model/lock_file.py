@@ -20,7 +20,7 @@ from toolc.model.names import TOOL_NAME
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
 
-__all__ = ["LOCK_NAME", "Lock", "LockError", "Pin", "changed_tools", "lock_tools"]
+__all__ = ["LOCK_NAME", "Lock", "LockError", "LockedTool", "Pin", "changed_tools", "lock_tools"]
 
 LOCK_NAME: Final = "toolc.lock"
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'

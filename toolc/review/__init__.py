@@ -14,6 +14,8 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 - ``approvals``: who has approved exactly the head commit of a pull request, and had no part in it. Public:
   ``Approvals``, ``approvals``, ``commits_of``.
 - ``compare``: ``compare``: runs all rules on each pair of tools; ``Difference``.
+- ``locked``: what a lock file does not approve, with the changed fields from Git. Public: ``History``, ``LockChange``,
+  ``as_json``, ``as_text``, ``lock_changes``, ``unpinned``.
 - ``project_changes``: changes of policies, lint settings, suppressions (RSK12) and providers; who must approve. Public:
   ``policy_violations``.
 - ``rules``: declares every rule: number, title, worst grade.

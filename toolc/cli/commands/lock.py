@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import CANNOT, FINDINGS, engine_option, named, note
+from toolc.cli.common import CANNOT, FINDINGS, engine_option, named, note, wants_color
 from toolc.cli.inputs import compile_or_exit, user_configuration
 
 if TYPE_CHECKING:
-    from toolc.model.lock_file import Pin
+    from collections.abc import Sequence
+
+    from toolc.model.lock_file import Lock, Pin
     from toolc.model.registry import RegisteredTool
 
 
@@ -20,26 +22,68 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, callback=named, metavar="[PATHS...]")
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
+@click.option(
+    "--format", "format_name", type=click.Choice(("text", "json")), default="text", show_default=True,
+    help="The format of the differences from the lock file.",
+)  # fmt: skip
 @engine_option
-def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str | None) -> None:
+def command(paths: tuple[str, ...], *, check: bool, lock_file: str, format_name: str, engine: str | None) -> None:
     """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder).
 
     The review of a change of this file approves its tools; run, test and serve with --locked call no others. Images
     and packages are listed with their digests, which an engine of this host provides; --check needs no engine.
+
+    Prints what moved since the lock file was written, with the changed fields if Git has the approved version.
     """
-    from toolc.model.lock_file import Lock, changed_tools, lock_tools  # start-up time
+    from toolc.model.lock_file import Lock, lock_tools  # start-up time
+    from toolc.review.locked import unpinned
 
     tools = compile_or_exit(paths or (".",), to=sys.stderr, code=CANNOT).registry().tools
     path = Path(lock_file)
+    places = [Path(each) for each in paths or (".",)]
     if check:
-        lines = [*changed_tools(Lock.read(path), tools)]
-        print("".join(f"{line}\n" for line in lines), end="")
-        if lines:
+        lock = Lock.read(path)
+        count = _print_changes(lock, unpinned(lock, tools, str(path)), tools, places, format_name)
+        if count:
+            note(f"approve {'this change' if count == 1 else f'these {count} changes'} with: toolc lock")
             raise click.exceptions.Exit(FINDINGS)
         note(f"{path} approves all {len(tools)} tools")
         return
-    _write(path, lock_tools(tools, _pin(engine), str(path)).text())
+    new = lock_tools(tools, _pin(engine), str(path))
+    if old := _readable(path):
+        _print_changes(old, new, tools, places, format_name, with_diff=format_name == "text")
+    _write(path, new.text())
     note(f"{path} approves {len(tools)} tool{'s' * (len(tools) != 1)}: have the change reviewed")
+
+
+def _print_changes(
+    lock: Lock,
+    actual: Lock,
+    tools: Sequence[RegisteredTool],
+    paths: Sequence[Path],
+    format_name: str,
+    *,
+    with_diff: bool = False,
+) -> int:
+    """Print what moved, after what ``toolc diff`` prints for it if ``with_diff``; return the number of changes."""
+    from toolc.review.locked import History, as_json, as_text, lock_changes  # start-up time
+
+    with History(Path(lock.path), paths) as history:
+        changes = [*lock_changes(lock, actual, tools, history)]
+        if with_diff and (report := history.report(changes, color=wants_color(sys.stdout))):
+            sys.stdout.write(f"{report}\n")
+        sys.stdout.write(as_json(lock.path, changes) if format_name == "json" else as_text(changes))
+    return len(changes)
+
+
+def _readable(path: Path) -> Lock | None:
+    """Return the lock file that is replaced; None if there is none, or it is damaged."""
+    from toolc.model.lock_file import Lock, LockError  # start-up time
+
+    try:
+        return Lock.read(path)
+    except LockError:
+        return None
 
 
 def _pin(engine: str | None) -> Pin:

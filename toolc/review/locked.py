@@ -1,0 +1,222 @@
+"""What differs between a lock file and the tools, with the changed fields where Git has the approved version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, Self, TypeAlias
+
+from toolc.model.call_graph import called_tools
+from toolc.model.errors import ToolcError
+from toolc.model.json_schema import JsonObject
+from toolc.model.lock_file import Lock, LockedTool, lock_tools
+from toolc.model.registry import RegisteredTool
+from toolc.model.spec.code_backends import PythonBackend
+from toolc.model.spec.tool import EFFECT, SURFACE
+from toolc.reporters.text import printable
+from toolc.review.compare import compare
+from toolc.review.model.state import Reviewed, State
+from toolc.review.model.text_diff import changed_parts, format_route
+from toolc.review.reports import text
+from toolc.review.sources.repository import Repository
+from toolc.review.sources.states import state_of
+
+__all__ = ["History", "LockChange", "as_json", "as_text", "lock_changes", "unpinned"]
+
+Part: TypeAlias = Literal["added", "removed", "surface", "effect", "image", "packages"]
+
+_MISSING: Final = "missing"
+"""The image or package of a tool in ``unpinned`` that the lock file lacks."""
+
+_MAX_FIELDS: Final = 6
+_DIGITS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class LockChange:
+    """One part of a tool that the lock file does not approve.
+
+    ``fields`` are the places in the spec that changed, None if the approved version is unknown. ``detail`` says what
+    changed where there are no fields.
+    """
+
+    tool: str
+    part: Part
+    approved: str | None
+    actual: str | None
+    fields: tuple[str, ...] | None = None
+    detail: str = ""
+
+
+def unpinned(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> Lock:
+    """Return the lock of ``tools`` with the images and packages that ``lock`` approves: an engine must find others."""
+
+    def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
+        locked = lock.tools.get(tool.spec.name)
+        backend = tool.spec.backend
+        needs_packages = isinstance(backend, PythonBackend) and bool(backend.requirements)
+        image = (locked and locked.image) or _MISSING if tool.spec.sandbox.image else None
+        packages = (locked and locked.packages) or (_MISSING,) if needs_packages else ()
+        return image, packages
+
+    return lock_tools(tools, pin, path)
+
+
+class History:
+    """The tools at the commits that may have the approved versions: where the lock file last changed, and ``HEAD``.
+
+    A context manager. Outside of a repository there are no commits.
+    """
+
+    def __init__(self, lock: Path, paths: Sequence[Path]) -> None:
+        self._lock, self._paths, self._stack = lock, paths, ExitStack()
+        self._states: tuple[State, ...] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The states, read when they are first needed; without those that cannot be read."""
+        if self._states is None:
+            self._states = tuple(self._read())
+        return self._states
+
+    def _read(self) -> Iterator[State]:
+        try:
+            repository = Repository.of(Path())
+            if repository is None or repository.commit("HEAD") is None:
+                return
+            place = repository.inside(self._lock)
+            last = repository.git("log", "-1", "--format=%H", "--", place).decode().strip()
+        except ToolcError:
+            return
+        commits = {commit.identity: name for name in ("HEAD", last[:_DIGITS]) if (commit := repository.commit(name))}
+        for name in reversed(commits.values()):
+            try:
+                yield self._stack.enter_context(state_of(name, self._paths))
+            except ToolcError:  # for example, the specs of that commit cannot be read
+                continue
+
+    def approved(self, tool: LockedTool, part: Part) -> tuple[State, Reviewed] | None:
+        """Return the version of a tool with the approved digest of a part, and its state."""
+        for state in self.states:
+            if tool.name in state.tools:
+                digest = state.surface_digest(tool.name) if part == "surface" else state.effect_digest(tool.name)
+                if digest == (tool.surface if part == "surface" else tool.effect):
+                    return state, state.tools[tool.name]
+        return None
+
+    def report(self, changes: Sequence[LockChange], *, color: bool) -> str:
+        """Return what ``toolc diff`` prints since the newest state; empty if no digest moved, or without a state."""
+        names = {each.tool for each in changes if each.part in {"surface", "effect"}}
+        if not names or not self.states:
+            return ""
+        with state_of(None, self._paths) as new:
+            found = compare(self.states[0], new)
+        return text.report(found, color=color) if found.tools else ""
+
+
+def lock_changes(lock: Lock, actual: Lock, tools: Iterable[RegisteredTool], history: History) -> Iterator[LockChange]:
+    """Yield what moved from ``lock`` to ``actual``, sorted by tool. ``tools`` are the tools of ``actual``."""
+    specs = {tool.spec.name: Reviewed(tool.spec) for tool in tools}
+    for name in sorted(lock.tools.keys() | actual.tools.keys()):
+        before, after = lock.tools.get(name), actual.tools.get(name)
+        if before is None or after is None:
+            yield from _whole(lock, actual, name)
+            continue
+        if before.surface != after.surface:
+            yield _digest_change(before, "surface", SURFACE, specs[name], after.surface, history)
+        if before.effect != after.effect:
+            yield _digest_change(before, "effect", EFFECT, specs[name], after.effect, history)
+        if before.image != after.image:
+            detail = f"{_short(before.image)} to {_short(after.image)}"
+            yield LockChange(name, "image", before.image, after.image, detail=detail)
+        if set(before.packages) != set(after.packages):
+            yield _packages(before, after)
+
+
+def _whole(lock: Lock, actual: Lock, name: str) -> Iterator[LockChange]:
+    """Yield the change of a tool that was added or removed."""
+    if after := actual.tools.get(name):
+        gone = [each for each in lock.tools.values() if each.name not in actual.tools and each.effect == after.effect]
+        detail = f"same effect as {gone[0].name}, which was removed" if gone else ""
+        yield LockChange(name, "added", None, after.effect, detail=detail)
+    else:
+        yield LockChange(name, "removed", lock.tools[name].effect, None)
+
+
+def _digest_change(
+    before: LockedTool, part: Part, fields: Sequence[str], now: Reviewed, digest: str, history: History
+) -> LockChange:
+    old_digest = before.surface if part == "surface" else before.effect
+    approved = history.approved(before, part)
+    if approved is not None:
+        places = tuple(format_route(each.route) for each in changed_parts(approved[1], now, fields))
+        detail = "" if places else "the tools that it calls"
+        return LockChange(before.name, part, old_digest, digest, places, detail)
+    same = [state for state in history.states if _is_same(state, now, fields)]
+    if same and not called_tools(now.spec):
+        detail = f"none since {same[0].label}: another toolc wrote the digest, or the line was edited"
+        return LockChange(before.name, part, old_digest, digest, (), detail)
+    return LockChange(
+        before.name, part, old_digest, digest, None, "unknown: Git has no version with the approved digest"
+    )
+
+
+def _is_same(state: State, now: Reviewed, fields: Sequence[str]) -> bool:
+    old = state.tools.get(now.spec.name)
+    return old is not None and not [*changed_parts(old, now, fields)]
+
+
+def _packages(before: LockedTool, after: LockedTool) -> LockChange:
+    old, new = (_versions(each.packages) for each in (before, after))
+    words = []
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            words.append(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}")
+    detail = ", ".join(words[:_MAX_FIELDS]) or "other digests of the same versions"
+    return LockChange(before.name, "packages", " ".join(before.packages), " ".join(after.packages), detail=detail)
+
+
+def _versions(packages: Sequence[str]) -> Mapping[str, str]:
+    return {each.partition("==")[0]: each.partition("==")[2].partition("@")[0] for each in packages}
+
+
+def _short(image: str | None) -> str:
+    kind, separator, digest = (image or "none").rpartition("sha256:")
+    return f"{kind}{separator}{digest[:12]}"
+
+
+def as_text(changes: Sequence[LockChange]) -> str:
+    """Return the changes as a table; empty if there are none."""
+    if not changes:
+        return ""
+    rows = [("TOOL", "MOVED", "FIELDS"), *((each.tool, each.part, _fields(each)) for each in changes)]
+    first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
+    lines = (f"{tool:{first}}  {part:{second}}  {printable(fields)}".rstrip() for tool, part, fields in rows)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _fields(change: LockChange) -> str:
+    named = [*(change.fields or ())]
+    more = f" and {len(named) - _MAX_FIELDS} more" if len(named) > _MAX_FIELDS else ""
+    return ", ".join(named[:_MAX_FIELDS]) + more or change.detail
+
+
+def as_json(lock: str, changes: Sequence[LockChange]) -> str:
+    """Return the changes as one JSON object."""
+    listed: list[JsonObject] = [
+        {
+            "tool": each.tool, "moved": each.part, "approved": each.approved, "actual": each.actual,
+            "fields": None if each.fields is None else [*each.fields], "detail": each.detail,
+        }
+        for each in changes
+    ]  # fmt: skip
+    return json.dumps({"lock": lock, "changes": listed}, indent=2) + "\n"
