@@ -6,6 +6,8 @@
 ``rule_pages``.
 
 - ``paths``: finds data folders in a wheel and in a checkout. Public: ``packaged_path``.
+- ``python_modules``: the standard library of Python, and packages whose names differ from their modules. Public:
+  ``PACKAGES``, ``STANDARD_LIBRARY``, ``package_name``, ``provides``.
 - ``rule_pages``: reads the pages of ``rules``: front matter, sections, examples. Public: ``PageCode``, ``rule_pages``,
   ``RulePage``, ``EXAMPLE``.
 

@@ -10,11 +10,21 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.document.nodes import MappingEntry
+from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model.diagnostics import Edit, Fix
 from toolc.model.source import SourceText, Span
 
-__all__ = ["fix", "insert_item", "is_toml", "quote_plain", "remove_entry", "replace", "text_at"]
+__all__ = [
+    "fix",
+    "insert_entry",
+    "insert_item",
+    "insert_line",
+    "is_toml",
+    "quote_plain",
+    "remove_entry",
+    "replace",
+    "text_at",
+]
 
 _WORDS: Final = (  # compiled only for text that is not valid, to keep start-up fast
     r"""
@@ -165,4 +175,24 @@ def insert_item(source: SourceText, span: Span, item: str) -> Edit | None:
         return Edit(place, f'"{item}", ')
     if re.fullmatch(r" *- +", line):
         return Edit(place, f'"{item}"\n{line}')
+    return None
+
+
+def insert_entry(source: SourceText, node: Node | None, entry: str) -> Edit | None:
+    """Return the edit that adds ``entry`` to a map, before its first entry."""
+    if is_toml(source) or not isinstance(node, Mapping) or not node.entries or node.span.path != source.path:
+        return None
+    if source.between(node.span).startswith("{"):
+        at = source.offset(node.span.start) + 1
+        return Edit(source.span(at, at), f"{entry}, ")
+    return insert_line(source, node, entry)
+
+
+def insert_line(source: SourceText, node: Mapping, line: str) -> Edit | None:
+    """Return the edit that adds a line to a block map, before its key ``backend`` or its first key."""
+    for entry in sorted(node.entries, key=lambda entry: entry.key != "backend"):
+        start = entry.key_span.start
+        before = source.line(start.line)[: start.column - 1]
+        if entry.key_span.path == source.path and re.fullmatch(" *", before):
+            return Edit(Span(source.path, start, start), f"{line}\n{before}")
     return None

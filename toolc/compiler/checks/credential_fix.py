@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from toolc.compiler.located_tool import LocatedTool
-from toolc.document.edits import fix, is_toml, remove_entry
-from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
+from toolc.document.edits import fix, insert_entry, insert_line, is_toml, remove_entry
+from toolc.document.nodes import Mapping, MappingEntry, Scalar
 from toolc.model.diagnostics import Edit, Fix
 from toolc.model.source import SourceText, Span
 
@@ -117,28 +116,8 @@ def _declare(tool: LocatedTool, declaration: str) -> Edit | None:
     """Return the edit that adds an entry to ``sandbox.secrets``, which may not exist yet."""
     sandbox = tool.node.get("sandbox")
     if sandbox is None:
-        return _insert_line(tool.source, tool.node, f"sandbox: {{secrets: {{{declaration}}}}}")
+        return insert_line(tool.source, tool.node, f"sandbox: {{secrets: {{{declaration}}}}}")
     secrets = sandbox.get("secrets") if isinstance(sandbox, Mapping) else None
     if secrets is None:
-        return _insert(tool.source, sandbox, f"secrets: {{{declaration}}}")
-    return _insert(tool.source, secrets, declaration)
-
-
-def _insert(source: SourceText, node: Node, entry: str) -> Edit | None:
-    """Return the edit that adds ``entry`` to a map, before its first entry."""
-    if not isinstance(node, Mapping) or not node.entries or node.span.path != source.path:
-        return None
-    if source.between(node.span).startswith("{"):
-        at = source.offset(node.span.start) + 1
-        return Edit(source.span(at, at), f"{entry}, ")
-    return _insert_line(source, node, entry)
-
-
-def _insert_line(source: SourceText, node: Mapping, line: str) -> Edit | None:
-    """Return the edit that adds a line to a block map, before its key ``backend`` or its first key."""
-    for entry in sorted(node.entries, key=lambda entry: entry.key != "backend"):
-        start = entry.key_span.start
-        before = source.line(start.line)[: start.column - 1]
-        if entry.key_span.path == source.path and re.fullmatch(" *", before):
-            return Edit(Span(source.path, start, start), f"{line}\n{before}")
-    return None
+        return insert_entry(tool.source, sandbox, f"secrets: {{{declaration}}}")
+    return insert_entry(tool.source, secrets, declaration)

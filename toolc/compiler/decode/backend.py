@@ -20,8 +20,13 @@ KINDS: Final = ("shell", "python", "http", "plugin", "composite", "agent")
 
 
 @map_parser("'backend'")
-def decode_backend(reader: Reader, *, folder: SpecFolder, parameters: Schema | None, tool_name: str) -> Backend | None:
-    """Decode ``backend``; ``parameters`` is None and ``tool_name`` empty if they could not be read."""
+def decode_backend(
+    reader: Reader, *, folder: SpecFolder, parameters: Schema | None, tool_name: str, has_image: bool = False
+) -> Backend | None:
+    """Decode ``backend``; ``parameters`` is None and ``tool_name`` empty if they could not be read.
+
+    ``has_image`` is whether the sandbox has an image of its own, or this is unknown.
+    """
     kinds = [entry for entry in reader.node.entries if entry.key in KINDS]
     if len(kinds) > 1:
         message = f"a tool has one backend, but this one has both '{kinds[0].key}' and '{kinds[1].key}'"
@@ -31,7 +36,7 @@ def decode_backend(reader: Reader, *, folder: SpecFolder, parameters: Schema | N
         message = "a tool has one backend, but this one has none"
         reader.findings.add(codes.ONE_BACKEND, message, first_line(reader.node.span), hint)
     reader.ignore(*KINDS)
-    context = _Context(folder, parameters, tool_name)
+    context = _Context(folder, parameters, tool_name, has_image)
     backends = [_decode(entry.key, entry.value, reader.findings, context) for entry in kinds]
     return next((backend for backend in backends if backend is not None), None)
 
@@ -42,11 +47,12 @@ class _Context(NamedTuple):
     folder: SpecFolder
     parameters: Schema | None
     tool_name: str
+    has_image: bool
 
 
 def _decode(kind: str, node: Node, findings: Findings, context: _Context) -> Backend | None:
     """Decode a backend of one of ``KINDS``."""
-    what, (folder, parameters, tool_name) = f"'{kind}'", context
+    what, (folder, parameters, tool_name, has_image) = f"'{kind}'", context
     # Imported here to start faster: a tool has one kind of backend and does not need the modules of the others.
     match kind:
         case "shell":
@@ -54,7 +60,7 @@ def _decode(kind: str, node: Node, findings: Findings, context: _Context) -> Bac
         case "python":
             from toolc.compiler.decode.python import decode_python
 
-            return decode_python(node, what, findings, folder, parameters, tool_name=tool_name)
+            return decode_python(node, what, findings, folder, parameters, tool_name=tool_name, has_image=has_image)
         case "http":
             from toolc.compiler.decode.http import decode_http
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from toolc.compiler.decode.python_function import PythonSource, check_function, parse_python
+from toolc.compiler.decode.python_imports import Imports
 from toolc.compiler.decode.sandbox import file_size
 from toolc.compiler.project.files import (
     MAX_FILES,
@@ -145,12 +146,12 @@ def _version_hint(value: str) -> str:
 
 @map_parser("backend.python")
 def decode_python(
-    reader: Reader, folder: SpecFolder, parameters: Schema | None, *, tool_name: str
+    reader: Reader, folder: SpecFolder, parameters: Schema | None, *, tool_name: str, has_image: bool
 ) -> PythonBackend | None:
     """Decode ``backend.python``.
 
     Without ``function:``, the function has the name of the tool (with ``_`` for each ``-``). ``tool_name`` is empty
-    and ``parameters`` is None if they could not be read.
+    and ``parameters`` is None if they could not be read. ``has_image`` is whether the sandbox has an image of its own.
     """
     pinned = reader.optional("requirements", requirements) or ()
     source = None
@@ -168,6 +169,12 @@ def decode_python(
     entry, python = source
     files = _gather(entry, more, reader.node, reader.findings, folder)
     _check(python, function, _function_span(reader.node), parameters, reader.findings)
+    packages = frozenset(re.split(r"[\[=]", each, maxsplit=1)[0] for each in pinned)
+    by_path = {file.path: file for file in files}
+    Imports(
+        node=reader.node, entry=entry.path, files=by_path, packages=packages, has_image=has_image, folder=folder,
+        findings=reader.findings,
+    ).check(python)  # fmt: skip
     return PythonBackend(entry=entry.path, function=function, files=files, requirements=pinned)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
+from toolc.compiler.decode.newer_python import NEWEST, in_older_syntax, may_be_newer_f_string
 from toolc.document.map_reader import Findings
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
@@ -61,14 +65,33 @@ class PythonSource:
         return self.span(node.lineno, len(before.decode("utf-8", "replace")) + 1, length)
 
 
+@lru_cache(maxsize=32)
+def syntax_tree(text: str) -> ast.Module:
+    """Return the syntax tree of a file. Several tools often share one. Do not modify it.
+
+    Syntax of Python versions up to 3.14 is accepted, whichever version runs toolc: see ``newer_python``. Raises
+    ``SyntaxError``, ``ValueError``, ``RecursionError`` and ``MemoryError``.
+    """
+    text = text.removeprefix("\ufeff")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python's warnings concern the author of the code, not the build
+        try:
+            return ast.parse(text)
+        except SyntaxError:
+            if sys.version_info >= NEWEST or (older := in_older_syntax(text)) == text:
+                raise
+            with suppress(SyntaxError):
+                return ast.parse(older)
+            raise
+
+
 def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
     """Return the syntax tree, or None after reporting a syntax error."""
-    text = source.text.removeprefix("\ufeff")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's warnings concern the author of the code, not the build
-            return ast.parse(text)
+        return syntax_tree(source.text)
     except SyntaxError as error:
+        if may_be_newer_f_string(source.text, error):
+            return None
         # Before Python 3.12, columns inside f-strings are unreliable.
         if isinstance(error, IndentationError) or error.msg.startswith("f-string"):
             findings.add(codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", source.line(error.lineno))

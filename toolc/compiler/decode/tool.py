@@ -105,9 +105,10 @@ def decode_tool(
     damaged = "parameters" in sections.damaged or has_misspelled_key(node, "parameters")
     checked = None if damaged else parameters
     declared = declared_parameters(node.get("parameters"), findings) if damaged else parameters
-    backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name)
     in_folder = partial(decode_sandbox, folder=folder, is_plugin=_is_plugin(node))
     sandbox = sections.default("sandbox", in_folder, _SANDBOX)
+    has_image = "sandbox" in sections.damaged or sandbox.image is not None or sandbox.build is not None
+    backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name, has_image=has_image)
     workspace = "rw" if "sandbox" in sections.damaged or _calls_tools(node) else sandbox.workspace
     spec = ToolSpec(
         name=name,

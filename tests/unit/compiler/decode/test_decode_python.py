@@ -61,8 +61,9 @@ def test_a_syntax_error_is_shown_in_the_python_file(tmp_path: Path, monkeypatch:
         "def hello(who): ...", "async def hello(*, who, ctx): ...", "def hello(**anything): ...",
         "def hello(who, more=1, *args, extra=None): ...",
         "try:\n    import x\nexcept ImportError:\n    def hello(who): ...", "if 1:\n    def hello(who): ...",
-        "hello = lambda who: who", "hello: object = print", "from lib import hello", "from lib import greet as hello",
-        "from lib import *", "@cache\ndef hello(nobody, knows): ...", "\ufeffdef hello(who): ...",
+        "hello = lambda who: who", "hello: object = print", "from textwrap import hello",
+        "from textwrap import greet as hello",
+        "from textwrap import *", "@cache\ndef hello(nobody, knows): ...", "\ufeffdef hello(who): ...",
         "def hello(who):\n    return '\\d'",
     ],
 )  # fmt: skip

@@ -1,0 +1,72 @@
+"""Syntax that the Python of a sandbox may accept and the Python that runs toolc does not.
+
+Each construct is rewritten to one of the same length that Python 3.11 parses, so that positions stay valid. The result
+is only read: for names of functions, parameters and imports.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Final
+
+NEWEST: Final = (3, 14)
+"""The newest version of Python whose syntax is known here."""
+
+_STRING: Final = re.compile(
+    r"""#[^\n]*|(?i:(?P<template>(?:t|tr|rt)(?=["'])))?(?:"""
+    r"\"\"\"(?:[^\\]|\\.)*?\"\"\""
+    r"|\'\'\'(?:[^\\]|\\.)*?\'\'\'"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\.)*')",
+    re.DOTALL,
+)
+_LIST: Final = r"(?P<list>\[(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])*\])"
+_TYPE_PARAMETERS: Final = re.compile(
+    rf"(?m)^(?P<head>[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w+[ \t]*){_LIST}(?=[ \t]*[(:])"
+)
+_TYPE_ALIAS: Final = re.compile(rf"(?m)^(?P<indent>[ \t]*)type[ \t](?P<name>[ \t]*\w+[ \t]*){_LIST}?(?=[ \t]*=[^=])")
+_EXCEPT: Final = re.compile(r"(?m)^(?P<head>[ \t]*except\*?[ \t]+)(?P<types>[\w.]+(?:[ \t]*,[ \t]*[\w.]+)+)(?=[ \t]*:)")
+_NESTED_QUOTES: Final = re.compile(
+    r"""\b(?i:fr?|rf|tr?|rt)(?:'[^'\n]*\{[^'}\n]*(?:'|$)|"[^"\n]*\{[^"}\n]*(?:"|$))""", re.MULTILINE
+)
+"""A string whose braces are still open at the next quote of the same kind, or at the end of the line."""
+
+
+def in_older_syntax(text: str) -> str:
+    """Return ``text`` with type parameters, type aliases, template strings and ``except A, B`` in older syntax.
+
+    Text inside of strings and comments is not changed.
+    """
+    text = _STRING.sub(lambda match: re.sub("(?i)t", "f", match[0], count=1) if match["template"] else match[0], text)
+    hidden = _STRING.sub(lambda match: re.sub(r"[^\n]", "_", match[0]), text)
+    for pattern, rewrite in ((_TYPE_PARAMETERS, _parameters), (_TYPE_ALIAS, _alias), (_EXCEPT, _except)):
+        for match in reversed([*pattern.finditer(hidden)]):
+            start, end = match.span()
+            text = text[:start] + rewrite(match) + text[end:]
+    return text
+
+
+def _parameters(match: re.Match[str]) -> str:
+    return match["head"] + " " * len(match["list"])
+
+
+def _alias(match: re.Match[str]) -> str:
+    return f"{match['indent']}type={match['name']}" + " " * len(match["list"] or "")
+
+
+def _except(match: re.Match[str]) -> str:
+    return match["head"] + match["types"].replace(",", "+")
+
+
+def may_be_newer_f_string(text: str, error: SyntaxError) -> bool:
+    """Return whether a syntax error may be an f-string of Python 3.12 (PEP 701) that an older Python cannot read.
+
+    Such a string can contain its own quotes, backslashes, comments and line ends in the braces.
+    """
+    if sys.version_info >= (3, 12):
+        return False
+    lines = text.split("\n")
+    number = min(error.lineno or 1, len(lines))
+    near = "\n".join(lines[max(0, number - 2) : number])
+    return "cannot include" in error.msg or bool(_NESTED_QUOTES.search(near))
