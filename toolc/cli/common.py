@@ -71,6 +71,16 @@ policy_option = click.option(
 """``--policy``, for ``central_policy``."""
 
 
+approved_by_option = click.option(
+    "--approved-by",
+    multiple=True,
+    metavar="LOGIN",
+    help="A user who is known to have approved exactly the head. Takes effect if the base names the user in "
+    "review.approvers. May be repeated.",
+)
+"""``--approved-by``, for ``settings_source``."""
+
+
 def central_policy(path: str | None) -> Policy | None:
     """Return the policy of ``--policy``; None without it. Raises ``UsageError`` if it cannot be used."""
     if path is None:

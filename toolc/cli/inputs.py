@@ -27,6 +27,7 @@ from toolc.reporters import FORMATS
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
+    from toolc.compiler.project.baseline import Baseline
     from toolc.compiler.project.settings import Settings
 
 __all__ = ["compile_or_exit"]
@@ -210,12 +211,21 @@ def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
 
 
 def compile_or_exit(
-    paths: tuple[str, ...], *, to: TextIO, code: int, format_name: str = FORMATS[0], settings: Settings | None = None
+    paths: tuple[str, ...],
+    *,
+    to: TextIO,
+    code: int,
+    format_name: str = FORMATS[0],
+    settings: Settings | None = None,
+    baseline: Baseline | None = None,
 ) -> Compilation:
-    """Compile specs, print every finding, and exit with status ``code`` if there are errors."""
+    """Compile specs, print every finding, and exit with status ``code`` if there are errors.
+
+    ``baseline`` are settings of a project that those of the specs cannot relax.
+    """
     from toolc.compiler.cache.parallel import compile_many  # lazy: +24 ms; a registry file needs no compiler
 
-    compilation = compile_many([Path(path) for path in paths], settings)
+    compilation = compile_many([Path(path) for path in paths], settings, baseline)
     print_findings(compilation.diagnostics, to, format_name)
     if compilation.diagnostics.has_errors:
         raise click.exceptions.Exit(code)

@@ -13,11 +13,13 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
   ``parse_fail_on``, ``read``, ``remaining``, ``with_new_acceptances``.
 - ``approvals``: who has approved exactly the head commit of a pull request, and had no part in it. Public:
   ``Approvals``, ``approvals``, ``commits_of``.
+- ``central_policy``: the policy file of ``--policy`` on both sides. Public: ``CentralPolicy``,
+  ``read_central_policy``.
 - ``compare``: ``compare``: runs all rules on each pair of tools; ``Difference``.
 - ``locked``: what a lock file does not approve, with the changed fields from Git. Public: ``History``, ``LockChange``,
   ``as_json``, ``as_text``, ``lock_changes``, ``unpinned``.
 - ``project_changes``: changes of policies, lint settings, suppressions (RSK12) and providers; who must approve. Public:
-  ``policy_violations``.
+  ``central_policy_changes``, ``policy_violations``.
 - ``rules``: declares every rule: number, title, worst grade.
 - ``settings_source``: whose acceptances and settings apply, the base's or the head's. Public: ``SettingsSource``,
   ``confirmed``, ``with_source``.
@@ -26,5 +28,5 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 
 May import: the packages of ``compiler`` and the layers below them; never ``runtime``. Inside, the order is ``model``;
 ``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``, ``approvals``,
-``settings_source`` and ``summary``; ``reports``.
+``central_policy``, ``settings_source`` and ``summary``; ``reports``.
 """

@@ -32,7 +32,7 @@ from toolc.review.model.state import Reviewed, State, inside
 if TYPE_CHECKING:
     from toolc.providers.base import Provider
 
-__all__ = ["policy_violations"]
+__all__ = ["central_policy_changes", "policy_violations"]
 
 RULE: Final = "RSK12"
 
@@ -75,6 +75,12 @@ def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iter
                     yield _change(each)
 
 
+def central_policy_changes(old: Policy, new: Policy | None) -> Iterator[ToolChange]:
+    """Yield each rule of a file of ``--policy`` that the head removes or relaxes; None if it deletes the file."""
+    for each in relaxations((old,), (new,) if new else ()):
+        yield _change(each)
+
+
 def _policies(state: State, policies: SequenceABC[Policy]) -> tuple[Policy, ...]:
     """Return the policies with their file names as both states name them."""
     top = state.top.resolve()
@@ -85,7 +91,7 @@ def _change(each: Relaxation) -> ToolChange:
     return ToolChange(
         kind="risk",
         rule=RULE,
-        grade="high",
+        grade="critical",
         message=f"the policy in {each.path} allows more: '{each.key}'",
         path=("policy", each.path, each.key),
         before=each.before,
@@ -172,11 +178,11 @@ def _of_project(old: Project, new: Project, source: _SettingSource, place: str) 
     for code, before, after in lowered:
         message = f"the severity of {code.number} changed from {_NAMES[before]} to {_NAMES[after]} for {scope}"
         route, names = ("lint", code.number), (_NAMES[before], _NAMES[after])
-        yield _relaxation_change(_grade(code.number), message, route, *names, source.span_of(code), place)
+        yield _relaxation_change("critical", message, route, *names, source.span_of(code), place)
     for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
         message = f"descriptions may name the host {host}"
         yield _relaxation_change(
-            "medium", message, ("lint", "hosts", host), None, host, source.at("lint", "hosts", host), place
+            "critical", message, ("lint", "hosts", host), None, host, source.at("lint", "hosts", host), place
         )
     for pattern in sorted(set(new.exclude) - set(old.exclude)):
         message = f"files are no longer checked: {pattern}"

@@ -79,9 +79,17 @@ def _review_at(state: State, place: str) -> ReviewSettings:
     return _NO_REVIEW
 
 
-def with_source(difference: Difference, source: SettingsSource) -> Difference:
-    """Return the difference with the changes of ``review``, and with what the head's settings have as an effect."""
-    shared = [*difference.shared, *review_changes(difference.old, difference.new, source), *_excluded(difference)]
+def with_source(difference: Difference, source: SettingsSource, more: Sequence[ToolChange] = ()) -> Difference:
+    """Return the difference with the changes that concern who decides, and ``more`` changes of settings.
+
+    The message of a change of settings that has no effect says so.
+    """
+    shared = [
+        *difference.shared,
+        *more,
+        *review_changes(difference.old, difference.new, source),
+        *_excluded(difference),
+    ]
     if source.side == "base":
         shared = [_without_effect(each, source) for each in shared]
     if source.is_first:

@@ -31,8 +31,8 @@ def test_relaxed_policy_is_reported_without_a_changed_tool(tmp_path: Path) -> No
     loose = "policy: {hosts: ['*.example.com:443', 'a.example.org:443']}\n"
     found = difference(tmp_path, {"a.yaml": PLAIN, "toolc.yaml": STRICT}, {"a.yaml": PLAIN, "toolc.yaml": loose})
     assert change_lines(found.shared) == [
-        "RSK12 high: the policy in toolc.yaml allows more: 'limits'",
-        "RSK12 high: the policy in toolc.yaml allows more: 'hosts'",
+        "RSK12 critical: the policy in toolc.yaml allows more: 'limits'",
+        "RSK12 critical: the policy in toolc.yaml allows more: 'hosts'",
     ]
     assert (found.shared[1].before, found.shared[1].after) == (
         "*.example.com:443",

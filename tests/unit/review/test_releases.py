@@ -73,7 +73,7 @@ HISTORY: Final[list[tuple[tuple[Description, ...], list[str]]]] = [
             f"find-notes: CON302 breaking: {RENAMED}",
             "packNotes: CON301 breaking: the tool was removed: calls fail",
             "toggle-log: CON312 compatible: the tool was added",
-            "toggle-log: RSK13 medium: all calls of a session share one sandbox",
+            "toggle-log: RSK13 high: all calls of a session share one sandbox",
         ],
     ),
 ]

@@ -24,7 +24,7 @@ def test_summary_lists_new_permissions(tmp_path: Path) -> None:
     new = PLAIN + EVERYTHING % hosts
     assert summary(difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": new})) == (
         "tools: 1 changed",
-        "changes: 1 critical, 22 high",
+        "changes: 2 critical, 21 high",
         (
             "new hosts: h10.example.com:443, h11.example.com:443, h12.example.com:443, h13.example.com:443, "
             "h14.example.com:443, h15.example.com:443, h16.example.com:443, h17.example.com:443 and 12 more"

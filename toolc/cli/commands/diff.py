@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli.common import FINDINGS, central_policy, named, note, policy_option, print_findings, wants_color
+from toolc.cli.common import FINDINGS, approved_by_option, named, note, policy_option, print_findings, wants_color
 
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
@@ -37,14 +37,7 @@ FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
 @click.option("--summary", "only_summary", is_flag=True, help="Print a summary of about ten lines.")
 @click.option("--fail-on", metavar="GRADES", help="Exit with status 1 for these changes, as in breaking,risk:high.")
 @click.option("--accepted", metavar="FILE", help="The file of accepted changes.  [default: toolc.accepted.yaml]")
-@click.option(
-    "--approved-by",
-    "approved_by",
-    multiple=True,
-    metavar="LOGIN",
-    help="A user who is known to have approved exactly HEAD. Takes effect if BASE names the user in review.approvers. "
-    "May be repeated.",
-)
+@approved_by_option
 @policy_option
 def command(  # noqa: PLR0913  one parameter per option
     base: str,
@@ -67,13 +60,13 @@ def command(  # noqa: PLR0913  one parameter per option
     review.accept_from, or with review.approvers and --approved-by.
     """
     from toolc.review.accepted import fails, parse_fail_on
+    from toolc.review.central_policy import CentralPolicy, read_central_policy
     from toolc.review.compare import compare  # start-up time
     from toolc.review.settings_source import confirmed, settings_source, with_source
     from toolc.review.sources.reviewed_files import reviewed_files
     from toolc.review.sources.states import two_states
 
     failing = parse_fail_on(fail_on or "")
-    policy = central_policy(policy_file)
     places = [Path(path) for path in paths or (".",)]
     with reviewed_files(base, head) as files:
         is_first = files.is_first_adoption()
@@ -83,13 +76,19 @@ def command(  # noqa: PLR0913  one parameter per option
 
         with two_states(base, head, places, head_decides) as (old, new):
             _refuse_broken(old, new)
-            if policy is not None:
+            central = CentralPolicy()
+            if policy_file is not None:
+                central = read_central_policy(policy_file, files, head_decides=head_decides(old))
+            for policy in central.required:
                 _refuse_disallowed(new, policy)
-            difference = compare(old, new, (policy,) if policy else ())
-            source = confirmed(settings_source(old, approved_by, is_first=is_first), difference)
-            difference = with_source(difference, source)
-            difference = _without_accepted(difference, accepted, files, source)
-            sys.stdout.write(_report(difference, format_name, only_summary=only_summary))
+            found = compare(old, new, central.all)
+            source = confirmed(settings_source(old, approved_by, is_first=is_first), found)
+            found = with_source(found, source, central.changes)
+            difference = _without_accepted(found, accepted, files, source)
+            report = _report(difference, format_name, only_summary=only_summary)
+            if not report and (only_summary or format_name == "text"):
+                report = "no other differences\n" if any(found.changes) else "no differences\n"
+            sys.stdout.write(report)
     if fails(difference, failing):
         raise click.exceptions.Exit(FINDINGS)
 

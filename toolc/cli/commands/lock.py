@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import CANNOT, FINDINGS, engine_option, named, note, wants_color
+from toolc.cli.common import CANNOT, FINDINGS, approved_by_option, engine_option, named, note, wants_color
 from toolc.cli.inputs import compile_or_exit, user_configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from toolc.compiler.project.baseline import Baseline
     from toolc.model.lock_file import Lock, Pin
     from toolc.model.registry import RegisteredTool
 
@@ -26,8 +26,19 @@ if TYPE_CHECKING:
     "--format", "format_name", type=click.Choice(("text", "json")), default="text", show_default=True,
     help="The format of the differences from the lock file.",
 )  # fmt: skip
+@click.option("--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions apply too.")
+@approved_by_option
 @engine_option
-def command(paths: tuple[str, ...], *, check: bool, lock_file: str, format_name: str, engine: str | None) -> None:
+def command(
+    paths: tuple[str, ...],
+    *,
+    check: bool,
+    lock_file: str,
+    format_name: str,
+    base: str | None,
+    approved_by: tuple[str, ...],
+    engine: str | None,
+) -> None:
     """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder).
 
     The review of a change of this file approves its tools; run, test and serve with --locked call no others. Images
@@ -38,9 +49,11 @@ def command(paths: tuple[str, ...], *, check: bool, lock_file: str, format_name:
     from toolc.model.lock_file import Lock, lock_tools  # start-up time
     from toolc.review.locked import unpinned
 
-    tools = compile_or_exit(paths or (".",), to=sys.stderr, code=CANNOT).registry().tools
+    chosen = paths or (".",)
+    places = [Path(each) for each in chosen]
+    baseline = _baseline(base, approved_by, places) if base is not None else None
+    tools = compile_or_exit(chosen, to=sys.stderr, code=CANNOT, baseline=baseline).registry().tools
     path = Path(lock_file)
-    places = [Path(each) for each in paths or (".",)]
     if check:
         lock = Lock.read(path)
         count = _print_changes(lock, unpinned(lock, tools, str(path)), tools, places, format_name)
@@ -84,6 +97,17 @@ def _readable(path: Path) -> Lock | None:
         return Lock.read(path)
     except LockError:
         return None
+
+
+def _baseline(base: str, approved_by: Sequence[str], paths: Sequence[Path]) -> Baseline | None:
+    """Return the settings of ``base``, which the specs cannot relax; None if it lets them."""
+    from toolc.review.settings_source import settings_source  # start-up time
+    from toolc.review.sources.reviewed_files import reviewed_files
+    from toolc.review.sources.states import baseline_here, state_of
+
+    with reviewed_files(base, None) as files, state_of(base, paths) as state:
+        source = settings_source(state, approved_by, is_first=files.is_first_adoption())
+        return baseline_here(state) if source.side == "base" else None
 
 
 def _pin(engine: str | None) -> Pin:

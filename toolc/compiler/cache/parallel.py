@@ -24,6 +24,7 @@ from toolc.compiler.decode.shell import NO_COMMAND
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile import Compilation, compile_specs, gather
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, folder_of
+from toolc.compiler.project.baseline import Baseline
 from toolc.compiler.project.discovery import SpecFile
 from toolc.compiler.project.files import digest_of_request
 from toolc.compiler.project.settings import NO_SETTINGS, Settings
@@ -193,9 +194,9 @@ def without_nodes(piece: Piece, outline: FileOutline) -> Piece:
     return replace(piece, tools=tuple([_outlined_tool(each, source) for each in outline.tools]))
 
 
-def compile_many(paths: Sequence[Path], settings: Settings | None) -> Compilation:
+def compile_many(paths: Sequence[Path], settings: Settings | None, baseline: Baseline | None = None) -> Compilation:
     """Return what ``compile_specs`` returns, using several processes if there are many files. Raises ``UsageError``."""
-    return compile_specs(paths, settings or NO_SETTINGS, gather_many)
+    return compile_specs(paths, settings or NO_SETTINGS, gather_many, baseline=baseline)
 
 
 def gather_many(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:

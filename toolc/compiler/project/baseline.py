@@ -13,7 +13,7 @@ from toolc.compiler.project.settings import Settings, severity_of
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
 
-__all__ = ["Baseline", "nearest", "stricter"]
+__all__ = ["Baseline", "nearest"]
 
 LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 """How strictly a finding is reported, from not at all."""

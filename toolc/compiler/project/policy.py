@@ -67,9 +67,12 @@ def decode_policy_file(document: Document, findings: Findings) -> Policy | None:
     return policy
 
 
-def read_policy(path: str | Path) -> Policy:
-    """Read a file with the only key ``policy``. Raises ``UsageError`` for any error: part of a policy is unsafe."""
-    name = Path(path).as_posix()
+def read_policy(path: str | Path, name: str | None = None) -> Policy:
+    """Read a file with the only key ``policy``; messages call it ``name``.
+
+    Raises ``UsageError`` for any error: part of a policy is unsafe.
+    """
+    name = name or Path(path).as_posix()
     diagnostics = Diagnostics()
     document = load_project(Path(path), name, diagnostics, what="a policy file")
     policy = decode_policy_file(document, Findings(document.source, diagnostics)) if document else None

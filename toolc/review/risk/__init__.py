@@ -8,6 +8,7 @@ A new rule is a function here and its declaration in ``toolc.review.rules``.
   that no other rule reports.
 - ``data_access``: workspace modes and paths; secrets, and credentials that are declared public.
 - ``network``: destinations, HTTP requests, data that flows from one tool to another.
+- ``lookalike``: host names that may be confused with another one.
 - ``sandbox``: image, isolation, limits, lifetime.
 - ``text``: annotations, text that a model reads, tags.
 

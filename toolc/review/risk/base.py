@@ -16,7 +16,8 @@ T = TypeVar("T")
 
 NONE_YET: Final = Permissions()
 
-_LESS: Final[dict[Grade, Grade]] = {"critical": "high", "high": "medium", "medium": "low"}
+_OF_NEW_TOOL: Final[dict[Grade, Grade]] = {"critical": "high", "medium": "low"}
+"""Grades of a new tool, which a reviewer reads as a whole. What it can reach is high, as for other tools."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,9 @@ class Sides:
         *,
         subject: str = "",
     ) -> ToolChange:
-        """Return a change at ``route``. A new tool has one grade less, because a reviewer reads all of it."""
+        """Return a change at ``route``. The grades ``critical`` and ``medium`` are one less for a new tool."""
         if self.old is None:
-            grade = _LESS.get(grade, grade)
+            grade = _OF_NEW_TOOL.get(grade, grade)
         return ToolChange(
             kind="risk", rule=rule, grade=grade, message=message, path=route, before=before, after=after,
             direction="" if self.old else "added", subject=subject, old=self.old.span(*route) if self.old else None,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolc.model.call_graph import called_tools
+from toolc.model.json_schema import JsonValue
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.tool import EFFECT, ToolSpec
 from toolc.review.model.change import Grade, Route, ToolChange
@@ -16,6 +18,16 @@ from toolc.review.model.text_diff import Part, as_in_spec, changed_parts, format
 from toolc.review.risk.base import Sides, risk_rule
 
 DEPENDENCY: Final = "RSK12"
+
+_DECISIVE: Final = re.compile(
+    r"(?:LD|DYLD)_\w+|PATH|(?:PYTHON|PERL5|RUBY|NODE_|JAVA_|GIT_|PIP_|NPM_CONFIG_|SSL_|CURL_|REQUESTS_)\w*|BASH_ENV|ENV"
+    r"|IFS|SHELL|HOME|PERL5LIB|RUBYOPT|CLASSPATH|JDK_JAVA_OPTIONS|GCONV_PATH|\w*_?PROXY",
+    re.IGNORECASE,
+)
+"""Variables by which a loader, an interpreter, a shell or an HTTP client chooses its code or its hosts."""
+
+_SAME_CHANGE: Final = frozenset({("workspace", "transaction"), ("image", "build"), ("build", "image")})
+"""Keys of ``sandbox`` that are reported, with a key that changes with them."""
 
 _REPORTED_FIELDS: Final = frozenset({"sandbox", "confirm", "retry"})
 """Fields whose relaxations other rules report: a remaining difference is stricter, or means the same."""
@@ -122,11 +134,21 @@ def _covers(reported: Route, route: Route) -> bool:
     if reported == ("sandbox",):  # what tools may do together is not a change of this place
         return False
     if reported[:1] == ("sandbox",) and reported[1:2] not in {("limits",), ("env",)}:
-        return reported[:2] == route[:2] or (reported[1], *route[:2]) == ("workspace", "sandbox", "transaction")
+        return route[:1] == ("sandbox",) and (route[1] == reported[1] or (reported[1], route[1]) in _SAME_CHANGE)
     is_all_of_backend = route[0] == "backend" and len(reported) < 3
     if is_all_of_backend or len(reported) > len(route):
         return False
     return all(one == stored or str(stored).startswith(f"{one}_") for one, stored in zip(reported, route, strict=False))
+
+
+def _changes_programs(part: Part) -> bool:
+    """Return whether the names of new or changed variables of ``sandbox.env`` matter to loaders or HTTP clients."""
+
+    def variables(value: JsonValue) -> set[tuple[str, str]]:
+        entries = value if isinstance(value, list) else []
+        return {(str(each["name"]), to_json_text(each["value"]) or "") for each in entries if isinstance(each, dict)}
+
+    return any(_DECISIVE.fullmatch(name) for name, _ in variables(part.after) - variables(part.before))
 
 
 def _change(sides: Sides, part: Part) -> ToolChange:
@@ -134,6 +156,8 @@ def _change(sides: Sides, part: Part) -> ToolChange:
     message = f"the effect of a call changed: {format_route(part.route)}"
     if part.route[:2] in {("sandbox", "env"), ("sandbox", "secret_env")}:
         grade, message = "medium", "the environment of the tool changed"
+        if _changes_programs(part):
+            grade, message = "high", "the environment of the tool changed, and it decides which code or host is used"
     elif part.route[0] in _REPORTED_FIELDS:
         grade, message = "low", f"{format_route(part.route)} changed"
     elif part.route[0] == "result":

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from toolc.compiler.templates.expressions import templates_in
+from toolc.model.destinations import covers, format_destination
 from toolc.model.json_schema import JsonValue
-from toolc.model.permissions import Permissions, format_permissions
-from toolc.model.spec.sandbox import Commit, Expose, TransactionSpec
-from toolc.review.model.change import Route, ToolChange
+from toolc.model.permissions import Grant, Permissions, format_permissions
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
+from toolc.model.spec.sandbox import Commit, Destination, Expose, SecretSpec, TransactionSpec, WorkspaceMode
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Template
+from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.state import Reviewed
 from toolc.review.model.text_diff import format_route, leaves
 from toolc.review.risk.base import Sides, risk_rule, steps_suffix
 
 _ROUTE: Final = ("sandbox", "workspace")
-_POWER: Final = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}
+_POWER: Final[dict[WorkspaceMode, int]] = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}
 _COMMITS: Final[dict[Commit, int]] = {"never": 0, "ask": 1, "success": 2, "always": 3}
 
-_EXPOSES: Final[dict[Expose, int]] = {"broker": 0, "env": 1, "file": 1}
+_EXPOSES: Final[dict[Expose, int]] = {"broker": 0, "file": 1, "env": 2}
+"""How many can read a secret: no code of the tool, the code that opens the file, every process of the sandbox."""
+
+_READERS: Final[dict[Expose, str]] = {
+    "broker": "", "file": "in a file in the sandbox", "env": "in the environment of every process in the sandbox",
+}  # fmt: skip
 
 
 @risk_rule("RSK02")
@@ -26,56 +38,136 @@ def check_workspace(sides: Sides) -> Iterator[ToolChange]:
     before, after = _mode(sides.permissions_before), _mode(sides.permissions_after)
     if _POWER[after] > _POWER[before]:
         by = next((steps_suffix(each) for each in sides.permissions_after.workspaces if each.value == after), "")
-        verb = "read" if after == "ro" else "change"
-        message = f"a call may now {verb} the files of the workspace{by}"
-        yield sides.risk("RSK02", "critical", message, _ROUTE, before, after)
+        yield sides.risk("RSK02", "critical", _workspace_message(before, after) + by, _ROUTE, before, after)
     transactions = [each.value for each in sides.permissions_before.transactions]
     for each in sides.permissions_after.transactions:
         if transactions and not any(_allows(other, each.value) for other in transactions):
-            message = f"changes of the workspace are committed in more cases{steps_suffix(each)}"
-            yield sides.risk(
-                "RSK02",
-                "high",
-                message,
-                _ROUTE,
-                "; ".join(map(format_permissions, transactions)),
-                format_permissions(each.value),
-            )
+            message = _transaction_message(transactions, each.value) + steps_suffix(each)
+            both = "; ".join(map(format_permissions, transactions)), format_permissions(each.value)
+            yield sides.risk("RSK02", "high", message, _ROUTE, *both)
 
 
-def _mode(permissions: Permissions) -> str:
-    return max((each.value for each in permissions.workspaces), key=_POWER.__getitem__, default="none")
+def _workspace_message(before: WorkspaceMode, after: WorkspaceMode) -> str:
+    if before == "transaction":
+        return "changes of the workspace can no longer be undone: they are made without a transaction"
+    verb = "read" if after == "ro" else "change"
+    return f"a call may now {verb} the files of the workspace"
+
+
+def _transaction_message(before: Sequence[TransactionSpec], after: TransactionSpec) -> str:
+    if any(_COMMITS[each.commit] >= _COMMITS[after.commit] for each in before):
+        return "a call may now change more files of the workspace"
+    return "changes of the workspace are committed in more cases"
+
+
+def _mode(permissions: Permissions) -> WorkspaceMode:
+    modes: list[WorkspaceMode] = ["none", *(each.value for each in permissions.workspaces)]
+    return max(modes, key=_POWER.__getitem__)
 
 
 def _allows(wide: TransactionSpec, narrow: TransactionSpec) -> bool:
     if _COMMITS[wide.commit] < _COMMITS[narrow.commit]:
         return False
-    return not wide.writes or (bool(narrow.writes) and set(narrow.writes) <= set(wide.writes))
+    return not wide.writes or (
+        bool(narrow.writes) and all(any(_covers(pattern, each) for pattern in wide.writes) for each in narrow.writes)
+    )
+
+
+def _covers(pattern: str, narrow: str) -> bool:
+    """Return whether a pattern of files certainly matches all files of another one."""
+    return pattern in {narrow, "**"} or (pattern.endswith("/**") and narrow.startswith(pattern.removesuffix("**")))
 
 
 @risk_rule("RSK06")
 def check_secrets(sides: Sides) -> Iterator[ToolChange]:
     """Report a secret that is new, may be sent to more hosts or into the sandbox, or is used in other places."""
-    old_secrets = {each.value.name: each.value for each in sides.permissions_before.secrets}
-    for each in sides.permissions_after.secrets:
-        before, after = old_secrets.get(each.value.name), each.value
-        route = ("sandbox", "secrets", after.name)
-        if before is None:
-            message = f"a call receives the secret {after.name}{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", message, route, None, format_permissions(after))
-        elif set(after.hosts) - set(before.hosts):
-            hosts = ", ".join(sorted(set(after.hosts) - set(before.hosts)))
-            message = f"the secret {after.name} may now be sent to {hosts}{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", message, route, format_permissions(before), format_permissions(after))
-        elif _EXPOSES[after.expose] > _EXPOSES[before.expose]:
-            message = f"the value of the secret {after.name} is now available inside the sandbox{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", message, route, format_permissions(before), format_permissions(after))
+    old_secrets, new_secrets = _by_name(sides.permissions_before), _by_name(sides.permissions_after)
+    old_receivers, new_receivers = receivers(sides.before) if sides.before else {}, receivers(sides.after)
+    for name, granted in new_secrets.items():
+        found = _Secret(sides, granted, old_secrets.get(name, ()))
+        yield from found.changes(old_receivers.get(name, ()), new_receivers.get(name, ()))
     if sides.old is not None:
         old_places, new_places = _secret_places(sides.old), _secret_places(sides.new)
         for name, place in sorted(new_places - old_places):
             if any(name == other for other, _ in old_places):
                 message = f"the secret {name} is now also used in {place}"
                 yield sides.risk("RSK06", "high", message, ("backend",), None, place, subject=name)
+
+
+def _by_name(permissions: Permissions) -> dict[str, tuple[Grant[SecretSpec], ...]]:
+    """Return the grants of each secret: steps may have the same one for different hosts."""
+    found: dict[str, tuple[Grant[SecretSpec], ...]] = {}
+    for each in permissions.secrets:
+        found[each.value.name] = (*found.get(each.value.name, ()), each)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Secret:
+    """One secret of a call: its grants after and before the change; ``old`` is empty for a new secret."""
+
+    sides: Sides
+    new: Sequence[Grant[SecretSpec]]
+    old: Sequence[Grant[SecretSpec]]
+
+    def changes(self, before: Iterable[Destination], after: Iterable[Destination]) -> Iterator[ToolChange]:
+        """Yield what is new. ``before`` and ``after`` are the destinations that can receive the value."""
+        name = self.new[0].value.name
+        gained = [each for each in after if not any(covers(other, each) for other in before)]
+        if not self.old:
+            has_destination = bool(gained) or any(each.value.hosts for each in self.new)
+            grade: Grade = "critical" if has_destination else "high"
+            yield self._change(grade, f"a call receives the secret {name}", self.new)
+            return
+        yield from self._hosts(name, gained)
+        levels = [_EXPOSES[each.value.expose] for each in self.old]
+        exposed = [each for each in self.new if _EXPOSES[each.value.expose] > max(levels)]
+        if exposed:
+            readers = _READERS[max((each.value.expose for each in exposed), key=_EXPOSES.__getitem__)]
+            yield self._change("high", f"the value of the secret {name} is now available {readers}", exposed)
+
+    def _hosts(self, name: str, gained: Sequence[Destination]) -> Iterator[ToolChange]:
+        """Yield a change for destinations that may receive the value in addition."""
+        old_hosts = {host for each in self.old for host in each.value.hosts}
+        listed = [each for each in self.new if {*each.value.hosts} - old_hosts]
+        hosts = {host for each in listed for host in each.value.hosts} - old_hosts
+        unlisted = [format_destination(each) for each in gained if each.host not in hosts]
+        if hosts or unlisted:
+            where = ", ".join(sorted([*hosts, *unlisted]))
+            yield self._change("critical", f"the secret {name} may now be sent to {where}", listed or self.new)
+
+    def _change(self, grade: Grade, message: str, granted: Sequence[Grant[SecretSpec]]) -> ToolChange:
+        before = "; ".join(format_permissions(each.value) for each in self.old) or None
+        after = "; ".join(format_permissions(each.value) for each in self.new)
+        is_own = any(not steps_suffix(each) for each in granted)
+        suffix = "" if is_own else steps_suffix(granted[0])
+        route = ("sandbox", "secrets", self.new[0].value.name)
+        return self.sides.risk("RSK06", grade, f"{message}{suffix}", route, before, after)
+
+
+def receivers(tool: ToolSpec) -> dict[str, tuple[Destination, ...]]:
+    """Return the destinations that can receive each secret of a tool, without those of the tools that it calls.
+
+    A value inside the sandbox can be sent to every destination of the tool. Of the other secrets, only those that
+    requests contain have destinations.
+    """
+    inside = {each.name: tool.sandbox.network.allow for each in tool.sandbox.secrets if each.expose != "broker"}
+    backend = tool.backend
+    if isinstance(backend, AgentBackend) and backend.api_key is not None:
+        return inside | {name: _destination(backend.base_url) for name in backend.api_key.secrets}
+    if not isinstance(backend, HttpBackend):
+        return inside
+    token_url = backend.auth.token_url if isinstance(backend.auth, OAuth2Auth) else backend.url
+    found: dict[str, tuple[Destination, ...]] = dict(inside)
+    for part, url in (((backend.query, backend.headers, backend.body), backend.url), (backend.auth, token_url)):
+        for name in (name for template in templates_in(part) for name in template.secrets):
+            found[name] = (*found.get(name, ()), *(_destination(url) or tool.sandbox.network.allow))
+    return found
+
+
+def _destination(url: Url | Template) -> tuple[Destination, ...]:
+    """Return the destination of a URL; none if the caller chooses it."""
+    return (Destination(kind="exact", host=url.host, port=url.port),) if isinstance(url, Url) else ()
 
 
 def _secret_places(tool: Reviewed) -> frozenset[tuple[str, str]]:

@@ -8,11 +8,12 @@ from typing import Final
 from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import permissions_of
 from toolc.model.spec.composed_backends import AgentBackend
-from toolc.model.spec.http_backend import HttpBackend, Method, Url
+from toolc.model.spec.http_backend import HttpBackend, Method, OAuth2Auth, Url
 from toolc.model.spec.tool import ToolSpec
-from toolc.review.model.change import ToolChange
+from toolc.review.model.change import Grade, ToolChange
 from toolc.review.model.state import State
 from toolc.review.risk.base import Sides, gained, risk_rule
+from toolc.review.risk.lookalike import imitated
 
 PUBLIC: Final = "RSK13"
 
@@ -25,14 +26,18 @@ _STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST"
 def check_destinations(sides: Sides) -> Iterator[ToolChange]:
     """Report each destination that no earlier one covers, and other changes that allow more connections."""
     old_hosts = [each.value for each in sides.permissions_before.hosts]
-    listed = ", ".join(map(format_destination, old_hosts)) or None
+    present = {each.value for each in sides.permissions_after.hosts}
+    gone = ", ".join(format_destination(each) for each in old_hosts if each not in present) or None
     for each in gained(sides.permissions_before.hosts, sides.permissions_after.hosts):
         if any(covers(other, each.value) for other in old_hosts):
             continue
         name = format_destination(each.value)
         rule = PUBLIC if each.value.kind == "public" else "RSK01"
         message = "any public address" if each.value.kind == "public" else name
-        yield sides.risk(rule, "high", f"a call may now reach {message}{each.by}", _ALLOW, listed, name)
+        similar = imitated(each.value.host, (other.host for other in old_hosts))
+        grade: Grade = "critical" if similar else "high"
+        suffix = f"{each.by}, which looks like {similar}" if similar else each.by
+        yield sides.risk(rule, grade, f"a call may now reach {message}{suffix}", _ALLOW, gone, name)
     yield from _url(sides)
 
 
@@ -62,10 +67,25 @@ def check_requests(sides: Sides) -> Iterator[ToolChange]:
         if type(before.auth) is not type(after.auth):
             message = "the authentication of requests changed"
             yield sides.risk("RSK08", "high", message, ("backend", "http", "auth"), _tag(before.auth), _tag(after.auth))
+        yield from _oauth(sides, before.auth, after.auth)
     old_host, new_host = _host(sides.before), _host(sides.after)
     if old_host and new_host and old_host != new_host:
         route = ("backend", "http", "url") if isinstance(after, HttpBackend) else ("backend", "agent", "base_url")
         yield sides.risk("RSK08", "high", "requests go to another host", route, old_host, new_host)
+
+
+def _oauth(sides: Sides, before: object, after: object) -> Iterator[ToolChange]:
+    """Yield a change for each right that an access token has in addition."""
+    if not isinstance(before, OAuth2Auth) or not isinstance(after, OAuth2Auth):
+        return
+    route = ("backend", "http", "auth", "oauth2")
+    if more := sorted(set(after.scopes) - set(before.scopes)):
+        message = f"the access token may be used for more: {', '.join(more)}"
+        both = " ".join(before.scopes) or None, " ".join(after.scopes)
+        yield sides.risk("RSK08", "high", message, (*route, "scopes"), *both)
+    if before.audience != after.audience:
+        message = "the access token is for another service"
+        yield sides.risk("RSK08", "high", message, (*route, "audience"), before.audience, after.audience)
 
 
 def _tag(auth: object) -> str | None:

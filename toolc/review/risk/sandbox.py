@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
 
 from toolc.model.permissions import Permissions
+from toolc.model.spec.code_backends import File
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
 from toolc.model.spec.sandbox import Build, Limits, MinIsolation
 from toolc.model.spec.tool import ToolSpec
@@ -22,6 +23,10 @@ _KEYS: Final = {each.name: each.name.removesuffix("_ms").removesuffix("_bytes") 
 _SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
 
 
+_MUCH_MORE: Final = 10
+"""How many times the old limit, and the default, a limit must be to get the grade ``high``."""
+
+
 @risk_rule("RSK03")
 def check_image(sides: Sides) -> Iterator[ToolChange]:
     """Report another image, or another folder that an image is built from."""
@@ -29,46 +34,55 @@ def check_image(sides: Sides) -> Iterator[ToolChange]:
     if isinstance(after.backend, CompositeBackend):
         return
     old, new = _image(before), _image(after)
+    is_moved_build = bool(before and before.sandbox.build and after.sandbox.build)
     if old != new and (before is not None or after.sandbox.image or after.sandbox.build):
-        message, grade = _image_grade(before, after)
         route = ("sandbox", "build" if after.sandbox.build else "image")
-        yield sides.risk("RSK03", grade, message, route, old, new)
-    elif before and before.sandbox.build and after.sandbox.build and before.sandbox.build != after.sandbox.build:
-        changed = ", ".join(_changed_files(before.sandbox.build, after.sandbox.build)[:10])
-        message = f"files of the image changed: {changed}"
-        both = _digest(before.sandbox.build), _digest(after.sandbox.build)
-        yield sides.risk("RSK03", "high", message, ("sandbox", "build"), *both)
+        message = "the folder of the image changed" if is_moved_build else _image_message(before, after)
+        yield sides.risk("RSK03", "high", message, route, old, new)
+    if before is not None and after.sandbox.build is not None:
+        yield from _image_files(sides, before.sandbox.build, after.sandbox.build)
 
 
-def _image_grade(before: ToolSpec | None, after: ToolSpec) -> tuple[str, Grade]:
+def _image_files(sides: Sides, before: Build | None, after: Build) -> Iterator[ToolChange]:
+    """Yield a change for each file of the image, with its lines."""
+    old, new = _files(before) if before else {}, _files(after)
+    for path in sorted(old.keys() | new.keys()):
+        if old.get(path) != new.get(path):
+            verb = "was added" if path not in old else "was removed" if path not in new else "changed"
+            message = f"the file {path} of the image {verb}"
+            yield sides.risk("RSK03", "high", message, ("sandbox", "build"), old.get(path), new.get(path), subject=path)
+
+
+def _files(build: Build) -> dict[str, str]:
+    """Return the texts of an image's files by their paths in its folder; a digest for a file that is not text."""
+    return {each.path.removeprefix(f"{build.folder}/"): _text(each) for each in build.files}
+
+
+def _text(file: File) -> str:
+    if file.text is not None:
+        return file.text
+    content = base64.b64decode(file.base64 or "")
+    return f"({len(content)} bytes, not text, sha256:{hashlib.sha256(content).hexdigest()})"
+
+
+def _image_message(before: ToolSpec | None, after: ToolSpec) -> str:
     old, new = before.sandbox.image if before else None, after.sandbox.image
     if old and new:
         name, _, digest = old.partition("@")
         new_name, _, new_digest = new.partition("@")
         if digest and not new_digest:
-            return "the image is no longer pinned by digest", "high"
+            return "the image is no longer pinned by digest"
         if digest and new_digest and name == new_name:
-            return "the image digest changed", "medium"
+            return "the image digest changed"
         if name.rpartition("/")[0] != new_name.rpartition("/")[0]:
-            return "the image comes from another repository", "high"
-    return "the image changed", "high"
+            return "the image comes from another repository"
+    return "the image changed"
 
 
 def _image(tool: ToolSpec | None) -> str | None:
     if tool is None:
         return None
     return f"build: {tool.sandbox.build.folder}" if tool.sandbox.build else tool.sandbox.image or "the base image"
-
-
-def _digest(build: Build) -> str:
-    """Return a digest of the files, so that two changes of them are distinct."""
-    contents = [[file.path, file.text, file.base64] for file in build.files]
-    return f"sha256:{hashlib.sha256(json.dumps(contents).encode()).hexdigest()}"
-
-
-def _changed_files(old: Build, new: Build) -> list[str]:
-    before, after = ({file.path: file for file in build.files} for build in (old, new))
-    return [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
 
 
 @risk_rule("RSK04")
@@ -109,7 +123,8 @@ def check_limits(sides: Sides) -> Iterator[ToolChange]:
         if amount > before:
             old, new = format_amount(name, before), format_amount(name, amount)
             message = f"a call may use more: {_KEYS[name]} changed from {old} to {new}{steps_suffix(each)}"
-            yield sides.risk("RSK05", "medium", message, ("sandbox", "limits", _KEYS[name]), old, new)
+            grade: Grade = "high" if amount >= _MUCH_MORE * max(before, own[name]) else "medium"
+            yield sides.risk("RSK05", grade, message, ("sandbox", "limits", _KEYS[name]), old, new)
     before_tries, after_tries = _attempts(sides.before), _attempts(sides.after)
     if after_tries > before_tries:
         message = "failed calls are retried more often"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.compiler.checks.model_text import first_instruction, first_invisible
+from toolc.model.spec.tool import Annotations
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.text_diff import format_route, texts
 from toolc.review.risk.base import Sides, risk_rule
@@ -22,8 +23,8 @@ _STRUCTURE: Final = frozenset({"type", "required", "format", "$schema", "$ref"})
 _DIALECT: Final = re.compile(r"https?://json-schema\.org/[\w/.-]*#?")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
-_HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
-_HINT_TEXTS: Final = {None: "nothing", True: "true", False: "false"}
+_DEFAULTS: Final = {"read_only": "false", "destructive": "true", "idempotent": "false", "open_world": "true"}
+"""The values of annotations that are not set, as the Model Context Protocol defines them for tools."""
 
 
 @risk_rule("RSK10")
@@ -77,17 +78,39 @@ def _words(text: str) -> frozenset[str]:
 
 @risk_rule("RSK09")
 def check_annotations(sides: Sides) -> Iterator[ToolChange]:
-    """Report each annotation that changed, and a confirmation that is no longer required."""
+    """Report a tool whose effective annotations are more dangerous, and a confirmation that is no longer required."""
     before, after = sides.before, sides.after
     if before is None:
         return
-    for name in _HINTS:
-        old, new = getattr(before.annotations, name), getattr(after.annotations, name)
-        if old != new:
-            message = f"the annotation {name} for clients changed"
-            yield sides.risk("RSK09", "high", message, ("annotations", name), _HINT_TEXTS[old], _HINT_TEXTS[new])
+    for name, grade, message in _dangers(before.annotations, after.annotations):
+        old, new = (_hint(each.annotations, name) for each in (before, after))
+        yield sides.risk("RSK09", grade, message, ("annotations", name), old, new)
     if before.confirm and not after.confirm:
         yield sides.risk("RSK09", "high", "a call no longer needs confirmation", ("confirm",), "true", "false")
+
+
+def _dangers(before: Annotations, after: Annotations) -> Iterator[tuple[str, Grade, str]]:
+    """Yield the annotations whose effective value is more dangerous: name, grade and message.
+
+    An annotation that is not set has its default in MCP. In a read-only tool, ``destructive`` and ``idempotent`` have
+    no meaning.
+    """
+    is_read_only, was_read_only = bool(after.read_only), bool(before.read_only)
+    if was_read_only and not is_read_only:
+        detail = "" if after.destructive is False else " and may delete or replace data"
+        yield "read_only", "high", f"the tool is no longer read-only{detail}"
+    elif not is_read_only:
+        if before.destructive is False and after.destructive is not False:
+            yield "destructive", "high", "the tool may now delete or replace data"
+        if before.idempotent and not after.idempotent:
+            yield "idempotent", "medium", "calling the tool twice may now have another effect than calling it once"
+    if before.open_world is False and after.open_world is not False:
+        yield "open_world", "high", "the tool may now interact with external systems"
+
+
+def _hint(annotations: Annotations, name: str) -> str:
+    value = getattr(annotations, name)
+    return ("true" if value else "false") if value is not None else f"not set, so {_DEFAULTS[name]}"
 
 
 def check_tags(sides: Sides) -> Iterator[ToolChange]:

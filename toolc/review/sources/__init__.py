@@ -5,7 +5,8 @@
 - ``repository``: runs Git: commits, trees, files, symbolic links; nothing is checked out.
 - ``reviewed_files``: files other than specs on both sides, such as accepted changes. Public: ``ACCEPTED``,
   ``ReviewedFiles``.
-- ``states``: ``two_states`` and ``state_of``: what a name refers to, its specs, compiled. Start reading here.
+- ``states``: ``two_states``: what a name refers to, its specs, compiled. Start reading here. Public:
+  ``baseline_here``, ``state_of``.
 - ``unchanged_specs``: which specs need not be compiled, because nothing that they use differs.
 
 May import: ``review.model``, ``compiler`` and ``model``.

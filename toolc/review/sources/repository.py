@@ -1,7 +1,7 @@
 """Read commits with Git's plumbing commands: nothing is checked out, cloned, filtered or written.
 
-Only ``rev-parse``, ``ls-tree`` and ``cat-file`` are called. They run no hook, filter or alias, so they are safe for
-untrusted repositories. Git itself may fetch objects that a partial clone lacks.
+Only ``rev-parse``, ``merge-base``, ``ls-tree`` and ``cat-file`` are called. They run no hook, filter or alias, so they
+are safe for untrusted repositories. Git itself may fetch objects that a partial clone lacks.
 """
 
 from __future__ import annotations
@@ -130,6 +130,14 @@ class Repository:
     def is_shallow(self) -> bool:
         """Return whether older commits are missing."""
         return self.git("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def have_merge_base(self, *names: str) -> bool:
+        """Return whether this clone has a common ancestor of two commits; true if one of them has no history."""
+        commits = [_run(("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"), self.top) for name in names]
+        if any(each.returncode for each in commits):  # a tree, or a branch without commits
+            return True
+        found = _run(("merge-base", *(each.stdout.decode().strip() for each in commits)), self.top)
+        return found.returncode == 0
 
     def inside(self, path: Path) -> str:
         """Return ``path`` relative to the top (empty for the top), with ``/``. Raises ``UsageError`` outside it."""

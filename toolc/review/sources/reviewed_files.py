@@ -147,21 +147,22 @@ def _top_of(path: Path) -> Path:
 def _passes_through(path: Path, top: Path) -> bool:
     """Return whether ``path``, or a link on the way to its file, is in the folder ``top``. Raises ``UsageError``."""
     real_top = resolved(top)
-    steps = deque(Path(path if path.is_absolute() else Path.cwd() / path).parts[1:])
-    place, links = Path("/"), 0
+    place = Path("/") if path.is_absolute() else Path.cwd()
+    steps, links = deque(path.parts[1:] if path.is_absolute() else path.parts), 0
     while steps:
         step = steps.popleft()
         place = place.parent if step == ".." else place / step
+        if not place.is_symlink():
+            continue
         if place.is_relative_to(real_top):
             return True
-        if place.is_symlink():
-            links += 1
-            if links > _MAX_LINKS:
-                raise UsageError(f"{path} is a link loop")
-            target = place.readlink()
-            steps.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
-            place = Path("/") if target.is_absolute() else place.parent
-    return False
+        links += 1
+        if links > _MAX_LINKS:
+            raise UsageError(f"{path} is a link loop")
+        target = place.readlink()
+        steps.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
+        place = Path("/") if target.is_absolute() else place.parent
+    return place.is_relative_to(real_top)
 
 
 def _files(folder: Path) -> Iterator[Path]:

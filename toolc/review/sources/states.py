@@ -37,7 +37,7 @@ from toolc.review.sources.unchanged_specs import (
     select_changed,
 )
 
-__all__ = ["state_of", "two_states"]
+__all__ = ["baseline_here", "state_of", "two_states"]
 
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 """The beginning of a Git LFS pointer, which is committed instead of the file."""
@@ -78,6 +78,7 @@ def two_states(
         ):
             yield old, new
         return
+    _require_merge_base(repository, base, head or "HEAD")
     old_texts = of_commit(before, in_commit(before, paths))
     if after:
         path_in_repository = in_commit(after, paths)
@@ -94,6 +95,15 @@ def two_states(
         if place and only and not new.diagnostics.has_errors:
             _save_known(place, only, new)
         yield old, new
+
+
+def _require_merge_base(repository: Repository, base: str, head: str) -> None:
+    """Raise ``UsageError`` if a shallow clone lacks the commit that both histories have in common."""
+    if repository.is_shallow and not repository.have_merge_base(base, head):
+        raise UsageError(
+            f"this clone is shallow and lacks the merge base of {base} and {head}; fetch it: git fetch --unshallow "
+            "(GitHub Actions: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
+        )
 
 
 def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSpecs | None = None) -> None:
@@ -263,6 +273,12 @@ def _with_repository_paths(found: Diagnostic, prefix: str) -> Diagnostic:
     for folder in (prefix, f"{os.path.relpath(prefix)}/"):
         message, hint = message.replace(folder, ""), hint.replace(folder, "")
     return Diagnostic(found.code, message, span, hint)
+
+
+def baseline_here(base: State) -> Baseline:
+    """Return the settings of the base for specs in the current folder's repository, or in the current folder."""
+    repository = Repository.of(Path())
+    return _baseline(base, repository.top if repository else Path())
 
 
 def _baseline(base: State, top: Path) -> Baseline:

@@ -110,7 +110,7 @@ def test_a_newly_excluded_spec_is_compared_and_reported_like_its_removal(
 
 def test_a_spec_that_both_sides_exclude_is_not_compared(repository: Repository) -> None:
     base = {"specs/a.yaml": PLAIN, "drafts/b.yaml": "toolc: 1\n", "toolc.yaml": "exclude: [drafts]\n"}
-    assert change(repository, base, {"drafts/b.yaml": "toolc: 2\n"}, commit=True).stdout == ""
+    assert change(repository, base, {"drafts/b.yaml": "toolc: 2\n"}, commit=True).stdout == "no differences\n"
 
 
 def test_a_spec_that_the_head_no_longer_excludes_is_compared(repository: Repository) -> None:
@@ -133,3 +133,34 @@ def test_a_folder_as_the_base_decides(repository: Repository) -> None:
     assert diff("old/specs", "new/specs").exit_code == 1
     repository.write({"old/toolc.yaml": f"{POLICY}review: {{accept_from: head}}\n"})
     assert diff("./old", "./new").exit_code == 0
+
+
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("text", ["policy: {hosts: ['b.example.com:443']}\n", "policy: {}\n", None])
+def test_a_central_policy_in_the_repository_is_that_of_the_base(
+    repository: Repository, text: str | None, *, commit: bool
+) -> None:
+    base, head = {"a.yaml": PLAIN, "ci/p.yaml": POLICY}, {"a.yaml": HOST, "ci/p.yaml": text}
+    found = change(repository, base, head, "--policy", "ci/p.yaml", commit=commit)
+    assert found.exit_code == 1
+    assert "TC902" in found.stderr
+
+
+def test_a_relaxed_central_policy_is_a_change(repository: Repository) -> None:
+    base, head = {"a.yaml": PLAIN, "ci/p.yaml": POLICY}, {"ci/p.yaml": "policy: {}\n"}
+    found = change(repository, base, head, "--policy", "ci/p.yaml", "--fail-on", "risk:high", commit=True)
+    assert found.exit_code == 1
+    assert "the policy in ci/p.yaml allows more: 'hosts'; without effect" in found.stdout
+
+
+def test_a_central_policy_outside_the_repository_counts_as_it_is(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(POLICY, encoding="utf-8")
+    assert change(repository, {"a.yaml": PLAIN}, {"a.yaml": HOST}, "--policy", "../p.yaml", commit=True).exit_code == 1
+
+
+def test_a_stricter_central_policy_of_the_head_applies(repository: Repository) -> None:
+    base, head = {"a.yaml": PLAIN, "ci/p.yaml": "policy: {}\n"}, {"a.yaml": HOST, "ci/p.yaml": POLICY}
+    assert change(repository, base, head, "--policy", "ci/p.yaml", commit=True).exit_code == 1
+    repository.git("rm", "--quiet", "ci/p.yaml")
+    assert diff("HEAD", "--policy", "ci/p.yaml", "--fail-on", "risk:high").exit_code == 1
+    assert diff("HEAD", "--policy", "ci/none.yaml").exit_code == 2

@@ -37,9 +37,10 @@ def fingerprints(printed: str) -> list[str]:
     return [change["fingerprint"] for tool in json.loads(printed)["tools"] for change in tool["changes"]]
 
 
-def test_no_changes_print_nothing(repository: Repository) -> None:
+def test_no_changes(repository: Repository) -> None:
     found = diff("HEAD", "HEAD")
-    assert (found.exit_code, found.stdout, found.stderr) == (0, "", "")
+    assert (found.exit_code, found.stdout, found.stderr) == (0, "no differences\n", "")
+    assert diff("HEAD", "HEAD", "--summary").stdout == "no differences\n"
     assert diff("HEAD", "HEAD", "--format", "markdown", "--fail-on", "low").stdout == ""
 
 

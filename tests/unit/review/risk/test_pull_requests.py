@@ -65,9 +65,9 @@ def test_new_tool_reports_all_permissions(tmp_path: Path) -> None:
     ).tools
     assert change_lines(tool.changes) == [
         "CON312 compatible: the tool was added",
-        "RSK13 medium: a call may now reach any public address",
+        "RSK13 high: a call may now reach any public address",
         "RSK02 high: a call may now change the files of the workspace",
-        "RSK13 medium: all calls of a session share one sandbox",
+        "RSK13 high: all calls of a session share one sandbox",
     ]
 
 
@@ -123,11 +123,11 @@ def test_growing_toolset_reports_new_data_flows(tmp_path: Path) -> None:
 LOOKS_AWAY: Final = {
     "a finding that is off": (
         "lint: {ignore: [TC501]}\n",
-        ["RSK12 high: the severity of TC501 changed from warning to off for all specs"],
+        ["RSK12 critical: the severity of TC501 changed from warning to off for all specs"],
     ),
     "a host that descriptions may name": (
         "lint: {hosts: [evil.example.com]}\n",
-        ["RSK12 medium: descriptions may name the host evil.example.com"],
+        ["RSK12 critical: descriptions may name the host evil.example.com"],
     ),
     "files left out": ("exclude: ['old/**']\n", ["RSK12 high: files are no longer checked: old/**"]),
     "a finding that is an error now": ("lint: {severity: {TC501: error}}\n", []),

@@ -41,11 +41,11 @@ CHANGES: Final[dict[str, tuple[dict[str, str], list[str]]]] = {
     "one more file of a pattern": ({"specs/lib/b.py": "B = 2\n"}, ["look: RSK07 high: the program lib/b.py was added"]),
     "the recipe of an image": (
         {"specs/image/Dockerfile": "FROM y\n"},
-        ["built: RSK03 high: files of the image changed: image/Dockerfile"],
+        ["built: RSK03 high: the file Dockerfile of the image changed"],
     ),
     "one more file of an image": (
         {"specs/image/deep/x.sh": "true\n"},
-        ["built: RSK03 high: files of the image changed: image/deep/x.sh"],
+        ["built: RSK03 high: the file deep/x.sh of the image was added"],
     ),
     "a script": ({"specs/look.sh": "rm -rf .\n"}, ["shell: RSK07 high: the program script changed"]),
     "a file that nothing names": ({"specs/other.py": "x\n", "README.md": "x\n"}, []),

@@ -308,3 +308,24 @@ def test_project_file_of_a_commit_has_its_repository_path(tmp_path: Path, monkey
     with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
         (tool,) = compare(old, new).tools
     assert [(str(each.new), each.cause) for each in tool.changes] == [("toolc.yaml:1:33", "toolc.yaml")]
+
+
+def test_a_shallow_clone_without_the_merge_base(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.commit({"a.yaml": PLAIN})
+    repository.git("checkout", "--quiet", "-b", "topic")
+    repository.commit({"a.yaml": OTHER})
+    repository.git("checkout", "--quiet", "main")
+    repository.commit({"b.yaml": PLAIN.replace("look", "see")})
+    clone = tmp_path / "clone"
+    url = f"file://{repository.top}"
+    repository.git("clone", "--quiet", "--depth=1", "--no-single-branch", "--branch=topic", url, str(clone))
+    monkeypatch.chdir(clone)
+    message = "lacks the merge base of origin/main and HEAD; fetch it: git fetch --unshallow"
+    with pytest.raises(UsageError, match=message):
+        narrowed_lines("origin/main")
+    with pytest.raises(UsageError, match="fetch-depth: 0"):
+        narrowed_lines("origin/main", "origin/topic")
+    Repository(clone).git("fetch", "--quiet", "--unshallow")
+    assert narrowed_lines("origin/main")

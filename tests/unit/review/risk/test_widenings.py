@@ -1,0 +1,46 @@
+"""Every kind of widening has the grade that it needs, in what ``toolc diff`` prints for two commits."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from diff_command import diff
+from repositories import Repository
+from reviewing import edited, review_cases
+
+SPECS, SECTIONS = review_cases("widenings")
+CASES = {f"{section}: {name}": case for section, cases in SECTIONS.items() for name, case in cases.items()}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    done = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(done.top)
+    return done
+
+
+def commit(repository: Repository, case: dict[str, Any], version: str, others: str) -> None:
+    """Commit one version of a case: the spec and the other files."""
+    files = {"a.yaml": edited(SPECS[case.get("spec", "plain")], case.get(version, {}))}
+    for path, file in case.get(others, {}).items():
+        edits = {key: value for key, value in file.items() if key != "spec"} if isinstance(file, dict) else {}
+        files[path] = edited(SPECS[file["spec"]], edits) if isinstance(file, dict) else file
+    repository.commit(files)
+
+
+def risks(printed: str, spec: str) -> str:
+    """Return the risks of the tool of a spec, in the order of the report."""
+    name = re.findall("^name: (.*)", SPECS[spec], re.MULTILINE)[0]
+    (changes,) = (tool["changes"] for tool in json.loads(printed)["tools"] if tool["name"] == name)
+    return ", ".join(f"{each['rule']} {each['grade']}" for each in changes if each["kind"] == "risk")
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_widening_has_its_grade(repository: Repository, case: dict[str, Any]) -> None:
+    commit(repository, case, "old", "before")
+    commit(repository, case, "new", "after")
+    found = diff("HEAD~1", "HEAD", "--format", "json")
+    assert (found.exit_code, found.stderr) == (0, ""), found.stderr
+    assert risks(found.stdout, case.get("spec", "plain")) == case["changes"]
