@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, ParamSpec, TextIO, TypeVar
 
@@ -31,6 +31,9 @@ FINDINGS: Final = 1
 
 CANNOT: Final = 2
 """The exit code if a command could not do what was requested."""
+
+_JSON: Final = "toolc.json"
+"""The key of click's ``Context.meta`` with the value of ``--json``."""
 
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
@@ -97,15 +100,44 @@ def lock_options(command: Callable[P, T]) -> Callable[P, T]:
     return locked(lock(command))
 
 
-format_option = click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(FORMATS),
-    default=FORMATS[0],
-    show_default=True,
-    help="The format of findings. Formats other than text are the only output on stdout.",
+def format_options(formats: Sequence[str], help_text: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that adds ``--format`` with these formats, the first by default, and ``--json`` for json."""
+
+    def choose(ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
+        if not ctx.meta.get(_JSON):
+            return value or formats[0]
+        if value not in {None, "json"}:
+            raise click.UsageError(f"--json is short for --format json and cannot be used with --format {value}", ctx)
+        return "json"
+
+    def remember(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        ctx.meta[_JSON] = value
+
+    def add(command: Callable[P, T]) -> Callable[P, T]:
+        named = click.option(
+            "--format",
+            "format_name",
+            type=click.Choice(formats),
+            callback=choose,
+            help=f"{help_text}  [default: {formats[0]}]",
+        )
+        short = click.option(
+            "--json",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=remember,
+            help="Short for --format json.",
+        )
+        return named(short(command))
+
+    return add
+
+
+findings_format = format_options(
+    FORMATS, "The format of findings. Formats other than text are the only output on stdout."
 )
-"""``--format``."""
+"""``--format`` and ``--json`` of commands that print findings."""
 
 
 def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORMATS[0]) -> None:

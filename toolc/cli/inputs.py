@@ -7,9 +7,10 @@ import logging
 import os
 import resource
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, BinaryIO, Final, NoReturn, TextIO
 
 import click
 
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["compile_or_exit"]
 
 
+MAX_ARGS: Final = 16 * 2**20
+"""The maximum size of the JSON text that ``--args`` reads, in bytes."""
+
+_MAX_ECHOED: Final = 80
+"""The maximum number of characters of a key that a message repeats."""
+
+
 def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> JsonObject:
     """Return the arguments of ``--args`` (JSON, ``@FILE``, or ``-`` for stdin), overridden by each ``--arg``.
 
@@ -43,8 +51,9 @@ def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> 
     for pair in pairs:
         name, separator, text = pair.partition("=")
         if not separator or not name:
-            raise UsageError(f"--arg {pair!r} is not an assignment; write --arg NAME=VALUE")
+            raise UsageError(f"--arg {_echoed(pair)} is not an assignment; write --arg NAME=VALUE")
         if name in given:
+            name = name[:_MAX_ECHOED]
             raise UsageError(f'--arg {name} appears twice; for a list write --arg \'{name}=["a", "b"]\'')
         given.add(name)
         arguments[name] = _typed(name, text, schema.properties.get(name))
@@ -73,14 +82,23 @@ def _source(args: str) -> tuple[str, str]:
     """Return the name of the text for messages, and the text."""
     try:
         if args == "-":
-            return "--args -", sys.stdin.buffer.read().decode("utf-8")
+            return "--args -", _limited(args, sys.stdin.buffer).decode("utf-8")
         if args.startswith("@"):
-            return args[1:], Path(args[1:]).read_bytes().decode("utf-8")
+            with Path(args[1:]).open("rb") as file:
+                return args[1:], _limited(args, file).decode("utf-8")
     except OSError as error:
         raise UsageError(f"--args {args} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"--args {args} is not UTF-8: invalid byte at offset {error.start}") from None
     return "--args", args
+
+
+def _limited(args: str, file: BinaryIO) -> bytes:
+    """Return the contents of ``file``. Raises ``UsageError`` if there are more than ``MAX_ARGS`` bytes."""
+    data = file.read(MAX_ARGS + 1)
+    if len(data) > MAX_ARGS:
+        raise UsageError(f"--args {args} is larger than {MAX_ARGS // 2**20} MiB; pass large data as a workspace file")
+    return data
 
 
 def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
@@ -94,7 +112,7 @@ def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
         if not types:
             return text
         expected = " or ".join(sorted(types))
-        raise UsageError(f"--arg {name}: expected {expected} as JSON, got {text[:60]!r}") from None
+        raise UsageError(f"--arg {name[:_MAX_ECHOED]}: expected {expected} as JSON, got {text[:60]!r}") from None
     return value
 
 
@@ -114,9 +132,14 @@ def _types(schema: JsonObject) -> set[str]:
 def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     values = dict(pairs)
     if len(values) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} appears twice")
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {_echoed(twice)} appears twice")
     return values
+
+
+def _echoed(key: str) -> str:
+    """Return ``key`` in quotes for a message, shortened if it is long."""
+    return repr(key if len(key) <= _MAX_ECHOED else f"{key[: _MAX_ECHOED - 1]}…")
 
 
 def _refuse_constant(name: str) -> NoReturn:

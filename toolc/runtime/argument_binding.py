@@ -112,8 +112,8 @@ def problems_of(error: FailedKeyword) -> Iterator[str]:
 
 
 def problem_path(path: Iterable[str | int]) -> str:
-    """Return a path such as ``filters.0.name``, or ``arguments`` for the arguments as a whole."""
-    return ".".join(map(str, path)) or "arguments"
+    """Return a path such as ``filters.0.name``, or ``arguments`` for the arguments as a whole. Long keys are cut."""
+    return ".".join(_shorten(str(step)) for step in path) or "arguments"
 
 
 def describe(value: JsonValue) -> str:
@@ -218,7 +218,7 @@ def _unknown(error: FailedKeyword) -> Iterator[str]:
         if name in known or any(re.search(pattern, name) for pattern in patterns):
             continue
         hint = f"did you mean {close!r}?" if (close := _closest(name, known)) else listed
-        yield f"{problem_path((*error.path, _shorten(name)))}: no such parameter; {hint}"
+        yield f"{problem_path((*error.path, name))}: no such parameter; {hint}"
 
 
 def _not_in_enum(error: FailedKeyword) -> str:

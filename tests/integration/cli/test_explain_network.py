@@ -61,7 +61,7 @@ def port() -> int:
 def test_connections_are_printed_with_their_lines(engine: str, port: int, tmp_path: Path) -> None:
     (tmp_path / "fetch.yaml").write_text(SPEC.format(port=port), encoding="utf-8")
     done = run(tmp_path, engine)
-    assert done.stdout == "done"
+    assert done.stdout == "done\n"
     expected = [line for line in done.stderr.splitlines() if line.startswith("toolc: ")]
     failed = f"127.0.0.1:{port}: 127.0.0.1, port {port}: connection refused"
     add = "to allow it add {0} to sandbox.network.allow (fetch.yaml:18:5)"
@@ -104,7 +104,7 @@ def test_connection_reset_at_the_end_is_not_a_failure(engine: str, tmp_path: Pat
         (tmp_path / "fetch.yaml").write_text(json.dumps(spec), encoding="utf-8")
         done = run(tmp_path, engine)
         thread.join()
-    assert done.stdout == "reset"
+    assert done.stdout == "reset\n"
     expected = re.sub(r"[0-9.]+ ms", "N ms", done.stderr.splitlines()[-1])
     here = f"127.0.0.1:{port}"
     assert re.sub(r"\(fetch.yaml:1:[0-9]+\)", "(PLACE)", expected) == (
@@ -152,7 +152,7 @@ def test_a_redirect_to_an_invalid_url_is_reported(engine: str, tmp_path: Path) -
 
     reason = "'gopher://x' is not an http or https URL"
     assert ran.stderr.splitlines()[-1] == f"toolc: refused a request: {reason}"
-    assert ran.stdout == f"the server redirected to gopher://x: {reason}"
+    assert ran.stdout == f"the server redirected to gopher://x: {reason}\n"
 
 
 @pytest.mark.parametrize("engine", engines()[:1])
@@ -162,7 +162,7 @@ def test_urls_of_an_http_tool_have_lines(engine: str, tmp_path: Path) -> None:
         (tmp_path / "fetch.yaml").write_text(OWN_URLS.format(url=server.url, tokens=tokens.url), encoding="utf-8")
         (tmp_path / "secrets.yaml").write_text("CLIENT_SECRET: correct horse\n", encoding="utf-8")
         ran = run(tmp_path, engine, "--secrets", "secrets.yaml")
-        assert ran.stdout == "fine"
+        assert ran.stdout == "fine\n"
         expected = [line.partition(";")[0] for line in ran.stderr.splitlines() if "connected to" in line]
         assert expected == [
             f"toolc: connected to {each}, allowed by {each} (fetch.yaml:{place})"

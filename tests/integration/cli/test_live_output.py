@@ -115,7 +115,7 @@ def test_failure_continues_the_output(engine: str) -> None:
         assert process.stdout.readline() == b"half\n"
         go()
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (1, b"[exit status 3]")
+    assert (process.returncode, out) == (1, b"[exit status 3]\n")
     assert err == b"toolc: the tool failed (exit_status): the command ended with exit status 3\n"
 
 
@@ -125,7 +125,7 @@ def test_stopped_call_prints_its_output_once() -> None:
     for seconds in ("0.7", "10", "60"):  # a machine that stalls may leave no time to say anything
         command = [*TOOLC, "run", "tools.yaml#fail", "--timeout", f"{seconds}s"]
         printed = subprocess.run(command, capture_output=True, check=False).stdout.decode()
-        message = f"the call did not finish within {seconds} s and was stopped; request less work per call"
+        message = f"the call did not finish within {seconds} s and was stopped; request less work per call\n"
         if printed != message:
             break
     assert printed == f"half\n{message}"
@@ -147,7 +147,7 @@ def test_truncated_output_matches_the_result() -> None:
 @pytest.mark.needs_engine
 def test_json_data_is_printed_at_the_end(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert subprocess.run([*TOOLC, "run", "tools.yaml#data"], check=False).returncode == 0
-    assert capfdbinary.readouterr().out == b'{\n"a": 1}'
+    assert capfdbinary.readouterr().out == b'{\n"a": 1}\n'
 
 
 @pytest.mark.needs_engine
@@ -294,7 +294,7 @@ def test_redirected_result_is_complete() -> None:
     go()
     screen = Screen()
     process = start("complain", stderr=screen.theirs)
-    assert process.communicate(timeout=60)[0] == b"bad\nworse\n[exit status 3]"
+    assert process.communicate(timeout=60)[0] == b"bad\nworse\n[exit status 3]\n"
     assert screen.close().startswith(b"bad\r\nworse\r\ntoolc: the tool failed")
 
 
@@ -329,7 +329,7 @@ def test_yielded_output_is_written_to_a_pipe() -> None:
         assert process.stderr.readline() == b" 10% waiting\n"
         assert select.select([process.stdout], [], [], 0.5)[0] == []
         go()
-        assert process.communicate(timeout=60)[0] == b"seen done"
+        assert process.communicate(timeout=60)[0] == b"seen done\n"
 
 
 @pytest.mark.needs_engine

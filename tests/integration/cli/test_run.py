@@ -95,7 +95,7 @@ def test_content_is_on_stdout_and_the_rest_on_stderr(engine: str, capfdbinary: p
 def test_failure_is_exit_code_1(engine: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run("tools.yaml#fail", "--engine", engine) == 1
     assert capfdbinary.readouterr() == (
-        b"half\n[stderr]\nbroken\n[exit status 3]",
+        b"half\n[stderr]\nbroken\n[exit status 3]\n",
         b"toolc: the tool failed (exit_status): the command ended with exit status 3\n",
     )
 
@@ -104,8 +104,8 @@ def test_failure_is_exit_code_1(engine: str, capfdbinary: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("fail", "code", "out", "output"),
     [
-        ("false", 0, b"said", b""),
-        ("true", 1, b"ValueError: no\n[talk.py, line 6]", b"toolc: the tool failed (execution): ValueError: no\n"),
+        ("false", 0, b"said\n", b""),
+        ("true", 1, b"ValueError: no\n[talk.py, line 6]\n", b"toolc: the tool failed (execution)\n"),
     ],
 )
 def test_printed_output_of_a_function_is_on_stderr(
@@ -128,7 +128,7 @@ def test_the_default_workspace_is_used(engine: str, tmp_path: Path, capfdbinary:
     Path("other/a.txt").write_text("there")
     assert run("tools.yaml#read", "--arg", "path=a.txt", "--engine", engine) == 0
     assert run("tools.yaml#read", "--arg", "path=a.txt", "--engine", engine, "--workspace", "other") == 0
-    assert capfdbinary.readouterr().out == b"herethere"
+    assert capfdbinary.readouterr().out == b"here\nthere\n"
     outside = tmp_path.parent / "outside.txt"
     outside.write_text("secret")
     assert run("tools.yaml#read", "--arg", f"path={outside}", "--engine", engine) == 1

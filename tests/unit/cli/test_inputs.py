@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.cli.inputs import read_arguments
+from toolc.cli.inputs import MAX_ARGS, read_arguments
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 
@@ -46,6 +46,8 @@ def test_json_comes_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
         ('{"a": NaN}', "--args is not JSON: NaN is not a JSON number"),
         ('{"a": 1, "a": 2}', "--args is not JSON: the key 'a' appears twice"),
         ("[" * 100_000, "--args is nested too deeply"),
+        ("@/dev/zero", "--args @/dev/zero is larger than 16 MiB; pass large data as a workspace file"),
+        (f'{{"{"k" * 100}": 1, "{"k" * 100}": 2}}', f"--args is not JSON: the key '{'k' * 79}…' appears twice"),
         ("@/nope/a.json", "--args @/nope/a.json cannot be read: No such file or directory"),
     ],
 )  # fmt: skip
@@ -97,3 +99,19 @@ def test_arg_overrides_args() -> None:
     assert read_arguments('{"a": 1, "b": 1}', ("a=2",), declared) == expected
     with pytest.raises(UsageError, match="--arg a appears twice"):
         read_arguments(None, ("a=1", "a=2"), declared)
+
+
+def test_largest_arguments_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "args.json"
+    file.write_bytes(b'{"a": 1}'.ljust(MAX_ARGS))
+    assert read_arguments(f"@{file}", (), NONE) == {"a": 1}
+    file.write_bytes(b'{"a": 1}'.ljust(MAX_ARGS + 1))
+    with pytest.raises(UsageError, match="is larger than 16 MiB"):
+        read_arguments(f"@{file}", (), NONE)
+
+
+@pytest.mark.parametrize("pairs", [("n" * 9999,), ("n" * 9999 + "=1",) * 2, ("n" * 9999 + "=x",)])
+def test_long_name_is_cut_in_a_message(pairs: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError) as raised:
+        read_arguments(None, pairs, schema(**{"n" * 9999: {"type": "integer"}}))
+    assert len(str(raised.value)) < 250

@@ -225,6 +225,12 @@ def test_hostile_arguments_cannot_hang_a_call() -> None:
     assert only.startswith(f"{'p' * 57}...: no such parameter; the parameters are: parameter_0, parameter_1, ")
 
 
+def test_long_keys_are_cut_at_every_level_of_a_path() -> None:
+    inner: JsonObject = {"type": "object", "additionalProperties": {"type": "integer"}}
+    message = problem({"type": "object", "additionalProperties": inner}, {"p" * 100_000: {"q" * 100_000: "x"}})
+    assert message == f"x.{'p' * 57}....{'q' * 57}...: expected an integer, got the string 'x'"
+
+
 def test_a_large_value_without_a_match_has_a_short_message() -> None:
     forms: list[JsonValue] = [{"type": "object", "required": [f"key_{index}"]} for index in range(100)]
     message = problem({"anyOf": forms}, {f"other_{index}": 1 for index in range(10_000)})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from toolc.cli.commands.check import ignore_option, lint_settings, select_option
-from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
+from toolc.cli.common import FINDINGS, central_policy, findings_format, named, note, policy_option, print_findings
 from toolc.compiler.pipeline.gc_pause import gc_paused
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @policy_option
 @select_option
 @ignore_option
-@format_option
+@findings_format
 @gc_paused()
 def command(
     paths: tuple[str, ...],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
+from toolc.cli.common import FINDINGS, central_policy, findings_format, named, note, policy_option, print_findings
 from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.reporters.text import escape_for_terminal
 
@@ -61,7 +61,7 @@ def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[st
 @policy_option
 @select_option
 @ignore_option
-@format_option
+@findings_format
 @gc_paused()
 def command(  # noqa: PLR0913  one parameter per option
     paths: tuple[str, ...],

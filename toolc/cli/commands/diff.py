@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli.common import FINDINGS, approved_by_option, named, note, policy_option, print_findings, wants_color
+from toolc.cli.common import (
+    FINDINGS,
+    approved_by_option,
+    format_options,
+    named,
+    note,
+    policy_option,
+    print_findings,
+    wants_color,
+)
 
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
@@ -31,9 +40,7 @@ FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
     metavar="PATH",
     help="The specs in a commit or the working tree. May be repeated.  [default: the current folder]",
 )
-@click.option(
-    "--format", "format_name", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format."
-)
+@format_options(FORMATS, "Output format.")
 @click.option("--summary", "only_summary", is_flag=True, help="Print a summary of about ten lines.")
 @click.option("--fail-on", metavar="GRADES", help="Exit with status 1 for these changes, as in breaking,risk:high.")
 @click.option("--accepted", metavar="FILE", help="The file of accepted changes.  [default: toolc.accepted.yaml]")

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import CANNOT, FINDINGS, approved_by_option, engine_option, named, note, wants_color
+from toolc.cli.common import (
+    CANNOT,
+    FINDINGS,
+    approved_by_option,
+    engine_option,
+    format_options,
+    named,
+    note,
+    wants_color,
+)
 from toolc.cli.inputs import compile_or_exit, user_configuration
 
 if TYPE_CHECKING:
@@ -22,10 +31,7 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, callback=named, metavar="[PATHS...]")
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
-@click.option(
-    "--format", "format_name", type=click.Choice(("text", "json")), default="text", show_default=True,
-    help="The format of the differences from the lock file.",
-)  # fmt: skip
+@format_options(("text", "json"), "The format of the differences from the lock file.")
 @click.option("--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions apply too.")
 @approved_by_option
 @engine_option

@@ -16,6 +16,7 @@ from toolc.cli.common import (
     FINDINGS,
     central_policy,
     engine_option,
+    format_options,
     lock_options,
     named,
     note,
@@ -46,14 +47,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Number of parallel tests.  [default: one per processor]",
 )
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(["text", "json", "junit"]),
-    default="text",
-    show_default=True,
-    help="Output format. Formats other than text are the only output on stdout.",
-)
+@format_options(("text", "json", "junit"), "Output format. Formats other than text are the only output on stdout.")
 @click.option("--update", is_flag=True, help="Write the results of failed tests into the specs.")
 @engine_option
 @secrets_option

@@ -35,7 +35,7 @@ def print_content(result: ToolResult, shown: str, noted: str) -> None:
         if isinstance(block, Text):
             text = _remaining_text(block.text, shown)
             text = _without_stderr(text, noted) if terminal else text
-            ended = not terminal or (text or block.text).endswith("\n")
+            ended = not (text or block.text) or (text or block.text).endswith("\n")
             write(text if ended else text + "\n", sys.stdout)
         elif terminal:
             what = {Image: "an image", Audio: "a recording"}.get(type(block), "a file")
@@ -81,8 +81,9 @@ def print_details(result: ToolResult, noted: str) -> None:
             text = escape_for_terminal(text) if sys.stderr.isatty() else text
             print(text, end="" if text.endswith("\n") else "\n", file=sys.stderr)
     if result.error:
-        # A terminal shows the reason already, as the content; redirected stdout does not.
-        why = "" if sys.stdout.isatty() else f": {result.error.message}"
+        # The content is on stdout already, and usually contains the reason.
+        is_shown = any(isinstance(each, Text) and result.error.message in each.text for each in result.content)
+        why = "" if is_shown or sys.stdout.isatty() else f": {result.error.message}"
         note(escape_for_terminal(f"the tool failed ({result.error.kind}){why}"))
     notes = result.details.get("engine_notes")
     if isinstance(notes, list):

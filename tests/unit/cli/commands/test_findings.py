@@ -55,6 +55,23 @@ def test_machine_format_is_alone_on_stdout(command: str, capsys: pytest.CaptureF
     assert err == ("built 1 tool for 5 providers into build\n" if command == "build" else "")
 
 
+@pytest.mark.parametrize("command", [("check", "bad.yaml"), ("build", "bad.yaml"), ("diff", ".", ".")])
+def test_json_is_short_for_its_format(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(*command, "--format", "json")
+    expected = capsys.readouterr()
+    for options in (("--json",), ("--json", "--format", "json")):
+        assert run(*command, *options) == code
+        assert capsys.readouterr() == expected
+
+
+@pytest.mark.parametrize("options", [("--json", "--format", "text"), ("--format", "sarif", "--json")])
+def test_json_with_another_format_is_a_usage_error(
+    options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("check", "good.yaml", *options) == 2
+    assert "--json is short for --format json and cannot be used with --format" in capsys.readouterr().err
+
+
 def test_absolute_paths_are_reported_relative_to_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", str(folder / "bad.yaml"), "--format", "json") == 1
     assert {each["path"] for each in json.loads(capsys.readouterr().out)["findings"]} == {"bad.yaml"}

@@ -165,5 +165,5 @@ def test_output_of_a_retried_attempt_is_not_printed(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flaky.yaml").write_text(FLAKY)
     result = CliRunner().invoke(command, ["flaky.yaml"])
-    assert (result.exit_code, result.stdout) == (0, "whole")
+    assert (result.exit_code, result.stdout) == (0, "whole\n")
     assert result.stderr == "attempt 1 failed (exit_status); retrying in 0.001 s\n"

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 TOOLC = f"{sys.executable} -m toolc"
-SPEC = """\
+DESCRIPTION = "A tool that exists for the tests of the command line and for nothing else."
+SPEC = f"""\
 toolc: 1
 name: größe
-description: A tool that exists for the tests of the command line and for nothing else.
-backend: {shell: {argv: ['true']}}
+description: {DESCRIPTION}
+backend: {{shell: {{argv: ['true']}}}}
 """
 
 
@@ -38,7 +39,11 @@ def sh(command: str, environment: Mapping[str, str] | None = None) -> tuple[int,
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("closed", "expected"),
-    [("<&-", (0, "hello  größe\n", "")), (">&-", (0, "", "")), ("2>&-", (0, "hello  größe\n", ""))],
+    [
+        ("<&-", (0, f"hello  größe  {DESCRIPTION}\n", "")),
+        (">&-", (0, "", "")),
+        ("2>&-", (0, f"hello  größe  {DESCRIPTION}\n", "")),
+    ],
 )
 def test_closed_streams_are_accepted(closed: str, expected: tuple[int, str, str]) -> None:
     assert sh(f"{TOOLC} list good.yaml {closed}") == expected
@@ -54,7 +59,7 @@ def test_closed_stdin_has_no_arguments() -> None:
 @pytest.mark.slow
 def test_unencodable_characters_are_escaped() -> None:
     ascii_only = {"PYTHONIOENCODING": "ascii"}
-    assert sh(f"{TOOLC} list good.yaml", ascii_only) == (0, "hello  gr\\xf6\\xdfe\n", "")
+    assert sh(f"{TOOLC} list good.yaml", ascii_only) == (0, f"hello  gr\\xf6\\xdfe  {DESCRIPTION}\n", "")
     code, out, err = sh(f"{TOOLC} check bad.yaml", ascii_only)
     assert (code, err) == (1, "")
     assert "2 | name: gr\\xf6" in out
