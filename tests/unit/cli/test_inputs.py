@@ -113,5 +113,5 @@ def test_largest_arguments_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pairs", [("n" * 9999,), ("n" * 9999 + "=1",) * 2, ("n" * 9999 + "=x",)])
 def test_long_name_is_cut_in_a_message(pairs: tuple[str, ...]) -> None:
     with pytest.raises(UsageError) as raised:
-        read_arguments(None, pairs, schema(**{"n" * 9999: {"type": "integer"}}))
+        read_arguments(None, pairs, Schema({"type": "object", "properties": {"n" * 9999: {"type": "integer"}}}))
     assert len(str(raised.value)) < 250

@@ -27,9 +27,9 @@ def command(target: str, as_json: bool) -> None:
         rows = [{"name": tool.name, "label": tool.label, "description": tool.description} for tool in tools]
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    rows = [(tool.name, " ".join((tool.label or "").split()), _shortened(tool.description)) for tool in tools]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
-    for name, label, description in rows:
+    columns = [(tool.name, " ".join((tool.label or "").split()), _shortened(tool.description)) for tool in tools]
+    widths = [max((len(each[index]) for each in columns), default=0) for index in (0, 1)]
+    for name, label, description in columns:
         print(escape_for_terminal(f"{name:<{widths[0]}}  {label:<{widths[1]}}  {description}".rstrip()))
 
 
