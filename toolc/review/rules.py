@@ -9,7 +9,7 @@ from typing import Final
 
 from toolc.model.names import PROVIDER_NAMES
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange, grade, rule
-from toolc.review.model.change import GRADES, Grade, Kind, Side
+from toolc.review.model.change import Grade, Kind, Side
 
 _TOOL: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("CON301", "tool-removed", "breaking", "tool removed"),
@@ -47,8 +47,8 @@ _RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("RSK18", "test-weakened", "medium", "test removed or loosened"),
     ("RSK19", "public-credential", "high", "credential that is declared public"),
 )
-_UNSURE: Final = frozenset({Aspect.FORMAT, Aspect.REFERENCE})
-"""Aspects whose differences never reject a value with certainty."""
+_HARMLESS: Final = frozenset({Aspect.DEFAULT, Aspect.CONTENT})
+"""Aspects that never refuse a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,6 @@ def rules() -> Iterator[ReviewRule]:
 
 def _worst_grade(side: Side, aspect: Aspect) -> Grade:
     """Return the worst grade of a change of ``aspect``, whichever direction it has."""
-    directions = [Direction.OTHER] if aspect is Aspect.DEFAULT else [Direction.NARROWER, Direction.WIDER]
-    is_sure = aspect not in _UNSURE
-    changes = (SchemaChange(aspect, each, (), "", is_sure=is_sure) for each in directions)
-    return min((grade(side, each) for each in changes), key=GRADES.index)
+    if aspect in _HARMLESS:
+        return grade(side, SchemaChange(aspect, Direction.OTHER, (), ""), refuses=False)
+    return "breaking"

@@ -10,9 +10,11 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
   ``is_idn_email``, ``is_idn_hostname``, ``is_ipv4``, ``is_ipv6``, ``is_iri``, ``is_iri_reference``, ``is_uri``,
   ``is_uri_reference``, ``is_uri_template``.
 - ``numbers``: exact arithmetic for ``multipleOf``. Public: ``is_multiple``.
-- ``pattern_speed``: how long a regular expression can take; matching in bounded time. Public: ``is_slow``.
+- ``pattern_speed``: how long a regular expression can take; matching in bounded time. Public: ``TooSlowError``,
+  ``is_slow``, ``search``.
 - ``plain_schema``: fast answers for simple schemas and values. Public: ``is_plain_schema``, ``plainly_satisfies``.
-- ``regex_automaton``: regular expressions as automata.
+- ``regex_automaton``: regular expressions as automata. Public: ``MAX_STATES``, ``Automaton``, ``TooManyStatesError``,
+  ``automaton``, ``parse``.
 - ``validate``: ``validation_errors`` with ``jsonschema``, counting steps (``ValidationBudget``). Start reading here.
   Public: ``is_slow_for_keys``, ``is_valid_schema``, ``libraries``, ``metaschema_errors``, ``schema_problem``,
   ``validation_error``, ``UnresolvableError``.

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from toolc.validation.regex_automaton import MANY, Automaton, TooManyStatesError, automaton, parse, varies
 
-__all__ = ["is_slow"]
+__all__ = ["TooSlowError", "is_slow", "search"]
 
 Speed: TypeAlias = Literal["fine", "slow", "unknown"]
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final
 
+__all__ = ["MAX_STATES", "Automaton", "TooManyStatesError", "automaton", "parse"]
+
 MAX_STATES: Final = 150
 """The maximum number of states. Larger patterns are not analyzed."""
 

@@ -57,9 +57,9 @@ HISTORY: Final[list[tuple[tuple[Description, ...], list[str]]]] = [
     (
         NEWER_GENERATOR,
         [
-            "findNotes: CON106 warning: 'words' now has the minLength 1",
-            "findNotes: CON105 warning: 'limit' now has the maximum 9007199254740991",
-            "findNotes: CON106 warning: 'limit' now has the minimum -9007199254740991",
+            "findNotes: CON106 breaking: 'words' now has the minLength 1",
+            "findNotes: CON105 breaking: 'limit' now has the maximum 9007199254740991",
+            "findNotes: CON106 breaking: 'limit' now has the minimum -9007199254740991",
             "findNotes: CON111 compatible: 'labels' was added",
             f"findNotes: PRV04 warning: gemini cannot represent 2 more details: {UNSAID}",
             f"packNotes: {OTHER}.propertyNames",

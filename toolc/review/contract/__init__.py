@@ -1,14 +1,26 @@
 """Contract changes: what callers may send and receive, compared keyword by keyword. Start reading in ``changes``.
 
 Input is contravariant: what was accepted must still be accepted. Output is covariant: what may be returned must
-have been promised before. A changed keyword is reported once, as narrower or wider, and graded by its side. The
-rules follow oasdiff's (``checker/rules.go``) except where docs/guides/reviewing-changes.md says otherwise.
+have been promised before. A changed keyword is reported once. It is breaking if a search finds a value that it
+refuses, or cannot prove that there is none.
 
-- ``bounds``: keywords with values: bounds, ``pattern``, ``format``, ``enum``, ``const``, ``type``.
+What changed:
+
 - ``changes``: whole tools: names, aliases, annotations, errors, timeout, toolsets.
-- ``movement``: one changed keyword: its direction, its rule and its grade.
 - ``schemas``: objects, arrays, combined schemas (``anyOf``), and the schemas inside.
-- ``witness``: a value that one schema accepts and the other rejects.
+- ``bounds``: keywords with values: bounds, ``pattern``, ``format``, ``enum``, ``const``, ``type``.
+- ``movement``: one changed keyword: its rule and its grade.
+- ``places``: the same place in both schemas, and the old schema with a change only there.
+- ``simplified``: the same schemas without combinations that only one of them needs.
+
+What that refuses:
+
+- ``verdicts``: the grade of each change, with a value that shows it.
+- ``joined``: both schemas in one, with references that lead to either.
+- ``solver``: a value that satisfies some schemas and violates others, or the proof that none exists.
+- ``formulas``: the keywords of a schema as clauses with alternatives.
+- ``results``: the outcome of a search.
+- ``objects``, ``arrays``, ``numbers`` and ``texts``: values of one type.
 
 May import: ``review.model``, ``compiler.schema``, ``document``, ``validation`` and ``model``.
 """

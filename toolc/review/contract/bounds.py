@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
-from toolc.review.model.change import Route
-from toolc.review.model.schema_node import Node, is_same, join_values, label, shorten
-from toolc.validation.numbers import is_multiple
+from toolc.review.contract.numbers import to_fraction
+from toolc.review.contract.places import Place
+from toolc.review.model.schema_node import is_same, join_values, shorten
 
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
@@ -19,27 +19,26 @@ _LOWER: Final = (("minLength",), ("minItems",), ("minProperties",), ("minContain
 _IMPLIED: Final = {"minLength": (0, True), "minItems": (0, True), "minProperties": (0, True), "minContains": (1, True)}
 """Bounds that have no effect, because they hold without the keyword too."""
 
-Compare = Callable[[Node, Node, Route], Iterator[SchemaChange]]
-"""Compares two subschemas."""
+_TEXTS: Final = (
+    ("pattern", Aspect.PATTERN),
+    ("format", Aspect.FORMAT),
+    ("contentEncoding", Aspect.CONTENT),
+    ("contentMediaType", Aspect.CONTENT),
+)
 
 
-def keyword_changes(old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
+def keyword_changes(place: Place) -> Iterator[SchemaChange]:
     """Yield the changes of keywords that do not contain schemas."""
-    yield from _types(old.schema, new.schema, route)
-    yield from _values(old.schema, new.schema, route)
+    yield from _types(place)
+    yield from _values(place)
     for keywords in _UPPER:
-        yield from _bound(keywords, old.schema, new.schema, route, Aspect.UPPER_BOUND, 1)
+        yield from _bound(keywords, place, Aspect.UPPER_BOUND, 1)
     for keywords in _LOWER:
-        yield from _bound(keywords, old.schema, new.schema, route, Aspect.LOWER_BOUND, -1)
-    yield from _multiple(old.schema, new.schema, route)
-    for keyword, aspect, is_sure in (
-        ("pattern", Aspect.PATTERN, True),
-        ("format", Aspect.FORMAT, False),
-        ("contentEncoding", Aspect.CONTENT, True),
-        ("contentMediaType", Aspect.CONTENT, True),
-    ):
-        yield from _text(keyword, aspect, old.schema, new.schema, route, is_sure=is_sure)
-    yield from _default(old.schema, new.schema, route)
+        yield from _bound(keywords, place, Aspect.LOWER_BOUND, -1)
+    yield from _multiple(place)
+    for keyword, aspect in _TEXTS:
+        yield from _text(keyword, aspect, place)
+    yield from _default(place)
 
 
 def types(schema: JsonObject) -> frozenset[str]:
@@ -49,9 +48,8 @@ def types(schema: JsonObject) -> frozenset[str]:
     return frozenset(named | {"integer"} if "number" in named else named)
 
 
-def _types(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
-    before, after, where = types(old), types(new), (*route, "type")
-    old_value, new_value = old.get("type"), new.get("type")
+def _types(place: Place) -> Iterator[SchemaChange]:
+    before, after = types(place.before), types(place.after)
     for direction, some, verb in (
         (Direction.NARROWER, before - after, "no longer allows"),
         (Direction.WIDER, after - before, "now allows"),
@@ -59,30 +57,58 @@ def _types(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaCha
         others = sorted(some - {"null"})
         if others:
             message = " or ".join(others) if len(others) < 4 else "any other type"
-            yield SchemaChange(Aspect.TYPE, direction, where, f"{label(route)} {verb} {message}", old_value, new_value)
+            edited = _with_types(place, before, some - {"null"})
+            yield place.change(Aspect.TYPE, direction, "type", f"{place.label} {verb} {message}", edited)
         if "null" in some:
-            yield SchemaChange(Aspect.NULL, direction, where, f"{label(route)} {verb} null", old_value, new_value)
+            edited = _with_types(place, before, some & {"null"})
+            yield place.change(Aspect.NULL, direction, "type", f"{place.label} {verb} null", edited)
 
 
-def _values(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
+def _with_types(place: Place, before: frozenset[str], changed: frozenset[str]) -> JsonValue:
+    """Return the whole old schema without the changed types if it had them, else with them."""
+    kept = before ^ changed
+    names: list[JsonValue] = [*sorted(kept - {"integer"} if "number" in kept else kept)]
+    return place.with_keywords(type=names) if names else place.rebuild(False)
+
+
+def _values(place: Place) -> Iterator[SchemaChange]:
     for keyword, aspect in (("enum", Aspect.ENUM), ("const", Aspect.CONST)):
-        before, after = _allowed(old, keyword), _allowed(new, keyword)
-        where, old_value, new_value = (*route, keyword), old.get(keyword), new.get(keyword)
-        if before is None and after is not None and not (keyword == "const" and _allowed(old, "enum")):
-            message = f"{label(route)} allows only {join_values(after)}"
-            yield SchemaChange(aspect, Direction.NARROWER, where, message, old_value, new_value)
-        elif before is not None and after is None and not (keyword == "const" and _allowed(new, "enum")):
-            message = f"{label(route)} allows more than {join_values(before)}"
-            yield SchemaChange(aspect, Direction.WIDER, where, message, old_value, new_value)
-        elif before is not None or after is not None:
-            before = before if before is not None else _allowed(old, "enum") or []
-            after = after if after is not None else _allowed(new, "enum") or []
-            if removed := [each for each in before if not any(is_same(each, other) for other in after)]:
-                message = f"{label(route)} no longer allows {join_values(removed)}"
-                yield SchemaChange(aspect, Direction.NARROWER, where, message, old_value, new_value)
-            if added := [each for each in after if not any(is_same(each, other) for other in before)]:
-                message = f"{label(route)} now allows {join_values(added)}"
-                yield SchemaChange(aspect, Direction.WIDER, where, message, old_value, new_value)
+        own_before, own_after = _allowed(place.before, keyword), _allowed(place.after, keyword)
+        if own_before is None and own_after is None:
+            continue
+        if keyword == "const" and "enum" in (*place.before, *place.after):
+            continue  # reported as a change of ``enum``
+        before, after = _choices(place.before, keyword), _choices(place.after, keyword)
+        edited = place.taking("enum", "const")
+        if before is None and after is not None:
+            message = f"{place.label} allows only {join_values(after)}"
+            yield place.change(aspect, Direction.NARROWER, keyword, message, edited)
+        elif before is not None and after is None:
+            message = f"{place.label} allows more than {join_values(before)}"
+            yield place.change(aspect, Direction.WIDER, keyword, message, edited)
+        elif before is not None and after is not None:
+            removed, added = _without(before, after), _without(after, before)
+            if removed:
+                message = f"{place.label} no longer allows {join_values(removed)}"
+                edited = place.with_keywords(const=None, enum=_without(before, removed))
+                yield place.change(aspect, Direction.NARROWER, keyword, message, edited)
+            if added:
+                message = f"{place.label} now allows {join_values(added)}"
+                edited = place.with_keywords(const=None, enum=[*before, *added])
+                yield place.change(aspect, Direction.WIDER, keyword, message, edited)
+
+
+def _without(values: list[JsonValue], others: list[JsonValue]) -> list[JsonValue]:
+    return [each for each in values if not any(is_same(each, other) for other in others)]
+
+
+def _choices(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
+    """Return the values that a schema lists: those of ``enum`` and ``const`` if both may be written."""
+    own = _allowed(schema, keyword)
+    other = _allowed(schema, "const") if keyword == "enum" else None
+    if own is None or other is None:
+        return own if own is not None else other
+    return [each for each in own if any(is_same(each, one) for one in other)]
 
 
 def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
@@ -94,30 +120,34 @@ def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
     return value if isinstance(value, list) else []
 
 
-def _bound(
-    keywords: tuple[str, ...], old: JsonObject, new: JsonObject, route: Route, aspect: Aspect, sign: int
-) -> Iterator[SchemaChange]:
+def _bound(keywords: tuple[str, ...], place: Place, aspect: Aspect, sign: int) -> Iterator[SchemaChange]:
     """Yield the change of one bound, upper (``sign`` 1) or lower (-1): the stricter of inclusive and exclusive."""
-    before, after = _tightest(keywords, old, sign), _tightest(keywords, new, sign)
+    before, after = _tightest(keywords, place.before, sign), _tightest(keywords, place.after, sign)
     if before is None and after is None:
         return
     keyword = (after or before or ("",))[0]
-    old_value, new_value = (old.get(before[0]) if before else None), (new.get(after[0]) if after else None)
-    where = (*route, keyword)
+    old_value = place.before.get(before[0]) if before else None
+    new_value = place.after.get(after[0]) if after else None
     if before is None and after is not None:
-        if after[1:] != _IMPLIED.get(keyword, ()):
-            message = f"{label(route)} now has the {keyword} {shorten(new_value)}"
-            direction = Direction.WIDER if _allows_more(keyword, after) else Direction.NARROWER
-            yield SchemaChange(aspect, direction, where, message, old_value, new_value, is_sure=False)
+        if after[1:] == _IMPLIED.get(keyword, ()):
+            return
+        message = f"{place.label} now has the {keyword} {shorten(new_value)}"
+        direction = Direction.WIDER if _allows_more(keyword, after) else Direction.NARROWER
     elif before is not None and after is None:
-        message = f"{label(route)}: the {keyword} was removed"
+        if before[1:] == _IMPLIED.get(keyword, ()):
+            return
+        message = f"{place.label}: the {keyword} was removed"
         direction = Direction.NARROWER if _allows_more(keyword, before) else Direction.WIDER
-        yield SchemaChange(aspect, direction, where, message, old_value, new_value)
     elif before and after and before[1:] != after[1:]:
         is_narrower = (after[1] * sign, after[2]) < (before[1] * sign, before[2])
         direction = Direction.NARROWER if is_narrower else Direction.WIDER
-        message = f"{label(route)}: {keyword} changed from {shorten(old_value)} to {shorten(new_value)}"
-        yield SchemaChange(aspect, direction, where, message, old_value, new_value)
+        message = f"{place.label}: {keyword} changed from {shorten(old_value)} to {shorten(new_value)}"
+        if before[0] != keyword:
+            message = f"{place.label}: {before[0]} {shorten(old_value)} changed to {keyword} {shorten(new_value)}"
+    else:
+        return
+    where, edited = (*place.route, keyword), place.taking(*keywords)
+    yield SchemaChange(aspect, direction, where, message, old_value, new_value, edited=edited)
 
 
 def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
@@ -141,54 +171,54 @@ def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple
     return keyword, value * sign, inclusive
 
 
-def _multiple(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
-    old_value, new_value = old.get("multipleOf"), new.get("multipleOf")
+def _multiple(place: Place) -> Iterator[SchemaChange]:
+    keyword = "multipleOf"
+    old_value, new_value = place.before.get(keyword), place.after.get(keyword)
     if is_same(old_value, new_value):
         return
-    where = (*route, "multipleOf")
-    before, after = _number(old_value), _number(new_value)
-    message = f"{label(route)}: multipleOf changed from {shorten(old_value)} to {shorten(new_value)}"
-    if before is None or (after is not None and is_multiple(after, before)):
-        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, old_value, new_value)
-    elif after is None or is_multiple(before, after):
-        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, message, old_value, new_value)
+    before, after = to_fraction(old_value), to_fraction(new_value)
+    if before is None:
+        message = f"{place.label} must now be a multiple of {shorten(new_value)}"
+    elif after is None:
+        message = f"{place.label} need no longer be a multiple of {shorten(old_value)}"
     else:
-        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, message, old_value, new_value)
-        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, message, old_value, new_value)
+        message = f"{place.label}: multipleOf changed from {shorten(old_value)} to {shorten(new_value)}"
+    is_narrower = before is None or (after is not None and (after / before).denominator == 1)
+    is_wider = after is None or (before is not None and (before / after).denominator == 1)
+    edited = place.taking(keyword)
+    for direction, has_direction in ((Direction.NARROWER, is_narrower), (Direction.WIDER, is_wider)):
+        if has_direction or not (is_narrower or is_wider):
+            yield place.change(Aspect.MULTIPLE, direction, keyword, message, edited)
 
 
-def _number(value: JsonValue) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
-
-
-def _text(
-    keyword: str, aspect: Aspect, old: JsonObject, new: JsonObject, route: Route, *, is_sure: bool
-) -> Iterator[SchemaChange]:
-    before, after = old.get(keyword), new.get(keyword)
+def _text(keyword: str, aspect: Aspect, place: Place) -> Iterator[SchemaChange]:
+    before, after = place.before.get(keyword), place.after.get(keyword)
     if is_same(before, after):
         return
-    where = (*route, keyword)
+    directions = [Direction.NARROWER, Direction.WIDER]
     if before is None:
-        message = f"{label(route)} must now match the {keyword} {shorten(after)}"
-        yield SchemaChange(aspect, Direction.NARROWER, where, message, before, after, is_sure=is_sure)
+        message = f"{place.label} must now match the {keyword} {shorten(after)}"
+        directions = [Direction.NARROWER]
     elif after is None:
-        message = f"{label(route)}: the {keyword} was removed"
-        yield SchemaChange(aspect, Direction.WIDER, where, message, before, after, is_sure=is_sure)
+        message = f"{place.label}: the {keyword} was removed"
+        directions = [Direction.WIDER]
     else:
-        message = f"{label(route)}: the {keyword} changed from {shorten(before)} to {shorten(after)}"
-        is_content = aspect is Aspect.CONTENT
-        yield SchemaChange(aspect, Direction.NARROWER, where, message, before, after, is_sure=is_content)
-        yield SchemaChange(aspect, Direction.WIDER, where, message, before, after, is_sure=is_content)
+        message = f"{place.label}: the {keyword} changed from {shorten(before)} to {shorten(after)}"
+    if aspect is Aspect.CONTENT and before is None:
+        message = f"{place.label} now has the {keyword} {shorten(after)}, which is not checked"
+    edited = place.taking(keyword)
+    for direction in directions:
+        yield place.change(aspect, direction, keyword, message, edited)
 
 
-def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
-    before, after = old.get("default"), new.get("default")
-    if ("default" in old) == ("default" in new) and is_same(before, after):
+def _default(place: Place) -> Iterator[SchemaChange]:
+    before, after = place.before.get("default"), place.after.get("default")
+    if ("default" in place.before) == ("default" in place.after) and is_same(before, after):
         return
-    if "default" not in old:
-        message = f"{label(route)} now has the default {shorten(after)}"
-    elif "default" not in new:
-        message = f"{label(route)}: the default {shorten(before)} was removed"
+    if "default" not in place.before:
+        message = f"{place.label} now has the default {shorten(after)}"
+    elif "default" not in place.after:
+        message = f"{place.label}: the default {shorten(before)} was removed"
     else:
-        message = f"{label(route)}: the default changed from {shorten(before)} to {shorten(after)}"
-    yield SchemaChange(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), message, before, after)
+        message = f"{place.label}: the default changed from {shorten(before)} to {shorten(after)}"
+    yield place.change(Aspect.DEFAULT, Direction.OTHER, "default", message, None)

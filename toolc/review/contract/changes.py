@@ -13,10 +13,9 @@ from toolc.model.source import Span
 from toolc.model.spec.code_backends import ErrorKind, ShellBackend
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
-from toolc.review.contract.movement import SchemaChange, grade, rule
-from toolc.review.contract.schemas import schema_changes
-from toolc.review.contract.witness import EvaluationBudget, witness
-from toolc.review.model.change import Counterexample, Grade, Route, Side, ToolChange
+from toolc.review.contract.movement import rule
+from toolc.review.contract.verdicts import Verdict, verdicts
+from toolc.review.model.change import Grade, Route, Side, ToolChange
 from toolc.review.model.pairing import ToolPair
 from toolc.review.model.schema_node import to_json_text
 from toolc.review.model.state import Reviewed, State
@@ -35,8 +34,6 @@ ANNOTATION: Final = "CON309"
 DEPRECATED: Final = "CON310"
 RESULT_SCHEMA: Final = "CON311"
 ADDED: Final = "CON312"
-
-_UNSAFE: Final = frozenset({"breaking", "warning"})
 
 RULE: Final = "CON313"
 
@@ -169,26 +166,18 @@ def _schema_text(schema: Schema | None) -> str | None:
 def _schemas(
     old: Reviewed, new: Reviewed, before: Schema, after: Schema, side: Side, top: Route
 ) -> Iterator[ToolChange]:
-    # Input: what was accepted must still be accepted. Output: what may be returned must have been allowed before.
-    accepts, refuses = (before.value, after.value) if side == "input" else (after.value, before.value)
-    budget = EvaluationBudget()
-    for change in schema_changes(before.value, after.value):
-        example = witness(accepts, refuses, change, budget) if grade(side, change) in _UNSAFE else ""
-        yield _schema_change(old, new, change, side, top, example)
+    for verdict in verdicts(before.value, after.value, side):
+        yield _schema_change(old, new, verdict, side, top)
 
 
-def _schema_change(
-    old: Reviewed, new: Reviewed, change: SchemaChange, side: Side, top: Route, example: Counterexample | str
-) -> ToolChange:
-    schema_grade = grade(side, change)
-    is_missed = isinstance(example, str) and schema_grade == "breaking"
+def _schema_change(old: Reviewed, new: Reviewed, verdict: Verdict, side: Side, top: Route) -> ToolChange:
+    change = verdict.change
     return ToolChange(
-        kind="contract", rule=rule(side, change.aspect), grade=schema_grade,
+        kind="contract", rule=rule(side, change.aspect), grade=verdict.grade,
         message=f"result: {change.message}" if side == "output" else change.message, path=(*top, *change.route),
         before=to_json_text(change.before), after=to_json_text(change.after), direction=change.direction.value,
         subject=change.subject, old=old.span(*_route_in_spec(old, top, change.route)),
-        new=new.span(*_route_in_spec(new, top, change.route)), witness=None if isinstance(example, str) else example,
-        no_witness=example if is_missed and isinstance(example, str) else "",
+        new=new.span(*_route_in_spec(new, top, change.route)), witness=verdict.witness, no_witness=verdict.no_witness,
     )  # fmt: skip
 
 

@@ -1,8 +1,7 @@
-"""One changed keyword of a schema: whether it now allows less or more, and how certain that is."""
+"""One changed keyword of a schema: whether it now allows less or more, and the rule that reports it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -14,7 +13,7 @@ _HUNDREDS: Final = {"input": 1, "output": 2}
 
 
 class Direction(StrEnum):
-    """The effect of a change on the values that a schema allows."""
+    """The usual effect of a change of this kind. The grade does not depend on it; the fingerprint does."""
 
     NARROWER = "narrower"
     WIDER = "wider"
@@ -61,8 +60,8 @@ NUMBERS: Final = {aspect: number for number, aspect in enumerate(Aspect, 1)}
 class SchemaChange:
     """One keyword that changed at ``route`` (from the schema's root), with a message and both values.
 
-    ``is_sure``: one of the two schemas certainly allows a value that the other rejects, unless another keyword rejects
-    that value first. ``subject`` is the property that a change of ``required`` is about.
+    ``subject`` is the property that a change of ``required`` is about. ``edited`` is the whole old schema with this
+    change alone; it decides what the change refuses. It is None for a change that cannot refuse anything.
     """
 
     aspect: Aspect
@@ -71,35 +70,27 @@ class SchemaChange:
     message: str
     before: JsonValue = None
     after: JsonValue = None
-    is_sure: bool = True
     subject: str = ""
+    edited: JsonValue = None
 
 
-def doubts(changes: Sequence[SchemaChange], aspect: Aspect, route: Route, message: str) -> Iterator[SchemaChange]:
-    """Yield the possible opposite effect of changes inside a keyword that counts matches; it is never certain."""
-    directions = {each.direction for each in changes}
-    for each in (Direction.NARROWER, Direction.WIDER):
-        if each.reversed in directions and each not in directions:
-            yield SchemaChange(aspect, each, route, message, is_sure=False)
+BREAKS: Final = {"input": Direction.NARROWER, "output": Direction.WIDER}
+"""The direction that refuses what was accepted, for each side of the contract."""
 
-
-_BREAKS: Final = {"input": Direction.NARROWER, "output": Direction.WIDER}
-
-_EXCEPTIONS: Final[dict[tuple[Side, Aspect, Direction], Grade]] = {
-    # Readers of results may handle an unknown value, or have a default case for it; oasdiff reports a warning too.
-    ("output", Aspect.ENUM, Direction.WIDER): "warning",
-    ("output", Aspect.PROPERTY_ADDED, Direction.WIDER): "compatible",
-    # Only callers that passed this name before, when any name was accepted, are affected.
-    ("input", Aspect.PROPERTY_ADDED, Direction.NARROWER): "compatible",
-    # A property that was optional before is only missing now.
-    ("output", Aspect.PROPERTY_REMOVED, Direction.NARROWER): "warning",
-    ("output", Aspect.PROPERTY_REMOVED, Direction.WIDER): "warning",
-    ("input", Aspect.PROPERTY_REMOVED, Direction.WIDER): "warning",
-    ("output", Aspect.DEFAULT, Direction.OTHER): "compatible",
-    ("input", Aspect.DEFAULT, Direction.OTHER): "warning",
-    # Its schema may have moved to another place, so nothing is certain.
-    ("input", Aspect.ALL_OF, Direction.WIDER): "warning",
-}
+_NOTED: Final[frozenset[tuple[Side, Aspect, Direction]]] = frozenset(
+    {
+        # The format is not checked here, but the tool or another reader may expect it.
+        ("input", Aspect.FORMAT, Direction.NARROWER),
+        ("output", Aspect.FORMAT, Direction.WIDER),
+        # Every call is still accepted, but a property that callers or readers use has no meaning any more.
+        ("input", Aspect.PROPERTY_REMOVED, Direction.WIDER),
+        ("output", Aspect.PROPERTY_REMOVED, Direction.NARROWER),
+        ("output", Aspect.PROPERTY_REMOVED, Direction.WIDER),
+        # Calls without the property mean something else.
+        ("input", Aspect.DEFAULT, Direction.OTHER),
+    }
+)
+"""Changes that are a warning although nothing is refused."""
 
 
 def rule(side: Side, aspect: Aspect) -> str:
@@ -107,11 +98,8 @@ def rule(side: Side, aspect: Aspect) -> str:
     return f"CON{_HUNDREDS[side]}{NUMBERS[aspect]:02}"
 
 
-def grade(side: Side, change: SchemaChange) -> Grade:
-    """Return the grade of a change on this side of the contract."""
-    exception = _EXCEPTIONS.get((side, change.aspect, change.direction))
-    if exception is not None:
-        return exception
-    if change.direction is not _BREAKS[side]:
-        return "compatible"
-    return "breaking" if change.is_sure else "warning"
+def grade(side: Side, change: SchemaChange, *, refuses: bool) -> Grade:
+    """Return the grade of a change; ``refuses`` is whether it refuses something, or whether that is not known."""
+    if refuses:
+        return "breaking"
+    return "warning" if (side, change.aspect, change.direction) in _NOTED else "compatible"

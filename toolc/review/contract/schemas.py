@@ -1,55 +1,184 @@
-"""Compare the keywords of objects and arrays, combined schemas such as ``anyOf``, and the schemas inside them."""
+"""Compare the keywords of objects and arrays, combined schemas such as ``anyOf``, and the schemas inside them.
+
+The changes are those that a reader of both schemas sees. Whether one refuses a value is decided elsewhere, so a
+change may be listed that has no effect, but its place and its words must be right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract import bounds
-from toolc.review.contract.bounds import Compare, types
-from toolc.review.contract.movement import Aspect, Direction, SchemaChange, doubts
+from toolc.review.contract.joined import Joined
+from toolc.review.contract.movement import Aspect, Direction, SchemaChange
+from toolc.review.contract.places import Compare, Place
+from toolc.review.contract.simplified import simplified
 from toolc.review.model.change import Route
-from toolc.review.model.schema_node import Node, is_same, label, list_under, map_under, root, shorten
+from toolc.review.model.schema_node import Node, is_same, label, list_under, map_under, shorten
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
 """Keywords with one schema. Their absence means ``true``, except for ``contains``."""
+
+_REST: Final = ("unevaluatedItems", "unevaluatedProperties")
 
 MAX_DEPTH: Final = 128
 """How many levels below the root schemas are compared; anything deeper is reported as one change."""
 
 
-def object_changes(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+def schema_changes(joined: Joined) -> tuple[SchemaChange, ...]:
+    """Return all changes from the old schema to the new one."""
+    if is_same(joined.old, joined.new):
+        return ()
+    top = Node(joined.root, {})
+    place = Place(top.inner(joined.old), top.inner(joined.new), (), lambda schema: schema)
+    return tuple(
+        replace(each, before=joined.written(each.before), after=joined.written(each.after))
+        for each in _Comparison(joined).compare(place)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """The pairs of schemas that were compared already, by identity: recursive schemas have no end."""
+
+    joined: Joined
+    seen: set[tuple[int, int]] = field(default_factory=set)
+
+    def compare(self, place: Place) -> Iterator[SchemaChange]:
+        if is_same(place.before, place.after):
+            return
+        pair = (id(place.old.original), id(place.new.original))
+        if pair in self.seen:
+            return
+        if len(place.route) > MAX_DEPTH:
+            message = f"{place.label}: a schema nested deeper than {MAX_DEPTH} levels changed"
+            edited = place.rebuild(place.after)
+            yield SchemaChange(Aspect.REFERENCE, Direction.NARROWER, place.route, message, edited=edited)
+            return
+        self.seen.add(pair)
+        place = simplified(place)
+        yield from bounds.keyword_changes(place)
+        yield from object_changes(place, self.compare)
+        for keyword in ("anyOf", "oneOf"):
+            yield from self._alternatives(keyword, place)
+        yield from self._all_of(place)
+        yield from _not(place, self.compare)
+        yield from _conditional(place)
+
+    def _alternatives(self, keyword: str, place: Place) -> Iterator[SchemaChange]:
+        before, after = list_under(place.before, keyword), list_under(place.after, keyword)
+        if bool(before) != bool(after):
+            direction = Direction.NARROWER if after else Direction.WIDER
+            verb = "must now match" if after else "need no longer match"
+            message = f"{place.label} {verb} one of several schemas ({keyword})"
+            yield place.change(Aspect.ALTERNATIVE, direction, keyword, message, place.taking(keyword))
+            return
+        removed, added = self._unmatched(before, after)
+        for one, other in zip(removed, added, strict=False):
+            yield from self.compare(self._alternative(keyword, place, one, other))
+        for index in removed[len(added) :]:
+            message = f"{place.label}: an alternative was removed ({keyword})"
+            rest = [*before[:index], *before[index + 1 :]]
+            edited = place.with_keywords(**{keyword: rest}) if rest else place.taking(keyword)
+            where = (*place.route, keyword, index)
+            yield SchemaChange(
+                Aspect.ALTERNATIVE, Direction.NARROWER, where, message, before[index], None, edited=edited
+            )
+        for index in added[len(removed) :]:
+            message = f"{place.label}: an alternative was added ({keyword})"
+            edited = place.with_keywords(**{keyword: [*before, after[index]]})
+            where = (*place.route, keyword, index)
+            yield SchemaChange(Aspect.ALTERNATIVE, Direction.WIDER, where, message, None, after[index], edited=edited)
+
+    def _alternative(self, keyword: str, place: Place, one: int, other: int) -> Place:
+        before, after = list_under(place.before, keyword), list_under(place.after, keyword)
+
+        def rebuild(inner: JsonValue) -> JsonValue:
+            return place.with_keywords(**{keyword: [*before[:one], inner, *before[one + 1 :]]})
+
+        return place.inner(before[one], after[other], (keyword, other), rebuild)
+
+    def _all_of(self, place: Place) -> Iterator[SchemaChange]:
+        before, after = list_under(place.before, "allOf"), list_under(place.after, "allOf")
+        removed, added = self._unmatched(before, after)
+        for one, other in zip(removed, added, strict=False):
+            yield from self.compare(self._alternative("allOf", place, one, other))
+        for index in added[len(removed) :]:
+            message = f"{place.label}: a schema was added (allOf)"
+            edited = place.with_keywords(allOf=[*before, after[index]])
+            where = (*place.route, "allOf", index)
+            yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, where, message, None, after[index], edited=edited)
+        for index in removed[len(added) :]:
+            message = f"{place.label}: a schema was removed (allOf)"
+            edited = place.with_keywords(allOf=[*before[:index], *before[index + 1 :]] or None)
+            where = (*place.route, "allOf", index)
+            yield SchemaChange(Aspect.ALL_OF, Direction.WIDER, where, message, before[index], None, edited=edited)
+
+    def _unmatched(self, before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
+        """Return the indices of the items that only one side has, regardless of order and annotations."""
+        added = [*range(len(after))]
+        removed: list[int] = []
+        for index, each in enumerate(before):
+            key = self.joined.key(each)
+            match = next((other for other in added if self.joined.key(after[other]) == key), None)
+            if match is None:
+                removed.append(index)
+            else:
+                added.remove(match)
+        return removed, added
+
+
+def object_changes(place: Place, compare: Compare) -> Iterator[SchemaChange]:
     """Yield the changes of properties, items and their dependencies."""
-    yield from _properties(old, new, route, compare)
-    yield from _required(old.schema, new.schema, route)
-    yield from _additional_properties(old, new, route, compare)
-    yield from _keyed_conditions(old, new, route, compare)
-    yield from _items(old, new, route, compare)
-    before, after = _without_idle_names(old), _without_idle_names(new)
+    yield from _properties(place, compare)
+    yield from _required(place)
+    yield from _additional_properties(place, compare)
+    yield from _keyed_conditions(place, compare)
+    yield from _items(place, compare)
+    idle = replace(place, old=_without_idle_names(place.old), new=_without_idle_names(place.new))
     for keyword in _CONDITIONS:
-        yield from _condition(keyword, before, after, route, compare)
+        yield from _condition(keyword, idle, compare)
 
 
-def _properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    before, after = map_under(old.schema, "properties"), map_under(new.schema, "properties")
+def _properties(place: Place, compare: Compare) -> Iterator[SchemaChange]:
+    before, after = map_under(place.before, "properties"), map_under(place.after, "properties")
     for name in dict.fromkeys([*before, *after]):
-        where = (*route, "properties", name)
+        where = (*place.route, "properties", name)
         if name in before and name in after:
-            yield from compare(old.inner(before[name]), new.inner(after[name]), where)
+            yield from compare(_named(place, "properties", name))
         elif name in after:
-            direction = Direction.WIDER if is_closed(old.schema) else Direction.NARROWER
+            direction = Direction.WIDER if is_closed(place.before) else Direction.NARROWER
+            edited = place.with_keywords(properties={**before, name: after[name]})
             message = f"{label(where)} was added"
-            yield SchemaChange(Aspect.PROPERTY_ADDED, direction, where, message, None, after[name], is_sure=False)
+            yield SchemaChange(Aspect.PROPERTY_ADDED, direction, where, message, None, after[name], edited=edited)
         else:
-            is_refused = is_closed(new.schema)
+            is_refused = is_closed(place.after)
             direction = Direction.NARROWER if is_refused else Direction.WIDER
             message = f"{label(where)} was removed" + (", and other names are rejected" if is_refused else "")
-            yield SchemaChange(
-                Aspect.PROPERTY_REMOVED, direction, where, message, before[name], None, is_sure=is_refused
-            )
+            edited = _without_name(place, "properties", name)
+            if is_refused and not is_closed(place.before):
+                closing = ("additionalProperties", "unevaluatedProperties")
+                kept = {each: inner for each, inner in before.items() if each != name}
+                edited = place.with_keywords(properties=kept, **{each: place.after.get(each) for each in closing})
+            yield SchemaChange(Aspect.PROPERTY_REMOVED, direction, where, message, before[name], None, edited=edited)
+
+
+def _named(place: Place, keyword: str, name: str) -> Place:
+    """Return the place of a schema in a map of schemas, such as ``properties``."""
+    before, after = map_under(place.before, keyword), map_under(place.after, keyword)
+
+    def rebuild(inner: JsonValue) -> JsonValue:
+        return place.with_keywords(**{keyword: {**before, name: inner}})
+
+    return place.inner(before[name], after[name], (keyword, name), rebuild)
+
+
+def _without_name(place: Place, keyword: str, name: str) -> JsonValue:
+    kept = {each: inner for each, inner in map_under(place.before, keyword).items() if each != name}
+    return place.with_keywords(**{keyword: kept})
 
 
 def is_closed(schema: JsonObject) -> bool:
@@ -57,69 +186,75 @@ def is_closed(schema: JsonObject) -> bool:
     return any(schema.get(keyword) is False for keyword in ("additionalProperties", "unevaluatedProperties"))
 
 
-def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
-    before, after = _names(old, "required"), _names(new, "required")
-    earlier = map_under(old, "properties")
+def _required(place: Place) -> Iterator[SchemaChange]:
+    before, after = _names(place.before, "required"), _names(place.after, "required")
+    earlier = map_under(place.before, "properties")
     for name in after:
         if name not in before:
-            where = (*route, "properties", name)
-            message = f"{label(where)} {'is now required' if name in earlier else 'was added and is required'}"
-            yield _requirement(Direction.NARROWER, name, route, message, before, after)
+            message = f"{label((*place.route, 'properties', name))} is now required"
+            if name not in earlier and name in map_under(place.after, "properties"):
+                message = f"{label((*place.route, 'properties', name))} was added and is required"
+            edited = place.with_keywords(required=[*before, name])
+            yield place.change(Aspect.REQUIRED, Direction.NARROWER, "required", message, edited, name)
     for name in before:
         if name not in after:
-            message = f"{label((*route, 'properties', name))} is now optional"
-            yield _requirement(Direction.WIDER, name, route, message, before, after)
+            message = f"{label((*place.route, 'properties', name))} is now optional"
+            edited = place.with_keywords(required=[each for each in before if each != name])
+            yield place.change(Aspect.REQUIRED, Direction.WIDER, "required", message, edited, name)
 
 
-def _requirement(
-    direction: Direction, name: str, route: Route, message: str, before: list[str], after: list[str]
-) -> SchemaChange:
-    return SchemaChange(Aspect.REQUIRED, direction, (*route, "required"), message, [*before], [*after], subject=name)
-
-
-def _additional_properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+def _additional_properties(place: Place, compare: Compare) -> Iterator[SchemaChange]:
     """Yield the changes of ``additionalProperties``: the values of properties that are not listed."""
-    before, after = old.schema.get("additionalProperties"), new.schema.get("additionalProperties")
-    where = (*route, "additionalProperties")
+    keyword = "additionalProperties"
+    before, after = place.before.get(keyword), place.after.get(keyword)
     if (before is False) != (after is False):
         direction = Direction.NARROWER if after is False else Direction.WIDER
-        message = f"{label(route)} {'no longer allows' if after is False else 'now allows'} other properties"
-        yield SchemaChange(Aspect.CLOSED, direction, where, message, before, after)
+        message = f"{place.label} {'no longer allows' if after is False else 'now allows'} other properties"
+        yield place.change(Aspect.CLOSED, direction, keyword, message, place.taking(keyword))
+    elif (keyword in place.before) != (keyword in place.after) and _limits_others(place):
+        effect = "was added, so it evaluates" if keyword in place.after else "was removed, so it no longer evaluates"
+        message = f"{place.label}: {keyword} {effect} other names"
+        direction = Direction.WIDER if keyword in place.after else Direction.NARROWER
+        yield place.change(Aspect.CLOSED, direction, keyword, message, place.taking(keyword))
     elif before is not False:
-        yield from compare(old.inner(before), new.inner(after), where)
+        yield from compare(place.under(keyword))
 
 
-def _keyed_conditions(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+def _limits_others(place: Place) -> bool:
+    """Return whether ``unevaluatedProperties`` or ``unevaluatedItems`` makes the presence of a keyword matter."""
+    return any(schema.get(keyword, True) is not True for schema in (place.before, place.after) for keyword in _REST)
+
+
+def _keyed_conditions(place: Place, compare: Compare) -> Iterator[SchemaChange]:
     """Yield the changes of ``patternProperties``, ``dependentSchemas`` and ``dependentRequired``."""
     for keyword in ("patternProperties", "dependentSchemas", "dependentRequired"):
-        before, after = map_under(old.schema, keyword), map_under(new.schema, keyword)
+        before, after = map_under(place.before, keyword), map_under(place.after, keyword)
         for name in dict.fromkeys([*before, *after]):
-            where = (*route, keyword, name)
+            where = (*place.route, keyword, name)
             one, other = before.get(name), after.get(name)
             if name in before and name in after and keyword != "dependentRequired":
-                yield from compare(old.inner(one), new.inner(other), where)
+                yield from compare(_named(place, keyword, name))
                 continue
-            if keyword == "patternProperties" and (_is_limited(old.schema) or _is_limited(new.schema)):
-                yield from _name_pattern(name, old.schema, new.schema, where)
+            edited = _without_name(place, keyword, name)
+            if name in after:
+                edited = place.with_keywords(**{keyword: {**before, name: other}})
+            if keyword == "patternProperties" and (_is_limited(place.before) or _is_limited(place.after)):
+                yield from _name_pattern(name, place, where, edited)
                 continue
             if name not in before or (name in after and _exceeds(other, one)):
-                message = f"{label(route)}: a condition was added ({keyword})"
-                yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, one, other)
+                message = f"{place.label}: a condition was added ({keyword})"
+                yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, one, other, edited=edited)
             if name not in after or (name in before and keyword == "dependentRequired" and _exceeds(one, other)):
-                message = f"{label(route)}: a condition was removed ({keyword})"
-                yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, one, other)
+                message = f"{place.label}: a condition was removed ({keyword})"
+                yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, one, other, edited=edited)
 
 
-def _name_pattern(name: str, old: JsonObject, new: JsonObject, where: Route) -> Iterator[SchemaChange]:
+def _name_pattern(name: str, place: Place, where: Route, edited: JsonValue) -> Iterator[SchemaChange]:
     """Yield an added or removed name pattern if other names are limited: matching names then have another rule."""
-    before, after = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
-    message = f"{label(where[:-2])}: names that match {shorten(name)} now allow"
-    is_refused, was_refused = name in map_under(old, "patternProperties") and is_closed(new), is_closed(old)
-    for direction, verb, is_sure in (
-        (Direction.NARROWER, "fewer values", is_refused),
-        (Direction.WIDER, "more values", was_refused and not is_refused),
-    ):
-        yield SchemaChange(Aspect.CONDITION, direction, where, f"{message} {verb}", before, after, is_sure=is_sure)
+    before, after = (map_under(schema, "patternProperties").get(name) for schema in (place.before, place.after))
+    message = f"{place.label}: names that match {shorten(name)} now allow"
+    for direction, verb in ((Direction.NARROWER, "fewer values"), (Direction.WIDER, "more values")):
+        yield SchemaChange(Aspect.CONDITION, direction, where, f"{message} {verb}", before, after, edited=edited)
 
 
 def _is_limited(schema: JsonObject) -> bool:
@@ -133,19 +268,32 @@ def _exceeds(one: JsonValue, other: JsonValue) -> bool:
     return isinstance(one, list) and isinstance(other, list) and any(each not in other for each in one)
 
 
-def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    before, after = list_under(old.schema, "prefixItems"), list_under(new.schema, "prefixItems")
-    rest = (old.inner(old.schema.get("items")), new.inner(new.schema.get("items")))
+def _items(place: Place, compare: Compare) -> Iterator[SchemaChange]:
+    before, after = list_under(place.before, "prefixItems"), list_under(place.after, "prefixItems")
+    rest = (place.before.get("items", True), place.after.get("items", True))
     for index in range(max(len(before), len(after))):
-        one = old.inner(before[index]) if index < len(before) else rest[0]
-        two = new.inner(after[index]) if index < len(after) else rest[1]
-        yield from compare(one, two, (*route, "prefixItems", index))
-    yield from compare(*rest, (*route, "items"))
-    old_value, new_value = old.schema.get("uniqueItems") is True, new.schema.get("uniqueItems") is True
+        one = before[index] if index < len(before) else rest[0]
+        two = after[index] if index < len(after) else rest[1]
+
+        def rebuild(inner: JsonValue, index: int = index) -> JsonValue:
+            padded = [*before, *([rest[0]] * (index + 1 - len(before)))]
+            return place.with_keywords(prefixItems=[*padded[:index], inner, *padded[index + 1 :]])
+
+        yield from compare(place.inner(one, two, ("prefixItems", index), rebuild))
+    if _limits_others(place) and (len(before) != len(after) or ("items" in place.before) != ("items" in place.after)):
+        message = f"{place.label}: prefixItems or items evaluate other items than before"
+        keyword = "items" if ("items" in place.before) != ("items" in place.after) else "prefixItems"
+        edited = place.taking("items", "prefixItems")
+        yield place.change(Aspect.ITEMS, Direction.NARROWER, keyword, message, edited)
+    elif not is_same(*rest):
+        yield from compare(place.under("items"))
+    old_value, new_value = place.before.get("uniqueItems") is True, place.after.get("uniqueItems") is True
     if old_value != new_value:
-        message = f"{label(route)}: items {'must now be unique' if new_value else 'need no longer be unique'}"
+        message = f"{place.label}: items {'must now be unique' if new_value else 'need no longer be unique'}"
         direction = Direction.NARROWER if new_value else Direction.WIDER
-        yield SchemaChange(Aspect.ITEMS, direction, (*route, "uniqueItems"), message, old_value, new_value)
+        where = (*place.route, "uniqueItems")
+        edited = place.taking("uniqueItems")
+        yield SchemaChange(Aspect.ITEMS, direction, where, message, old_value, new_value, edited=edited)
 
 
 def _without_idle_names(node: Node) -> Node:
@@ -155,198 +303,61 @@ def _without_idle_names(node: Node) -> Node:
     return replace(node, schema={key: each for key, each in node.schema.items() if key != "propertyNames"})
 
 
-def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    before, after = old.schema.get(keyword), new.schema.get(keyword)
-    where = (*route, keyword)
+def _condition(keyword: str, place: Place, compare: Compare) -> Iterator[SchemaChange]:
+    before, after = place.before.get(keyword), place.after.get(keyword)
     has_effect = keyword == "contains"  # also if it allows any value, because one item is required
-    if keyword not in old.schema and keyword in new.schema and (has_effect or after is not True):
-        message = f"{label(route)}: a condition was added ({keyword})"
-        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, before, after)
-    elif keyword in old.schema and keyword not in new.schema and (has_effect or before is not True):
-        message = f"{label(route)}: a condition was removed ({keyword})"
-        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, before, after)
-    elif keyword in old.schema and not is_same(before, after):
-        inner_changes = [*compare(old.inner(before), new.inner(after), where)]
-        yield from inner_changes
-        if keyword == "contains" and ("maxContains" in old.schema or "maxContains" in new.schema):
-            message = f"{label(route)}: other items count against maxContains"
-            yield from doubts(inner_changes, Aspect.CONDITION, where, message)
+    if keyword not in place.before and keyword in place.after and (has_effect or after is not True):
+        message = f"{place.label}: a condition was added ({keyword})"
+        yield place.change(Aspect.CONDITION, Direction.NARROWER, keyword, message, _taking(keyword, place))
+    elif keyword in place.before and keyword not in place.after and (has_effect or before is not True):
+        message = f"{place.label}: a condition was removed ({keyword})"
+        yield place.change(Aspect.CONDITION, Direction.WIDER, keyword, message, _taking(keyword, place))
+    elif keyword in place.before and not is_same(before, after):
+        yield from compare(place.under(keyword))
+
+
+def _taking(keyword: str, place: Place) -> JsonValue:
+    """Return the old schema with a keyword of the new one, and those that have no meaning without it."""
+    return place.taking(keyword, *(("minContains", "maxContains") if keyword == "contains" else ()))
 
 
 def _names(schema: JsonObject, keyword: str) -> list[str]:
     return [name for name in list_under(schema, keyword) if isinstance(name, str)]
 
 
-def combined_changes(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    """Yield the changes of combined schemas."""
-    for keyword in ("anyOf", "oneOf"):
-        yield from _alternatives(keyword, old, new, route, compare)
-    yield from _all_of(old, new, route, compare)
-    yield from _not(old, new, route, compare)
-    yield from _conditional(old.schema, new.schema, route)
-
-
-def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    before, after = list_under(old.schema, keyword), list_under(new.schema, keyword)
-    where = (*route, keyword)
-    if bool(before) != bool(after):
-        direction = Direction.NARROWER if after else Direction.WIDER
-        verb = "must now match" if after else "need no longer match"
-        message = f"{label(route)} {verb} one of several schemas ({keyword})"
-        yield SchemaChange(Aspect.ALTERNATIVE, direction, where, message, before or None, after or None, is_sure=False)
+def _not(place: Place, compare: Compare) -> Iterator[SchemaChange]:
+    if is_same(place.before.get("not"), place.after.get("not")):
         return
-    inner_changes = [*_changed(keyword, old, new, route, compare)]
-    yield from inner_changes
-    nodes = [*map(old.inner, before)], [*map(new.inner, after)]
-    if keyword == "oneOf" and not all(map(_are_apart, nodes)):
-        message = f"{label(route)}: another number of alternatives may match (oneOf)"
-        yield from doubts(inner_changes, Aspect.ALTERNATIVE, where, message)
-
-
-def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    """Yield the changes of the alternatives themselves."""
-    before, after = list_under(old.schema, keyword), list_under(new.schema, keyword)
-    where = (*route, keyword)
-    removed, added = _unmatched(before, after)
-    for old_value, new_value in zip(removed, added, strict=False):
-        yield from compare(old.inner(before[old_value]), new.inner(after[new_value]), (*where, new_value))
-    for index in removed[len(added) :]:
-        message = f"{label(route)}: an alternative was removed ({keyword})"
-        yield SchemaChange(Aspect.ALTERNATIVE, Direction.NARROWER, (*where, index), message, before[index], None)
-    for index in added[len(removed) :]:
-        message = f"{label(route)}: an alternative was added ({keyword})"
-        yield SchemaChange(Aspect.ALTERNATIVE, Direction.WIDER, (*where, index), message, None, after[index])
-
-
-def _are_apart(nodes: Sequence[Node]) -> bool:
-    """Return whether no value can match two of these: their types, or the constants of a property, are disjoint."""
-    return all(
-        not types(one.schema) & types(two.schema) or _have_other_constants(one, two)
-        for one, two in combinations(nodes, 2)
-    )
-
-
-def _have_other_constants(one: Node, two: Node) -> bool:
-    named = [map_under(node.schema, "properties") for node in (one, two)]
-    return any(
-        name in list_under(one.schema, "required")
-        and name in list_under(two.schema, "required")
-        and (texts := [_texts(properties.get(str(name))) for properties in named])[0].isdisjoint(texts[1])
-        and all(texts)
-        for name in named[0]
-    )
-
-
-def _texts(schema: JsonValue) -> frozenset[str]:
-    """Return the strings that a schema allows if it lists them all; else none."""
-    values = (schema.get("enum") or [schema.get("const")]) if isinstance(schema, dict) else []
-    strings = [each for each in values if isinstance(each, str)] if isinstance(values, list) else []
-    return frozenset(strings if isinstance(values, list) and len(strings) == len(values) else ())
-
-
-def _all_of(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    before, after = list_under(old.schema, "allOf"), list_under(new.schema, "allOf")
-    removed, added = _unmatched(before, after)
-    for old_value, new_value in zip(removed, added, strict=False):
-        yield from compare(old.inner(before[old_value]), new.inner(after[new_value]), (*route, "allOf", new_value))
-    for index in added[len(removed) :]:
-        message = f"{label(route)}: a schema was added (allOf)"
-        yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, (*route, "allOf", index), message, None, after[index])
-    for index in removed[len(added) :]:
-        message = f"{label(route)}: a schema was removed (allOf)"
-        # The alternative may have moved into the schema itself.
-        yield SchemaChange(
-            Aspect.ALL_OF, Direction.WIDER, (*route, "allOf", index), message, before[index], None, is_sure=False
-        )
-
-
-def _unmatched(before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
-    """Return the indices of the items that only one side has, regardless of order."""
-    added = [*range(len(after))]
-    removed: list[int] = []
-    for index, each in enumerate(before):
-        match = next((other for other in added if is_same(each, after[other])), None)
-        if match is None:
-            removed.append(index)
-        else:
-            added.remove(match)
-    return removed, added
-
-
-def _not(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
-    before, after = old.schema.get("not"), new.schema.get("not")
-    if is_same(before, after):
+    if "not" in place.before and "not" in place.after:
+        for each in compare(place.under("not")):
+            yield replace(each, direction=each.direction.reversed)
         return
-    where = (*route, "not")
-    if "not" in old.schema and "not" in new.schema:
-        for each in compare(old.inner(before), new.inner(after), where):
-            yield replace(each, direction=each.direction.reversed, is_sure=False)
-        return
-    direction = Direction.NARROWER if "not" in new.schema else Direction.WIDER
-    message = f"{label(route)} {'must now not' if 'not' in new.schema else 'may now'} match a schema (not)"
-    yield SchemaChange(Aspect.CONDITION, direction, where, message, before, after)
+    is_added = "not" in place.after
+    direction = Direction.NARROWER if is_added else Direction.WIDER
+    message = f"{place.label} {'must now not' if is_added else 'may now'} match a schema (not)"
+    yield place.change(Aspect.CONDITION, direction, "not", message, place.taking("not"))
 
 
-def _conditional(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
+def _conditional(place: Place) -> Iterator[SchemaChange]:
     keywords = ("if", "then", "else")
-    before: JsonObject = {key: old[key] for key in keywords if key in old}
-    after: JsonObject = {key: new[key] for key in keywords if key in new}
+    before: JsonObject = {key: place.before[key] for key in keywords if key in place.before}
+    after: JsonObject = {key: place.after[key] for key in keywords if key in place.after}
     new_applies, old_applies = _has_effect(after), _has_effect(before)
-    if is_same(before, after) or not (new_applies or old_applies):
+    is_idle = not (new_applies or old_applies or _limits_others(place))
+    if is_same(before, after) or is_idle:
         return
-    where = (*route, "if")
+    where, edited = (*place.route, "if"), place.taking(*keywords)
     if new_applies and not old_applies:
-        message = f"{label(route)}: a condition was added (if)"
-        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, None, after)
+        message = f"{place.label}: a condition was added (if)"
+        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, None, after, edited=edited)
     elif old_applies and not new_applies:
-        message = f"{label(route)}: a condition was removed (if)"
-        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, before, None)
+        message = f"{place.label}: a condition was removed (if)"
+        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, before, None, edited=edited)
     else:
-        message = f"{label(route)}: a condition (if) changed"
+        message = f"{place.label}: a condition (if) changed"
         for direction in (Direction.NARROWER, Direction.WIDER):
-            yield SchemaChange(Aspect.CONDITION, direction, where, message, before, after, is_sure=False)
+            yield SchemaChange(Aspect.CONDITION, direction, where, message, before, after, edited=edited)
 
 
 def _has_effect(conditional: JsonObject) -> bool:
     return "if" in conditional and ("then" in conditional or "else" in conditional)
-
-
-def schema_changes(old: JsonObject, new: JsonObject) -> tuple[SchemaChange, ...]:
-    """Return all changes from one schema to the other."""
-    return () if is_same(old, new) else tuple(_Comparison().compare(root(old), root(new), ()))
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """The pairs of schemas that were compared already, by identity: recursive schemas have no end."""
-
-    seen: set[tuple[int, int]] = field(default_factory=set)
-
-    def compare(self, old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
-        if old.schema is new.schema or (not _refers(old.schema, new.schema) and is_same(old.schema, new.schema)):
-            return
-        pair = (id(old.original), id(new.original))
-        if pair in self.seen:
-            return
-        if len(route) > MAX_DEPTH:
-            message = f"{label(route)}: a schema nested deeper than {MAX_DEPTH} levels changed"
-            yield SchemaChange(Aspect.REFERENCE, Direction.NARROWER, route, message, is_sure=False)
-            return
-        self.seen.add(pair)
-        yield from bounds.keyword_changes(old, new, route)
-        inside = [*object_changes(old, new, route, self.compare), *combined_changes(old, new, route, self.compare)]
-        yield from inside
-        yield from _unevaluated(old, new, route, inside)
-
-
-def _unevaluated(old: Node, new: Node, route: Route, inner_changes: Sequence[SchemaChange]) -> Iterator[SchemaChange]:
-    """Yield the effects of ``inner_changes`` on ``unevaluatedProperties`` and ``unevaluatedItems``."""
-    looking = [each for each in inner_changes if each.route[len(route) : len(route) + 1] != ("properties",)]
-    for keyword in ("unevaluatedProperties", "unevaluatedItems"):
-        if any(node.schema.get(keyword, True) is not True for node in (old, new)):
-            message = f"{label(route)}: other values depend on {keyword}"
-            yield from doubts(looking, Aspect.CLOSED, (*route, keyword), message)
-
-
-def _refers(*schemas: JsonObject) -> bool:
-    return any("$ref" in repr(schema) for schema in schemas)

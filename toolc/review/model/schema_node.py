@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
 
@@ -44,7 +43,7 @@ def _resolve_references(root: JsonObject, schema: JsonValue) -> JsonObject:
             return schema
         seen.add(pointer)
         rest: JsonObject = {key: value for key, value in schema.items() if key not in {"$ref", "$defs"}}
-        target = _at(root, pointer)
+        target = at_pointer(root, pointer)
         if target is None:
             return schema
         if rest.keys() - {"description", "title", "default", "examples", "deprecated"} and isinstance(target, dict):
@@ -53,7 +52,7 @@ def _resolve_references(root: JsonObject, schema: JsonValue) -> JsonObject:
     return NOTHING if schema is False else ANYTHING
 
 
-def _at(root: JsonObject, pointer: str) -> JsonValue:
+def at_pointer(root: JsonObject, pointer: str) -> JsonValue:
     """Return the value at a JSON pointer or an anchor within ``root``; None if there is none."""
     fragment = unquote(pointer.removeprefix("#"))
     if fragment and not fragment.startswith("/"):
@@ -119,6 +118,39 @@ def to_json_text(value: JsonValue) -> str | None:
 
 
 def label(route: Route) -> str:
-    """Describe the place in a value that a route leads to: ``'path'``, ``items of 'paths'``, ``the value``."""
-    names = [str(name) for key, name in pairwise(route) if key == "properties"]
-    return f"'{'.'.join(names)}'" if names else "the value"
+    """Describe the place in a value that a route leads to: ``'path'``, ``each item of 'paths'``, ``the value``."""
+    whole, names = "", list[str]()
+    steps = [*route]
+
+    def place() -> str:
+        named = f"'{'.'.join(names)}'" if names else ""
+        return f"{named} of {whole}" if named and whole else named or whole or "the value"
+
+    while steps:
+        keyword = steps.pop(0)
+        if keyword == "properties" and steps:
+            names.append(str(steps.pop(0)))
+        elif (form := _PLACES.get(str(keyword))) is not None:
+            key = steps.pop(0) if "{key}" in form and steps else ""
+            index = key + 1 if isinstance(key, int) else key
+            if "{key}" not in form or key != "":
+                whole, names = form.format(place=place(), key=shorten(index)), []
+    return place()
+
+
+_PLACES: Final = {
+    "items": "each item of {place}",
+    "unevaluatedItems": "each other item of {place}",
+    "prefixItems": "item {key} of {place}",
+    "additionalProperties": "each additional property of {place}",
+    "unevaluatedProperties": "each additional property of {place}",
+    "patternProperties": "each property of {place} that matches {key}",
+    "propertyNames": "each name in {place}",
+    "contains": "{place} (contains)",
+    "contentSchema": "{place} (contentSchema)",
+    "not": "{place} (not)",
+    "anyOf": "{place} (alternative {key} of anyOf)",
+    "oneOf": "{place} (alternative {key} of oneOf)",
+    "dependentSchemas": "{place} (with {key})",
+}
+"""How the place that a keyword leads to is described."""

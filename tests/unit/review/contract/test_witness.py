@@ -5,12 +5,18 @@ from typing import Final
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.contract.schemas import schema_changes
-from toolc.review.contract.witness import NOT_FOUND, TOO_MANY, UNRESOLVED, EvaluationBudget, least_object, witness
+from toolc.review.contract.joined import Joined
+from toolc.review.contract.solver import Solver
+from toolc.review.contract.verdicts import NOT_FOUND, TOO_MANY, UNRESOLVED, Verdict, verdicts
 from toolc.review.model.change import Counterexample
-from toolc.review.model.schema_node import Node
 from toolc.validation.formats import EXAMPLES
 from toolc.validation.validate import validation_errors
+
+
+def first(old: JsonObject, new: JsonObject) -> Verdict:
+    """Return the first breaking change of a parameter schema."""
+    return next(each for each in verdicts(old, new, "input") if each.grade == "breaking")
+
 
 WITNESSED: Final[dict[str, tuple[JsonObject, JsonObject, JsonValue]]] = {
     "a type that is gone": ({}, {"type": "object", "required": ["a"]}, []),
@@ -52,7 +58,7 @@ def test_other_required_properties_are_valid(others: JsonObject) -> None:
         return {"type": "object", "properties": properties, "required": ["beside", *required], "$defs": known}
 
     for old, new in ((schema(9), schema(8)), (schema(9), schema(9, "word"))):
-        found = witness(old, new, schema_changes(old, new)[0])
+        found = first(old, new).witness
         assert isinstance(found, Counterexample)
         assert (validation_errors(old, found.value), len(validation_errors(new, found.value))) == ([], 1)
 
@@ -60,32 +66,33 @@ def test_other_required_properties_are_valid(others: JsonObject) -> None:
 def test_witness_matches_the_format() -> None:
     old: JsonObject = {"type": "object", "properties": {"at": {"format": "date-time"}}, "required": ["at"]}
     new = old | {"required": ["at", "by"]}
-    found = witness(old, new, schema_changes(old, new)[0])
+    found = first(old, new).witness
     assert isinstance(found, Counterexample)
     assert found.value == {"at": EXAMPLES["date-time"]}
 
 
 @pytest.mark.parametrize(("old", "new", "value"), WITNESSED.values(), ids=WITNESSED)
 def test_witness_is_accepted_before_and_rejected_after(old: JsonObject, new: JsonObject, value: JsonValue) -> None:
-    found = witness(old, new, schema_changes(old, new)[0])
+    found = first(old, new).witness
     assert isinstance(found, Counterexample)
-    assert (found.value, bool(validation_errors(old, value)), bool(validation_errors(new, value))) == (
-        value,
-        False,
-        True,
-    )
+    assert bool(validation_errors(old, value)) is False
+    assert bool(validation_errors(new, value)) is True
+    assert not validation_errors(old, found.value)
+    assert validation_errors(new, found.value)
 
 
 def test_no_witness_has_a_reason() -> None:
-    old: JsonObject = {"type": "string", "pattern": "^zq{3}x[0-9]{7}$"}
-    new: JsonObject = {"type": "string", "pattern": "^zq{3}x[0-8]{7}$"}
-    assert witness(old, new, schema_changes(old, new)[0]) == NOT_FOUND
+    """The search does not look for words that a look-ahead allows."""
+    old: JsonObject = {"type": "string", "pattern": "^(?=zq{3}x[0-9]{7}$)"}
+    new: JsonObject = {"type": "string", "pattern": "^(?=zq{3}x[0-8]{7}$)"}
+    found = first(old, new)
+    assert (found.grade, found.witness, found.no_witness) == ("breaking", None, NOT_FOUND)
 
 
 def test_unresolvable_reference_has_no_witness() -> None:
     old: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}]}
     new: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}], "type": "string"}
-    assert witness(old, new, schema_changes(old, new)[-1]) == UNRESOLVED
+    assert first(old, new).no_witness == UNRESOLVED
 
 
 def strings(count: int, most: int) -> JsonObject:
@@ -95,22 +102,8 @@ def strings(count: int, most: int) -> JsonObject:
 
 def test_witness_search_has_a_budget() -> None:
     old, new = strings(200, 9), strings(200, 8)
-    effort = EvaluationBudget(2_000)
-    found = [witness(old, new, each, effort) for each in schema_changes(old, new)]
+    found = verdicts(old, new, "input", Solver(Joined.of(old, new), left=60_000))
+    assert {each.grade for each in found} == {"breaking"}
     assert len(found) == 200
-    assert [isinstance(each, Counterexample) for each in found[:7]] == [True] * 5 + [False] * 2
-    assert {each for each in found if isinstance(each, str)} == {TOO_MANY}
-
-
-def test_surrounding_value_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluated: list[int] = []
-
-    def counted(node: Node, *depth: int) -> object:
-        evaluated.extend([] if depth else [0])  # calls for parts of a value pass a depth
-        return least_object(node, *depth)
-
-    monkeypatch.setattr("toolc.review.contract.witness.least_object", counted)
-    old: JsonObject = {"type": "object", "properties": {"a": {"pattern": "^zq{9}x$"}}, "required": ["a"]}
-    new: JsonObject = {"type": "object", "properties": {"a": {"pattern": "^zq{9}y$"}}, "required": ["a"]}
-    assert witness(old, new, schema_changes(old, new)[0]) == NOT_FOUND
-    assert evaluated == [0]
+    assert found[0].witness is not None
+    assert {each.no_witness for each in found if each.witness is None} == {TOO_MANY}

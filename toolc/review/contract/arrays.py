@@ -1,0 +1,194 @@
+"""Build an array from the constraints on its items, or prove that there is none.
+
+Whether an item satisfies the schemas of ``contains`` is decided per position. The walk over all positions counts the
+items that satisfy each of them, so it finds a shortest array with the right counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Final, TypeAlias
+
+from toolc.model.json_schema import JsonValue
+from toolc.review.contract.formulas import Atom, Contains, Formula, Items, Term
+from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found
+
+MAX_CONTAINS: Final = 3
+"""The maximum number of ``contains`` that are counted together."""
+
+_LONGEST: Final = 2_000
+_SAME: Final = 3
+"""Among how many positions after the listed ones two equal items are placed."""
+
+_Signs: TypeAlias = tuple[bool, ...]
+
+
+@dataclass(slots=True)
+class _Array:
+    """The constraints of one array. ``at`` are those of single positions; ``equal`` are positions with equal items."""
+
+    groups: list[Items] = field(default_factory=list)
+    at: dict[int, tuple[Formula, ...]] = field(default_factory=dict)
+    contains: list[Contains] = field(default_factory=list)
+    least: int = 0
+    most: int | None = None
+    is_unique: bool = False
+    equal: tuple[int, int] | None = None
+
+    def having(self, index: int, *formulas: Formula) -> _Array:
+        """Return the constraints with an item at ``index`` that satisfies ``formulas``."""
+        at = {**self.at, index: (*self.at.get(index, ()), *formulas)}
+        return replace(self, at=at, least=max(self.least, index + 1))
+
+    @property
+    def listed(self) -> int:
+        """How many positions have constraints of their own; all later ones are alike."""
+        return max((*(len(each.first) for each in self.groups), *(index + 1 for index in self.at), 0))
+
+    def schemas(self, index: int) -> list[Formula]:
+        """Return what the item at a position must satisfy."""
+        found = [each.first[index] if index < len(each.first) else each.others for each in self.groups]
+        return [*self.at.get(index, ()), *(Formula(each, holds=True) for each in found)]
+
+
+def build(solver: PartSolver, terms: Sequence[Term]) -> Result:
+    """Return an array that satisfies all terms; it is not validated yet."""
+    goal = _Array()
+    violated: list[Items] = []
+    has_equal = False
+    for term in terms:
+        if isinstance(term, Items):
+            (goal.groups if term.holds else violated).append(term)
+        elif isinstance(term, Contains):
+            goal.contains.append(term)
+        elif isinstance(term, Atom):
+            if term.keyword == "uniqueItems" and term.value is not True:
+                if not term.holds:
+                    return Unsolved.IMPOSSIBLE
+                continue
+            has_equal |= term.keyword == "uniqueItems" and not term.holds
+            _add(term, goal)
+    if goal.is_unique and has_equal:
+        return Unsolved.IMPOSSIBLE
+    span = max([goal.listed, *(len(each.first) for each in violated)]) + len(violated) + _SAME * has_equal
+    return _Builder(solver, span).solve(goal, violated, has_equal=has_equal)
+
+
+def _add(atom: Atom, goal: _Array) -> None:
+    size = int(atom.value) if isinstance(atom.value, int | float) else 0
+    match atom.keyword, atom.holds:
+        case ("minItems", True) | ("maxItems", False):
+            goal.least = max(goal.least, size + (not atom.holds))
+        case ("maxItems", True) | ("minItems", False):
+            most = size - (not atom.holds)
+            goal.most = most if goal.most is None else min(goal.most, most)
+        case "uniqueItems", True:
+            goal.is_unique = True
+        case _:
+            pass
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Builds one array. Special items are placed among the first ``span`` positions."""
+
+    solver: PartSolver
+    span: int
+
+    def solve(self, goal: _Array, violated: Sequence[Items], *, has_equal: bool) -> Result:
+        self.solver.spend(1)
+        if goal.most is not None and goal.most < goal.least:
+            return Unsolved.IMPOSSIBLE
+        if violated:
+            changed = self._violating(goal, violated[0])
+            return first_found(self.solve(each, violated[1:], has_equal=has_equal) for each in changed)
+        if has_equal:
+            pairs = ((one, two) for two in range(self.span) for one in range(two))
+            changed = (self._with_equal(goal, one, two) for one, two in pairs)
+            return first_found(self.solve(each, (), has_equal=False) for each in changed)
+        return self._build(goal)
+
+    def _violating(self, goal: _Array, group: Items) -> Iterator[_Array]:
+        for index, schema in enumerate(group.first):
+            if schema is not True:
+                yield goal.having(index, Formula(schema, holds=False))
+        if group.others is not True:
+            for index in range(len(group.first), self.span):
+                yield goal.having(index, Formula(group.others, holds=False))
+
+    def _with_equal(self, goal: _Array, one: int, two: int) -> _Array:
+        formulas = (*goal.schemas(one), *goal.schemas(two))
+        return replace(goal.having(one, *formulas).having(two, *formulas), equal=(one, two))
+
+    def _build(self, goal: _Array) -> Result:
+        if goal.least > _LONGEST or len(goal.contains) > MAX_CONTAINS:
+            return Unsolved.UNKNOWN
+        kinds: dict[int, tuple[list[_Signs], bool]] = {}
+        for index in range(goal.listed + 1):
+            kinds[index] = self._signs(goal, index)
+        signs, is_known = self._walk(goal, kinds)
+        if signs is None:
+            return Unsolved.IMPOSSIBLE if is_known else Unsolved.UNKNOWN
+        items: list[JsonValue] = []
+        for index, each in enumerate(signs):
+            formulas = self._with_signs(goal, index, each)
+            if goal.is_unique and items:
+                formulas.append(Formula({"enum": [*items]}, holds=False))
+            if goal.equal and index == goal.equal[1] and goal.equal[0] < index:
+                items.append(items[goal.equal[0]])
+                continue
+            value = self.solver.solve(formulas)
+            if not isinstance(value, Found):
+                # All positions are alike, so the items found are all that exist.
+                is_all = value is Unsolved.IMPOSSIBLE and not goal.listed and not goal.contains
+                return Unsolved.IMPOSSIBLE if is_all and is_known else Unsolved.UNKNOWN
+            items.append(value.value)
+        return Found(items)
+
+    def _with_signs(self, goal: _Array, index: int, signs: _Signs) -> list[Formula]:
+        counted = zip(goal.contains, signs, strict=True)
+        return [*goal.schemas(index), *(Formula(each.schema, holds=holds) for each, holds in counted)]
+
+    def _signs(self, goal: _Array, index: int) -> tuple[list[_Signs], bool]:
+        """Return which of the ``contains`` an item at a position can satisfy, and whether that is all."""
+        found: list[_Signs] = []
+        is_known = True
+        for signs in product((False, True), repeat=len(goal.contains)):
+            value = self.solver.solve(self._with_signs(goal, index, signs))
+            if isinstance(value, Found):
+                found.append(signs)
+            is_known &= value is not Unsolved.UNKNOWN
+        return found, is_known
+
+    def _walk(self, goal: _Array, kinds: dict[int, tuple[list[_Signs], bool]]) -> tuple[list[_Signs] | None, bool]:
+        """Return the signs of a shortest array with the right counts, and whether the search was complete."""
+        caps = [(each.least if each.most is None else max(each.least, each.most + 1)) for each in goal.contains]
+        last = max(goal.least, goal.listed)
+        level: list[tuple[list[_Signs], tuple[int, ...]]] = [([], (0,) * len(caps))]
+        seen: set[tuple[int, tuple[int, ...]]] = set()
+        is_known = True
+        length = 0
+        while level:
+            for signs, counts in level:
+                if length >= goal.least and all(
+                    count >= each.least and (each.most is None or count <= each.most)
+                    for count, each in zip(counts, goal.contains, strict=True)
+                ):
+                    return signs, True
+            if goal.most is not None and length >= goal.most:
+                break
+            possible, is_sure = kinds[min(length, goal.listed)]
+            is_known &= is_sure
+            following = []
+            for signs, counts in level:
+                for each in possible:
+                    counted = tuple(min(a + b, cap) for a, b, cap in zip(counts, each, caps, strict=True))
+                    place = (min(length + 1, last + 1), counted)
+                    if place not in seen:
+                        seen.add(place)
+                        following.append(([*signs, each], counted))
+            self.solver.spend(1 + len(following))
+            level, length = following, length + 1
+        return None, is_known

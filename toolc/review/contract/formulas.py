@@ -1,0 +1,325 @@
+"""The keywords of a schema as clauses, each with its alternatives if the schema holds, and if it does not.
+
+A value of one JSON type satisfies a schema if every clause has a true alternative. It violates the schema if some
+clause is violated. Numbers without and with a fraction are two types here: ``integer`` and ``fraction``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Final, TypeAlias
+
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.review.model.schema_node import is_same, list_under, map_under
+
+TYPES: Final = ("string", "integer", "fraction", "boolean", "null", "object", "array")
+
+KEYWORDS: Final[dict[str, frozenset[str]]] = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+                    frozenset({"integer", "fraction"})),
+    **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), frozenset({"string"})),
+    **dict.fromkeys(("minItems", "maxItems", "uniqueItems"), frozenset({"array"})),
+    **dict.fromkeys(("minProperties", "maxProperties", "propertyNames"), frozenset({"object"})),
+    **dict.fromkeys(("enum", "const"), frozenset(TYPES)),
+}  # fmt: skip
+"""Keywords that are one clause, with the types to which they apply."""
+
+MAX_WORLDS: Final = 64
+"""The maximum number of combinations of alternatives that are compared for ``unevaluatedProperties``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A schema that a value satisfies (``holds``) or violates."""
+
+    schema: JsonValue
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A keyword with its value that holds or not. ``group`` and ``list`` are all keywords for properties or items."""
+
+    keyword: str
+    value: JsonValue
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """The schemas for the values of properties: by name, by pattern, and for all others."""
+
+    named: JsonObject
+    patterns: JsonObject
+    others: JsonValue
+    holds: bool
+
+    def of(self, name: str | None, matching: Sequence[str]) -> list[JsonValue]:
+        """Return the schemas for a property that matches these patterns; None is a name that is not listed."""
+        found = [self.named[name]] if name is not None and name in self.named else []
+        found += [self.patterns[each] for each in self.patterns if each in matching]
+        return found or [self.others]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The schemas for the items of an array: for the first ones, and for all others."""
+
+    first: Sequence[JsonValue]
+    others: JsonValue
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """The least and the most number of items that satisfy a schema."""
+
+    schema: JsonValue
+    least: int
+    most: int | None
+
+
+Term: TypeAlias = "Formula | Atom | Properties | Items | Contains"
+Alternative: TypeAlias = "list[Term]"
+Clause: TypeAlias = "tuple[list[Alternative], list[Alternative]]"
+"""The alternatives of a clause that holds, and of one that does not."""
+
+_TRUE: Final[list[Alternative]] = [[]]
+_FALSE: Final[list[Alternative]] = []
+
+
+def is_type(value: JsonValue, kind: str) -> bool:
+    """Return whether a value has one of ``TYPES``."""
+    return type_of(value) == kind
+
+
+def type_of(value: JsonValue) -> str:
+    """Return which one of ``TYPES`` a value has."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "fraction"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def allows_type(schema: JsonObject, kind: str) -> bool:
+    """Return whether the keyword ``type`` of a schema allows a type."""
+    declared = schema.get("type")
+    names = declared if isinstance(declared, list) else [declared]
+    return declared is None or kind in names or (kind in {"integer", "fraction"} and "number" in names)
+
+
+def alternatives(schema: JsonObject, kind: str, resolve: Callable[[str], JsonValue], *, holds: bool) -> list[
+    list[Alternative]
+]:  # fmt: skip
+    """Return what must be true of a value of type ``kind``: one alternative of each of the lists."""
+    found = [*_clauses(schema, kind, resolve)]
+    if holds:
+        return [positive for positive, _ in found]
+    return [[each for _, negative in found for each in negative]]
+
+
+def _clauses(schema: JsonObject, kind: str, resolve: Callable[[str], JsonValue]) -> Iterator[Clause]:
+    if not allows_type(schema, kind):
+        yield _FALSE, _TRUE
+        return
+    for keyword, value in schema.items():
+        if kind in KEYWORDS.get(keyword, ()):
+            yield [[Atom(keyword, value, holds=True)]], [[Atom(keyword, value, holds=False)]]
+    yield from _combined(schema, resolve)
+    if kind == "object":
+        yield from _of_objects(schema)
+        yield from _unevaluated(schema, "unevaluatedProperties", resolve)
+    if kind == "array":
+        yield from _of_arrays(schema)
+        yield from _unevaluated(schema, "unevaluatedItems", resolve)
+
+
+def _yes(schema: JsonValue) -> Formula:
+    return Formula(schema, holds=True)
+
+
+def _no(schema: JsonValue) -> Formula:
+    return Formula(schema, holds=False)
+
+
+def _combined(schema: JsonObject, resolve: Callable[[str], JsonValue]) -> Iterator[Clause]:
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        target = resolve(reference)
+        # A reference that leads nowhere, like a dynamic one, is not known to accept or refuse anything.
+        yield (_TRUE, _TRUE) if target is None else ([[_yes(target)]], [[_no(target)]])
+    if "$dynamicRef" in schema:
+        yield _TRUE, _TRUE
+    for each in list_under(schema, "allOf"):
+        yield [[_yes(each)]], [[_no(each)]]
+    if some := list_under(schema, "anyOf"):
+        yield [[_yes(each)] for each in some], [[_no(each) for each in some]]
+    if some := list_under(schema, "oneOf"):
+        indices = range(len(some))
+        one: list[Alternative] = [[Formula(some[each], holds=each == only) for each in indices] for only in indices]
+        fails: list[Alternative] = [[_no(each) for each in some]]
+        fails += [[_yes(first), _yes(second)] for first, second in combinations(some, 2)]
+        yield one, fails
+    if "not" in schema:
+        yield [[_no(schema["not"])]], [[_yes(schema["not"])]]
+    if "if" in schema and ("then" in schema or "else" in schema):
+        test, then, other = schema["if"], schema.get("then", True), schema.get("else", True)
+        yield [[_yes(test), _yes(then)], [_no(test), _yes(other)]], [[_yes(test), _no(then)], [_no(test), _no(other)]]
+
+
+def present(name: str) -> Atom:
+    """Return the condition that an object has a property."""
+    return Atom("required", name, holds=True)
+
+
+def absent(name: str) -> Atom:
+    """Return the condition that an object does not have a property."""
+    return Atom("required", name, holds=False)
+
+
+def _of_objects(schema: JsonObject) -> Iterator[Clause]:
+    for name in list_under(schema, "required"):
+        yield [[present(str(name))]], [[absent(str(name))]]
+    for name, needed in map_under(schema, "dependentRequired").items():
+        for each in needed if isinstance(needed, list) else ():
+            yield [[absent(name)], [present(str(each))]], [[present(name), absent(str(each))]]
+    for name, inner in map_under(schema, "dependentSchemas").items():
+        yield [[absent(name)], [_yes(inner)]], [[present(name), _no(inner)]]
+    if not schema.keys().isdisjoint({"properties", "patternProperties", "additionalProperties"}):
+        named, patterns = map_under(schema, "properties"), map_under(schema, "patternProperties")
+        group = Properties(named, patterns, schema.get("additionalProperties", True), holds=True)
+        yield [[group]], [[replace(group, holds=False)]]
+
+
+def _of_arrays(schema: JsonObject) -> Iterator[Clause]:
+    if "items" in schema or "prefixItems" in schema:
+        group = Items(list_under(schema, "prefixItems"), schema.get("items", True), holds=True)
+        yield [[group]], [[replace(group, holds=False)]]
+    if "contains" in schema:
+        least, most = _count(schema.get("minContains"), 1), _count(schema.get("maxContains"), None)
+        inner = schema["contains"]
+        fewer: list[Alternative] = [[Contains(inner, 0, least - 1)]] if least else []
+        more: list[Alternative] = [] if most is None else [[Contains(inner, most + 1, None)]]
+        yield [[Contains(inner, least or 0, most)]], [*fewer, *more]
+
+
+def _count(value: JsonValue, default: int | None) -> int | None:
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """The properties or items that are evaluated if these terms are true."""
+
+    terms: tuple[Term, ...] = ()
+    named: frozenset[str] = frozenset()
+    patterns: frozenset[str] = frozenset()
+    first: int = 0
+    contained: tuple[JsonValue, ...] = ()
+    is_all: bool = False
+
+    def __add__(self, other: _World) -> _World:
+        return _World(
+            (*self.terms, *other.terms), self.named | other.named, self.patterns | other.patterns,
+            max(self.first, other.first), (*self.contained, *other.contained), self.is_all or other.is_all,
+        )  # fmt: skip
+
+
+def _unevaluated(schema: JsonObject, keyword: str, resolve: Callable[[str], JsonValue]) -> Iterator[Clause]:
+    """Yield the clause of ``unevaluatedProperties`` or ``unevaluatedItems``: one alternative for each world."""
+    if schema.get(keyword, True) is True:
+        return
+    rest: JsonObject = {key: value for key, value in schema.items() if key != keyword}
+    worlds = _worlds(rest, keyword, resolve, frozenset())
+    if worlds is None:  # too many: without the clause, more values are possible, so nothing is proved wrongly
+        yield _TRUE, _TRUE
+        return
+    holds: list[Alternative] = []
+    fails: list[Alternative] = []
+    for world in worlds:
+        group = _rest_of(world, keyword, schema[keyword])
+        holds.append([*world.terms, *([] if world.is_all else [group])])
+        if not world.is_all:
+            fails.append([_yes(rest), *world.terms, replace(group, holds=False)])
+    yield holds, fails
+
+
+def _rest_of(world: _World, keyword: str, schema: JsonValue) -> Properties | Items:
+    if keyword == "unevaluatedItems":
+        others: JsonValue = {"anyOf": [schema, *world.contained]} if world.contained else schema
+        return Items([True] * world.first, others, holds=True)
+    return Properties(dict.fromkeys(sorted(world.named), True), dict.fromkeys(sorted(world.patterns), True), schema,
+                      holds=True)  # fmt: skip
+
+
+def _worlds(
+    schema: JsonValue, keyword: str, resolve: Callable[[str], JsonValue], seen: frozenset[str]
+) -> list[_World] | None:
+    """Return what a schema that holds can evaluate, for each choice of alternatives; None if there are too many."""
+    if not isinstance(schema, dict):
+        return [_World()]
+    factors: list[list[_World] | None] = [[_own(schema, keyword)]]
+
+    def inner(each: JsonValue, *terms: Term) -> list[_World] | None:
+        found = _worlds(each, keyword, resolve, seen)
+        return None if found is None else [_World(terms) + world for world in found]
+
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference not in seen:
+        factors.append(_worlds(resolve(reference), keyword, resolve, seen | {reference}))
+    factors += [inner(each) for each in list_under(schema, "allOf")]
+    for each in (*list_under(schema, "anyOf"), *list_under(schema, "oneOf")):
+        factors.append(_either([_World((_no(each),))], inner(each, _yes(each))))
+    for name, each in map_under(schema, "dependentSchemas").items():
+        factors.append(_either([_World((absent(name),))], inner(each, present(name))))
+    if "if" in schema:
+        test = schema["if"]
+        both = _product([inner(test, _yes(test)), inner(schema.get("then", True))])
+        factors.append(_either(both, inner(schema.get("else", True), _no(test))))
+    return _product(factors)
+
+
+def _either(one: list[_World] | None, other: list[_World] | None) -> list[_World] | None:
+    """Return the worlds of two choices; if both evaluate nothing, the choice does not matter."""
+    if one is None or other is None:
+        return None
+    if all(replace(each, terms=()) == _World() for each in (*one, *other)):
+        return [_World()]
+    return [*one, *other]
+
+
+def _product(factors: Sequence[list[_World] | None]) -> list[_World] | None:
+    found = [_World()]
+    for each in factors:
+        if each is None or len(found) * len(each) > MAX_WORLDS:
+            return None
+        found = [one + other for one in found for other in each]
+    return found
+
+
+def _own(schema: JsonObject, keyword: str) -> _World:
+    if keyword == "unevaluatedItems":
+        is_all = "items" in schema or "unevaluatedItems" in schema
+        contained = (schema["contains"],) if "contains" in schema else ()
+        return _World(first=len(list_under(schema, "prefixItems")), contained=contained, is_all=is_all)
+    is_all = "additionalProperties" in schema or "unevaluatedProperties" in schema
+    named, patterns = map_under(schema, "properties"), map_under(schema, "patternProperties")
+    return _World(named=frozenset(named), patterns=frozenset(patterns), is_all=is_all)
+
+
+def includes(values: Sequence[JsonValue], value: JsonValue) -> bool:
+    """Return whether a value equals one of several."""
+    return any(is_same(each, value) for each in values)

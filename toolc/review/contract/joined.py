@@ -1,0 +1,162 @@
+"""Two schemas in one, so that a part of one can be combined with a part of the other.
+
+``{"$defs": {"old": OLD, "new": NEW}}`` with every reference changed to start at ``#/$defs/old`` or ``#/$defs/new``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolc.model.json_schema import JsonObject, JsonValue, map_subschemas
+from toolc.review.model.schema_node import at_pointer
+from toolc.validation.validate import validation_errors
+
+ANNOTATIONS: Final = frozenset(
+    {
+        "$comment", "$defs", "$id", "$schema", "$anchor", "$dynamicAnchor", "$vocabulary", "contentEncoding",
+        "contentMediaType", "contentSchema", "default", "definitions", "deprecated", "description", "examples",
+        "readOnly", "title", "writeOnly",
+    }
+)  # fmt: skip
+"""Keywords that do not refuse any value."""
+
+_SETS: Final = frozenset({"allOf", "anyOf", "oneOf", "enum", "required"})
+
+
+@dataclass(slots=True)
+class Joined:
+    """The old and the new schema, with the same references resolved the same way in both."""
+
+    root: JsonObject
+    old: JsonObject
+    new: JsonObject
+    _keys: dict[int, tuple[JsonValue, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, old: JsonObject, new: JsonObject) -> Joined:
+        """Join two schemas. References to definitions that are the same on both sides lead to those of the old."""
+        shared = _shared_pointers(old, new)
+        before = _moved(old, old, "old", frozenset())
+        after = _moved(new, new, "new", shared)
+        assert isinstance(before, dict)
+        assert isinstance(after, dict)
+        return cls({"$defs": {"old": before, "new": after}}, before, after)
+
+    def target(self, pointer: str) -> JsonValue:
+        """Return the schema that a reference leads to; None if there is none."""
+        return at_pointer(self.root, pointer)
+
+    def written(self, value: JsonValue) -> JsonValue:
+        """Return a schema with its references as the old or the new schema has them."""
+        if isinstance(value, list):
+            return [self.written(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        found = {key: self.written(each) for key, each in value.items()}
+        pointer = value.get("$ref")
+        if isinstance(pointer, str):
+            found["$ref"] = f"#{pointer.removeprefix('#/$defs/old').removeprefix('#/$defs/new')}"
+        return found
+
+    def accepts(self, schema: JsonValue, value: JsonValue) -> bool:
+        """Return whether a schema with references into the root accepts a value. Raises ``UnresolvableError``."""
+        return not self.refusals(schema, value)
+
+    def refusals(self, schema: JsonValue, value: JsonValue) -> list[str]:
+        """Return the messages of the errors of a value."""
+        if not isinstance(schema, dict):
+            return [] if schema is not False else ["no value is allowed here"]
+        if '"$ref"' in self.key(schema) or '"$dynamicRef"' in self.key(schema):
+            errors = validation_errors({**schema, "$defs": self.root["$defs"]}, value)
+        else:
+            errors = validation_errors(schema, value)
+        return [each.message for each in errors]
+
+    def key(self, schema: JsonValue) -> str:
+        """Return a text that is the same for schemas that mean the same apart from order and annotations."""
+        known = self._keys.get(id(schema))
+        if known is None:
+            known = schema, json.dumps(self._plain(schema), sort_keys=True)
+            self._keys[id(schema)] = known
+        return known[1]
+
+    def _plain(self, schema: JsonValue) -> JsonValue:
+        if not isinstance(schema, dict):
+            return schema
+        plain: JsonObject = {}
+        for keyword, value in map_subschemas(schema, self._plain).items():
+            if keyword in ANNOTATIONS:
+                continue
+            if keyword in _SETS and isinstance(value, list):
+                texts = [json.dumps(plain_value(each), sort_keys=True) for each in value]
+                plain[keyword] = [*sorted(texts if keyword == "oneOf" else {*texts})]
+            elif keyword == "type" and isinstance(value, list):
+                plain[keyword] = [*sorted(map(str, value))] if len(value) > 1 else value[0]
+            else:
+                plain[keyword] = plain_value(value)
+        return plain or True
+
+
+def plain_value(value: JsonValue) -> JsonValue:
+    """Return a value with whole numbers as integers, as JSON Schema compares them."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [plain_value(each) for each in value]
+    return {name: plain_value(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def _references(schema: JsonValue) -> set[str]:
+    if isinstance(schema, list):
+        return {each for inner in schema for each in _references(inner)}
+    if not isinstance(schema, dict):
+        return set()
+    found = {each for inner in schema.values() for each in _references(inner)}
+    pointer = schema.get("$ref")
+    return found | {pointer} if isinstance(pointer, str) else found
+
+
+def _shared_pointers(old: JsonObject, new: JsonObject) -> frozenset[str]:
+    """Return the references that lead to the same schema in both, with everything that they refer to."""
+    targets = {each: (at_pointer(old, each), at_pointer(new, each)) for each in _references(new)}
+    shared = {each for each, (one, other) in targets.items() if one is not None and one == other}
+    while lost := {each for each in shared if not _references(targets[each][1]) <= shared}:
+        shared -= lost
+    return frozenset(shared)
+
+
+def _moved(schema: JsonValue, root: JsonObject, side: str, shared: frozenset[str]) -> JsonValue:
+    """Return a schema with its references changed to start at its place in the joined root."""
+    if not isinstance(schema, dict):
+        return schema
+    moved = map_subschemas(schema, lambda inner: _moved(inner, root, side, shared))
+    moved = {key: value for key, value in moved.items() if key not in {"$id", "$schema"}}
+    pointer = schema.get("$ref")
+    if isinstance(pointer, str) and pointer.startswith("#"):
+        moved["$ref"] = f"#/$defs/{'old' if pointer in shared else side}{_as_pointer(root, pointer)}"
+    return moved
+
+
+def _as_pointer(root: JsonObject, reference: str) -> str:
+    """Return a reference to an anchor as the JSON pointer to its schema; a pointer as it is."""
+    name = reference.removeprefix("#")
+    if not name or name.startswith("/"):
+        return name
+    return _path_of_anchor(root, name) or f"/$defs/{name}"
+
+
+def _path_of_anchor(value: JsonValue, name: str) -> str | None:
+    if isinstance(value, dict):
+        if name in (value.get("$anchor"), value.get("$dynamicAnchor")):
+            return ""
+        pairs = [(key.replace("~", "~0").replace("/", "~1"), each) for key, each in value.items()]
+    elif isinstance(value, list):
+        pairs = [(str(index), each) for index, each in enumerate(value)]
+    else:
+        return None
+    for key, each in pairs:
+        if (path := _path_of_anchor(each, name)) is not None:
+            return f"/{key}{path}"
+    return None

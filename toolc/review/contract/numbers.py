@@ -1,0 +1,134 @@
+"""Find a number that satisfies bounds and multiples, or prove that none exists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final
+
+from toolc.model.json_schema import JsonValue
+
+_FEW: Final = 64
+"""How many numbers are tried beyond the excluded ones."""
+
+_EXACT: Final = 2_000
+"""Up to this many numbers between two bounds are all tried."""
+
+
+@dataclass(slots=True)
+class NumberAtoms:
+    """The constraints of one number: ``lower`` and ``upper`` with whether the bound itself is allowed."""
+
+    lower: tuple[Fraction, bool] | None = None
+    upper: tuple[Fraction, bool] | None = None
+    multiples: list[Fraction] = field(default_factory=list)
+    not_multiples: list[Fraction] = field(default_factory=list)
+    excluded: set[Fraction] = field(default_factory=set)
+
+    def at_least(self, bound: Fraction, *, is_inclusive: bool) -> None:
+        """Add a lower bound."""
+        if self.lower is None or (bound, not is_inclusive) > (self.lower[0], not self.lower[1]):
+            self.lower = (bound, is_inclusive)
+
+    def at_most(self, bound: Fraction, *, is_inclusive: bool) -> None:
+        """Add an upper bound."""
+        if self.upper is None or (bound, is_inclusive) < self.upper:
+            self.upper = (bound, is_inclusive)
+
+    def allows(self, number: Fraction) -> bool:
+        """Return whether a number satisfies the constraints."""
+        return (
+            self._is_within(number)
+            and number not in self.excluded
+            and all((number / each).denominator == 1 for each in self.multiples)
+            and all((number / each).denominator != 1 for each in self.not_multiples)
+        )
+
+    def _is_within(self, number: Fraction) -> bool:
+        lower, upper = self.lower, self.upper
+        is_above = lower is None or number > lower[0] or (number == lower[0] and lower[1])
+        return is_above and (upper is None or number < upper[0] or (number == upper[0] and upper[1]))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number is between the bounds."""
+        if self.lower is None or self.upper is None:
+            return False
+        return self.lower[0] > self.upper[0] or (
+            self.lower[0] == self.upper[0] and not (self.lower[1] and self.upper[1])
+        )
+
+
+def to_fraction(value: JsonValue) -> Fraction | None:
+    """Return a JSON number as the exact fraction of its shortest text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def numbers(atoms: NumberAtoms, *, is_integer: bool) -> tuple[Iterator[int | float], bool]:
+    """Return numbers that satisfy the constraints, and whether none exists if there are none."""
+    if atoms.is_empty:
+        return iter(()), True
+    step = Fraction(1) if is_integer else None
+    for each in atoms.multiples:
+        step = each if step is None else _common_multiple(step, each)
+    if step is None:
+        return (float(each) for each in _between(atoms) if atoms.allows(each) and each.denominator != 1), (
+            atoms.lower is not None and atoms.upper is not None and atoms.lower[0] == atoms.upper[0]
+            and atoms.lower[0].denominator == 1
+        )  # fmt: skip
+    if not is_integer and step.denominator == 1:
+        return iter(()), True
+    tried, is_all = _multiples_of(step, atoms)
+    found = [each for each in tried if atoms.allows(each) and (is_integer or each.denominator != 1)]
+    is_impossible = is_all or any((step / each).denominator == 1 for each in atoms.not_multiples)
+    return (int(each) if is_integer else float(each) for each in found), is_impossible
+
+
+def _common_multiple(one: Fraction, other: Fraction) -> Fraction:
+    return Fraction(
+        math.lcm(one.numerator * other.denominator, other.numerator * one.denominator),
+        one.denominator * other.denominator,
+    )
+
+
+def _multiples_of(step: Fraction, atoms: NumberAtoms) -> tuple[list[Fraction], bool]:
+    """Return multiples between the bounds, nearest to a bound or to zero first, and whether these are all."""
+    least = None if atoms.lower is None else math.ceil(atoms.lower[0] / step)
+    most = None if atoms.upper is None else math.floor(atoms.upper[0] / step)
+    count = _FEW + len(atoms.excluded)
+    if least is not None and most is not None:
+        if most - least < _EXACT:
+            return [step * each for each in range(least, most + 1)], True
+        ends = [*range(least, least + count), *range(most, most - count, -1)]
+        return [step * each for each in ends], False
+    if least is not None:
+        return [step * each for each in range(max(least, 0), max(least, 0) + count)] + [
+            step * each for each in range(least, least + count)
+        ], False
+    if most is not None:
+        return [step * each for each in range(min(most, 0), min(most, 0) - count, -1)] + [
+            step * each for each in range(most, most - count, -1)
+        ], False
+    return [step * sign * each for each in range(count) for sign in (1, -1)], False
+
+
+def _between(atoms: NumberAtoms) -> Iterator[Fraction]:
+    """Yield fractions between the bounds, those with few digits first."""
+    lower, upper = (bound[0] if bound else None for bound in (atoms.lower, atoms.upper))
+    yield from (bound for bound in (lower, upper) if bound is not None)
+    if lower is not None and upper is not None:
+        parts = [lower + (upper - lower) / part for part in (2, 3, 4, 5, 7, 8, 10, 16, 100, 1024)]
+        for digits in (1, 2, 3, 6, 12):
+            yield from (round(each, digits) for each in parts)
+        yield from parts
+    start = next((math.floor(bound) for bound in (lower, upper) if bound is not None), 0)
+    sign = 1 if lower is not None or upper is None else -1
+    for whole in range(_FEW):
+        for part in ("0.5", "0.25", "0.1", "0.125", "0.123"):
+            yield start + sign * (whole + Fraction(part))

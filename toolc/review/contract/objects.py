@@ -1,0 +1,211 @@
+"""Build an object from the constraints on its properties, or prove that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Final
+
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.review.contract.formulas import Atom, Formula, Properties, Term
+from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found
+from toolc.review.contract.texts import matches
+
+MAX_PATTERNS: Final = 4
+"""The maximum number of name patterns of which all combinations are tried for a new name."""
+
+_FILL: Final = 200
+"""The maximum number of properties that are added to reach ``minProperties``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Another:
+    """A property that must exist with a name that no schema lists."""
+
+    name: tuple[Formula, ...] = ()
+    value: tuple[Formula, ...] = ()
+
+
+@dataclass(slots=True)
+class _Object:
+    """The constraints of one object."""
+
+    required: dict[str, tuple[Formula, ...]] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
+    groups: list[Properties] = field(default_factory=list)
+    names: list[Formula] = field(default_factory=list)
+    others: tuple[_Another, ...] = ()
+    least: int = 0
+    most: int | None = None
+
+    def requiring(self, name: str, *values: Formula) -> _Object:
+        """Return the constraints with one more required property whose value satisfies ``values``."""
+        return replace(self, required={**self.required, name: (*self.required.get(name, ()), *values)})
+
+    def schemas(self, name: str) -> list[Formula]:
+        """Return what the value of a property must satisfy."""
+        found = [
+            Formula(schema, holds=True)
+            for group in self.groups
+            for schema in group.of(name, [each for each in group.patterns if matches(each, name)])
+        ]
+        return [*self.required.get(name, ()), *found]
+
+
+def build(solver: PartSolver, terms: Sequence[Term]) -> Result:
+    """Return an object that satisfies all terms; it is not validated yet."""
+    goal = _Object()
+    violated: list[Properties | Formula] = []
+    for term in terms:
+        if isinstance(term, Properties):
+            (goal.groups if term.holds else violated).append(term)
+        elif isinstance(term, Atom):
+            _add(term, goal, violated)
+    known = {name for each in (*goal.groups, *violated) if isinstance(each, Properties) for name in each.named}
+    return _Builder(solver, known | goal.required.keys() | goal.absent).solve(goal, violated)
+
+
+def _add(atom: Atom, goal: _Object, violated: list[Properties | Formula]) -> None:
+    size = int(atom.value) if isinstance(atom.value, int | float) else 0
+    match atom.keyword, atom.holds:
+        case "required", True:
+            goal.required.setdefault(str(atom.value), ())
+        case "required", False:
+            goal.absent.add(str(atom.value))
+        case "propertyNames", True:
+            goal.names.append(Formula(atom.value, holds=True))
+        case "propertyNames", False:
+            violated.append(Formula(atom.value, holds=False))
+        case ("minProperties", True) | ("maxProperties", False):
+            goal.least = max(goal.least, size + (not atom.holds))
+        case ("maxProperties", True) | ("minProperties", False):
+            most = size - (not atom.holds)
+            goal.most = most if goal.most is None else min(goal.most, most)
+        case "enum" | "const", False:
+            pass  # the validation of the object decides; objects are not enumerated
+        case _:
+            pass
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Builds one object. ``known`` are the names that any constraint mentions."""
+
+    solver: PartSolver
+    known: set[str]
+
+    def solve(self, goal: _Object, violated: Sequence[Properties | Formula]) -> Result:
+        self.solver.spend(1)
+        if goal.required.keys() & goal.absent or (goal.most is not None and goal.most < goal.least):
+            return Unsolved.IMPOSSIBLE
+        if violated:
+            return first_found(self.solve(each, violated[1:]) for each in self._violating(goal, violated[0]))
+        return self._build(goal)
+
+    def _violating(self, goal: _Object, violated: Properties | Formula) -> Iterator[_Object]:
+        """Yield the constraints with each property that can violate a group or ``propertyNames``."""
+        if isinstance(violated, Formula):
+            for name in sorted(self.known - goal.absent):
+                if self.solver.satisfies(name, [violated]):
+                    yield goal.requiring(name)
+            yield replace(goal, others=(*goal.others, _Another(name=(violated,))))
+            return
+        yield from self._violating_groups(goal, violated)
+
+    def _violating_groups(self, goal: _Object, group: Properties) -> Iterator[_Object]:
+        for name, schema in group.named.items():
+            if name not in goal.absent and schema is not True:
+                yield goal.requiring(name, Formula(schema, holds=False))
+        for pattern, schema in group.patterns.items():
+            if schema is not True:
+                value = Formula(schema, holds=False)
+                for name in sorted(self.known - goal.absent):
+                    if matches(pattern, name):
+                        yield goal.requiring(name, value)
+                name_formula = Formula({"pattern": pattern}, holds=True)
+                yield replace(goal, others=(*goal.others, _Another((name_formula,), (value,))))
+        if group.others is not True:
+            value = Formula(group.others, holds=False)
+            for name in sorted(self.known - goal.absent - group.named.keys()):
+                if not any(matches(pattern, name) for pattern in group.patterns):
+                    yield goal.requiring(name, value)
+            unmatched = tuple(Formula({"pattern": pattern}, holds=False) for pattern in group.patterns)
+            yield replace(goal, others=(*goal.others, _Another(unmatched, (value,))))
+
+    def _build(self, goal: _Object) -> Result:
+        if goal.most is not None and len(goal.required) + bool(goal.others) > goal.most:
+            return Unsolved.IMPOSSIBLE
+        built: JsonObject = {}
+        is_known = True
+        for name in goal.required:
+            if not self.solver.satisfies(name, goal.names):
+                return Unsolved.IMPOSSIBLE
+            value = self.solver.solve(goal.schemas(name))
+            if value is Unsolved.IMPOSSIBLE:
+                return value
+            if isinstance(value, Found):
+                built[name] = value.value
+            is_known &= isinstance(value, Found)
+        for index, another in enumerate(goal.others):
+            found = self._another(goal, another, [*built])
+            if found is Unsolved.IMPOSSIBLE and not index:
+                return Unsolved.IMPOSSIBLE
+            if isinstance(found, Unsolved):
+                is_known = False
+            else:
+                built |= found
+        if not is_known or (goal.most is not None and len(built) > goal.most):
+            return Unsolved.UNKNOWN
+        return self._filled(goal, built)
+
+    def _filled(self, goal: _Object, built: JsonObject) -> Result:
+        """Add properties until there are enough."""
+        is_known = True
+        if len(built) < goal.least:
+            for name in sorted(self.known - goal.absent - built.keys()):
+                if not self.solver.satisfies(name, goal.names):
+                    continue
+                value = self.solver.solve(goal.schemas(name))
+                is_known &= value is not Unsolved.UNKNOWN
+                if isinstance(value, Found):
+                    built[name] = value.value
+                if len(built) >= goal.least:
+                    break
+        if goal.least > len(built) + _FILL:
+            return Unsolved.UNKNOWN
+        while len(built) < goal.least:
+            found = self._another(goal, _Another(), [*built])
+            if isinstance(found, Unsolved):
+                # Other values of required properties do not make room for more names.
+                return found if is_known else Unsolved.UNKNOWN
+            built |= found
+        return Found(built)
+
+    def _another(self, goal: _Object, another: _Another, used: Sequence[str]) -> JsonObject | Unsolved:
+        """Return a property with a name that is not listed, and its value."""
+        patterns = [*dict.fromkeys(pattern for group in goal.groups for pattern in group.patterns)]
+        is_known = len(patterns) <= MAX_PATTERNS
+        taken: list[JsonValue] = [*sorted({*self.known, *used})]
+        for size in range(len(patterns) + 1 if is_known else 2):
+            for matching in combinations(patterns, size):
+                found = self._of_kind(goal, another, patterns, matching, taken)
+                if isinstance(found, dict):
+                    return found
+                is_known &= found is Unsolved.IMPOSSIBLE
+        return Unsolved.IMPOSSIBLE if is_known else Unsolved.UNKNOWN
+
+    def _of_kind(
+        self, goal: _Object, another: _Another, patterns: Sequence[str], matching: Sequence[str],
+        taken: list[JsonValue],
+    ) -> JsonObject | Unsolved:  # fmt: skip
+        """Return a property whose name matches some of the patterns and none of the others."""
+        schemas = [each for group in goal.groups for each in group.of(None, matching)]
+        value = self.solver.solve([*another.value, *(Formula(each, holds=True) for each in schemas)])
+        if value is Unsolved.IMPOSSIBLE:
+            return value
+        kind = [Formula({"pattern": each}, holds=each in matching) for each in patterns]
+        name = self.solver.solve([*another.name, *goal.names, *kind, Formula({"enum": taken}, holds=False)], ["string"])
+        if isinstance(name, Found) and isinstance(value, Found):
+            return {str(name.value): value.value}
+        return Unsolved.IMPOSSIBLE if name is Unsolved.IMPOSSIBLE else Unsolved.UNKNOWN

@@ -1,0 +1,52 @@
+"""The result of a search for a value, and what builders of objects and arrays need to search for their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from toolc.model.json_schema import JsonValue
+from toolc.review.contract.formulas import TYPES, Formula
+
+
+class Unsolved(Enum):
+    """Why there is no value: proved that none exists, or not known."""
+
+    IMPOSSIBLE = "impossible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A value that satisfies all formulas."""
+
+    value: JsonValue
+
+
+Result: TypeAlias = "Found | Unsolved"
+
+
+class PartSolver(Protocol):
+    """Searches values for parts of a value."""
+
+    def solve(self, formulas: Sequence[Formula], kinds: Sequence[str] = TYPES) -> Result:
+        """Return a value that satisfies all formulas and has one of the types."""
+
+    def satisfies(self, value: JsonValue, formulas: Iterable[Formula]) -> bool:
+        """Return whether a value satisfies all formulas."""
+
+    def spend(self, steps: int) -> None:
+        """Subtract steps from the budget, or stop the search."""
+
+
+def first_found(results: Iterable[Result]) -> Result:
+    """Return the first value found; else that all are impossible, or that this is not known."""
+    outcome: Result = Unsolved.IMPOSSIBLE
+    for each in results:
+        if isinstance(each, Found):
+            return each
+        if each is Unsolved.UNKNOWN:
+            outcome = each
+    return outcome

@@ -1,0 +1,264 @@
+"""Find a string that satisfies bounds of its length, patterns and formats, or prove that none exists.
+
+The automata of all patterns run side by side, breadth first, over one character of each class that any pattern tells
+apart. The first accepted text is a shortest one; if no new combination of states is left, there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from toolc.validation.formats import EXAMPLES
+from toolc.validation.pattern_speed import TooSlowError, search
+from toolc.validation.regex_automaton import MAX_STATES, Automaton, TooManyStatesError, automaton, parse
+
+_INCLUDED: Final = {
+    "email": {"idn-email"}, "uri": {"uri-reference", "iri", "iri-reference"}, "iri": {"iri-reference"},
+    "uri-reference": {"iri-reference"},
+}  # fmt: skip
+"""For some formats, the formats that accept all of their strings."""
+
+_SHAPES: Final = {
+    "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    "uuid": "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
+    "ipv4": "^[0-9]{1,3}([.][0-9]{1,3}){3}$",
+}
+"""For some formats, a pattern that all of their strings match."""
+
+SAMPLES: Final = (
+    *dict.fromkeys(EXAMPLES.values()), "a", "", "abc", "0", "a b", "A-1", "aaaaaaaaaaaaaaaa", "1.0.0", "en-GB",
+    "0123456789abcdef", "ABC", "1", "a_b", "a.b", "ab-cd", "Aa1!", "a1", "1a", "x", "test", "hello world", "#ffffff",
+    "+4912345", "http://a", "a/b", "/", "-", "_", ".", "foo.txt", "127.0.0.1:80", "~", "\u00e9", "\n", "a\n",
+)  # fmt: skip
+"""Strings that match common patterns and formats, tried where no automaton describes a constraint."""
+
+_FIRST: Final = "a0A-_b1B. /"
+_NEVER_ALL: Final = re.compile(r"GROUPREF|SUBPATTERN, \((?:\d+|None), (?!0, 0)")
+"""Parts of a pattern that its automaton replaces with something that may accept less: back-references and flags."""
+
+MAX_PRODUCTS: Final = 3_000
+"""The maximum number of combinations of states that are visited."""
+
+_LONGEST_PADDED: Final = 100_000
+
+
+@dataclass(slots=True)
+class TextAtoms:
+    """The constraints of one string. ``patterns`` and ``formats`` have whether they must match.
+
+    ``example`` is a text that a reader expects, such as a date for a format that is not asserted.
+    """
+
+    shortest: int = 0
+    longest: int | None = None
+    patterns: dict[str, bool] = field(default_factory=dict)
+    formats: dict[str, bool] = field(default_factory=dict)
+    excluded: set[str] = field(default_factory=set)
+    example: str = ""
+
+
+def texts(atoms: TextAtoms, spend: Callable[[int], None]) -> tuple[Iterator[str], bool]:
+    """Return strings that probably satisfy the constraints, and whether none exists if there are none."""
+    if atoms.longest is not None and atoms.longest < atoms.shortest:
+        return iter(()), True
+    if not atoms.patterns and not atoms.formats:
+        found = [*([atoms.example] if _fits(atoms.example, atoms) and atoms.example else []), *_padded(atoms)]
+        is_finite = atoms.longest is not None and atoms.longest == 0
+        return iter(found), is_finite or bool(found)
+    accepted = [name for name, must in atoms.formats.items() if must]
+    if any(atoms.formats.get(each) is False for name in accepted for each in _INCLUDED.get(name, ())):
+        return iter(()), True
+    shapes = {_SHAPES[name]: True for name in accepted if name in _SHAPES}
+    compiled = [(must, _compiled(pattern)) for pattern, must in (shapes | atoms.patterns).items()]
+    known = [(must, each.machine) for must, each in compiled if each.machine is not None]
+    # A machine that accepts more than its pattern proves that nothing matches, but not that everything does.
+    is_exact = all(each.accepts_all if must else each.accepts_only for must, each in compiled)
+    walk = _Walk(atoms, known, spend)
+    first = walk.run(8 if is_exact and not atoms.formats else 40)
+    # The empty text is last: other texts are better examples for a reader.
+    examples = [atoms.example] if atoms.example else []
+    fitting = [text for text in (*examples, *sorted(first, key=lambda each: not each), *SAMPLES) if _fits(text, atoms)]
+    return iter(fitting), is_exact and walk.is_complete and not first
+
+
+def _padded(atoms: TextAtoms) -> list[str]:
+    count = len(atoms.excluded) + 1
+    if atoms.shortest > _LONGEST_PADDED:
+        return []
+    longest = atoms.shortest + count if atoms.longest is None else min(atoms.longest, atoms.shortest + count)
+    lengths = range(atoms.shortest, longest + 1)
+    sizes = [*lengths[1:], 0] if lengths.start == 0 and len(lengths) > 1 else lengths
+    found = ["a" * length for length in sizes if "a" * length not in atoms.excluded]
+    if not found and atoms.longest:
+        found = [each for each in (chr(code) + "a" * (longest - 1) for code in range(48, 48 + count + 60))
+                 if each not in atoms.excluded]  # fmt: skip
+    return found[:3]
+
+
+def _fits(text: str, atoms: TextAtoms) -> bool:
+    if len(text) < atoms.shortest or (atoms.longest is not None and len(text) > atoms.longest):
+        return False
+    return text not in atoms.excluded and all(matches(each, text) is must for each, must in atoms.patterns.items())
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether the pattern matches somewhere in the text; False if that takes too long."""
+    try:
+        return search(pattern, text)
+    except TooSlowError:
+        return False
+
+
+class _Machine:
+    """An automaton that reads one character after the other; a state is what it reached, and whether it matched."""
+
+    def __init__(self, states: Automaton) -> None:
+        self.states = states
+        self._first, self._last = (sum(1 << each for each in some) for some in (states.first, states.last))
+        self._after = [sum(1 << after for after in each) for each in states.followers()]
+        self._fitting: dict[str, int] = {}
+        has_matched = states.nullable and not states.ends
+        self.start = (0, has_matched)
+
+    def step(self, state: tuple[int, bool], character: str, *, is_first: bool) -> tuple[int, bool]:
+        """Return the state after one more character."""
+        reached, has_matched = state
+        if has_matched:
+            return state
+        allowed = self._first if is_first or not self.states.starts else 0
+        while reached:
+            lowest = reached & -reached
+            allowed |= self._after[lowest.bit_length() - 1]
+            reached ^= lowest
+        if character not in self._fitting:
+            fitting = (1 << n for n, accepts in enumerate(self.states.accepts) if accepts(character))
+            self._fitting[character] = sum(fitting)
+        reached = allowed & self._fitting[character]
+        if not self.states.ends and reached & self._last:
+            return 0, True
+        return reached, False
+
+    def accepts(self, state: tuple[int, bool], *, is_empty: bool) -> bool:
+        """Return whether a text that ends in this state matches."""
+        nullable = self.states.nullable and (is_empty or not self.states.starts)
+        return state[1] or bool(state[0] & self._last) or nullable
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """The machine of a pattern, and whether it accepts all, and only, what the pattern matches."""
+
+    machine: _Machine | None = None
+    accepts_all: bool = False
+    accepts_only: bool = False
+
+
+class _Tree(list[Any]):
+    """The items of a pattern's tree with counted repetitions written out."""
+
+    def __init__(self, items: Iterable[Any], state: object) -> None:
+        super().__init__(items)
+        self.state = state
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> _Pattern:
+    try:
+        tree = parse(pattern)
+        for most in (None, 3):
+            try:
+                states = automaton(_Tree(_written_out(tree, most), tree.state))
+            except TooManyStatesError:
+                continue
+            is_all = most is None and not _NEVER_ALL.search(repr(list(tree)))
+            return _Pattern(_Machine(states), is_all, is_all and states.exact)
+    except (re.error, RecursionError, OverflowError):
+        pass
+    return _Pattern()
+
+
+def _written_out(items: Any, most: int | None) -> list[Any]:
+    """Return the items with each ``{m,n}`` as copies; with ``most``, at most that many more than ``m``."""
+    found: list[Any] = []
+    for name, value in items:
+        match str(name):
+            case "SUBPATTERN":
+                found.append((name, (*value[:-1], _written_out(value[-1], most))))
+            case "BRANCH":
+                found.append((name, (value[0], [_written_out(each, most) for each in value[1]])))
+            case "MAX_REPEAT" | "MIN_REPEAT":
+                low, high, body = int(value[0]), value[1], _written_out(value[2], most)
+                if low + (0 if str(high) == "MAXREPEAT" else int(high)) > MAX_STATES and most is None:
+                    raise TooManyStatesError
+                found += body * min(low, MAX_STATES + 1)
+                if str(high) == "MAXREPEAT":
+                    found.append((name, (0, high, body)))
+                    continue
+                optional: list[Any] = []
+                for _ in range(int(high) - low if most is None else min(int(high) - low, most)):
+                    optional = [(name, (0, 1, body + optional))]
+                found += optional
+            case _:
+                found.append((name, value))
+    return found
+
+
+class _Walk:
+    """A search through the states of several automata at the same time."""
+
+    def __init__(
+        self, atoms: TextAtoms, machines: Sequence[tuple[bool, _Machine]], spend: Callable[[int], None]
+    ) -> None:
+        self._atoms, self._machines, self._spend = atoms, machines, spend
+        marks = {mark for _, machine in machines for mark in machine.states.marks}
+        characters = marks.union(*atoms.excluded) | {"a", "b"}
+        self._alphabet = [*dict.fromkeys([*(each for each in _FIRST if each in characters), *sorted(characters)])]
+        self._beginnings = {text[:end] for text in atoms.excluded for end in range(len(text) + 1)}
+        self.is_complete = False
+
+    def run(self, most: int) -> list[str]:
+        """Return up to ``most`` texts, the shortest first."""
+        level = [("", tuple(machine.start for _, machine in self._machines))]
+        seen: set[object] = set()
+        found: list[str] = []
+        length = 0
+        while level:
+            following = []
+            for text, states in level:
+                if self._is_accepted(text, states):
+                    found.append(text)
+                    if len(found) >= most:
+                        return found
+                if self._atoms.longest is not None and length >= self._atoms.longest:
+                    continue
+                for character in self._alphabet:
+                    longer = text + character
+                    reached = tuple(
+                        machine.step(state, character, is_first=not text)
+                        for (_, machine), state in zip(self._machines, states, strict=True)
+                    )
+                    key = (reached, min(length + 1, self._atoms.shortest), self._beginning(longer))
+                    if key not in seen:
+                        seen.add(key)
+                        following.append((longer, reached))
+                if len(seen) > MAX_PRODUCTS:
+                    return found
+                self._spend(1 + len(self._alphabet) // 20)
+            level, length = following, length + 1
+        self.is_complete = True
+        return found
+
+    def _is_accepted(self, text: str, states: Sequence[tuple[int, bool]]) -> bool:
+        if len(text) < self._atoms.shortest or text in self._atoms.excluded:
+            return False
+        return all(
+            machine.accepts(state, is_empty=not text) is must
+            for (must, machine), state in zip(self._machines, states, strict=True)
+        )
+
+    def _beginning(self, text: str) -> str | None:
+        return text if text in self._beginnings else None

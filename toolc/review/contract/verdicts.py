@@ -1,0 +1,131 @@
+"""Decide which changes of a schema refuse something, each with a value that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.review.contract.joined import Joined
+from toolc.review.contract.movement import BREAKS, Aspect, Direction, SchemaChange, grade
+from toolc.review.contract.results import Found, Result, Unsolved
+from toolc.review.contract.schemas import schema_changes
+from toolc.review.contract.solver import Solver
+from toolc.review.model.change import Counterexample, Grade, Side
+from toolc.validation.validate import UnresolvableError
+
+NOT_FOUND: Final = "the search ended without an example and without a proof that there is none; compare the schemas"
+TOO_MANY: Final = "this schema has too many changes to search for more examples; compare the schemas"
+UNRESOLVED: Final = "a schema refers to a schema that does not exist; fix its $ref"
+
+_LONGEST: Final = 200
+_TOGETHER: Final = "the changes of this schema together refuse values that were accepted"
+_DIFFERS: Final = "the schema refuses values that were accepted"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A change with its grade. A breaking one has a witness, or the reason why there is none."""
+
+    change: SchemaChange
+    grade: Grade
+    witness: Counterexample | None = None
+    no_witness: str = ""
+
+
+def verdicts(old: JsonObject, new: JsonObject, side: Side, solver: Solver | None = None) -> tuple[Verdict, ...]:
+    """Return all changes between two schemas with their grades.
+
+    A change is breaking if the search finds a value that it refuses, or cannot prove that there is none. For
+    parameters (``input``), that is a value that the old schema accepts and the new one refuses. For results
+    (``output``), it is a value that the new schema accepts and the old one refuses.
+    """
+    joined = solver.joined if solver else Joined.of(old, new)
+    changes = schema_changes(joined)
+    if not changes and joined.key(joined.old) == joined.key(joined.new):
+        return ()
+    try:
+        return tuple(_Judge(joined, solver or Solver(joined), side).judge(changes))
+    except UnresolvableError:
+        return tuple(_unresolved(each, side) for each in changes)
+
+
+def _unresolved(change: SchemaChange, side: Side) -> Verdict:
+    refuses = change.edited is not None and change.direction is BREAKS[side]
+    return Verdict(change, grade(side, change, refuses=refuses), None, UNRESOLVED if refuses else "")
+
+
+@dataclass(slots=True)
+class _Judge:
+    """Judges the changes of one schema on one side of the contract."""
+
+    joined: Joined
+    solver: Solver
+    side: Side
+
+    def judge(self, changes: Sequence[SchemaChange]) -> Iterator[Verdict]:
+        changes = [each for each in changes if not _has_twin(each, changes) or self._has_effect(each)]
+        overall = self._refused(())
+        found = [self._judged(each, overall, is_double=_has_twin(each, changes)) for each in changes]
+        if overall is not Unsolved.IMPOSSIBLE and not any(each.grade == "breaking" for each in found):
+            yield self._together(overall, len(changes))
+        yield from found
+
+    def _judged(self, change: SchemaChange, overall: Result, *, is_double: bool) -> Verdict:
+        """Return the verdict on one change. Of two with opposite directions, only one can refuse something."""
+        is_expected = change.direction is BREAKS[self.side]
+        if change.edited is None or overall is Unsolved.IMPOSSIBLE or (is_double and not is_expected):
+            return Verdict(change, grade(self.side, change, refuses=False))
+        result = self._refused_by(change.edited)
+        if isinstance(result, Found):
+            return Verdict(change, "breaking", self._witness(result.value, change.edited))
+        if result is Unsolved.UNKNOWN and is_expected:
+            return Verdict(change, "breaking", None, NOT_FOUND if self.solver.left > 0 else TOO_MANY)
+        return Verdict(change, grade(self.side, change, refuses=False))
+
+    def _together(self, overall: Result, count: int) -> Verdict:
+        """Return the verdict on all changes if no single one refuses anything."""
+        message = _TOGETHER if count > 1 else _DIFFERS
+        change = SchemaChange(Aspect.REFERENCE, BREAKS[self.side], (), message)
+        if isinstance(overall, Found):
+            return Verdict(change, "breaking", self._witness(overall.value, None))
+        return Verdict(change, "breaking", None, NOT_FOUND)
+
+    def _refused(self, edited: Sequence[JsonValue]) -> Result:
+        """Return a value that is no longer accepted, also by each of ``edited``."""
+        old, new = self.joined.old, self.joined.new
+        if self.side == "input":
+            return self.solver.find([old], [*edited, new])
+        return self.solver.find([*edited, new], [old])
+
+    def _refused_by(self, edited: JsonValue) -> Result:
+        """Return a value that the change alone refuses, and the new schema too (for results, the old schema)."""
+        old, new = self.joined.old, self.joined.new
+        alone = self.solver.find([old], [edited]) if self.side == "input" else self.solver.find([edited], [old])
+        if alone is Unsolved.IMPOSSIBLE:
+            return alone
+        if isinstance(alone, Found) and self.joined.accepts(new, alone.value) is (self.side == "output"):
+            return alone
+        return self._refused([edited])
+
+    def _witness(self, value: JsonValue, edited: JsonValue) -> Counterexample:
+        """Return the value with the message of the schema that refuses it, about this change if there are several."""
+        refuses = self.joined.new if self.side == "input" else self.joined.old
+        messages = self.joined.refusals(refuses, value)
+        own = self.joined.refusals(edited, value) if edited is not None and self.side == "input" else messages
+        message = next((each for each in messages if each in own), messages[0])
+        return Counterexample(value, message[:_LONGEST])
+
+    def _has_effect(self, change: SchemaChange) -> bool:
+        """Return whether a change alone may refuse (or, if it is wider, accept) something more."""
+        old, edited = self.joined.old, change.edited
+        accepts, refuses = (old, edited) if change.direction is Direction.NARROWER else (edited, old)
+        return self.solver.find([accepts], [refuses]) is not Unsolved.IMPOSSIBLE
+
+
+def _has_twin(change: SchemaChange, changes: Sequence[SchemaChange]) -> bool:
+    """Return whether the same change is listed with the opposite direction too."""
+    return change.edited is not None and any(
+        each.edited is change.edited and each.direction is not change.direction for each in changes
+    )
