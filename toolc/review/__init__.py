@@ -18,6 +18,7 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 - ``compare``: ``compare``: runs all rules on each pair of tools; ``Difference``.
 - ``locked``: what a lock file does not approve, with the changed fields from Git. Public: ``History``, ``LockChange``,
   ``as_json``, ``as_text``, ``lock_changes``, ``unpinned``.
+- ``concealed``: removes credentials from the texts of a change.
 - ``project_changes``: changes of policies, lint settings, suppressions (RSK12) and providers; who must approve. Public:
   ``central_policy_changes``, ``policy_violations``.
 - ``rules``: declares every rule: number, title, worst grade.
@@ -27,6 +28,6 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 - ``weakened_tests``: tests of a tool that were removed or expect less (RSK18).
 
 May import: the packages of ``compiler`` and the layers below them; never ``runtime``. Inside, the order is ``model``;
-``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``, ``approvals``,
-``central_policy``, ``settings_source`` and ``summary``; ``reports``.
+``concealed``, ``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``,
+``approvals``, ``central_policy``, ``settings_source`` and ``summary``; ``reports``.
 """

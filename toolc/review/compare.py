@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolc.compiler.checks.credentials import literal_credentials
-from toolc.compiler.pipeline.conceal import Concealer, conceal_text
 from toolc.model.errors import RegistryError
 from toolc.policy.policy import Policy
 from toolc.review import project_changes
+from toolc.review.concealed import Hidden, conceal_change
 from toolc.review.contract import changes as contract
 from toolc.review.model import text_diff
 from toolc.review.model.change import GRADES, Grade, ToolChange
@@ -91,16 +90,11 @@ def _changes(pair: ToolPair, old: State, new: State, central: Sequence[Policy]) 
 
 
 def _without_credentials(pair: ToolPair, changes: Iterator[ToolChange]) -> Iterator[ToolChange]:
-    """Yield the changes without the literal credentials of a spec: an old state may have some."""
-    located = [side.located for side in (pair.old, pair.new) if side and side.located]
-    concealer = Concealer.of((each.value for tool in located for each in literal_credentials(tool)), min_length=1)
-    for change in changes:
-        texts = [text and conceal_text(concealer.text(text)) for text in (change.message, change.before, change.after)]
-        message, before, after = texts
-        if texts == [change.message, change.before, change.after]:
-            yield change
-        else:
-            yield replace(change, message=message or "", before=before, after=after)
+    """Yield the changes without the credentials of a spec: an old state may have some."""
+    found = [*changes]
+    hidden = Hidden.of([side for side in (pair.old, pair.new) if side]) if found else None
+    for change in found:
+        yield conceal_change(change, hidden) if hidden else change
 
 
 def _all_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:

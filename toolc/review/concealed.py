@@ -1,0 +1,142 @@
+"""Changes without credentials: those of a spec, or of a registry, are never printed, also where they were removed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
+
+from toolc.compiler.checks.credentials import literal_credentials
+from toolc.compiler.pipeline.conceal import Concealer, conceal_text
+from toolc.compiler.text_analysis.credentials import (
+    credential_header,
+    credential_name,
+    credentials_in,
+    is_exempt,
+    without_scheme,
+)
+from toolc.compiler.text_analysis.secret_patterns import find_secrets
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.review.model.change import Counterexample, ToolChange
+from toolc.review.model.state import Reviewed
+
+_PART: Final = 8
+"""The length of a part of a credential that is hidden wherever it occurs, so that no cut text shows the rest."""
+
+_PRIVATE_KEY: Final = re.compile(r"(?<=PRIVATE KEY-----)(?:(?!-----)[\s\S]){1,20000}")
+"""The text of a private key in PEM between its header and its end."""
+
+_PEM: Final = frozenset({"PRIVATE", "-----BEGIN", "KEY-----"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """The credentials of some tools: their words, and all their parts of ``_PART`` characters."""
+
+    words: Concealer
+    parts: frozenset[str]
+
+    @classmethod
+    def of(cls, tools: Iterable[Reviewed]) -> Hidden:
+        """Return the credentials in the specs of ``tools``."""
+        placed, found = list[str](), list[str]()
+        for tool in tools:
+            stored = tool.stored
+            named = _parameter_values(stored)
+            if tool.located:
+                placed += [each.value for each in literal_credentials(tool.located)]
+            else:
+                named = chain(named, _named(stored["backend"]), _named(_at(stored, "sandbox", "env")))
+            placed += _assigned(named)
+            texts = [tool.source.text] if tool.source else [*_strings(tool.stored)]
+            found += [text[each.start : each.end] for text in texts for each in find_secrets(text)]
+            found += [text[each.start : each.end] for text in texts for each in credentials_in(text)]
+            found += [match[0] for text in texts for match in _PRIVATE_KEY.finditer(text)]
+        words = [word for value in [*placed, *found] for word in value.split() if word not in _PEM]
+        parts = (word[at : at + _PART] for word in words for at in range(len(word) - _PART + 1))
+        return cls(Concealer.of(placed, min_length=1), frozenset(parts))
+
+    def text(self, text: str) -> str:
+        """Return ``text`` with each character of a credential replaced."""
+        shown = conceal_text(self.words.text(text))
+        at = {
+            at + offset
+            for at in range(len(shown) - _PART + 1 if self.parts else 0)
+            if shown[at : at + _PART] in self.parts
+            for offset in range(_PART)
+        }
+        return "".join("*" if index in at and not each.isspace() else each for index, each in enumerate(shown))
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value with all its strings and keys without credentials."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(each) for each in value]
+        return {self.text(key): self.value(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def conceal_change(change: ToolChange, hidden: Hidden) -> ToolChange:
+    """Return the change without credentials in any of its texts."""
+    witness = change.witness
+    return replace(
+        change,
+        message=hidden.text(change.message),
+        path=tuple(hidden.text(step) if isinstance(step, str) else step for step in change.path),
+        before=None if change.before is None else hidden.text(change.before),
+        after=None if change.after is None else hidden.text(change.after),
+        witness=witness and Counterexample(hidden.value(witness.value), hidden.text(witness.refusal)),
+        no_witness=hidden.text(change.no_witness),
+    )
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from _strings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _strings(each)
+
+
+def _assigned(named: Iterable[tuple[str, JsonValue]]) -> Iterator[str]:
+    """Yield the literal values among ``named`` whose name is that of a credential."""
+    for name, value in named:
+        if credential_name(name) or credential_header(name):
+            words = [without_scheme(text) for text in _literals(value)]
+            yield from (word for word in words if len(word) >= _PART // 2 and not is_exempt(word))
+
+
+def _at(value: JsonValue, *keys: str) -> JsonValue:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _named(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield each value in a stored tool with its key, or with the ``name`` of its entry in a list."""
+    if isinstance(value, dict):
+        if isinstance(name := value.get("name"), str) and "value" in value:
+            yield name, value["value"]
+        yield from value.items()
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _named(each)
+
+
+def _parameter_values(stored: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+    properties = _at(stored, "parameters", "properties")
+    for name, schema in properties.items() if isinstance(properties, dict) else ():
+        if isinstance(schema, dict):
+            yield from ((name, schema[key]) for key in ("default", "const") if key in schema)
+
+
+def _literals(value: JsonValue) -> Sequence[str]:
+    """Return the literal text of a string, or of a template; none for any other value."""
+    if isinstance(value, str):
+        return [value] if re.search(r"\S", value) else []
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
