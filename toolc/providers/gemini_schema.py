@@ -9,8 +9,10 @@ allows every value that the original allows, and possibly more.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import unquote
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.json_schema.lowering import IGNORED, LossLog, add_to_description, child_pointer
@@ -47,6 +49,9 @@ _OF_TYPE: Final = {
     "object": ("additionalProperties", "properties", "required"),
 }
 """The kept keywords that apply to a single type."""
+
+_NOT_IN_NAMES: Final = re.compile("[^A-Za-z0-9_.-]+")
+"""What a name in ``$defs`` must not contain, as a reference would have to escape it."""
 
 
 def split_types(source: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
@@ -151,6 +156,8 @@ class _Lowering:
         source = merge_all_of(schema, self.references)
         result = self._lower_subschemas(source, location)
         moved = _set_type(source, result)
+        if "patternProperties" in source and source.get("additionalProperties", True) is not True:
+            moved["additionalProperties"] = source["additionalProperties"]
         if _HANDLED.issuperset(source) and not moved and "$ref" not in source:
             return result
         for key in sorted(source.keys() - _HANDLED):
@@ -177,6 +184,8 @@ class _Lowering:
         result: JsonObject = {key: value for key, value in source.items() if key in _KEPT}
         if _WITH_SCHEMAS.isdisjoint(source):
             return result
+        # Names that match a pattern are not additional: without the pattern, the keyword would refuse them.
+        others = True if "patternProperties" in source else source.get("additionalProperties", True)
         listed = source.get("required")
         required = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
         # Sorted, so that neither losses nor new names depend on the order of the spec's keys.
@@ -188,9 +197,11 @@ class _Lowering:
                         name: self.lower(each, location.property(name, required=name in required))
                         for name, each in sorted(value.items())
                     }
-                case ("items", dict() | True) | ("additionalProperties", dict()):
+                case "items", dict() | True:
                     result[key] = self.lower(value, location.at(key))
-                case "additionalProperties", bool():
+                case "additionalProperties", dict() if value is others:
+                    result[key] = self.lower(value, location.at(key))
+                case "additionalProperties", bool() if value is others:
                     result[key] = value
                 case "prefixItems" | "anyOf", list():
                     result[key] = [self.lower(each, location.at(key, index)) for index, each in enumerate(value)]
@@ -202,7 +213,6 @@ class _Lowering:
         # Gemini rejects a schema that requires a property it does not declare.
         properties = result.get("properties")
         declared = properties if isinstance(properties, dict) else {}
-        others = source.get("additionalProperties", True)
         missing: JsonObject = {
             name: self.lower(others, location.at("additionalProperties")) for name in required if name not in declared
         }
@@ -233,7 +243,8 @@ class _Lowering:
 
     def _name(self, reference: str) -> str:
         if reference not in self.names:
-            base_name = reference.rpartition("/")[2].strip("#") or "root"
+            last = unquote(reference.rpartition("/")[2].strip("#")).replace("~1", "/").replace("~0", "~")
+            base_name = _NOT_IN_NAMES.sub("_", last) or "root"
             used = set(self.names.values())
             names = (base_name, *(f"{base_name}_{number}" for number in range(2, len(used) + 3)))
             self.names[reference] = next(name for name in names if name not in used)

@@ -27,6 +27,9 @@ Neither documents it; their messages are "schema must have type 'object' and not
 'enum'/'const'/'not' at the top level" and "input_schema does not support oneOf, allOf, or anyOf at the top level".
 """
 
+_DECLARES_PROPERTIES: Final = frozenset({"allOf", "anyOf", "oneOf"})
+"""The rejected keywords whose schemas can declare properties for ``unevaluatedProperties``."""
+
 _DEFAULTS: Final = (None, (), Annotations())
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
@@ -92,6 +95,9 @@ def lower_plain(tool: ToolSpec, rejected_at_root: frozenset[str], losses: LossLo
     if rejected_at_root.isdisjoint(schema):
         return schema
     rejected = {key: value for key, value in schema.items() if key in rejected_at_root}
+    if not _DECLARES_PROPERTIES.isdisjoint(rejected) and "unevaluatedProperties" in schema:
+        # It would refuse the properties that the moved schemas declare.
+        rejected["unevaluatedProperties"] = schema["unevaluatedProperties"]
     for key in sorted(rejected):
         message = f"{key} is not supported at the root of the parameters; moved to the description"
         losses.add(child_pointer("/parameters", key), message)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas
 
 _ANNOTATIONS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "examples", "title"}
@@ -44,7 +44,7 @@ class References:
             return None
         fragment = unquote(reference[1:])
         if fragment and not fragment.startswith("/"):
-            return next((node for node in _objects(self.root) if node.get("$anchor") == fragment), None)
+            return next((node for node in _schemas(self.root) if fragment in _anchors(node)), None)
         schema: JsonValue = self.root
         for token in fragment.split("/")[1:]:
             key = token.replace("~1", "/").replace("~0", "~")
@@ -66,7 +66,7 @@ class References:
         seen: set[str] = set()
         pending = [reference]
         while pending:
-            for node in _objects(self.target(pending.pop())):
+            for node in _schemas(self.target(pending.pop())):
                 inner = node.get("$ref")
                 if inner == reference:
                     return True
@@ -143,14 +143,16 @@ class Recursion:
                 yield from self._find_required(value)
 
 
-def _objects(value: JsonValue) -> Iterator[JsonObject]:
-    if isinstance(value, dict):
-        yield value
-        for inner in value.values():
-            yield from _objects(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _objects(inner)
+def _schemas(schema: JsonValue) -> Iterator[JsonObject]:
+    """Yield ``schema`` and the schemas in it. An object within ``enum`` or ``default`` is a value, not a schema."""
+    if isinstance(schema, dict):
+        yield schema
+        for inner in direct_subschemas(schema):
+            yield from _schemas(inner)
+
+
+def _anchors(schema: JsonObject) -> tuple[JsonValue, JsonValue]:
+    return schema.get("$anchor"), schema.get("$dynamicAnchor")
 
 
 def _part_of(part: JsonValue, references: References) -> JsonValue:
