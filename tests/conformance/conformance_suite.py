@@ -20,7 +20,8 @@ def _load(chapter: str) -> tuple[Case, ...]:
 
 def _case(**fields: Any) -> Case:
     if "script" in fields:
-        fields["backend"] = {"shell": {"script": fields.pop("script")}}
+        runs_code = fields.pop("runs_caller_code", False)
+        fields["backend"] = {"shell": {"script": fields.pop("script"), "runs_caller_code": runs_code}}
     elif "argv" in fields:
         fields["backend"] = {"shell": {"argv": fields.pop("argv")}}
     elif "python" in fields:

@@ -1,8 +1,9 @@
 """The contents of ``registry.json``, which contains everything that a call needs, and its JSON form.
 
 The compiler writes a registry and the runtime reads it; they share nothing else. The JSON form follows the types of
-``toolc.model.spec.tool`` field by field, with two exceptions: a value of a tagged union is written ``{tag:
-{...}}``, and a template is a string, a list of its parts, or ``{"public": ..., "reason": ...}``.
+``toolc.model.spec.tool`` field by field, with three exceptions: a value of a tagged union is written ``{tag:
+{...}}``, a template is a string, a list of its parts, or ``{"public": ..., "reason": ...}``, and a field with the
+metadata ``stored_if_set`` is written only if it differs from its default, so that it changes no existing digest.
 """
 
 from __future__ import annotations
@@ -167,18 +168,25 @@ def _encode_template(template: Template) -> JsonValue:
 
 def _encode_fields(value: object, shape: _Shape) -> JsonObject:
     body: JsonObject = {name: getattr(value, name) for name in shape.names}
+    for name, default in shape.stored_if_set.items():
+        if body[name] == default:
+            del body[name]
     for name in shape.composed:
-        if body[name] is not None:
+        if body.get(name) is not None:
             body[name] = _encode(body[name])
     return body
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """How the values of a dataclass are stored. The fields in ``composed`` must be encoded, others are copied."""
+    """How the values of a dataclass are stored. The fields in ``composed`` must be encoded, others are copied.
+
+    ``stored_if_set`` are the defaults of the fields that are omitted if they have that value.
+    """
 
     names: tuple[str, ...]
     composed: tuple[str, ...]
+    stored_if_set: Mapping[str, object]
     tag: str | None
 
 
@@ -188,7 +196,8 @@ def _shape(cls: type) -> _Shape:
         raise TypeError(f"{cls.__name__} has no JSON form")
     names, tag = _names(cls), getattr(cls, "tag", None)
     composed = tuple(name for name in names if not _is_plain(_hints(cls)[name]))
-    return _Shape(names, composed, tag if isinstance(tag, str) else None)
+    optional = {each.name: each.default for each in fields(cls) if each.metadata.get("stored_if_set")}
+    return _Shape(names, composed, optional, tag if isinstance(tag, str) else None)
 
 
 def _is_plain(hint: object) -> bool:
@@ -277,10 +286,10 @@ def _decode_dataclass(cls: type, value: JsonValue, where: str) -> object:
             raise _damaged(where, f"an object with the key {tag!r}", value)
         value, where = value[tag], f"{where}.{tag}"
     hints = _hints(cls)
-    names = _names(cls)
-    if not isinstance(value, dict) or set(value) != set(names):
-        raise _damaged(where, f"an object with the keys {', '.join(names)}", value)
-    result: object = cls(**{name: _decode(hints[name], value[name], f"{where}.{name}") for name in names})
+    shape = _shape(cls)
+    if not isinstance(value, dict) or not set(shape.names) - set(shape.stored_if_set) <= set(value) <= set(shape.names):
+        raise _damaged(where, f"an object with the keys {', '.join(shape.names)}", value)
+    result: object = cls(**{name: _decode(hints[name], each, f"{where}.{name}") for name, each in value.items()})
     return result
 
 

@@ -17,7 +17,7 @@ tools:
   - name: shell
     description: Run one line of shell, for tests of toolc itself and for nothing else.
     parameters: {line: {type: string, description: The line}}
-    backend: {shell: {argv: [sh, -c, "{{ line }}"]}}
+    backend: {shell: {argv: [sh, -c, "{{ line }}"], runs_caller_code: true}}
   - name: program
     description: Run a program that is not there, for tests of toolc itself and for nothing else.
     parameters: {}

@@ -85,7 +85,14 @@ def spec(sandbox: JsonObject) -> str:
                     "name": "sh",
                     "description": "Run a shell script in a sandbox that stays.",
                     "parameters": code,
-                    "backend": {"shell": {"argv": ["sh", "-c", "{{ code }}"], "stdin": "in", "allow_dash": ["code"]}},
+                    "backend": {
+                        "shell": {
+                            "argv": ["sh", "-c", "{{ code }}"],
+                            "stdin": "in",
+                            "allow_dash": ["code"],
+                            "runs_caller_code": True,
+                        }
+                    },
                     "sandbox": session(),
                 },
             ],

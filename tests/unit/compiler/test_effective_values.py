@@ -47,6 +47,7 @@ tools:
         ("tags", [], "specs/hello.yaml:9:11"),
         ("backend.shell.success_exit_codes", [0], FORMAT),
         ("backend.shell.progress", False, FORMAT),
+        ("backend.shell.runs_caller_code", False, FORMAT),
         ("result.format", "text", FORMAT),
         ("sandbox.network.allow", [], FORMAT),
         ("sandbox.limits.memory", "256MiB", FORMAT),

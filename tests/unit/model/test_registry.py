@@ -280,3 +280,18 @@ def test_damaged_tools_are_rejected(path: tuple[str, ...], value: JsonValue, mes
 def test_a_tool_is_found_by_its_name() -> None:
     assert stored(small()).get("ls") == registered(small())
     assert stored(small()).get("rm") is None
+
+
+def test_a_field_that_is_stored_if_set_changes_no_other_digest() -> None:
+    unset = ToolSpec(
+        name="a",
+        description="b",
+        parameters=Schema({"type": "object"}),
+        backend=ShellBackend(command=Argv(elements=())),
+    )
+    backend = tool_to_json(unset)["backend"]
+    assert "runs_caller_code" not in str(backend)
+    value = ShellBackend(command=Argv(elements=()), runs_caller_code=True)
+    registry = RegistryFile((register(replace(unset, backend=value)),))
+    assert registry_from_json(parse(registry_bytes(registry))).tools[0].spec.backend == value
+    assert digests(replace(unset, backend=value)).effect != digests(unset).effect

@@ -6,7 +6,8 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 
 - ``base``: the decorators and the tables of registered checks. Start reading here.
 - ``call_graph``: unknown tools in steps and agents, recursion, depth of calls. Public: ``tool_references``.
-- ``code_injection``: arguments that become shell code, SQL or JSON text.
+- ``caller_code``: arguments that run as code; arguments without quotes in scripts.
+- ``code_injection``: arguments that become SQL or JSON text.
 - ``composite_steps``: arguments and conditions of the steps of a composite.
 - ``credential_fix``: no checks: how to declare a literal credential as a secret.
 - ``credentials``: literal values in places for credentials. Public: ``literal_credentials``.
@@ -21,6 +22,7 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``parameters``: enums in prose, missing bounds, free-form objects, unused parameters.
 - ``providers``: what Gemini, strict modes and others reject or lose.
 - ``sandbox``: image tags, root, missing or unneeded workspaces.
+- ``scripts``: no checks: the shell script of a tool, its positions and edits. Public: ``shell_script``.
 - ``secrets``: literal secrets, exposed and undeclared secrets, variables that are not expanded.
 - ``shell``: scripts with one command, arguments that a program reads as options.
 - ``step_types``: no checks: the types of the values that steps receive and return. Public: ``StepArguments``.
@@ -38,6 +40,7 @@ from typing import Final
 
 from toolc.compiler.checks import (
     call_graph,
+    caller_code,
     code_injection,
     composite_steps,
     credentials,
@@ -62,8 +65,8 @@ from toolc.model.source import Span
 __all__ = ["check_each", "internal_error"]
 
 MODULES: Final = (
-    call_graph, code_injection, composite_steps, credentials, descriptions, http, metadata, model_text, names, network,
-    parameters, providers, sandbox, secrets, shell,
+    call_graph, caller_code, code_injection, composite_steps, credentials, descriptions, http, metadata, model_text,
+    names, network, parameters, providers, sandbox, secrets, shell,
 )  # fmt: skip
 """The modules with checks. Importing a module registers its checks."""
 

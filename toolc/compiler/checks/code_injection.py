@@ -1,4 +1,4 @@
-"""Checks of arguments inserted into code: TC401 (shell code) and TC407 (SQL and JSON)."""
+"""Checks of arguments inserted into the text of statements and data: TC407 (SQL and JSON)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.helpers import is_harmless
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.parse import parse
 from toolc.document.nodes import Scalar, strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
-from toolc.model.spec.code_backends import Argv, Script, ShellBackend, WhenGroup
+from toolc.model.spec.code_backends import Script, ShellBackend
 from toolc.model.template import Placeholder, Template
 
 _WORDS: Final = r"(?:SELECT\s[^;\"]{1,400}?\sFROM|INSERT\s+INTO|UPDATE\s[^;\"]{1,200}?\sSET|DELETE\s+FROM)\s"
@@ -25,12 +26,7 @@ _JSON_START: Final = re.compile(r'\s*(?:\{\s*"|\[\s*["{\[])')
 _JSON_END: Final = re.compile(r"[\]}]\s*$")
 
 _NOT_TEMPLATES: Final = frozenset({"script", "code", "interpreter", "instructions"})
-_HARMLESS_TYPES: Final = frozenset({"integer", "number", "boolean", "null"})
-
 _SQL_HINT: Final = "let the database bind it: e.g. psql -v name=…, and :'name' in the statement"
-
-SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
-_CODE_FOLLOWS: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 
 
 @tool_check("TC407", needs={"backend", "parameters"})
@@ -61,16 +57,9 @@ def _unescaped_parameter(template: Template, tool: LocatedTool, *, escaped_by: s
     for part in template.parts:
         if isinstance(part, Placeholder) and part.name in tool.spec.parameters.properties:
             last = part.filters[-1].name if part.filters else ""
-            if last != escaped_by and not _is_harmless(part, tool):
+            if last != escaped_by and (part.keys or not is_harmless(part.name, tool)):
                 return part.name
     return None
-
-
-def _is_harmless(placeholder: Placeholder, tool: LocatedTool) -> bool:
-    schema = tool.spec.parameters.properties[placeholder.name]
-    if placeholder.keys:
-        return False
-    return "enum" in schema or "const" in schema or str(schema.get("type")) in _HARMLESS_TYPES
 
 
 def _json_hint(name: str) -> str:
@@ -94,55 +83,7 @@ def _sql_in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
     span = tool.span("backend", "shell", "script")
     for match in re.finditer(_SCRIPT_SQL, backend.command.text):
         name = match["name"]
-        if name in tool.spec.parameters.properties and not _is_harmless(Placeholder(name), tool):
+        if name in tool.spec.parameters.properties and not is_harmless(name, tool):
             written = match[0][match[0].rindex("$") :]
             message = f"a value of '{name}' is inserted into this SQL statement and can change its meaning"
             yield Diagnostic(codes.BUILT_TEXT, message, tool.source.locate(span, written), _SQL_HINT)
-
-
-@tool_check("TC401", needs={"backend"})
-def check_shell_code(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each argument that a shell runs as code and that has a placeholder among other text (CWE-78).
-
-    Quotes inside the code do not make it safe. A placeholder that is the whole argument is allowed: such a tool
-    declares that it runs its input, like a ``bash`` tool.
-    """
-    backend = tool.spec.backend
-    if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
-        return
-    words = tuple(_arguments(backend.command))
-    if not any(_is_shell(_constant(template)) for template, _ in words):
-        return
-    shell_seen = code_follows = False
-    for template, route in words:
-        constant = _constant(template)
-        if code_follows and template.sole_placeholder is None and template.names:
-            yield Diagnostic(
-                codes.SHELL_TEMPLATE, "a placeholder inside shell code can add commands to it", tool.span(*route),
-                "use 'script' and \"$ARG_name\", or name the program itself in 'argv'",
-            )  # fmt: skip
-        if code_follows:
-            shell_seen = False
-        code_follows = shell_seen and constant is not None and bool(_CODE_FOLLOWS.fullmatch(constant))
-        shell_seen = shell_seen or _is_shell(constant)
-
-
-def _arguments(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
-    """Yield each argument and its route."""
-    for index, element in enumerate(argv.elements):
-        route = ("backend", "shell", "argv", index)
-        if isinstance(element, WhenGroup):
-            yield from ((each, (*route, "argv", inner)) for inner, each in enumerate(element.argv))
-        else:
-            yield element, route
-
-
-def _constant(template: Template) -> str | None:
-    """Return the text of a template without placeholders, or None for any other template."""
-    if len(template.parts) == 1 and isinstance(template.parts[0], str):
-        return template.parts[0]
-    return None if template.parts else ""
-
-
-def _is_shell(constant: str | None) -> bool:
-    return constant is not None and constant.rpartition("/")[2] in SHELLS

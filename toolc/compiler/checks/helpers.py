@@ -16,6 +16,8 @@ _IN_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 
+_HARMLESS_TYPES: Final = ("integer", "number", "boolean", "null")
+
 _RESPELLS: Final = re.compile(r"\\[xuU\s]")
 """Escapes of YAML and TOML that can make a string differ from its source text."""
 
@@ -75,6 +77,14 @@ def text_of(schema: Mapping, keyword: str) -> str:
     """Return the string value of ``keyword``, or an empty string if there is none."""
     node = schema.get(keyword)
     return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
+
+
+def is_harmless(name: str, tool: LocatedTool) -> bool:
+    """Return whether no value of a parameter can contain code: it is a number, a boolean, or one of listed values."""
+    schema = tool.spec.parameters.properties.get(name, {})
+    kind = schema.get("type")
+    types = kind if isinstance(kind, list) else [kind]
+    return "enum" in schema or "const" in schema or all(each in _HARMLESS_TYPES for each in types)
 
 
 def text_may_contain(tool: LocatedTool, parts: tuple[str, ...]) -> bool:

@@ -50,6 +50,7 @@ def decode_shell(reader: Reader, folder: SpecFolder, parameters: Schema | None) 
     _check_errors(success, errors, reader)
     allow_dash = reader.optional("allow_dash", list_of(_parameter(parameters))) or ()
     progress = reader.default("progress", boolean, False)
+    runs_caller_code = reader.default("runs_caller_code", boolean, False)
     if command is None:
         return None
     return ShellBackend(
@@ -59,6 +60,7 @@ def decode_shell(reader: Reader, folder: SpecFolder, parameters: Schema | None) 
         errors=errors,
         allow_dash=tuple(sorted(set(allow_dash))),
         progress=progress,
+        runs_caller_code=runs_caller_code,
     )
 
 

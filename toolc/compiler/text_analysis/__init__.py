@@ -1,9 +1,13 @@
 """Analysis of text for ``checks`` and ``located_tool``. Start reading in ``near_duplicates``.
 
+- ``code_arguments``: the words of a command that a program runs as code. Public: ``SHELLS``, ``THE_SHELL``, ``Code``,
+  ``code_of``, ``inputs_of``.
 - ``credentials``: names of credentials, and literal values that are credentials. Public: ``credential_header``,
   ``credential_name``, ``credentials_in``, ``is_exempt``, ``without_scheme``.
 - ``near_duplicates``: descriptions that share most of their words, and the threshold.
 - ``secret_patterns``: strings that look like keys, tokens or passwords. Public: ``find_secrets``.
+- ``shell_script``: the commands, words, expansions and quoting of a script. Public: ``MAX_DEPTH``, ``Command``,
+  ``Expansion``, ``Part``, ``Region``, ``ShellScript``, ``Word``, ``read_script``.
 
 May import: ``model``.
 """

@@ -5,7 +5,7 @@ runs it. The other backends are in ``toolc.model.spec.http_backend`` and ``toolc
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
 from toolc.model.json_schema import JsonValue
@@ -70,7 +70,10 @@ class ExitError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellBackend:
-    """``backend.shell``. ``success_exit_codes`` is None for ``any``."""
+    """``backend.shell``. ``success_exit_codes`` is None for ``any``.
+
+    ``runs_caller_code`` declares that the command runs text from an argument as code.
+    """
 
     tag: ClassVar[Literal["shell"]] = "shell"
     command: Argv | Script
@@ -79,6 +82,7 @@ class ShellBackend:
     errors: tuple[ExitError, ...] = ()
     allow_dash: tuple[str, ...] = ()
     progress: bool = False
+    runs_caller_code: bool = field(default=False, metadata={"stored_if_set": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,13 +35,26 @@ _REPORTED_FIELDS: Final = frozenset({"sandbox", "confirm", "retry"})
 
 @risk_rule("RSK07")
 def check_programs(sides: Sides) -> Iterator[ToolChange]:
-    """Report changed programs and packages, and called tools that were replaced or do something else."""
+    """Report changed programs and packages, called tools that changed, and tools that now run code of callers."""
     before, after = sides.before, sides.after
+    yield from _caller_code(sides)
     if before is None:
         return
     yield from _files(sides, before, after)
     yield from _requirements(sides, before, after)
     yield from _calls(sides)
+
+
+def _caller_code(sides: Sides) -> Iterator[ToolChange]:
+    """Yield a change if the tool declares that it runs code of its callers, and did not before."""
+    if _runs_caller_code(sides.after) and not (sides.before and _runs_caller_code(sides.before)):
+        grade: Grade = "high" if sides.before else "critical"  # a new tool has one grade less
+        message = "callers can run their own code"
+        yield sides.risk("RSK07", grade, message, ("backend", "shell", "runs_caller_code"), "false", "true")
+
+
+def _runs_caller_code(tool: ToolSpec) -> bool:
+    return isinstance(tool.backend, ShellBackend) and tool.backend.runs_caller_code
 
 
 def _files(sides: Sides, before: ToolSpec, after: ToolSpec) -> Iterator[ToolChange]:

@@ -1,9 +1,9 @@
-"""Checks of text from a model that becomes code: TC401 (shell code) and TC407 (SQL and JSON)."""
+"""Checks of text from a model that becomes part of a statement or of data: TC407 (SQL and JSON)."""
 
 from pathlib import Path
 
 import pytest
-from check_cases import HEAD, findings, messages, numbers, shell
+from check_cases import HEAD, findings, messages, shell
 
 PARAMETERS = "{x: {type: string}, n: {type: integer}, e: {enum: [a, b]}, o: {type: object}}"
 SQL = ["a value of 'x' is inserted into this SQL statement and can change its meaning"]
@@ -50,18 +50,3 @@ def test_python_code_is_not_checked(tmp_path: Path) -> None:
     code = "def hello(x):\n        return 'select a from b where c = ' + x\n"
     text = f"{HEAD}parameters: {{x: {{type: string}}}}\nbackend:\n  python:\n    code: |\n      {code}"
     assert findings(tmp_path, "TC407", text) == []
-
-
-@pytest.mark.parametrize(
-    ("argv", "codes"),
-    [
-        ('[sh, -c, "echo {{ x }}"]', ["TC401"]), ('[/bin/sh, -euc, "echo {{ x }}"]', ["TC401"]),
-        ("[env, A=b, bash, -o, pipefail, -c, \"echo '{{ x }}'\"]", ["TC401"]),
-        ('[busybox, ash, -c, "echo {{ x }}"]', ["TC401"]), ('[sh, {when: x, argv: [-c, "echo {{ x }}"]}]', ["TC401"]),
-        ('[bash, -c, "{{ x }}"]', []), ('[sh, -c, "echo \\"$1\\"", sh, "{{ x }}"]', []),
-        ('[sh, -c, "echo \\"$1\\"", sh, "a {{ x }}"]', []), ('[python3, -c, "print({{ x }})"]', []),
-        ('[grep, -c, "a {{ x }}"]', []),
-    ],
-)  # fmt: skip
-def test_arguments_inside_shell_code(tmp_path: Path, argv: str, codes: list[str]) -> None:
-    assert numbers(tmp_path, "{x: {type: string}}", f"{{argv: {argv}}}") == codes

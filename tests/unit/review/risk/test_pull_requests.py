@@ -71,6 +71,14 @@ def test_new_tool_reports_all_permissions(tmp_path: Path) -> None:
     ]
 
 
+def test_new_tool_that_runs_code_of_callers_is_a_high_risk(tmp_path: Path) -> None:
+    other = PLAIN.replace("look", "other")
+    argv = 'argv: [echo, --, "{{ name }}"]'
+    new = PLAIN.replace(argv, 'script: eval "$ARG_name"\n    runs_caller_code: true')
+    (tool,) = difference(tmp_path, {"b.yaml": other}, {"b.yaml": other, "a.yaml": new}).tools
+    assert "RSK07 high: callers can run their own code" in change_lines(tool.changes)
+
+
 COMPOSITE: Final = """\
 toolc: 1
 name: both

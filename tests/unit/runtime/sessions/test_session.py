@@ -417,7 +417,14 @@ PROGRAM: JsonObject = {
     "name": "sh",
     "description": "Run a shell script in a sandbox that stays.",
     "parameters": {"code": {"type": "string"}},
-    "backend": {"shell": {"argv": ["sh", "-c", "{{ code }}"], "stdin": "{{ code }}", "allow_dash": ["code"]}},
+    "backend": {
+        "shell": {
+            "argv": ["sh", "-c", "{{ code }}"],
+            "stdin": "{{ code }}",
+            "allow_dash": ["code"],
+            "runs_caller_code": True,
+        }
+    },
     "sandbox": {"lifetime": "session"},
 }
 

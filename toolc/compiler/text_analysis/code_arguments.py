@@ -1,0 +1,330 @@
+"""Find the words of a command that a program runs as code, such as the text after ``sh -c``.
+
+Only the programs listed here are recognized. A command that is started by another one (``env``, ``sudo``, ``timeout``,
+``xargs``, ``find -exec`` and so on) is found behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from toolc.compiler.text_analysis.shell_script import Command, Expansion, Word
+
+__all__ = ["SHELLS", "THE_SHELL", "Code", "code_of", "inputs_of"]
+
+SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
+
+THE_SHELL: Final = "the shell"
+"""The form of a command that is only an argument without quotes."""
+
+_MAX_PIPES: Final = 10
+"""The maximum number of commands of a pipe that are followed to find what a program reads."""
+
+
+_MAX_WRAPPERS: Final = 8
+"""The maximum number of programs that start each other, as in ``sudo env timeout 5 sh``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Interpreter:
+    """How a program receives code: the options before it, options with another value, and whether it reads stdin.
+
+    ``variable`` is how code of this language reads an environment variable; ``{}`` is its name.
+    """
+
+    code: re.Pattern[str]
+    valued: frozenset[str] = frozenset()
+    reads_stdin: bool = True
+    variable: str = ""
+
+
+_SHELL: Final = _Interpreter(
+    re.compile(r"-[A-Za-z]*c[A-Za-z]*"), frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}), True, '"${}"'
+)
+_NODE: Final = _Interpreter(
+    re.compile(r"-e|-p|-pe|--eval=?|--print=?"),
+    frozenset({"-r", "--require", "--import", "-C", "--conditions"}),
+    True,
+    "process.env.{}",
+)
+_INTERPRETERS: Final[tuple[tuple[re.Pattern[str], _Interpreter], ...]] = (
+    (re.compile("|".join(sorted(SHELLS))), _SHELL),
+    (
+        re.compile(r"(?:python|pypy)[0-9.]*"),
+        _Interpreter(re.compile(r"-[A-Za-z]*?c"), frozenset({"-W", "-X", "-m"}), True, 'os.environ["{}"]'),
+    ),
+    (re.compile(r"node|nodejs|bun"), _NODE),
+    (
+        re.compile(r"perl[0-9.]*"),
+        _Interpreter(re.compile(r"-[acflnpswtTuUWX0-9]*[eE]"), frozenset({"-I"}), True, "$ENV{{{}}}"),
+    ),
+    (
+        re.compile(r"ruby[0-9.]*"),
+        _Interpreter(re.compile(r"-[alnpsw0-9]*e"), frozenset({"-I", "-r", "-C"}), True, 'ENV["{}"]'),
+    ),
+    (re.compile(r"php[0-9.]*"), _Interpreter(re.compile(r"-r"), frozenset({"-d", "-c"}), True, 'getenv("{}")')),
+    (re.compile(r"lua[0-9.]*|luajit"), _Interpreter(re.compile(r"-e"), frozenset({"-l"}), True, 'os.getenv("{}")')),
+    (re.compile(r"Rscript"), _Interpreter(re.compile(r"-e"), frozenset(), False, 'Sys.getenv("{}")')),
+    (re.compile(r"julia"), _Interpreter(re.compile(r"-e|-E|--eval=?"), frozenset(), True, 'ENV["{}"]')),
+    (re.compile(r"pwsh|powershell"), _Interpreter(re.compile(r"-c|-[Cc]ommand"), frozenset(), False, "$env:{}")),
+)
+
+_AWK: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
+
+_WRAPPERS: Final[dict[str, tuple[str, int]]] = {
+    "builtin": ("", 0), "busybox": ("", 0), "chroot": ("", 1), "command": ("", 0), "doas": ("uC", 0),
+    "dumb-init": ("", 0), "env": ("uCS", 0), "exec": ("a", 0), "flock": ("wE", 1), "gosu": ("", 1),
+    "ionice": ("cnp", 0), "nice": ("n", 0), "nohup": ("", 0), "setsid": ("", 0), "stdbuf": ("ioe", 0),
+    "strace": ("eops", 0), "su-exec": ("", 1), "sudo": ("ugpCchDRrTtU", 0), "time": ("fo", 0), "timeout": ("ks", 1),
+    "tini": ("", 0), "unshare": ("", 0), "setpriv": ("", 0),
+}  # fmt: skip
+"""Programs that start the command after their options: the options with a separate value, and their operands."""
+
+_LONG_OPTIONS: Final = frozenset(
+    {
+        "--adjustment", "--chdir", "--class", "--error", "--group", "--input", "--kill-after", "--output", "--signal",
+        "--unset", "--user",
+    }
+)  # fmt: skip
+"""Long options of ``_WRAPPERS`` with a separate value."""
+
+_XARGS_VALUED: Final = "adELnPsIJR"
+_CONTAINERS: Final = frozenset({"docker", "kubectl", "nerdctl", "podman"})
+_SSH_VALUED: Final = "BbcDEeFIiJLlmOopQRSWw"
+_SETTING: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Text that runs as code. ``form`` names the form in messages, for example ``sh -c``.
+
+    ``word`` is the code; None if its words are read from standard input, or inserted for ``{}``. ``arguments`` are
+    the words that shell code receives as ``$0``, ``$1`` and so on. ``variable`` is how the code reads the environment
+    variable ``{}``; it is empty if it cannot.
+    """
+
+    form: str
+    word: Word | None
+    is_shell: bool = True
+    arguments: tuple[Word, ...] = ()
+    variable: str = ""
+
+
+def code_of(command: Command) -> Iterator[Code]:
+    """Yield the code that a simple command runs."""
+    if not command.variable:
+        yield from _code(command.words, command)
+
+
+def inputs_of(command: Command) -> Iterator[Word]:
+    """Yield the words that a command is known to read: here-documents, and what ``echo`` and so on print to it."""
+    source: Command | None = command
+    for _ in range(_MAX_PIPES):
+        if source is None:
+            return
+        yield from source.inputs
+        source = source.upstream
+        if source is not None and source.words and source.words[0].constant in {"echo", "printf"}:
+            yield from source.words[1:]
+
+
+def _code(words: Sequence[Word], command: Command | None, depth: int = 0) -> Iterator[Code]:
+    """Yield the code of a command. ``command`` is None if another program started it, ``depth`` of them in all."""
+    words = _unwrapped(words)
+    if not words or depth > _MAX_WRAPPERS:
+        return
+    if words[0].constant is None:
+        parts = words[0].parts
+        if len(parts) == 1 and isinstance(parts[0], Expansion) and parts[0].is_split:
+            yield Code(THE_SHELL, words[0])
+        return
+    name = words[0].constant.rpartition("/")[2]
+    if find := _PROGRAMS.get(name):
+        yield from find(name, words, depth)
+    elif interpreter := _interpreter(name):
+        yield from _interpreted(name, interpreter, words, command)
+
+
+def _eval(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
+    """Yield the code of ``eval``, which joins its arguments, and of ``trap``."""
+    is_eval = name == "eval"
+    for word in words[1:] if is_eval else words[1:2]:
+        yield Code(name, word, is_shell=not is_eval or len(words) == 2, variable=_SHELL.variable)
+
+
+def _interpreter(name: str) -> _Interpreter | None:
+    return next((each for pattern, each in _INTERPRETERS if pattern.fullmatch(name)), None)
+
+
+def _unwrapped(words: Sequence[Word]) -> Sequence[Word]:
+    """Return the words of the command that ``env``, ``sudo`` and the like start."""
+    for _ in range(_MAX_WRAPPERS):
+        name = (words[0].constant or "").rpartition("/")[2] if words else ""
+        if name not in _WRAPPERS:
+            break
+        valued, operands = _WRAPPERS[name]
+        at = _operands(words, valued)
+        while at < len(words) and name in {"doas", "env", "sudo"} and _SETTING.match(_start(words[at])):
+            at += 1
+        words = words[at + operands :]
+    return words
+
+
+def _operands(words: Sequence[Word], valued: str) -> int:
+    """Return the index of the first word after the options."""
+    at = 1
+    while at < len(words) and len(text := _start(words[at])) > 1 and text[0] == "-":
+        at += 1
+        if text == "--":
+            break
+        if text in _LONG_OPTIONS or (len(text) == 2 and text[1] in valued and words[at - 1].constant is not None):
+            at += 1
+    return at
+
+
+def _start(word: Word) -> str:
+    """Return the constant text at the start of a word."""
+    return word.parts[0] if word.parts and isinstance(word.parts[0], str) else ""
+
+
+def _interpreted(
+    name: str, interpreter: _Interpreter, words: Sequence[Word], command: Command | None
+) -> Iterator[Code]:
+    """Yield the code after an option such as ``-c``, or on standard input if there is neither code nor a file."""
+    at, option = 1, ""
+    while at < len(words) and (start := _start(words[at]))[:1] in {"-", "+"} and start not in {"-", "--"}:
+        match = interpreter.code.match(start)
+        if match and interpreter is _SHELL and match.end() == len(start):
+            option = option or start
+        elif match and interpreter is not _SHELL:
+            option = match[0]
+            rest = _without_start(words[at], match.end())
+            is_attached = bool(rest.parts)
+            code = rest if is_attached else words[at + 1] if at + 1 < len(words) else None
+            yield Code(f"{name} {option}", code, is_shell=False, variable=interpreter.variable)
+            at += not is_attached
+        elif start in interpreter.valued:
+            at += 1
+            if start == "-m":
+                return
+        at += 1
+    if interpreter is _SHELL and option:
+        at += at < len(words) and words[at].constant in {"-", "--"}
+        code = words[at] if at < len(words) else None
+        yield Code(f"{name} {option}", code, arguments=tuple(words[at + 1 :]), variable=_SHELL.variable)
+    elif not option and command is not None and interpreter.reads_stdin and _reads_stdin(words, at):
+        is_shell = interpreter is _SHELL
+        for word in inputs_of(command):
+            yield Code(f"{name} (standard input)", word, is_shell=is_shell, variable=interpreter.variable)
+
+
+def _reads_stdin(words: Sequence[Word], at: int) -> bool:
+    """Return whether an interpreter whose first operand is at ``at`` reads its program from standard input."""
+    options = {word.constant for word in words[1:at]}
+    return at == len(words) or words[at].constant in {"-", "/dev/stdin"} or "-s" in options
+
+
+def _without_start(word: Word, length: int) -> Word:
+    """Return a word without the first ``length`` characters, which are constant."""
+    rest = _start(word)[length:]
+    return replace(word, parts=(*([rest] if rest else []), *word.parts[1:]))
+
+
+def _xargs(_name: str, words: Sequence[Word], depth: int) -> Iterator[Code]:
+    """Yield the code of the command that ``xargs`` starts, and None for code that it reads or completes."""
+    mark = ""
+    at = _operands(words, _XARGS_VALUED)
+    for index, word in enumerate(words[1:at], 1):
+        text = word.constant or ""
+        if text == "-I" and index + 1 < at:
+            mark = words[index + 1].constant or ""
+        elif text.startswith(("-I", "-i", "--replace")):
+            mark = re.sub(r"-[Ii]|--replace=?", "", text, count=1) or "{}"
+    yield from _completed("xargs", _code(words[at:], None, depth + 1), mark)
+
+
+def _find(_name: str, words: Sequence[Word], depth: int) -> Iterator[Code]:
+    at = 1
+    while at < len(words):
+        if words[at].constant in {"-exec", "-execdir", "-ok", "-okdir"}:
+            end = at + 1
+            while end < len(words) and words[end].constant not in {";", "+"}:
+                end += 1
+            codes = _code(words[at + 1 : end], None, depth + 1)
+            for code in _completed(f"find {words[at].constant}", codes, "{}"):
+                if code.word is not None or code.form.endswith("{}"):
+                    yield code
+            at = end
+        at += 1
+
+
+def _completed(prefix: str, codes: Iterator[Code], mark: str) -> Iterator[Code]:
+    for code in codes:
+        form = f"{prefix} {code.form}"
+        yield replace(code, form=form)
+        if code.word is not None and mark and any(isinstance(each, str) and mark in each for each in code.word.parts):
+            yield Code(f"{form} with {{}}", None)
+
+
+def _awk(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
+    at = 1
+    while at < len(words) and len(start := _start(words[at])) > 1 and start[0] == "-":
+        if start.startswith(("-f", "--file")):
+            return
+        if start in {"-e", "--source"}:
+            break
+        at += 2 if start in {"-F", "-v"} else 1
+    at += at < len(words) and words[at].constant in {"-e", "--source"}
+    if at < len(words):
+        yield Code(name, words[at], is_shell=False, variable='ENVIRON["{}"]')
+
+
+def _sed(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
+    """Yield a program of ``sed`` that is only an argument; in one with constant text, the value is often harmless."""
+    if any(word.constant in {"--sandbox", "-f", "--file"} for word in words):
+        return
+    at = _operands(words, "el")
+    options = [words[index + 1] for index in range(1, at - 1) if words[index].constant in {"-e", "--expression"}]
+    for word in options or words[at : at + 1]:
+        if len(word.parts) == 1 and isinstance(word.parts[0], Expansion):
+            yield Code("sed", word, is_shell=False)
+
+
+def _ssh(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
+    """Yield the command line that ``ssh`` passes to the shell of the other machine."""
+    at = _operands(words, _SSH_VALUED) + 1
+    while at < len(words) and len(start := _start(words[at])) > 1 and start[0] == "-":
+        at += 2 if len(start) == 2 and start[1] in _SSH_VALUED else 1
+    yield from (Code("ssh", word, is_shell=False) for word in words[at:])
+
+
+def _after_option(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
+    """Yield the code after ``su -c`` and ``deno eval``."""
+    options = {"eval"} if name == "deno" else {"-c", "--command"}
+    for option, word in pairwise(words[1:]):
+        if option.constant in options:
+            yield Code(f"{name} {option.constant}", word, is_shell=name != "deno")
+            return
+
+
+def _in_container(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
+    """Yield the code of an interpreter that is started in a container. Options of these programs are not parsed."""
+    if not any(word.constant in {"exec", "run"} for word in words[1:3]):
+        return
+    for at in range(2, len(words)):
+        name = (words[at].constant or "").rpartition("/")[2]
+        if name != "bun" and (interpreter := _interpreter(name)):
+            yield from _interpreted(name, interpreter, words[at:], None)
+            return
+
+
+_PROGRAMS: Final[dict[str, Callable[[str, Sequence[Word], int], Iterator[Code]]]] = {
+    "eval": _eval, "trap": _eval, "xargs": _xargs, "find": _find, "sed": _sed, "ssh": _ssh, "su": _after_option,
+    "runuser": _after_option, "script": _after_option, "deno": _after_option, **dict.fromkeys(_AWK, _awk),
+    **dict.fromkeys(_CONTAINERS, _in_container),
+}  # fmt: skip
+"""How the code of programs other than interpreters is found."""
