@@ -267,10 +267,10 @@ class _Scanner:
             return self._word(self._skip_space(word.end, end), end, is_split=False).end
         if written in {"for", "select"}:
             name = self._word(self._skip_space(word.end, end), end, is_split=False)
-            after = self._skip_space(name.end, end)
-            if self.text.startswith("in", after) and not self.text[after + 2 : after + 3].strip():
+            values = self._skip_space(name.end, end)
+            if self.text.startswith("in", values) and not self.text[values + 2 : values + 3].strip():
                 command.variable = name.constant or "?"
-                return after + 2
+                return values + 2
             return name.end
         command.words.append(word)
         return word.end
@@ -467,7 +467,9 @@ class _Scanner:
                 stop = self._special(inner, stop, end, is_split=is_split)
         self.depth -= 1
         stop = min(stop + 1, end)
-        is_inserted = bool(match) and not match["mark"] and not sign.endswith("+") and sign not in {"@Q", "@A", "@K"}
+        is_inserted = (
+            match is not None and not match["mark"] and not sign.endswith("+") and sign not in {"@Q", "@A", "@K"}
+        )
         self._expand(parts, Expansion(name, at, stop, is_split, is_inserted))
         parts.extend(each for each in inner if isinstance(each, Expansion))
         return stop
