@@ -7,6 +7,7 @@ Standard library only, Python 3.9 and later. Start reading in ``supervisor``. ``
   ``failure``, ``GeneratorOutput``, ``success``, ``MAX_TRACEBACK``.
 - ``bundle``: runs on the host: which modules are sent to a sandbox (``MODULES``), and the first line that it runs.
   Public: ``BOOTSTRAP_ARGUMENTS``, ``CANNOT_CONNECT``.
+- ``connections``: the host that a function connected to last, for the error of a closed network.
 - ``context``: ``Context`` for functions (progress, log, files), and content blocks: ``Result``, ``Resource``,
   ``ToolError``. Public: ``audio_type``, ``content_of``, ``dump``, ``image_type``, ``Updates``.
 - ``flow_control``: how much may be sent on a connection (``FlowWindow``), and how often progress is reported. Public:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterator
 from types import TracebackType
 
-from toolc.guest import context
+from toolc.guest import connections, context
 from toolc.guest.context import Context, Json, Result, ToolError, Updates, content_of, dump, text_block
 from toolc.guest.job import TOOL_DIRECTORY
 
@@ -54,7 +54,8 @@ def success(value: object) -> bytes:
 def failure(error: BaseException) -> bytes:
     """Return the JSON for an exception raised by a function or while its file was loaded."""
     file, line = _location(error)
-    described = {"kind": _kind(error), "message": _message(error), "file": file, "line": line}
+    message = _message(error) + connections.note(error)
+    described = {"kind": _kind(error), "message": message, "file": file, "line": line}
     described["traceback"] = _traceback(error)
     return json.dumps({"error": described}, ensure_ascii=False).encode("utf-8", "replace")
 

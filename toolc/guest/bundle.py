@@ -18,10 +18,10 @@ PACKAGES: Final = ("http", "network")
 """The subpackages of the guest that are sent."""
 
 MODULES: Final = (
-    "answer", "context", "flow_control", "frames", "http.body", "http.errors", "http.exchange", "http.parser",
-    "http.round_trip", "http.shaping", "http.tool", "job", "launch_args", "network.connection", "network.listener",
-    "network.proxy", "processes", "python_function", "session", "streams", "supervisor", "truncate", "warmup",
-    "worker",
+    "answer", "connections", "context", "flow_control", "frames", "http.body", "http.errors", "http.exchange",
+    "http.parser", "http.round_trip", "http.shaping", "http.tool", "job", "launch_args", "network.connection",
+    "network.listener", "network.proxy", "processes", "python_function", "session", "streams", "supervisor",
+    "truncate", "warmup", "worker",
 )  # fmt: skip
 """The modules that are sent. This module and the loader are not imported inside the sandbox."""
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from io import TextIOWrapper
 from types import AsyncGeneratorType, CodeType, GeneratorType, ModuleType
 
-from toolc.guest import answer
+from toolc.guest import answer, connections
 from toolc.guest.answer import GeneratorOutput
 from toolc.guest.context import Context, Updates
 from toolc.guest.job import TOOL_DIRECTORY, Job, PreparationError, PythonFunction
@@ -106,6 +106,7 @@ def _set_up_interpreter(job: Job, python: PythonFunction) -> None:
     path = os.path.join(TOOL_DIRECTORY, python.entry)
     sys.argv = [path]
     sys.dont_write_bytecode = True
+    connections.watch()
     own = [os.path.dirname(path), TOOL_DIRECTORY]
     sys.path += [*dict.fromkeys(own), *SITE_PACKAGES]
 

@@ -55,6 +55,7 @@ from toolc.runtime.http.message import libraries
 from toolc.runtime.http.request import MAX_REQUEST_BODY
 from toolc.runtime.output.progress import EventEmitter
 from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
+from toolc.runtime.sandboxed.failure_hints import explain_failure
 from toolc.runtime.sandboxed.options import CallOptions, approve_image, limit_ms, profile_of
 from toolc.runtime.sandboxed.result_files import paths_to_return, with_files
 from toolc.runtime.secrets.redaction import CallSecrets, expose_secrets, redact_result, secrets_of
@@ -220,6 +221,7 @@ class SandboxedCall:
             result = self._read(outcome, context.cancellation, allowed_ms, own_ms)
             if outcome.attempts:
                 result = explain_blocked_connections(result, outcome.attempts)
+            result = explain_failure(result, spec, self.plan.allow)
             if self.patterns and workspace is not None:
                 result = with_files(result, self.patterns, workspace, output_bytes, transaction)
             self.timing.lap("read")

@@ -1,0 +1,122 @@
+"""What to change in a spec after a call failed because its sandbox lacks something: a module, or the network."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from toolc.backends.content import with_note
+from toolc.data.python_modules import PACKAGES, STANDARD_LIBRARY, package_name
+from toolc.model.result import Text, ToolResult
+from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
+from toolc.model.spec.sandbox import Destination
+from toolc.model.spec.tool import ToolSpec
+from toolc.runtime.egress.policy import decide
+
+_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(?P<name>[\w.]+)'")
+_HOST: Final = r"[\"'\u2018(\[]?(?P<host>[A-Za-z0-9](?:[\w.-]*[\w])?)"
+_FAILED_CONNECTIONS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\[connecting to (?P<host>[^\s\]]+) port (?P<port>\d+)\]",  # toolc.guest.connections
+        rf"host={_HOST}', port=(?P<port>\d+)",  # urllib3
+        rf"[Ff]ailed to connect to {_HOST} port (?P<port>\d+)",  # curl
+        rf"connect to host {_HOST} port (?P<port>\d+)",  # ssh
+        rf"Could not resolve (?:host|hostname|proxy)[: ] ?{_HOST}",  # curl, git, ssh
+        rf"resolve host address {_HOST}",  # wget
+        rf"bad address {_HOST}",  # busybox
+        rf"getaddrinfo (?:EAI_AGAIN|ENOTFOUND) {_HOST}",  # node
+        rf"lookup {_HOST}(?::| on )",  # go
+        rf"translate host name {_HOST}",  # psql
+    )
+)
+"""How programs report a host that they could not connect to."""
+
+_NO_NETWORK: Final = re.compile(
+    r"Temporary failure in name resolution|Network is unreachable|ENETUNREACH|EAI_AGAIN|Name or service not known"
+)
+"""What programs report without a network, also if they do not name the host."""
+
+
+def explain_failure(result: ToolResult, tool: ToolSpec, allow: Sequence[Destination]) -> ToolResult:
+    """Add to a failed ``result`` what to write in the spec, if its sandbox lacks a module or a connection."""
+    if result.error is None:
+        return result
+    text = result.text
+    note = _missing_module(text, tool) or _closed_network(text, tool, allow)
+    if not note or note in text:
+        return result
+    *before, last = result.content or (Text(""),)
+    if isinstance(last, Text):
+        return replace(result, content=(*before, Text(with_note(last.text, note))))
+    return replace(result, content=(*before, last, Text(with_note("", note))))
+
+
+def _missing_module(text: str, tool: ToolSpec) -> str:
+    backend, match = tool.backend, _MODULE.search(text)
+    if match is None or not isinstance(backend, PythonBackend):
+        return ""
+    name = match["name"].partition(".")[0]
+    if name in STANDARD_LIBRARY:
+        return f"the Python of this sandbox does not have the module '{name}' of the standard library"
+    package = f"{package_name(match['name'])}==VERSION"
+    if backend.requirements:
+        package = f"{package} to 'requirements'"
+    elif tool.sandbox.image is not None or tool.sandbox.build is not None:
+        package = f"requirements: [{package}], or install it in the image"
+    else:
+        package = f"requirements: [{package}], or set sandbox.image to an image that has it"
+    hint = f"'{name}' is not in the sandbox: add {package}"
+    is_known = name in PACKAGES or any(file.path == f"{name}.py" for file in backend.files)
+    return hint if is_known else f"{hint}; for a file next to the spec, add files: [{name}.py]"
+
+
+def _closed_network(text: str, tool: ToolSpec, allow: Sequence[Destination]) -> str:
+    """Return which destination the network of a tool lacks, or an empty string if that is not the cause."""
+    if not isinstance(tool.backend, PythonBackend | ShellBackend | PluginBackend):
+        return ""
+    for pattern in _FAILED_CONNECTIONS:
+        if match := pattern.search(text):
+            host = match["host"].rstrip(".")
+            port = int(match["port"]) if "port" in pattern.groupindex else _port(host, tool)
+            decision = decide(allow, host, port)
+            if decision.entry is not None or not decision.remedy or host in {"localhost", "127.0.0.1", "::1"}:
+                return ""
+            if allow:
+                return f"not connected: {decision.reason}; to allow it, add {decision.remedy} to sandbox.network.allow"
+            return f"not connected: the tool has no network; add {decision.remedy} to sandbox.network.allow"
+    if not allow and _NO_NETWORK.search(text):
+        return f"not connected: the tool has no network; add {_only_host(tool)} to sandbox.network.allow"
+    return ""
+
+
+def _only_host(tool: ToolSpec) -> str:
+    """Return the destination of the URLs in the program of ``tool`` if all have the same host."""
+    hosts = set(re.findall(r"\b(?:https?|ftp|ssh)://(?:[^\s/@]*@)?([A-Za-z0-9][\w.-]*)", _program(tool)))
+    if len(hosts) != 1:
+        return "the host"
+    (host,) = hosts
+    return decide((), host, _port(host, tool)).remedy or "the host"
+
+
+def _port(host: str, tool: ToolSpec) -> int:
+    """Return the port that the program of ``tool`` most likely connects to: that of a URL in it, else 443."""
+    match = re.search(rf"(?P<scheme>[a-z]+)://[^\s/]*{re.escape(host)}(?::(?P<port>[0-9]{{1,5}}))?", _program(tool))
+    if match is None:
+        return 443
+    return int(match["port"]) if match["port"] else {"http": 80, "ftp": 21, "ssh": 22}.get(match["scheme"], 443)
+
+
+def _program(tool: ToolSpec) -> str:
+    match tool.backend:
+        case ShellBackend(command=Script(text=text)):
+            return text
+        case ShellBackend(command=Argv(elements=elements)):
+            templates = [each for item in elements for each in (item.argv if isinstance(item, WhenGroup) else (item,))]
+            return " ".join(part for template in templates for part in template.parts if isinstance(part, str))
+        case PluginBackend(command=command):
+            return " ".join(command)
+        case PythonBackend(files=files):
+            return "\n".join(file.text or "" for file in files)
+        case _:
+            return ""
