@@ -1,0 +1,451 @@
+r"""Reads regular expressions of ECMA-262 with the ``u`` flag, the language of patterns in JSON Schema.
+
+Python's ``re`` reads them differently: its ``$`` also matches before a final line feed, its ``\d`` matches digits of
+all scripts, and it has no ``\p{L}``. ``translate`` returns the pattern of Python with the same meaning. With the
+``u`` flag, ``\-`` and a lone ``]`` are errors. Other engines agree on what they mean, so they are read and remarked.
+
+Syntax: https://tc39.es/ecma262/#sec-patterns
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from toolc.validation.character_sets import (
+    DIGITS,
+    LAST,
+    LINE_ENDS,
+    SPACE,
+    WORD,
+    Ranges,
+    complement,
+    property_members,
+    union,
+)
+from toolc.validation.ecma_advice import (
+    ADVICE_ON_ESCAPES,
+    ADVICE_ON_GROUPS,
+    POSIX_CLASSES,
+    PYTHON_ANCHORS,
+    PYTHON_CONTROLS,
+    advice_on_property,
+)
+from toolc.validation.ecma_tree import (
+    EMPTY,
+    Choice,
+    Edge,
+    Group,
+    Look,
+    Node,
+    PatternError,
+    Reference,
+    Repeat,
+    Sequence,
+    Set,
+    write,
+)
+
+__all__ = ["PatternError", "Remark", "Translation", "translate"]
+
+MAX_LENGTH: Final = 10_000
+"""The maximum number of characters of a pattern."""
+
+MAX_DEPTH: Final = 50
+"""The maximum depth of groups in a pattern."""
+
+_SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
+_CONTROLS: Final = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
+_CLASSES: Final = {
+    "d": DIGITS, "D": complement(DIGITS), "w": WORD, "W": complement(WORD), "s": SPACE, "S": complement(SPACE),
+}  # fmt: skip
+_EDGES: Final = {"b": r"(?a:\b)", "B": r"(?!(?a:\b))"}  # \B of Python does not match the empty text
+_ANCHORS: Final = {"^": "^", "$": r"\Z"}
+_LOOKS: Final = ("(?=", "(?!", "(?<=", "(?<!")
+
+_QUANTIFIER: Final = re.compile(r"[*+?]|\{(?P<least>[0-9]+)(?P<comma>,(?P<most>[0-9]+)?)?\}|\{,(?P<upto>[0-9]+)\}")
+_HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{0*([0-9A-Fa-f]{1,7})\}")
+_TRAIL: Final = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
+_CONTROL: Final = re.compile(r"\\(?:c([A-Za-z])|0(?![0-9]))")
+_DECIMAL: Final = re.compile(r"\\([1-9][0-9]{0,8})")
+_NAME: Final = re.compile(r"<([^<>()\[\]\\]{1,200})>")
+_PROPERTY: Final = re.compile(r"[pP](?:\{(?:(?P<name>[A-Za-z_]+)=)?(?P<value>[A-Za-z0-9_]+)\})?")
+_SHORT_PROPERTY: Final = re.compile(r"[pP](?P<name>[LMNPSZC])")
+_POSIX: Final = re.compile(r"\[:\^?([a-z]+):\]")
+_PYTHON_PART: Final = re.compile(r"\(\?P=(?P<name>\w+)\)|\(\?#[^)]*\)")
+_PYTHON_HEX: Final = re.compile(r"U([0-9A-Fa-f]{8})|x\{([0-9A-Fa-f]{1,6})\}")
+_OTHER_GROUP: Final = re.compile(r"\(\?(?:-?[a-zA-Z]+(?:-[a-z]+)?[:)]|P?[<>=!'(|#&+-]|.)?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A part of a pattern that ECMA-262 does not allow but whose meaning is clear.
+
+    ``text`` means the same in ECMA-262 and replaces the characters from ``start`` to ``end``. ``is_common`` is
+    whether most engines, and ECMA-262 without the ``u`` flag, read the part in this way too.
+    """
+
+    start: int
+    end: int
+    text: str
+    is_common: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A pattern of Python with the meaning of an ECMA-262 pattern, and what is not written as ECMA-262 requires."""
+
+    python: str
+    remarks: tuple[Remark, ...]
+
+
+@lru_cache(maxsize=1024)
+def translate(pattern: str) -> Translation:
+    """Translate an ECMA-262 pattern. Raises ``PatternError`` if it is invalid, or has no equivalent in Python."""
+    if len(pattern) > MAX_LENGTH:
+        message = f"a pattern of {len(pattern)} characters is too long"
+        raise PatternError(message, 0, 0, f"use at most {MAX_LENGTH} characters")
+    reader = _PatternReader(pattern)
+    root = reader.read()
+    return Translation(write(root, reader.names), tuple(reader.remarks))
+
+
+@dataclass(slots=True)
+class _PatternReader:
+    """Reads a pattern from left to right. ``at`` is the index of the next character."""
+
+    pattern: str
+    at: int = 0
+    depth: int = 0
+    groups: int = 0
+    names: dict[str, int] = field(default_factory=dict)
+    references: list[Reference] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    empty_class: int = -1
+
+    def read(self) -> Node:
+        """Return the tree of the pattern."""
+        root = self._alternatives()
+        if self.at < len(self.pattern):
+            raise self._error("this ')' closes no group", 1, "write \\) for the character")
+        for each in self.references:
+            if isinstance(each.group, str) and each.group not in self.names:
+                raise PatternError(f"there is no group '{each.group}'", each.start, each.end)
+            if isinstance(each.group, int) and each.group > self.groups:
+                hint = "write \\x and two hexadecimal digits for a character by its number"
+                raise PatternError(f"there is no group {each.group}", each.start, each.end, hint)
+        return root
+
+    def _error(self, message: str, length: int, hint: str = "") -> PatternError:
+        return PatternError(message, self.at, min(self.at + length, len(self.pattern)), hint)
+
+    def _remark(self, length: int, text: str, *, is_common: bool) -> None:
+        self.remarks.append(Remark(self.at, self.at + length, text, is_common))
+
+    def _starts(self, text: str) -> bool:
+        return self.pattern.startswith(text, self.at)
+
+    def _next(self) -> str:
+        """Return the next character without reading it, or an empty string at the end."""
+        return self.pattern[self.at : self.at + 1]
+
+    def _alternatives(self) -> Node:
+        found = [self._sequence()]
+        while self._next() == "|":
+            self.at += 1
+            found.append(self._sequence())
+        return found[0] if len(found) == 1 else Choice(tuple(found))
+
+    def _sequence(self) -> Node:
+        parts: list[Node] = []
+        while self._next() not in {"", "|", ")"}:
+            start = self.at
+            parts.append(self._repeated(self._term(), start))
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def _term(self) -> Node:
+        """Read one term without its quantifier."""
+        character = self._next()
+        match character:
+            case "(" if found := _PYTHON_PART.match(self.pattern, self.at):
+                return self._python_part(found)
+            case "(":
+                return self._group()
+            case "[":
+                return self._class()
+            case "\\":
+                return self._escape()
+            case "^" | "$":
+                self.at += 1
+                return Edge(_ANCHORS[character])
+            case "*" | "+" | "?":
+                raise self._error(
+                    f"there is nothing before '{character}' that it could repeat", 1, f"write \\{character}"
+                )
+            case "{" if found := _QUANTIFIER.match(self.pattern, self.at):
+                raise self._error(
+                    f"there is nothing before '{found[0]:.20}' that it could repeat", len(found[0]), "write \\{"
+                )
+            case "]" if self.empty_class >= 0:
+                message = "this ']' closes no class: the class ended at the ']' after its '['"
+                raise self._error(message, 1, f"write \\] for the first ']', at position {self.empty_class}")
+            case "{" | "}" | "]":
+                self._remark(1, f"\\{character}", is_common=True)
+            case _:
+                pass
+        self.at += 1
+        return Set(complement(LINE_ENDS) if character == "." else _one(ord(character)))
+
+    def _repeated(self, part: Node, start: int) -> Node:
+        """Return ``part`` with the quantifier that follows it, if there is one."""
+        found = _QUANTIFIER.match(self.pattern, self.at)
+        if not found:
+            return part
+        is_group = self.pattern.startswith("(?:", start)
+        if part is EMPTY or (isinstance(part, Edge | Look) and not is_group):
+            hint = "remove it: an assertion is true any number of times or never"
+            raise self._error(f"'{found[0]:.20}' cannot repeat an assertion", len(found[0]), hint)
+        if found["upto"]:
+            self._remark(len(found[0]), f"{{0,{found['upto']}}}", is_common=False)
+        least, most = _counts(found)
+        if most < least:
+            raise self._error(f"the numbers of '{found[0]:.40}' are not in order", len(found[0]))
+        self.at = found.end()
+        mark = "?" if self._next() == "?" else ""
+        self.at += len(mark)
+        if again := _QUANTIFIER.match(self.pattern, self.at):
+            hint = "put the repeated part in a group, as in (?:a*)*"
+            if again[0] == "+" and not mark:
+                hint = (
+                    f"ECMA-262 has no possessive quantifiers: write '{self.pattern[start : self.at]:.40}' without the +"
+                )
+            raise self._error(f"'{again[0]:.20}' follows another quantifier", len(again[0]), hint)
+        return Repeat(part, least, most, mark)
+
+    def _group(self) -> Node:
+        start = self.at
+        opening = next((each for each in (*_LOOKS, "(?:") if self._starts(each)), "")
+        self.at += len(opening)
+        number = 0 if opening else self._open_capture()
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise PatternError("groups are nested too deeply", start, self.at, f"use at most {MAX_DEPTH} levels")
+        body = self._alternatives()
+        self.depth -= 1
+        if self._next() != ")":
+            raise PatternError("this group is not closed", start, start + 1, "add ), or write \\( for the character")
+        self.at += 1
+        if opening in _LOOKS:
+            return Look(opening, body, start, self.at)
+        return Group(number, body) if number else body
+
+    def _open_capture(self) -> int:
+        """Read the start of a capturing group and return its number."""
+        self.groups += 1
+        if not self._starts("(?"):
+            self.at += 1
+            return self.groups
+        if self._starts("(?P<"):
+            self.at += 2
+            self._remark(1, "", is_common=False)
+            self.at -= 1
+        name = _NAME.match(self.pattern, self.at + 2)
+        if not name:
+            raise self._unknown_group()
+        if not name[1].replace("$", "_").isidentifier():
+            raise self._error(f"'{name[1]:.40}' is not a name for a group", len(name[0]) + 2, "use letters and _")
+        if name[1] in self.names:
+            raise self._error(f"there are two groups '{name[1]:.40}'", len(name[0]) + 2, "give each its own name")
+        self.names[name[1]] = self.groups
+        self.at = name.end()
+        return self.groups
+
+    def _unknown_group(self) -> PatternError:
+        found = _OTHER_GROUP.match(self.pattern, self.at)
+        assert found
+        hint = next((text for part, text in ADVICE_ON_GROUPS.items() if re.match(part, found[0][2:])), "")
+        return self._error(f"'{found[0]}' opens no group of ECMA-262", len(found[0]), hint)
+
+    def _python_part(self, found: re.Match[str]) -> Node:
+        """Read a reference or a comment that is written as in Python."""
+        name, end = found["name"], found.end()
+        self._remark(len(found[0]), f"\\k<{name}>" if name else "", is_common=False)
+        return self._reference(name, end) if name else self._edge("", end)
+
+    def _edge(self, text: str, end: int) -> Node:
+        self.at = end
+        return Edge(text) if text else EMPTY
+
+    def _reference(self, group: int | str, end: int) -> Node:
+        node = Reference(group, self.at, end)
+        self.references.append(node)
+        self.at = end
+        return node
+
+    def _escape(self) -> Node:
+        """Read an escape sequence outside a character class."""
+        after = self.pattern[self.at + 1 : self.at + 2]
+        if after in _EDGES:
+            return self._edge(_EDGES[after], self.at + 2)
+        if after in PYTHON_ANCHORS:
+            text = PYTHON_ANCHORS[after]
+            self._remark(2, text, is_common=False)
+            return self._edge(_ANCHORS[text], self.at + 2)
+        if after == "k":
+            name = _NAME.match(self.pattern, self.at + 2)
+            if not name:
+                raise self._error("'\\k' must be followed by the name of a group", 2, "write \\k<name>")
+            return self._reference(name[1], name.end())
+        if found := _DECIMAL.match(self.pattern, self.at):
+            return self._reference(int(found[1]), found.end())
+        return Set(self._character_escape(is_class=False))
+
+    def _character_escape(self, *, is_class: bool) -> Ranges:
+        """Read an escape sequence for one character or several, in a character class or outside."""
+        after = self.pattern[self.at + 1 : self.at + 2]
+        if after in _CLASSES:
+            return self._characters(_CLASSES[after], 2)
+        if after in _CONTROLS:
+            return self._characters(_one(_CONTROLS[after]), 2)
+        if after in _SYNTAX or (is_class and after == "-"):
+            return self._characters(_one(ord(after)), 2)
+        if is_class and after == "b":
+            return self._characters(_one(8), 2)
+        if after in {"p", "P"}:
+            return self._property()
+        if found := _CONTROL.match(self.pattern, self.at):
+            return self._characters(_one(ord(found[1]) % 32 if found[1] else 0), len(found[0]))
+        if after in {"x", "u"} and (found := _HEX.match(self.pattern, self.at + 1)):
+            return self._hexadecimal(found)
+        if after and not (after.isascii() and after.isalnum()):
+            self._remark(2, after, is_common=True)
+            return self._characters(_one(ord(after)), 2)
+        return self._unknown_escape(after, is_class=is_class)
+
+    def _characters(self, ranges: Ranges, length: int) -> Ranges:
+        self.at += length
+        return ranges
+
+    def _hexadecimal(self, found: re.Match[str]) -> Ranges:
+        point = int(next(filter(None, found.groups())), 16)
+        if point > LAST:
+            raise self._error(f"'\\{found[0]:.20}' is not a character", len(found[0]) + 1, "the last is \\u{10FFFF}")
+        self.at = found.end()
+        is_lead = found[2] is not None and 0xD800 <= point <= 0xDBFF
+        if is_lead and (trail := _TRAIL.match(self.pattern, self.at)):
+            self.at = trail.end()
+            point = 0x10000 + (point - 0xD800) * 0x400 + int(trail[1], 16) - 0xDC00
+        return _one(point)
+
+    def _property(self) -> Ranges:
+        found = _PROPERTY.match(self.pattern, self.at + 1)
+        assert found
+        written = f"\\{found[0]}"
+        if not found["value"]:
+            if short := _SHORT_PROPERTY.match(self.pattern, self.at + 1):
+                name = short["name"]
+                self._remark(len(short[0]) + 1, f"\\{short[0][0]}{{{name}}}", is_common=False)
+                members, length = property_members(name, ""), len(short[0]) + 1
+                assert members is not None
+                return self._characters(members if short[0][0] == "p" else complement(members), length)
+            raise self._error(
+                f"'{written}' must be followed by a property", len(written), "write e.g. \\p{L} for letters"
+            )
+        members = property_members(*((found["name"], found["value"]) if found["name"] else (found["value"], "")))
+        if members is None:
+            raise self._error(
+                f"{written:.60} is not a property that toolc knows", len(written), advice_on_property(found["value"])
+            )
+        return self._characters(members if found[0][0] == "p" else complement(members), len(written))
+
+    def _unknown_escape(self, after: str, *, is_class: bool) -> Ranges:
+        if found := _PYTHON_HEX.match(self.pattern, self.at + 1):
+            point = int(found[1] or found[2], 16)
+            if point <= LAST:
+                self._remark(len(found[0]) + 1, f"\\u{{{point:X}}}", is_common=False)
+                return self._characters(_one(point), len(found[0]) + 1)
+        if after in PYTHON_CONTROLS:
+            point = PYTHON_CONTROLS[after]
+            self._remark(2, f"\\x{point:02x}", is_common=False)
+            return self._characters(_one(point), 2)
+        if not after:
+            raise self._error("a pattern cannot end with a backslash", 1, "write \\\\ for the character")
+        hint = ADVICE_ON_ESCAPES.get(after, f"write {after} for the character")
+        if is_class and after in PYTHON_ANCHORS:
+            hint = f"write {after} for the character"
+        raise self._error(f"'\\{after}' is not an escape sequence of ECMA-262", 2, hint)
+
+    def _class(self) -> Node:
+        """Read a character class."""
+        start = self.at
+        is_negated = self._starts("[^")
+        self.at += 1 + is_negated
+        if self._next() == "]":
+            self.empty_class = self.at
+        found: list[Ranges] = []
+        while self._next() != "]":
+            if not self._next():
+                raise PatternError("this character class is not closed", start, start + 1, "add ], or write \\[")
+            found.append(self._class_range())
+        self.at += 1
+        ranges = union(found)
+        return Set(complement(ranges) if is_negated else ranges)
+
+    def _class_range(self) -> Ranges:
+        """Read one character or range of a class."""
+        start = self.at
+        first = self._class_member()
+        if self._next() != "-" or self.pattern[self.at + 1 : self.at + 2] in {"]", ""}:
+            return first
+        dash = self.at
+        self.at += 1
+        last = self._class_member()
+        if _is_one(first) and _is_one(last):
+            if first > last:
+                raise PatternError(
+                    f"the range '{self.pattern[start : self.at]:.40}' is not in order", start, self.at,
+                    "write the smaller character first, or \\- for a hyphen",
+                )  # fmt: skip
+            return ((first[0][0], last[0][0]),)
+        # An engine without the u flag reads a hyphen next to a class as the character.
+        self.remarks.append(Remark(dash, dash + 1, "\\-", is_common=True))
+        return union((first, last, _one(ord("-"))))
+
+    def _class_member(self) -> Ranges:
+        if found := _POSIX.match(self.pattern, self.at):
+            hint = POSIX_CLASSES.get(found[1], "list the characters")
+            raise self._error(f"'{found[0]:.20}' is not a class of ECMA-262", len(found[0]), hint)
+        if self._next() == "\\":
+            return self._character_escape(is_class=True)
+        return self._characters(_one(ord(self._next())), 1)
+
+
+def _one(point: int) -> Ranges:
+    return ((point, point),)
+
+
+def _is_one(ranges: Ranges) -> bool:
+    return len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+
+
+def _counts(found: re.Match[str]) -> tuple[int, float]:
+    match found[0]:
+        case "*":
+            return 0, math.inf
+        case "+":
+            return 1, math.inf
+        case "?":
+            return 0, 1
+        case _ if found["upto"]:
+            return 0, _count(found["upto"])
+        case _:
+            least = _count(found["least"])
+            most = _count(found["most"]) if found["most"] else math.inf if found["comma"] else least
+            return least, most
+
+
+def _count(digits: str) -> int:
+    return int(digits.lstrip("0")[:12] or "0")  # longer than any text
