@@ -8,7 +8,6 @@ import io
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from gc import freeze
 from importlib import import_module
@@ -105,8 +104,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     _prepare_standard_streams()
     # The garbage collection at exit would take a tenth of the time of a check.
     atexit.register(freeze)
-    # Warnings about future syntax of regular expressions ("[[") do not concern the author of a spec.
-    warnings.filterwarnings("ignore", "Possible (nested )?set", FutureWarning)
     try:
         code = cli.main(arguments, prog_name="toolc", standalone_mode=False)
     except BaseException as error:  # noqa: BLE001  every error becomes an exit code here

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from toolc.document.nodes import Mapping, MappingEntry, Node
@@ -15,16 +16,9 @@ from toolc.model.diagnostics import Edit, Fix
 from toolc.model.source import SourceText, Span
 
 __all__ = [
-    "fix",
-    "insert_entry",
-    "insert_item",
-    "insert_line",
-    "is_toml",
-    "quote_plain",
-    "remove_entry",
-    "replace",
-    "text_at",
-]
+    "fix", "insert_entry", "insert_item", "insert_line", "is_toml", "quote_plain", "remove_entry", "replace",
+    "replace_string", "string_offsets", "text_at",
+]  # fmt: skip
 
 _WORDS: Final = (  # compiled only for text that is not valid, to keep start-up fast
     r"""
@@ -141,6 +135,43 @@ def set_text(source: SourceText, span: Span, was: str, text: str) -> Edit | None
     """Return the edit that replaces the value ``was`` at ``span`` with the word ``text``, in quotes for TOML."""
     plain = f'"{text}"' if is_toml(source) else text
     return replace(source, span, was, plain) or rename(source, span, was, text)
+
+
+def replace_string(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
+    """Return the edit that replaces the string ``was`` at ``span``, in the quotes that it has, or in single quotes."""
+    written = text_at(source, span)
+    quotes = _quotes(source, written, was)
+    if quotes is None or not text.isprintable() or (quotes == "'" and "'" in text and is_toml(source)):
+        return None
+    quotes = quotes or "'"
+    return Edit(span, quotes + "".join(_written(each, quotes, source) for each in text) + quotes)
+
+
+def string_offsets(source: SourceText, span: Span, value: str) -> list[int]:
+    """Return where each character of the string at ``span`` starts in its text, and where the last one ends.
+
+    The list is empty if the string is not written on one line, or has escape sequences for other characters than
+    quotation marks and backslashes.
+    """
+    quotes = _quotes(source, source.between(span), value)
+    if quotes is None:
+        return []
+    return list(accumulate((len(_written(each, quotes, source)) for each in value), initial=len(quotes)))
+
+
+def _quotes(source: SourceText, written: str, value: str) -> str | None:
+    """Return the quotation mark around ``value``, which can be empty; None if it is not written as expected."""
+    for quotes in ("", "'", '"'):
+        if written == quotes + "".join(_written(each, quotes, source) for each in value) + quotes:
+            return quotes
+    return None
+
+
+def _written(character: str, quotes: str, source: SourceText) -> str:
+    """Return a character as it is written between ``quotes``."""
+    if quotes == '"' and character in {'"', "\\"}:
+        return f"\\{character}"
+    return "''" if quotes == character == "'" and not is_toml(source) else character
 
 
 def remove_entry(source: SourceText, entry: MappingEntry) -> Edit | None:

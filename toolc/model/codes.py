@@ -127,9 +127,9 @@ UNBOUNDED: Final = _selectable(
     "TC308", "unbounded-parameter", "parameter without a bound that is used in a command, a script or a URL"
 )
 SLOW_PATTERN: Final = _error("TC309", "slow-pattern", "pattern that can take exponential time to match")
-BAD_PATTERN: Final = _error("TC310", "invalid-pattern", "pattern that is not a regular expression")
+BAD_PATTERN: Final = _error("TC310", "invalid-pattern", "pattern that is not a regular expression of ECMA-262")
 PYTHON_PATTERN: Final = _warning(
-    "TC310", "non-portable-pattern", "pattern that other languages reject or read differently"
+    "TC310", "non-portable-pattern", "pattern that other languages reject with the 'u' flag"
 )
 FREE_FORM: Final = _warning("TC311", "free-form-object", "object parameter that does not declare its properties")
 UNKNOWN_FORMAT: Final = _warning("TC312", "unknown-format", "format that is not asserted")

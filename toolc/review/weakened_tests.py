@@ -14,6 +14,7 @@ from toolc.review.model.change import Grade, ToolChange
 from toolc.review.model.pairing import ToolPair
 from toolc.review.model.schema_node import is_same
 from toolc.review.model.state import State
+from toolc.validation.pattern_speed import compile_python
 
 RULE: Final = "RSK18"
 
@@ -77,7 +78,7 @@ def _keeps(old: Expect, new: Expect) -> bool:
 
 def _matches(pattern: str | None, text: str) -> bool:
     try:
-        return pattern is not None and re.search(pattern, text) is not None
+        return pattern is not None and compile_python(pattern).search(text) is not None
     except re.error:
         return False
 

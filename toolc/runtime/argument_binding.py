@@ -22,6 +22,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.validation.coercion import with_integers, without_nulls
 from toolc.validation.formats import describe_format
 from toolc.validation.plain_schema import plainly_satisfies
+from toolc.validation.schema_patterns import matches_key
 from toolc.validation.validate import UnresolvableError, validation_errors
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def _unknown(error: FailedKeyword) -> Iterator[str]:
     patterns = list(_object(error.schema.get("patternProperties")))
     listed = f"the parameters are: {', '.join(known[:MAX_LISTED])}" if known else "there are none"
     for name in _object(error.instance):
-        if name in known or any(re.search(pattern, name) for pattern in patterns):
+        if name in known or any(matches_key(pattern, name) for pattern in patterns):
             continue
         hint = f"did you mean {close!r}?" if (close := _closest(name, known)) else listed
         yield f"{problem_path((*error.path, name))}: no such parameter; {hint}"

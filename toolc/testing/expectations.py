@@ -3,7 +3,6 @@
 import difflib
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import Expect, ExpectedChanges, ExpectedNetwork
 from toolc.testing.workspace import Changes, comparison_obstacle, file_bytes, workspace_path
+from toolc.validation.pattern_speed import compile_python
 
 __all__ = ["compare"]
 
@@ -26,7 +26,7 @@ def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Change
         yield f"expected {_ending(expect.error)}, got {_ending(kind)}" + (f":\n{result.text}" if kind else "")
     if expect.text is not None and result.text != expect.text:
         yield "the text differs:\n" + _diff(expect.text, result.text)
-    if expect.matches is not None and not re.search(expect.matches, result.text):
+    if expect.matches is not None and not compile_python(expect.matches).search(result.text):
         yield f"the text does not match {expect.matches!r}:\n{result.text}"
     if expect.json is not None:
         data = json_of(result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from toolc.testing.expectations import (
     reached,
     restrict_keys,
 )
+from toolc.validation.pattern_speed import compile_python
 
 if TYPE_CHECKING:
     from toolc.model.json_schema import JsonValue
@@ -61,7 +61,7 @@ def _unwritable(tested: Tested) -> Iterator[str]:
     """Yield why expectations of a test cannot be replaced by its result."""
     expect, result = tested.case.test.expect, tested.result
     assert result is not None
-    if expect.matches is not None and not re.search(expect.matches, result.text):
+    if expect.matches is not None and not compile_python(expect.matches).search(result.text):
         yield "its pattern does not match the text; change it by hand"
     if expect.json is not None and json_of(result) is None:
         yield "it expects JSON, but the result is not JSON"

@@ -4,6 +4,12 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
 
 - ``coercion``: corrects what models write: nulls for absent values, 2.0 for 2. Public: ``allows_null``,
   ``with_integers``, ``without_nulls``.
+- ``character_sets``: characters as ranges of code points. Public: ``Ranges``.
+- ``ecma_advice``: what to write instead of the syntax of other languages.
+- ``ecma_pattern``: patterns of ECMA-262 as patterns of Python. Public: ``PatternError``,
+  ``Remark``, ``Translation``, ``UnsupportedPatternError``, ``translate``.
+- ``ecma_tree``: the tree of a pattern of ECMA-262. Public: ``Node``, ``PatternError``,
+  ``UnsupportedPatternError``.
 - ``formats``: the formats that ``format`` asserts. Public: ``EXAMPLES``, ``KNOWN_FORMATS``, ``describe_format``,
   ``matches_format``.
 - ``internet_formats``: host names, e-mail addresses, IP addresses and URIs. Public: ``is_email``, ``is_hostname``,
@@ -11,12 +17,14 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
   ``is_uri_reference``, ``is_uri_template``.
 - ``numbers``: exact arithmetic for ``multipleOf``. Public: ``is_multiple``.
 - ``pattern_speed``: how long a regular expression can take; matching in bounded time. Public: ``TooSlowError``,
-  ``is_slow``, ``search``.
+  ``compile_python``, ``is_slow``.
 - ``plain_schema``: fast answers for simple schemas and values. Public: ``is_plain_schema``, ``plainly_satisfies``.
 - ``regex_automaton``: regular expressions as automata. Public: ``MAX_STATES``, ``Automaton``, ``TooManyStatesError``,
   ``automaton``, ``parse``.
+- ``schema_patterns``: matches the patterns of schemas. Public: ``is_regular_expression``, ``is_slow_for_keys``,
+  ``is_slow_pattern``, ``matches``, ``matches_key``, ``pattern_problem``.
 - ``validate``: ``validation_errors`` with ``jsonschema``, counting steps (``ValidationBudget``). Start reading here.
-  Public: ``is_slow_for_keys``, ``is_valid_schema``, ``libraries``, ``metaschema_errors``, ``schema_problem``,
+  Public: ``is_valid_schema``, ``libraries``, ``metaschema_errors``, ``schema_problem``,
   ``validation_error``, ``UnresolvableError``.
 
 May import: ``model``.

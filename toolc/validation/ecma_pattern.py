@@ -46,10 +46,11 @@ from toolc.validation.ecma_tree import (
     Repeat,
     Sequence,
     Set,
+    UnsupportedPatternError,
     write,
 )
 
-__all__ = ["PatternError", "Remark", "Translation", "translate"]
+__all__ = ["PatternError", "Remark", "Translation", "UnsupportedPatternError", "translate"]
 
 MAX_LENGTH: Final = 10_000
 """The maximum number of characters of a pattern."""
@@ -71,7 +72,10 @@ _HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{0*([0-9A-Fa-f]
 _TRAIL: Final = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
 _CONTROL: Final = re.compile(r"\\(?:c([A-Za-z])|0(?![0-9]))")
 _DECIMAL: Final = re.compile(r"\\([1-9][0-9]{0,8})")
-_NAME: Final = re.compile(r"<([^<>()\[\]\\]{1,200})>")
+_NAME_TEXT: Final = r"(?P<name>(?:[^<>()\[\]\\]|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}){1,200})>"
+_ESCAPED: Final = re.compile(r"\\u(?:([0-9A-Fa-f]{4})|\{([0-9A-Fa-f]{1,6})\})")
+_NAME: Final = re.compile(f"<{_NAME_TEXT}")
+_NAMED_GROUP: Final = re.compile(rf"\(\?(?P<python>P?)<{_NAME_TEXT}")
 _PROPERTY: Final = re.compile(r"[pP](?:\{(?:(?P<name>[A-Za-z_]+)=)?(?P<value>[A-Za-z0-9_]+)\})?")
 _SHORT_PROPERTY: Final = re.compile(r"[pP](?P<name>[LMNPSZC])")
 _POSIX: Final = re.compile(r"\[:\^?([a-z]+):\]")
@@ -104,10 +108,13 @@ class Translation:
 
 @lru_cache(maxsize=1024)
 def translate(pattern: str) -> Translation:
-    """Translate an ECMA-262 pattern. Raises ``PatternError`` if it is invalid, or has no equivalent in Python."""
+    """Translate an ECMA-262 pattern.
+
+    Raises ``PatternError`` if it is invalid, and ``UnsupportedPatternError`` if it has no equivalent in Python.
+    """
     if len(pattern) > MAX_LENGTH:
         message = f"a pattern of {len(pattern)} characters is too long"
-        raise PatternError(message, 0, 0, f"use at most {MAX_LENGTH} characters")
+        raise UnsupportedPatternError(message, 0, 0, f"use at most {MAX_LENGTH} characters")
     reader = _PatternReader(pattern)
     root = reader.read()
     return Translation(write(root, reader.names), tuple(reader.remarks))
@@ -232,7 +239,8 @@ class _PatternReader:
         number = 0 if opening else self._open_capture()
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise PatternError("groups are nested too deeply", start, self.at, f"use at most {MAX_DEPTH} levels")
+            hint = f"use at most {MAX_DEPTH} levels"
+            raise UnsupportedPatternError("groups are nested too deeply", start, self.at, hint)
         body = self._alternatives()
         self.depth -= 1
         if self._next() != ")":
@@ -248,19 +256,18 @@ class _PatternReader:
         if not self._starts("(?"):
             self.at += 1
             return self.groups
-        if self._starts("(?P<"):
-            self.at += 2
-            self._remark(1, "", is_common=False)
-            self.at -= 1
-        name = _NAME.match(self.pattern, self.at + 2)
-        if not name:
+        found = _NAMED_GROUP.match(self.pattern, self.at)
+        if not found:
             raise self._unknown_group()
-        if not name[1].replace("$", "_").isidentifier():
-            raise self._error(f"'{name[1]:.40}' is not a name for a group", len(name[0]) + 2, "use letters and _")
-        if name[1] in self.names:
-            raise self._error(f"there are two groups '{name[1]:.40}'", len(name[0]) + 2, "give each its own name")
-        self.names[name[1]] = self.groups
-        self.at = name.end()
+        name = _decoded(found["name"])
+        if not name.replace("$", "_").isidentifier():
+            raise self._error(f"'{name:.40}' is not a name for a group", len(found[0]), "use letters and _")
+        if name in self.names:
+            raise self._error(f"there are two groups '{name:.40}'", len(found[0]), "give each its own name")
+        if found["python"]:
+            self._remark(len(found[0]), f"(?<{name}>", is_common=False)
+        self.names[name] = self.groups
+        self.at = found.end()
         return self.groups
 
     def _unknown_group(self) -> PatternError:
@@ -298,7 +305,7 @@ class _PatternReader:
             name = _NAME.match(self.pattern, self.at + 2)
             if not name:
                 raise self._error("'\\k' must be followed by the name of a group", 2, "write \\k<name>")
-            return self._reference(name[1], name.end())
+            return self._reference(_decoded(name[1]), name.end())
         if found := _DECIMAL.match(self.pattern, self.at):
             return self._reference(int(found[1]), found.end())
         return Set(self._character_escape(is_class=False))
@@ -356,9 +363,9 @@ class _PatternReader:
             )
         members = property_members(*((found["name"], found["value"]) if found["name"] else (found["value"], "")))
         if members is None:
-            raise self._error(
-                f"{written:.60} is not a property that toolc knows", len(written), advice_on_property(found["value"])
-            )
+            message = f"{written:.60} is not a property that toolc knows"
+            hint = advice_on_property(found["value"])
+            raise UnsupportedPatternError(message, self.at, self.at + len(written), hint)
         return self._characters(members if found[0][0] == "p" else complement(members), len(written))
 
     def _unknown_escape(self, after: str, *, is_class: bool) -> Ranges:
@@ -421,6 +428,11 @@ class _PatternReader:
         if self._next() == "\\":
             return self._character_escape(is_class=True)
         return self._characters(_one(ord(self._next())), 1)
+
+
+def _decoded(name: str) -> str:
+    """Return the name of a group without escape sequences."""
+    return _ESCAPED.sub(lambda found: chr(min(int(found[1] or found[2], 16), LAST)), name)
 
 
 def _one(point: int) -> Ranges:

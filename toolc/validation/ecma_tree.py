@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from toolc.validation.character_sets import Ranges, written
 
-__all__ = ["Node", "PatternError"]
+__all__ = ["Node", "PatternError", "UnsupportedPatternError"]
 
 MAX_VARIANTS: Final = 64
 MAX_VARIABLE: Final = 255
@@ -31,13 +31,17 @@ _MAX_COUNT: Final = 2**32 - 2
 
 
 class PatternError(ValueError):
-    """A pattern is invalid or cannot be translated: why, which characters (from 0), and what to write instead."""
+    """A pattern is invalid: why, which characters (from 0), and what to write instead."""
 
     def __init__(self, message: str, start: int, end: int, hint: str = "") -> None:
         super().__init__(message)
         self.start = start
         self.end = end
         self.hint = hint
+
+
+class UnsupportedPatternError(PatternError):
+    """A pattern is valid but has no equivalent in Python, or exceeds a limit."""
 
 
 # Nodes are compared by identity. ``low`` and ``high`` are the lengths of the texts that a node can match.
@@ -159,7 +163,7 @@ _Path: TypeAlias = tuple[tuple[Node, int], ...]
 
 
 def write(root: Node, names: dict[str, int]) -> str:
-    """Return the tree as a pattern of Python. Raises ``PatternError`` if a part of it has no equivalent."""
+    """Return the tree as a pattern of Python. Raises ``UnsupportedPatternError`` if a part of it has no equivalent."""
     paths = list(_paths(root, ()))
     groups = {node.number: path for node, path in paths if isinstance(node, Group)}
     targets: dict[int, int] = {}
@@ -201,12 +205,12 @@ def _can_be_set(node: Reference, path: _Path, group: _Path) -> bool:
         return False
     if any(isinstance(each, Look) and each.is_behind for each, _ in (*path, *group)):
         message = "a back-reference cannot be combined with a lookbehind"
-        raise PatternError(message, node.start, node.end, "repeat the text of the group instead")
+        raise UnsupportedPatternError(message, node.start, node.end, "repeat the text of the group instead")
     loops = [each for each, _ in group if isinstance(each, Repeat) and each.most > 1]
     is_optional = any(isinstance(each, Choice) or (isinstance(each, Repeat) and not each.least) for each in inner)
     if (is_optional and loops) or any(each in inner and not each.body.low for each in loops):
         message = "a back-reference cannot refer to a group that some repetitions of a loop skip"
-        raise PatternError(message, node.start, node.end, "move the group out of the loop")
+        raise UnsupportedPatternError(message, node.start, node.end, "move the group out of the loop")
     return True
 
 
@@ -222,7 +226,7 @@ class _Writer:
         text = written(node.ranges) if isinstance(node, Set) else ""
         self.length += len(text) or 2
         if self.length > MAX_WRITTEN:
-            raise PatternError("the pattern is too large", 0, 0, "use fewer classes and lookbehinds")
+            raise UnsupportedPatternError("the pattern is too large", 0, 0, "use fewer classes and lookbehinds")
         match node:
             case Set():
                 return text
@@ -261,7 +265,7 @@ class _Writer:
             if not 0 < len(variants) <= MAX_VARIANTS:
                 message = "a lookbehind cannot match texts of unlimited or very many lengths"
                 hint = "write it without *, + and {n,}, or match the text itself"
-                raise PatternError(message, node.start, node.end, hint)
+                raise UnsupportedPatternError(message, node.start, node.end, hint)
         found = [f"{node.opening}{self.write(each)})" for each in variants]
         return "".join(found) if node.is_negative else f"(?:{'|'.join(found)})"
 

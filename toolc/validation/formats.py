@@ -8,11 +8,11 @@ a finding (TC312), as its values are not checked.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from toolc.validation import internet_formats as internet
+from toolc.validation.schema_patterns import is_regular_expression
 
 __all__ = ["EXAMPLES", "KNOWN_FORMATS", "describe_format", "matches_format"]
 
@@ -95,16 +95,6 @@ def _is_relative_json_pointer(text: str) -> bool:
     return re.fullmatch(rf"(?:0|[1-9][0-9]*+)(?:[+-][1-9][0-9]*+)?(?:#|{_POINTER})", text) is not None
 
 
-def _is_regex(text: str) -> bool:
-    """ECMA-262, 22.2.1."""
-    try:
-        with warnings.catch_warnings(action="ignore"):  # "[[a]" is valid there, too
-            re.compile(text)
-    except (re.error, RecursionError, OverflowError):
-        return False
-    return True
-
-
 _FORMATS: Final[Mapping[str, _Format]] = {
     "date": _Format("a date", "2026-01-31", _is_date),
     "date-time": _Format("a date and time with an offset", "2026-01-31T09:30:00Z", _is_date_time),
@@ -118,7 +108,7 @@ _FORMATS: Final[Mapping[str, _Format]] = {
     "iri": _Format("an absolute IRI", "https://example.com/bücher", internet.is_iri),
     "iri-reference": _Format("an IRI or a relative reference", "/bücher", internet.is_iri_reference),
     "json-pointer": _Format("a JSON Pointer", "/items/0", _is_json_pointer),
-    "regex": _Format("a regular expression of ECMA-262", "^[a-z]+$", _is_regex),
+    "regex": _Format("a regular expression of ECMA-262", "^[a-z]+$", is_regular_expression),
     "relative-json-pointer": _Format("a relative JSON Pointer", "1/items", _is_relative_json_pointer),
     "time": _Format("a time with an offset", "09:30:00Z", _is_time),
     "uri": _Format("an absolute URI", "https://example.com/a", internet.is_uri),

@@ -9,13 +9,14 @@ pattern instead, in linear time.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 from toolc.validation.regex_automaton import MANY, Automaton, TooManyStatesError, automaton, parse, varies
 
-__all__ = ["TooSlowError", "is_slow", "search"]
+__all__ = ["TooSlowError", "compile_python", "is_slow"]
 
 Speed: TypeAlias = Literal["fine", "slow", "unknown"]
 
@@ -35,6 +36,17 @@ _UNREADABLE: Final = (re.error, RecursionError, OverflowError, TooManyStatesErro
 
 class TooSlowError(Exception):
     """A text cannot be matched with a pattern within the limits."""
+
+
+@lru_cache(maxsize=1024)
+def compile_python(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of Python without Python's warnings, which do not concern the author of a spec.
+
+    Raises ``re.error``.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return re.compile(pattern)
 
 
 def is_slow(pattern: str) -> bool:
@@ -62,7 +74,7 @@ def search(pattern: str, text: str, *, spend: Callable[[int], None] = lambda _: 
         steps = ways * (len(text) + 1)
         if ways <= FEW_WAYS or steps <= FEW_STEPS:
             spend(steps // _STEPS_OF_RE)
-            return re.search(pattern, text) is not None
+            return compile_python(pattern).search(text) is not None
         states = _automaton(pattern)
         if states.exact and len(text) * len(states.accepts) <= MAX_STEPS:
             spend(len(text) * len(states.accepts) // _STEPS_OF_AUTOMATON)
@@ -71,7 +83,7 @@ def search(pattern: str, text: str, *, spend: Callable[[int], None] = lambda _: 
         raise TooSlowError from None
     if steps <= MAX_STEPS:
         spend(steps // _STEPS_OF_RE)
-        return re.search(pattern, text) is not None
+        return compile_python(pattern).search(text) is not None
     raise TooSlowError
 
 

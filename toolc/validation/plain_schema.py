@@ -14,7 +14,8 @@ from typing import Final, TypeGuard
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.formats import matches_format
 from toolc.validation.numbers import is_multiple
-from toolc.validation.pattern_speed import TooSlowError, search
+from toolc.validation.pattern_speed import TooSlowError
+from toolc.validation.schema_patterns import PatternError, matches
 
 __all__ = ["is_plain_schema", "plainly_satisfies"]
 
@@ -92,8 +93,8 @@ def _satisfies_keyword(value: JsonValue, key: str, expected: JsonValue) -> bool:
     if key == "format":
         return isinstance(expected, str) and matches_format(value, expected)
     try:
-        return key == "pattern" and isinstance(expected, str) and search(expected, value)
-    except TooSlowError:
+        return key == "pattern" and isinstance(expected, str) and matches(expected, value)
+    except (TooSlowError, PatternError):
         return False
 
 

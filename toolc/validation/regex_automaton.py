@@ -6,11 +6,15 @@ time for some text, and to match a text in linear time.
 
 from __future__ import annotations
 
+import re
+import warnings
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Final
+from itertools import accumulate
+from typing import Any, Final, TypeAlias
 
 __all__ = ["MAX_STATES", "Automaton", "TooManyStatesError", "automaton", "parse"]
 
@@ -33,6 +37,15 @@ _CATEGORIES: Final[dict[str, Callable[[str], bool]]] = {
 }
 
 
+_MANY_PARTS: Final = 16
+"""A character class with more parts is searched by bisection."""
+
+_POINTS: Final = frozenset({"LITERAL", "RANGE"})
+
+_ClassPart: TypeAlias = tuple[str, Any]
+"""The kind of a part of a character class, and its value."""
+
+
 class TooManyStatesError(Exception):
     """The pattern is too large to analyze."""
 
@@ -42,9 +55,10 @@ class Automaton:
     """The states of a pattern and the transitions between them.
 
     ``exact`` is False if the automaton accepts more than the pattern (back-references, anchors inside,
-    look-around). ``starts`` and ``ends`` are whether the pattern is anchored. For any two different character
-    classes of the pattern, ``marks`` has a character that is in only one of them. ``repeats_empty`` is True if a
-    loop can match the empty string in several ways, which its states do not show.
+    look-around). ``starts`` and ``ends`` are whether the pattern is anchored, and ``allows_line_end`` is whether a
+    line feed may follow its end. For any two different character classes of the pattern, ``marks`` has a character
+    that is in only one of them. ``repeats_empty`` is True if a loop can match the empty string in several ways,
+    which its states do not show.
     """
 
     accepts: list[Callable[[str], bool]] = field(default_factory=list)
@@ -55,6 +69,7 @@ class Automaton:
     exact: bool = True
     starts: bool = False
     ends: bool = False
+    allows_line_end: bool = False
     repeats_empty: bool = False
     marks: set[str] = field(default_factory=lambda: set(_SAMPLES))
 
@@ -72,7 +87,8 @@ class Automaton:
         fitting: dict[str, int] = {}
         reached = 0
         for index, character in enumerate(text):
-            at_end = not self.ends or (character == "\n" and index == len(text) - 1)
+            is_line_end = self.allows_line_end and character == "\n" and index == len(text) - 1
+            at_end = not self.ends or is_line_end
             if at_end and (reached & last or (self.nullable and (index == 0 or not self.starts))):
                 return True
             allowed = first if index == 0 or not self.starts else 0
@@ -99,7 +115,9 @@ class _Part:
 
 def parse(pattern: str) -> Any:
     """Return the standard library's tree of a pattern. Raises ``re.error`` if the pattern is invalid."""
-    return _parser.parse(pattern)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _parser.parse(pattern)
 
 
 def automaton(tree: Any, *, many: int = MANY) -> Automaton:
@@ -113,12 +131,14 @@ class _AutomatonBuilder:
         self.many = many
         self.loops = 0
         self.made = Automaton()
+        self.acceptors: dict[tuple[_ClassPart, ...], Callable[[str], bool]] = {}
 
     def build(self, items: list[Any]) -> Automaton:
         made = self.made
         if items and _anchor(items[0]) in {"AT_BEGINNING", "AT_BEGINNING_STRING"} and not self.flags & 8:
             made.starts, items = True, items[1:]
-        if items and _anchor(items[-1]) == "AT_END" and not self.flags & 8:
+        if items and _anchor(items[-1]) in {"AT_END", "AT_END_STRING"} and not self.flags & 8:
+            made.allows_line_end = _anchor(items[-1]) == "AT_END"
             made.ends, items = True, items[:-1]
         part = self._sequence(items)
         made.first, made.last, made.nullable = part.first, part.last, part.nullable
@@ -188,8 +208,11 @@ class _AutomatonBuilder:
         if len(made.accepts) >= MAX_STATES:
             raise TooManyStatesError
         items = value if name == "IN" else [(name, value)]
-        made.accepts.append(_acceptor(items, self.flags))
-        made.marks.update(character for item in items for character in _ends(item))
+        key = tuple((str(part), each) for part, each in items)
+        if key not in self.acceptors:
+            self.acceptors[key] = _acceptor(key, self.flags)
+            made.marks.update(character for item in key for character in _ends(item, self.flags))
+        made.accepts.append(self.acceptors[key])
         state = frozenset({len(made.accepts) - 1})
         return _Part(state, state, nullable=False)
 
@@ -213,26 +236,42 @@ def _anchor(item: Any) -> str:
     return str(item[1]) if str(item[0]) == "AT" else ""
 
 
-def _ends(item: Any) -> Iterable[str]:
+def _ends(item: _ClassPart, flags: int) -> Iterable[str]:
     """Yield the characters at which membership in one part of a character class changes."""
-    name, value = str(item[0]), item[1]
-    bounds = value if name == "RANGE" else (value,) if name in {"LITERAL", "NOT_LITERAL"} else ()
-    for bound in bounds:
-        for near in (bound - 1, bound, bound + 1):
-            if 0 <= near < 0x110000:
-                yield chr(near)
-                yield from (chr(near).lower()[0], chr(near).upper()[0])
+    name, value = item
+    bounds = value if name == "RANGE" else (value, value) if name in {"LITERAL", "NOT_LITERAL"} else ()
+    for bound in sorted({near for each in bounds for near in (each - 1, each, each + 1)}):
+        if 0 <= bound < 0x110000:
+            yield chr(bound)
+            if flags & re.IGNORECASE:
+                yield from (chr(bound).lower()[0], chr(bound).upper()[0])
 
 
-def _acceptor(items: Sequence[Any], flags: int) -> Callable[[str], bool]:
-    negated = bool(items) and str(items[0][0]) == "NEGATE"
-    tests = [_test(str(name), value, flags) for name, value in items[negated:]]
-    if flags & 2:  # re.IGNORECASE
+def _acceptor(items: Sequence[_ClassPart], flags: int) -> Callable[[str], bool]:
+    negated = bool(items) and items[0][0] == "NEGATE"
+    parts = items[negated:]
+    if len(parts) > _MANY_PARTS and not flags & re.IGNORECASE and all(name in _POINTS for name, _ in parts):
+        return _acceptor_of_ranges(parts, negated=negated)
+    tests = [_test(name, value, flags) for name, value in parts]
+    if flags & re.IGNORECASE:
         return lambda character: (
             negated
             != any(test(each) for test in tests for each in (character, character.lower()[0], character.upper()[0]))
         )
     return lambda character: negated != any(test(character) for test in tests)
+
+
+def _acceptor_of_ranges(parts: Sequence[_ClassPart], *, negated: bool) -> Callable[[str], bool]:
+    """Return the acceptor of a class with many ranges, which are searched by bisection."""
+    ranges = sorted(value if name == "RANGE" else (value, value) for name, value in parts)
+    starts = [first for first, _ in ranges]
+    lasts = list(accumulate((last for _, last in ranges), max))
+
+    def accepts(character: str) -> bool:
+        at = bisect_right(starts, ord(character)) - 1
+        return negated != (at >= 0 and ord(character) <= lasts[at])
+
+    return accepts
 
 
 def _test(name: str, value: Any, flags: int) -> Callable[[str], bool]:

@@ -18,13 +18,23 @@ from typing import TYPE_CHECKING, Any, Final
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.formats import describe_format, matches_format
 from toolc.validation.numbers import is_multiple
-from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways_to_match
+from toolc.validation.pattern_speed import TooSlowError
+from toolc.validation.schema_patterns import (
+    KEYWORDS_FOR_KEYS,
+    MAX_KEY_LENGTH,
+    PatternError,
+    is_slow_for_keys,
+    keywords_for_keys,
+    matches,
+    pattern_problem,
+    ways_to_match_key,
+)
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 __all__ = [
-    "UnresolvableError", "is_slow_for_keys", "is_valid_schema", "libraries", "metaschema_errors", "schema_problem",
+    "UnresolvableError", "is_valid_schema", "libraries", "metaschema_errors", "schema_problem",
     "validation_error", "validation_errors",
 ]  # fmt: skip
 
@@ -33,9 +43,6 @@ MIN_STEPS: Final = 50_000
 STEPS_PER_CHARACTER: Final = 10
 MAX_VALIDATION_STEPS: Final = 1_000_000
 """The maximum number of steps per value. A step is the evaluation of one schema keyword, about 10 microseconds."""
-
-MAX_KEY_LENGTH: Final = 200
-"""The maximum length of a key that is compared with ``patternProperties``."""
 
 MAX_ERRORS: Final = 100
 """The maximum number of errors reported for one value."""
@@ -91,8 +98,8 @@ def validation_errors(
         if key := _long_key(value):
             message = f"a key of {len(key)} characters is too long to compare with patternProperties"
             return [validation_error(message)]
-        if pattern := next(_slow_patterns_of_keys(root), ""):
-            return [validation_error(f"the pattern {pattern[:100]!r} takes too long to compare with keys")]
+        if problem := next(_problems_of_key_patterns(root), ""):
+            return [validation_error(problem)]
     # A subschema with its own dialect would be checked with the library's keywords instead of ours.
     if "'$schema'" in written:
         root, at = _without_dialect(root), None if at is None else _without_dialect(at)
@@ -157,11 +164,6 @@ def keyword_steps(size: int, expected: object, *, repeats: bool) -> int:
     return about_value * (1 + count) if repeats else about_value + count // 8
 
 
-def is_slow_for_keys(pattern: str) -> bool:
-    """Return whether ``pattern`` is too slow to compare with a key of ``MAX_KEY_LENGTH`` characters."""
-    return ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH > MAX_STEPS
-
-
 def _measure(value: JsonValue, sizes: dict[int, int]) -> int:
     if isinstance(value, dict):
         size = 2 + sum(len(key) + 4 + _measure(each, sizes) for key, each in value.items())
@@ -187,7 +189,7 @@ def _validator_class() -> Any:
     jsonschema, _ = libraries()
     base = jsonschema.Draft202012Validator
     checks: dict[str, _Keyword] = {**base.VALIDATORS, "pattern": _check_pattern, "uniqueItems": _check_unique}
-    checks |= {"multipleOf": _check_multiple, "format": _check_format}
+    checks |= {"multipleOf": _check_multiple, "format": _check_format, **keywords_for_keys()}
     counted = {keyword: _counted(keyword, check) for keyword, check in checks.items()}
     return jsonschema.validators.extend(base, counted)
 
@@ -195,14 +197,14 @@ def _validator_class() -> Any:
 def _counted(keyword: str, check: _Keyword) -> _Keyword:
     """Return ``check`` with its cost subtracted from the budget first."""
     repeats = keyword in {"allOf", "anyOf", "oneOf", "dependentSchemas"}
-    reads_keys = keyword in {"patternProperties", "additionalProperties", "unevaluatedProperties"}
+    reads_keys = keyword in KEYWORDS_FOR_KEYS
 
     def run(validator: Any, expected: Any, instance: Any, schema: Any) -> Any:
         budget = _budget.get()
         budget.spend(keyword_steps(budget.size(instance), expected, repeats=repeats))
         if reads_keys and isinstance(instance, dict):
             for pattern in schema.get("patternProperties", ()):
-                budget.spend(len(instance) * (1 + ways_to_match(pattern, MAX_KEY_LENGTH) * MAX_KEY_LENGTH // 1000))
+                budget.spend(len(instance) * (1 + ways_to_match_key(pattern) * MAX_KEY_LENGTH // 1000))
         return check(validator, expected, instance, schema)
 
     return run
@@ -212,11 +214,14 @@ def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -
     if not isinstance(instance, str):
         return
     try:
-        matches = search(pattern, instance, spend=_budget.get().spend)
+        found = matches(pattern, instance, spend=_budget.get().spend)
+    except PatternError:
+        yield validation_error(f"no value can be compared with {pattern[:100]!r}: {pattern_problem(pattern)}")
+        return
     except TooSlowError:
         yield validation_error(f"{len(instance)} characters are too many to compare with {pattern[:100]!r}")
         return
-    if not matches:
+    if not found:
         yield validation_error(f"{instance!r} does not match {pattern!r}")
 
 
@@ -249,17 +254,19 @@ def _comparable(value: JsonValue) -> object:
             return value
 
 
-def _slow_patterns_of_keys(schema: JsonValue) -> Iterator[str]:
+def _problems_of_key_patterns(schema: JsonValue) -> Iterator[str]:
     if isinstance(schema, list):
         for each in schema:
-            yield from _slow_patterns_of_keys(each)
+            yield from _problems_of_key_patterns(each)
     elif isinstance(schema, dict):
         patterns = schema.get("patternProperties")
         for pattern in patterns if isinstance(patterns, dict) else ():
-            if is_slow_for_keys(pattern):
-                yield pattern
+            if problem := pattern_problem(pattern):
+                yield f"keys cannot be compared with the pattern {pattern[:100]!r}: {problem}"
+            elif is_slow_for_keys(pattern):
+                yield f"the pattern {pattern[:100]!r} takes too long to compare with keys"
         for each in schema.values():
-            yield from _slow_patterns_of_keys(each)
+            yield from _problems_of_key_patterns(each)
 
 
 def _without_dialect(schema: Any) -> Any:

@@ -27,7 +27,6 @@ def compiled(data: bytes, path: Path) -> FileResult:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Possible (nested )?set:FutureWarning")
 @pytest.mark.timeout(0 if COUNT > 20 else 120)
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)
 def test_mutations_are_compiled_fast_with_valid_positions(path: Path) -> None:

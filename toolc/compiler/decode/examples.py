@@ -10,7 +10,7 @@ from toolc.compiler.decode.sandbox import workspace_path
 from toolc.compiler.decode.shell import error_kind
 from toolc.compiler.project.network import destinations
 from toolc.compiler.schema.check_schema import check_instance
-from toolc.compiler.schema.patterns import check_pattern
+from toolc.compiler.schema.patterns import check_python_pattern
 from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, string
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, to_json
 from toolc.model import codes
@@ -119,7 +119,7 @@ def _paths(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
 def _pattern(node: Node, what: str, findings: Findings) -> str | None:
     pattern = string(node, what, findings)
     if pattern is not None:
-        check_pattern(pattern, what, node.span, findings)
+        check_python_pattern(pattern, what, node.span, findings)
     return pattern
 
 

@@ -1,4 +1,8 @@
-"""Check the regular expressions of a spec: syntax, run time, and support in other languages."""
+"""Check the regular expressions of a spec: syntax and run time.
+
+Patterns of schemas are those of ECMA-262 with the ``u`` flag. ``matches`` of a test is a pattern of Python: it is only
+compared with the text of a result, on this computer.
+"""
 
 from __future__ import annotations
 
@@ -6,77 +10,93 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from toolc.document.edits import fix, replace_string, string_offsets
 from toolc.document.map_reader import Findings
 from toolc.model import codes
+from toolc.model.diagnostics import Fix
 from toolc.model.source import Span
-from toolc.validation.pattern_speed import is_slow
-from toolc.validation.validate import is_slow_for_keys
+from toolc.validation.ecma_pattern import PatternError, Remark, UnsupportedPatternError, translate
+from toolc.validation.pattern_speed import compile_python, is_slow
+from toolc.validation.schema_patterns import is_slow_for_keys, is_slow_pattern
 
-_TOKEN: Final = re.compile(
-    r"(?P<anchor>\\[AZ])|\\."
-    r"|\[\^?\]?(?:\\.|[^\]\\])*\]"
-    r"|(?P<group>\(\?P[<=>])|(?P<flags>\(\?[aiLmsux]+(?:-[imsx]+)?[:)])|(?P<comment>\(\?\#)|(?P<condition>\(\?\()"
-    r"|(?P<atomic>\(\?>)|(?P<possessive>[*+?}]\+)|(?P<upto>\{,[0-9]+\})",
-    re.DOTALL,
-)
-_ADVICE: Final = {
-    "anchor": "use ^ and $", "group": "use a plain group, which all languages support",
-    "flags": "write the letters of both cases, e.g. [Aa]", "comment": "remove the comment",
-    "condition": "write both cases with |", "atomic": "use a plain group", "possessive": "use a plain quantifier",
-    "upto": "write the 0, as in {0,3}",
-}  # fmt: skip
-
-_JAVASCRIPT_ONLY: Final = {
-    "\\p{": "Python, which validates values, does not support \\p{...}: list the characters, e.g. [A-Za-z]",
-    "\\P{": "Python, which validates values, does not support \\P{...}: list the characters, e.g. [^A-Za-z]",
-    "\\u{": "Python, which validates values, does not support \\u{...}: write the character itself",
-    "(?<": "Python, which validates values, does not support (?<name>...): use a plain group",
-}
-"""Syntax that JavaScript has and Python lacks, with the equivalent in both."""
-
-_SLOW_HINT = "no two parts of a loop may match the same text: write ^[a-z]+(-[a-z]+)*$ instead of ^([a-z]+-?)+$"
+_SLOW_HINT: Final = "no two parts of a loop may match the same text: write ^[a-z]+(-[a-z]+)*$ instead of ^([a-z]+-?)+$"
 
 
-def python_only(pattern: str) -> tuple[str, str] | None:
-    """Return the first part of a pattern that only Python supports, and a replacement; None if there is none."""
-    for token in _TOKEN.finditer(pattern):
-        if token.lastgroup:
-            return token[0], _ADVICE[token.lastgroup]
-    return None
-
-
-def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bool:
-    """Return whether ``pattern`` is valid and matches in reasonable time; report it under the name ``what``."""
+def check_python_pattern(pattern: str, what: str, span: Span, findings: Findings) -> None:
+    """Report a pattern of Python that is invalid or can take exponential time, under the name ``what``."""
     try:
-        re.compile(pattern)
+        compile_python(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        hint = next((advice for part, advice in _JAVASCRIPT_ONLY.items() if part in pattern), "")
-        findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression: {error}", span, hint)
-        return False
+        findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression of Python: {error}", span)
+        return
     if is_slow(pattern):
-        message = f"{what} can take too long: a loop in it can match the same text in several ways"
-        findings.add(codes.SLOW_PATTERN, message, span, _SLOW_HINT)
-        return False
-    return True
+        _report_slow(what, span, findings)
 
 
 @lru_cache(maxsize=1024)
 def is_flawless_pattern(pattern: str) -> bool:
     """Return whether ``check_schema_pattern`` reports nothing about ``pattern``."""
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
+        return not translate(pattern).remarks and not is_slow_pattern(pattern)
+    except PatternError:
         return False
-    return not is_slow(pattern) and python_only(pattern) is None
 
 
 def check_schema_pattern(pattern: str, span: Span, findings: Findings, *, of_keys: bool) -> None:
-    """Check a ``pattern``, or a key of ``patternProperties`` if ``of_keys``. Clients interpret these too."""
-    if not check_pattern(pattern, "this pattern", span, findings):
+    """Check a ``pattern``, or a key of ``patternProperties`` if ``of_keys``."""
+    try:
+        remarks = translate(pattern).remarks
+    except PatternError as error:
+        problem = "is not supported" if isinstance(error, UnsupportedPatternError) else "is not valid in ECMA-262"
+        message = f"this pattern {problem}: {error}, at position {error.start}"
+        place = _place(pattern, error.start, error.end, span, findings)
+        findings.add(codes.BAD_PATTERN, message, place, error.hint)
         return
-    if of_keys and is_slow_for_keys(pattern):
+    if remarks:
+        _report_remarks(pattern, remarks, span, findings)
+    if is_slow_pattern(pattern):
+        _report_slow("this pattern", span, findings)
+    elif of_keys and is_slow_for_keys(pattern):
         message = "this pattern takes too long to match a long key"
         findings.add(codes.SLOW_PATTERN, message, span, "use fewer loops, or anchor it with ^ and $")
-    elif unsupported := python_only(pattern):
-        message = f"'{unsupported[0]}' exists only in Python: other languages reject it or interpret it differently"
-        findings.add(codes.PYTHON_PATTERN, message, findings.locate(span, unsupported[0]), unsupported[1])
+
+
+def _report_slow(what: str, span: Span, findings: Findings) -> None:
+    message = f"{what} can take too long: a loop in it can match the same text in several ways"
+    findings.add(codes.SLOW_PATTERN, message, span, _SLOW_HINT)
+
+
+def _report_remarks(pattern: str, remarks: tuple[Remark, ...], span: Span, findings: Findings) -> None:
+    """Report what is not written as ECMA-262 requires, the most severe first, with a fix for all of it."""
+    worst = min(remarks, key=lambda each: each.is_common)
+    part = pattern[worst.start : worst.end]
+    place = _place(pattern, worst.start, worst.end, span, findings)
+    hint = f"write {worst.text}" if worst.text else f"remove '{part:.40}'"
+    others = f", and {len(remarks) - 1} more" if len(remarks) > 1 else ""
+    if worst.is_common:
+        code = codes.PYTHON_PATTERN
+        message = f"'{part:.40}' is an error in ECMA-262 with the 'u' flag, at position {worst.start}{others}"
+    else:
+        code = codes.BAD_PATTERN
+        message = f"'{part:.40}' is not valid in ECMA-262, at position {worst.start}{others}"
+    findings.add(code, message, place, hint, _fix(pattern, remarks, span, findings))
+
+
+def _fix(pattern: str, remarks: tuple[Remark, ...], span: Span, findings: Findings) -> Fix | None:
+    corrected, end = "", 0
+    for each in sorted(remarks, key=lambda each: each.start):
+        corrected += pattern[end : each.start] + each.text
+        end = each.end
+    corrected += pattern[end:]
+    edit = replace_string(findings.source_of(span), span, pattern, corrected)
+    return fix(f"write {corrected:.100}", edit)
+
+
+def _place(pattern: str, start: int, end: int, span: Span, findings: Findings) -> Span:
+    """Return the span of characters of a pattern, or of all of it if an escape sequence hides where they are."""
+    source = findings.source_of(span)
+    offsets = string_offsets(source, span, pattern)
+    if not offsets or not start < end <= len(pattern):
+        return span
+    first = source.offset(span.start)
+    return source.span(first + offsets[start], first + offsets[end])

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
+from toolc.validation import schema_patterns
+from toolc.validation.ecma_pattern import PatternError, translate
 from toolc.validation.formats import EXAMPLES
-from toolc.validation.pattern_speed import TooSlowError, search
+from toolc.validation.pattern_speed import TooSlowError
 from toolc.validation.regex_automaton import MAX_STATES, Automaton, TooManyStatesError, automaton, parse
 
 _INCLUDED: Final = {
@@ -106,10 +108,10 @@ def _fits(text: str, atoms: TextAtoms) -> bool:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether the pattern matches somewhere in the text; False if that takes too long."""
+    """Return whether the pattern matches somewhere in the text; False if it is invalid, or that takes too long."""
     try:
-        return search(pattern, text)
-    except TooSlowError:
+        return schema_patterns.matches(pattern, text)
+    except (TooSlowError, PatternError):
         return False
 
 
@@ -168,7 +170,7 @@ class _Tree(list[Any]):
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> _Pattern:
     try:
-        tree = parse(pattern)
+        tree = parse(translate(pattern).python)
         for most in (None, 3):
             try:
                 states = automaton(_Tree(_written_out(tree, most), tree.state))
@@ -176,7 +178,7 @@ def _compiled(pattern: str) -> _Pattern:
                 continue
             is_all = most is None and not _NEVER_ALL.search(repr(list(tree)))
             return _Pattern(_Machine(states), is_all, is_all and states.exact)
-    except (re.error, RecursionError, OverflowError):
+    except (PatternError, re.error, RecursionError, OverflowError):
         pass
     return _Pattern()
 

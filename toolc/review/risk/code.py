@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -86,7 +87,9 @@ def _is_same_program(path: str, old: str | None, new: str | None) -> bool:
     if old is None or new is None or not path.endswith(".py"):
         return False
     try:
-        return ast.dump(ast.parse(old)) == ast.dump(ast.parse(new))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's warnings concern the author of the code, not the review
+            return ast.dump(ast.parse(old)) == ast.dump(ast.parse(new))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 

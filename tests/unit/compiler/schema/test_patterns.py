@@ -1,9 +1,12 @@
 """Regular expressions in a spec: TC309, TC310, and the time of validation."""
 
+import warnings
 from pathlib import Path
 
 import pytest
 from compiled import ECHO, HEAD, compile_text, found_in
+
+from toolc.model import codes
 
 PYTHON = "backend: {python: {code: 'def hello(a): return a'}}\n"
 
@@ -16,21 +19,6 @@ def test_slow_pattern_is_an_error_at_its_position(tmp_path: Path) -> None:
     assert found_in(tmp_path, with_schema("{type: string, pattern: '^(a+)+$'}")) == [
         "5:41 TC309 this pattern can take too long: a loop in it can match the same text in several ways"
     ]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "hint"),
-    [
-        (r"^\p{L}+$", r"Python, which validates values, does not support \p{...}: list the characters, e.g. [A-Za-z]"),
-        (r"\P{L}", r"Python, which validates values, does not support \P{...}: list the characters, e.g. [^A-Za-z]"),
-        (r"\u{1F600}", r"Python, which validates values, does not support \u{...}: write the character itself"),
-        ("(?<year>[0-9]+)", "Python, which validates values, does not support (?<name>...): use a plain group"),
-        ("(", ""),
-    ],
-)
-def test_hints_translate_javascript_syntax(tmp_path: Path, pattern: str, hint: str) -> None:
-    (found,) = compile_text(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")).diagnostics.sorted()
-    assert (found.code.number, found.hint) == ("TC310", hint)
 
 
 @pytest.mark.parametrize(
@@ -79,29 +67,141 @@ def test_a_named_dialect_uses_the_bounded_matcher(tmp_path: Path) -> None:
     assert "TC304 default: 3000 characters are too many to compare with" in found
 
 
+INVALID = "this pattern is not valid in ECMA-262: "
+UNSUPPORTED = "this pattern is not supported: "
+
+
 @pytest.mark.parametrize(
-    ("pattern", "part", "column"),
+    ("pattern", "place", "message"),
     [
-        ("(?P<y>[0-9]+)-(?P=y)", "(?P<", 42),
-        ("(?i)abc", "(?i)", 42),
-        ("a(?i:b)", "(?i:", 43),
-        (r"\Aabc\Z", r"\A", 42),
-        ("a(?#why)", "(?#", 43),
-        ("(a)?(?(1)b|c)", "(?(", 46),
-        ("(?>a)b", "(?>", 42),
-        ("a++b", "++", 43),
-        ("a{,3}", "{,3}", 43),
+        ("ab[c", "44-45", INVALID + "this character class is not closed, at position 2"),
+        ("a(b", "43-44", INVALID + "this group is not closed, at position 1"),
+        ("a)", "43-44", INVALID + "this ')' closes no group, at position 1"),
+        (r"a\h", "43-45", INVALID + r"'\h' is not an escape sequence of ECMA-262, at position 1"),
+        (r"\1", "42-44", INVALID + "there is no group 1, at position 0"),
+        (r"\k<n>", "42-47", INVALID + "there is no group 'n', at position 0"),
+        ("a++", "44-45", INVALID + "'+' follows another quantifier, at position 2"),
+        ("(?i)a", "42-46", INVALID + "'(?i)' opens no group of ECMA-262, at position 0"),
+        ("(?>a)", "42-45", INVALID + "'(?>' opens no group of ECMA-262, at position 0"),
+        ("(a)?(?(1)b|c)", "46-49", INVALID + "'(?(' opens no group of ECMA-262, at position 4"),
+        ("[b-a]", "43-46", INVALID + "the range 'b-a' is not in order, at position 1"),
+        ("a{2,1}", "43-48", INVALID + "the numbers of '{2,1}' are not in order, at position 1"),
+        ("(?=a)*", "47-48", INVALID + "'*' cannot repeat an assertion, at position 5"),
+        ("*", "42-43", INVALID + "there is nothing before '*' that it could repeat, at position 0"),
+        ("[[:alpha:]]", "43-52", INVALID + "'[:alpha:]' is not a class of ECMA-262, at position 1"),
+        ("[]a]", "45-46", INVALID + "this ']' closes no class: the class ended at the ']' after its '['"),
+        (r"\u{110000}", "42-52", INVALID + r"'\u{110000}' is not a character, at position 0"),
+        ("(?<n>a)(?<n>b)", "49-54", INVALID + "there are two groups 'n', at position 7"),
+        ("(?<=a*b+)c", "42-51", UNSUPPORTED + "a lookbehind cannot match texts of unlimited"),
+        (r"(?:(a)|b)*\1", "52-54", UNSUPPORTED + "a back-reference cannot refer to a group that some repetitions"),
+        (r"(?<=(a)\1)b", "49-51", UNSUPPORTED + "a back-reference cannot be combined with a lookbehind"),
+        (r"\p{Script=Han}", "42-56", UNSUPPORTED + r"\p{Script=Han} is not a property that toolc knows, at position 0"),
+        ("(" * 51 + ")" * 51, "92-93", UNSUPPORTED + "groups are nested too deeply, at position 50"),
+    ],
+)  # fmt: skip
+def test_invalid_patterns_are_errors_at_their_position(tmp_path: Path, pattern: str, place: str, message: str) -> None:
+    schema = f"{{type: string, pattern: '{pattern}'}}"
+    (found,) = compile_text(tmp_path, with_schema(schema)).diagnostics.sorted()
+    assert found.code is codes.BAD_PATTERN
+    assert found.message.startswith(message)
+    assert found.span.start.line == 5
+    assert f"{found.span.start.column}-{found.span.end.column}" == place
+
+
+@pytest.mark.parametrize(
+    ("pattern", "column", "part", "fixed"),
+    [
+        ("(?P<y>[0-9]+)-(?P=y)", 42, "(?P<y>", r"(?<y>[0-9]+)-\k<y>"),
+        (r"\Aabc\Z", 42, r"\A", "^abc$"),
+        (r"abc\z", 45, r"\z", "abc$"),
+        ("a(?#why)", 43, "(?#why)", "a"),
+        ("a{,3}", 43, "{,3}", "a{0,3}"),
+        (r"\x{41}", 42, r"\x{41}", r"\u{41}"),
+        (r"\U0001f600", 42, r"\U0001f600", r"\u{1F600}"),
+        (r"[\a\e]", 43, r"\a", r"[\x07\x1b]"),
+        (r"\pL\-", 42, r"\pL", r"\p{L}-"),
     ],
 )
-def test_python_specific_pattern_syntax_is_reported(tmp_path: Path, pattern: str, part: str, column: int) -> None:
-    message = "exists only in Python: other languages reject it or interpret it differently"
-    assert found_in(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")) == [
-        f"5:{column} TC310 '{part}' {message}"
-    ]
+def test_python_syntax_is_an_error_with_a_fix(tmp_path: Path, pattern: str, column: int, part: str, fixed: str) -> None:
+    (found,) = compile_text(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")).diagnostics.sorted()
+    assert (found.code, found.span.start.column) == (codes.BAD_PATTERN, column)
+    assert found.message.startswith(f"'{part}' is not valid in ECMA-262, at position {column - 42}")
+    assert found.fix
+    assert [edit.text for edit in found.fix.edits] == [f"'{fixed}'"]
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(?:a|b)", "(?=a)(?!b)(?<=c)(?<!d)e", r"\\A", "[(?P<x]", r"a{0,3}", r"\(?P<", "[]+*]+x", "a+?b*?"]
+    ("pattern", "column", "part", "fixed"),
+    [
+        (r"^[a-z\-]+\_$", 51, r"\_", r"^[a-z\-]+_$"),
+        (r"a\-b\@c", 43, r"\-", "a-b@c"),
+        ("{a}", 42, "{", r"\{a\}"),
+        ("a]", 43, "]", r"a\]"),
+        (r"[\w-.]", 45, "-", r"[\w\-.]"),
+        ('it\\"s', 44, '\\"', 'it"s'),
+    ],
 )
-def test_portable_pattern_syntax_is_accepted(tmp_path: Path, pattern: str) -> None:
-    assert found_in(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")) == []
+def test_syntax_that_only_the_u_flag_forbids_is_a_warning_with_a_fix(
+    tmp_path: Path, pattern: str, column: int, part: str, fixed: str
+) -> None:
+    (found,) = compile_text(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")).diagnostics.sorted()
+    assert (found.code, found.span.start.column) == (codes.PYTHON_PATTERN, column)
+    assert found.message.startswith(f"'{part}' is an error in ECMA-262 with the 'u' flag, at position {column - 42}")
+    assert found.fix
+    assert [edit.text for edit in found.fix.edits] == [f"'{fixed}'"]
+
+
+@pytest.mark.parametrize(
+    ("written", "column", "fixed"),
+    [
+        (r"a\-b", 2, "'a-b'"),
+        (r'"a\\-b\\\\"', 3, r'"a-b\\\\"'),
+        (r"'it''s\-'", 7, "'it''s-'"),
+        (r"""'"\-'""", 3, """'"-'"""),
+        (r'"\x61\\-"', 1, None),
+    ],
+)
+def test_positions_and_fixes_follow_the_quotes(tmp_path: Path, written: str, column: int, fixed: str | None) -> None:
+    text = with_schema(f"{{type: string, pattern: {written}}}")
+    (found,) = compile_text(tmp_path, text).diagnostics.sorted()
+    start = len("parameters: {a: {type: string, pattern: ")
+    assert found.span.start.column == start + column
+    assert (found.fix.edits[0].text if found.fix else None) == fixed
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?:a|b)", "(?=a)(?!b)(?<=c)(?<!d)e", r"\\A", "[(?P<x]", "a{0,3}", r"\(?P<", r"[\]+*]+x", "a+?b*?", "[^]",
+        r"\p{L}\P{Lu}\p{gc=Nd}", r"\u{1F600}\ud83d\ude00\cA\0", "(?<year>[0-9]+)", r"\/\$\.", r"[\-\b]", "(?<=a|bc?)d",
+        r"\k<n>(?<n>a)", "", "[[a]", "[a&&b]", "[!--b]",
+    ],
+)  # fmt: skip
+def test_patterns_of_ecma_262_are_accepted(tmp_path: Path, pattern: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert found_in(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")) == []
+
+
+def test_matches_is_a_pattern_of_python(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert found_in(tmp_path, f"{HEAD}{ECHO}tests: [{{expect: {{matches: '(?s)[[a].\\Z'}}}}]\n") == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "example"),
+    [
+        ("{type: string, pattern: '^[a-z]+$'}", r'"cup\n"'),
+        ("{type: string, pattern: '^\\d$'}", "'\u0663'"),
+        ("{type: string, pattern: '^\\w+$'}", "\u00e9t\u00e9"),
+        ("{type: object, patternProperties: {'^a$': {}}, additionalProperties: false}", r'{"a\n": 1}'),
+        ("{type: object, patternProperties: {'^\\d$': {}}, unevaluatedProperties: false}", "{'\u0663': 1}"),
+        ("{type: object, propertyNames: {pattern: '^a$'}}", r'{"a\n": 1}'),
+    ],
+)
+def test_defaults_and_examples_are_compared_as_in_ecma_262(tmp_path: Path, schema: str, example: str) -> None:
+    (found,) = found_in(tmp_path, with_schema(schema, f"examples: [{{a: {example}}}]\n"))
+    assert " TC802 " in found
+    (found,) = found_in(tmp_path, with_schema(f"{schema[:-1]}, default: {example}}}"))
+    assert " TC304 " in found
