@@ -12,10 +12,11 @@ from types import NoneType
 from typing import Final, TypeGuard
 
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.validation.ecma_pattern import PatternError
 from toolc.validation.formats import matches_format
 from toolc.validation.numbers import is_multiple
 from toolc.validation.pattern_speed import TooSlowError
-from toolc.validation.schema_patterns import PatternError, matches
+from toolc.validation.schema_patterns import matches
 
 __all__ = ["is_plain_schema", "plainly_satisfies"]
 

@@ -16,13 +16,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.validation.ecma_pattern import PatternError
 from toolc.validation.formats import describe_format, matches_format
 from toolc.validation.numbers import is_multiple
 from toolc.validation.pattern_speed import TooSlowError
 from toolc.validation.schema_patterns import (
     KEYWORDS_FOR_KEYS,
     MAX_KEY_LENGTH,
-    PatternError,
     is_slow_for_keys,
     keywords_for_keys,
     matches,
