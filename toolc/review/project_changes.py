@@ -14,20 +14,20 @@ from toolc.compiler.pipeline.compile_file import CODES
 from toolc.compiler.pipeline.conceal import conceal
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import severity_of
-from toolc.compiler.project.suppressions import Suppression, suppressions
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Severity
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.source import Position, SourceText, Span
+from toolc.model.source import Position, Span
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.comparison import Relaxation, relaxations
 from toolc.policy.policy import Policy
 from toolc.policy.rules import violations
 from toolc.providers import load_provider
 from toolc.review.model.change import Grade, Route, ToolChange
+from toolc.review.model.comments import comments_of
 from toolc.review.model.pairing import ToolPair
-from toolc.review.model.state import Reviewed, State, inside
+from toolc.review.model.state import Reviewed, State, inside, placed
 
 if TYPE_CHECKING:
     from toolc.providers.base import Provider
@@ -191,43 +191,24 @@ def _of_project(old: Project, new: Project, source: _SettingSource, place: str) 
 
 
 def _comments(old: State, new: State) -> Iterator[ToolChange]:
-    before: Counter[tuple[str, str]] = Counter()
-    for source in _sources(old):
-        before.update((source.path, each.number) for each in _suppressions(source))
-    gone = {path for path, _ in before} - {source.path for source in _sources(new)}
-    known = Counter(
-        {
-            number: sum(n for (path, each), n in before.items() if each == number and path in gone)
-            for _, number in before
-        }
-    )
-    after = [each for source in _sources(new) for each in _suppressions(source)]
-    added: list[Suppression] = []
-    for each in after:
-        key = (each.span.path, each.number)
-        if before[key]:
-            before[key] -= 1
+    """Yield each suppression comment that the old state does not have at the same place of a tool."""
+    before = Counter(place for _, place in comments_of(old))
+    added = []
+    for comment, place in comments_of(new):
+        if before[place]:
+            before[place] -= 1
         else:
-            added.append(each)
-    for each in added:
-        if known[each.number] > 0:  # its file was renamed
-            known[each.number] -= 1
+            added.append((comment, place))
+    renamed = Counter(replace(each, tool="") for each in before.elements() if each.tool not in new.tools)
+    for comment, place in added:
+        moved = replace(place, tool="")
+        if renamed[moved] and place.tool not in old.tools:  # with its tool
+            renamed[moved] -= 1
             continue
-        message = f"a comment ignores the finding {each.number}"
-        text = each.comment.source.line(each.span.start.line).strip()
-        yield _relaxation_change(
-            _grade(each.number), message, ("ignore", each.span.path, each.number), None, text, each.span
-        )
-
-
-def _sources(state: State) -> list[SourceText]:
-    """Return the texts of a state's specs, without duplicates, sorted by path."""
-    found = {tool.path: tool.source for tool in state.tools.values() if tool.source is not None}
-    return [found[path] for path in sorted(found)]
-
-
-def _suppressions(source: SourceText) -> list[Suppression]:
-    return [*suppressions(source, Diagnostics())]
+        span = placed(comment.span, new.prefix)
+        message = f"a comment ignores the finding {place.number}"
+        text = comment.comment.source.line(span.start.line).strip()
+        yield _relaxation_change(_grade(place.number), message, ("ignore", span.path, place.number), None, text, span)
 
 
 def _grade(number: str) -> Grade:

@@ -20,7 +20,7 @@ from toolc.compiler.project.discovery import Projects, SpecFile, find
 from toolc.compiler.project.files import PROJECT_FILES, SpecFolder, case_conflicts
 from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import NO_SETTINGS, Settings, apply, severity_of
-from toolc.compiler.project.suppressions import suppress
+from toolc.compiler.project.suppressions import Suppression, suppress
 from toolc.document.nodes import Document
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
@@ -165,7 +165,7 @@ def compile_specs(
     good = sorted((tool for tool in located if not tool.damaged), key=lambda tool: (tool.spec.name, tool.path))
     return Compilation(
         tools=tuple(tool.spec for tool in good),
-        diagnostics=_reported(diagnostics, sources, projects, settings),
+        diagnostics=_reported(diagnostics, sources, projects, settings, local),
         paths={tool.spec.name: tool.path for tool in good},
         located=tuple(good),
         projects=projects.loaded,
@@ -185,9 +185,14 @@ def compile_text(data: bytes, file: SpecFile, projects: Projects, settings: Sett
 
 
 def _reported(
-    diagnostics: Diagnostics, sources: Sequence[SourceText], projects: Projects, settings: Settings
+    diagnostics: Diagnostics,
+    sources: Sequence[SourceText],
+    projects: Projects,
+    settings: Settings,
+    tools: Sequence[LocatedTool] = (),
 ) -> Diagnostics:
     """Return the findings that are not suppressed by a comment or turned off by settings, without credentials."""
+    baseline = projects.baseline
 
     def layers_of(path: str) -> tuple[Settings, ...]:
         return (projects.of(Path(path)).lint, settings)
@@ -195,7 +200,11 @@ def _reported(
     def is_complete(code: Code, path: str) -> bool:
         return code.number not in _TOOL_SET_NUMBERS and severity_of(code, layers_of(path)) is not None
 
-    return conceal(apply(suppress(diagnostics, sources, is_complete), layers_of).map(_without_foreign_fix))
+    def is_in_base(comment: Suppression) -> bool:
+        return baseline is None or baseline.has_comment(comment, tools)
+
+    left = suppress(diagnostics, sources, is_complete, is_in_base)
+    return conceal(apply(left, layers_of).map(_without_foreign_fix))
 
 
 def _without_foreign_fix(finding: Diagnostic) -> Diagnostic:

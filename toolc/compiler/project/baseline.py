@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import Settings, severity_of
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from toolc.compiler.located_tool import LocatedTool
+    from toolc.compiler.project.suppressions import Suppression
 
 __all__ = ["Baseline", "nearest"]
 
@@ -28,10 +32,14 @@ def nearest(projects: Mapping[str, Project], place: str) -> Project | None:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The projects of the base by their folders, relative to ``top``, the corresponding folder of the head."""
+    """The projects of the base by their folders, relative to ``top``, the corresponding folder of the head.
+
+    ``has_comment`` returns whether the base has a suppression comment at the same place of one of the tools.
+    """
 
     projects: Mapping[str, Project]
     top: Path
+    has_comment: Callable[[Suppression, Sequence[LocatedTool]], bool]
     _known: dict[tuple[int, int], Project] = field(default_factory=dict)
 
     def applied_to(self, project: Project, folder: Path) -> Project:

@@ -53,17 +53,21 @@ class Suppression:
 
 
 def suppress(
-    diagnostics: Diagnostics, sources: Iterable[SourceText], is_checked: Callable[[Code, str], bool]
+    diagnostics: Diagnostics,
+    sources: Iterable[SourceText],
+    is_checked: Callable[[Code, str], bool],
+    is_valid: Callable[[Suppression], bool] = lambda _: True,
 ) -> Diagnostics:
     """Return the findings that no comment suppresses, and findings about the comments themselves.
 
     ``sources`` are the specs and project files that parsed; Python files that findings refer to are also searched
     for comments. ``is_checked(code, path)`` returns whether the absence of a finding is meaningful: if a code is turned
-    off, or depends on other files, a comment that suppresses nothing may still be needed.
+    off, or depends on other files, a comment that suppresses nothing may still be needed. A comment that is not
+    ``is_valid`` has no effect.
     """
     about = Diagnostics()
     files = (*sources, *_python_files(diagnostics))
-    comments = [each for source in files for each in suppressions(source, about)]
+    comments = [each for source in files for each in suppressions(source, about) if is_valid(each)]
     covering: dict[tuple[str, int, str], list[Suppression]] = {}
     for each in comments:
         for line in each.lines:

@@ -1,6 +1,7 @@
 """The data of a review: the two states, which tool became which, and the changes.
 
 - ``change``: ``ToolChange``: kind, grade, side, fingerprint.
+- ``comments``: suppression comments by what they suppress.
 - ``pairing``: matches tools of two states; renamed tools.
 - ``schema_node``: a schema at one place of both states, its references resolved.
 - ``state``: ``State``: tools, projects and findings of one side. Start reading here.

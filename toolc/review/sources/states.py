@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile import compile_specs, gather
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
 from toolc.compiler.project.baseline import Baseline
@@ -19,10 +20,12 @@ from toolc.compiler.project.discovery import Projects, SpecFile
 from toolc.compiler.project.files import MAX_FILE_BYTES, SUFFIXES, walk
 from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import NO_SETTINGS
+from toolc.compiler.project.suppressions import Suppression
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.registry_io import read_registry
 from toolc.model.source import Span
+from toolc.review.model.comments import comments_of, suppressed_by
 from toolc.review.model.state import Reviewed, State, inside
 from toolc.review.sources import unchanged_specs
 from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit
@@ -233,7 +236,7 @@ def _compile(
         chosen.extend(compiler.compile(each, only.texts.get(path)) for path, each in inside if path in selected)
         return chosen
 
-    baseline = _baseline(base, top) if base else None
+    baseline = _baseline(base, top, only) if base else None
     compilation = compile_specs(paths, NO_SETTINGS, gather_chosen, allow_empty=frozenset(paths), baseline=baseline)
     compiled = {each.file.real.removeprefix(real): each for each in chosen}
     unchanged = {each.file.display_path for path, each in compiled.items() if only and path not in only.paths}
@@ -278,11 +281,14 @@ def _with_repository_paths(found: Diagnostic, prefix: str) -> Diagnostic:
 def baseline_here(base: State) -> Baseline:
     """Return the settings of the base for specs in the current folder's repository, or in the current folder."""
     repository = Repository.of(Path())
-    return _baseline(base, repository.top if repository else Path())
+    return _baseline(base, repository.top if repository else Path(), None)
 
 
-def _baseline(base: State, top: Path) -> Baseline:
-    """Return the settings of the base for specs in ``top``. Policies get the names that they would have there."""
+def _baseline(base: State, top: Path, only: ChangedSpecs | None) -> Baseline:
+    """Return the settings of the base for specs in ``top``. Policies get the names that they would have there.
+
+    ``only`` are the specs that may differ; the base does not contain the others.
+    """
     old_top, projects = base.top.resolve(), dict[str, Project]()
     for place, project in base.projects_by_place.items():
         named = [os.path.relpath(Path(each.path).resolve(), old_top) for each in project.policies]
@@ -291,7 +297,15 @@ def _baseline(base: State, top: Path) -> Baseline:
             for each, name in zip(project.policies, named, strict=True)
         ]
         projects[place] = replace(project, folder=top / place, policies=tuple(policies))
-    return Baseline(projects, top)
+    places = {place for _, place in comments_of(base)}
+    real = f"{os.path.realpath(top).rstrip(os.sep)}{os.sep}"
+
+    def has_comment(comment: Suppression, tools: Sequence[LocatedTool]) -> bool:
+        path = os.path.realpath(comment.span.path).removeprefix(real)
+        is_unchanged = only is not None and path.lower().endswith(SUFFIXES) and path not in only.paths
+        return is_unchanged or suppressed_by(comment, tools) in places
+
+    return Baseline(projects, top, has_comment)
 
 
 def _compile_commit(

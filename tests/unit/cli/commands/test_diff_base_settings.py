@@ -164,3 +164,48 @@ def test_a_stricter_central_policy_of_the_head_applies(repository: Repository) -
     repository.git("rm", "--quiet", "ci/p.yaml")
     assert diff("HEAD", "--policy", "ci/p.yaml", "--fail-on", "risk:high").exit_code == 1
     assert diff("HEAD", "--policy", "ci/none.yaml").exit_code == 2
+
+
+IGNORE = "# toolc: ignore[TC204] it is short"
+TWO = "toolc: 1\ntools:\n" + "".join(
+    "  - " + text.removeprefix("toolc: 1\n").replace("\n", "\n    ").rstrip() + "\n"
+    for text in (PLAIN, PLAIN.replace("name: look", "name: see").replace("thing", "place"))
+)
+
+
+def ignoring(text: str, *, after: str) -> str:
+    """Return a spec with a comment above the first description after a line."""
+    at = text.index("description:", text.index(after))
+    start = text.rindex("\n", 0, at) + 1
+    indent = " " * (at - start)
+    return f"{text[:start]}{indent}{IGNORE}\n{text[start:]}"
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_comment_of_the_head_has_no_effect(repository: Repository, *, commit: bool) -> None:
+    base, head = {"a.yaml": PLAIN, "toolc.yaml": LINT}, {"a.yaml": ignoring(SHORT, after="name: look")}
+    found = change(repository, base, head, commit=commit)
+    assert found.exit_code == 1
+    assert "error TC204" in found.stderr
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_comment_of_the_base_has_an_effect(repository: Repository, *, commit: bool) -> None:
+    old = ignoring(SHORT, after="name: look")
+    head = {"specs/b.yaml": f"\n{old}".replace("50", "60"), "a.yaml": None, "c.yaml": PLAIN.replace("look", "see")}
+    base = {"a.yaml": old, "toolc.yaml": LINT, "other.yaml": old.replace("name: look", "name: other")}
+    found = change(repository, base, head, commit=commit)
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert "RSK12" not in found.stdout
+
+
+def test_a_comment_that_is_moved_to_another_tool_is_new(repository: Repository) -> None:
+    base, head = {"a.yaml": ignoring(TWO, after="name: look")}, {"a.yaml": ignoring(TWO, after="name: see")}
+    found = change(repository, base, head, commit=True)
+    assert "RSK12: a comment ignores the finding TC204; without effect" in found.stdout
+
+
+def test_a_comment_moves_with_its_renamed_tool(repository: Repository) -> None:
+    old = ignoring(PLAIN, after="name: look")
+    found = change(repository, {"a.yaml": old}, {"a.yaml": old.replace("name: look", "name: see")}, commit=True)
+    assert "RSK12" not in found.stdout
