@@ -21,9 +21,6 @@ __all__ = ["Approvals", "approvals", "commits_of"]
 _OPINIONS: Final = frozenset({"APPROVED", "CHANGES_REQUESTED", "DISMISSED"})
 """The states of reviews that replace an earlier review of the same person; a comment does not."""
 
-_WEB: Final = "web-flow"
-"""The account that commits what people do on GitHub's pages. The author of the commit is that person."""
-
 _CO_AUTHOR: Final = re.compile(r"^[ \t]*co-authored-by[ \t]*:(.*)$", re.IGNORECASE | re.MULTILINE)
 _EMAIL: Final = re.compile(r"<([^<>\s]+)>\s*$")
 _NO_REPLY: Final = re.compile(r"(?:([0-9]{1,18})\+)?([a-z0-9_-]+(?:\[bot\])?)@users\.noreply\.github\.com")
@@ -139,10 +136,7 @@ def _authors(commits: Sequence[Commit]) -> Iterator[Account | str]:
     for each in commits:
         name = f"commit {each.identity[:12]}"
         yield each.author or f"the author of {name} ({each.author_email}) has no account that GitHub knows"
-        if each.committer is None:
-            yield f"the committer of {name} ({each.committer_email}) has no account that GitHub knows"
-        elif each.committer.login != _WEB:
-            yield each.committer
+        yield each.committer or f"the committer of {name} ({each.committer_email}) has no account that GitHub knows"
         for trailer in _CO_AUTHOR.findall(each.message):
             email = match[1].lower() if (match := _EMAIL.search(trailer)) else ""
             if login := _NO_REPLY.fullmatch(email):
