@@ -66,7 +66,7 @@ def is_idn_email(text: str) -> bool:
     local, at, domain = text.rpartition("@")
     if not at or not _is_local_part(local, _BEYOND_ASCII):
         return False
-    return _is_address_literal(domain) or is_idn_hostname(domain)
+    return _is_address_literal(domain) or _is_mail_domain(domain) or is_idn_hostname(domain)
 
 
 def is_ipv4(text: str) -> bool:

@@ -112,6 +112,19 @@ def test_no_text_crashes_a_format(name: str, text: str) -> None:
     assert matches_format(text, name) in (True, False)
 
 
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [
+        ("email", "idn-email"), ("hostname", "idn-hostname"), ("uri", "uri-reference"), ("uri", "iri"),
+        ("uri-reference", "iri-reference"), ("iri", "iri-reference"),
+    ],
+)  # fmt: skip
+@given(st.lists(st.sampled_from((*_PIECES, "a@b", "http://a", "xn--a")), max_size=6).map("".join))
+def test_a_wider_format_accepts_what_a_narrower_one_does(narrow: str, wide: str, text: str) -> None:
+    if matches_format(text, narrow):
+        assert matches_format(text, wide)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ASSERTED - {"regex"}))
 def test_a_megabyte_of_any_piece_is_decided(name: str) -> None:
