@@ -126,10 +126,11 @@ _NULLS: Final[list[JsonValue]] = [{"type": "null"}]
 def changed(rng: random.Random, old: JsonValue) -> JsonValue:
     """Return a copy of a schema with one or two changes."""
     new = copy.deepcopy(old)
-    for _ in range(rng.choice([1, 1, 1, 2])):
-        place = rng.choice(places(new) or [{}])
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        inside = places(new) or [{}]
+        place = rng.choice(inside[: rng.choice([1, 2, 3, len(inside)])])
         kept = {**place}
-        match rng.choice(["add", "add", "remove", "change", "change", "wrap", "annotate", "list"]):
+        match rng.choice(["add", "add", "remove", "remove", "change", "change", "wrap", "annotate", "list"]):
             case "add":
                 place |= keyword_of(rng, rng.choice(_fitting(str(place.get("type", "")))), 1)
             case "remove" if place:

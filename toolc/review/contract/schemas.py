@@ -154,7 +154,7 @@ def _properties(place: Place, compare: Compare) -> Iterator[SchemaChange]:
             edited = place.with_keywords(properties={**before, name: after[name]})
             message = f"{label(where)} was added"
             yield SchemaChange(Aspect.PROPERTY_ADDED, direction, where, message, None, after[name], edited=edited)
-        else:
+        elif "object" in bounds.types(place.before) | bounds.types(place.after):
             is_refused = is_closed(place.after)
             direction = Direction.NARROWER if is_refused else Direction.WIDER
             message = f"{label(where)} was removed" + (", and other names are rejected" if is_refused else "")

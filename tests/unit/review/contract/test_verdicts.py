@@ -1,0 +1,206 @@
+"""The grade of a change of a parameter schema follows from a proof or a witness, whatever keywords express it."""
+
+from typing import Final
+
+import pytest
+import yaml
+
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.review.contract.verdicts import Verdict, verdicts
+from toolc.validation.validate import validation_errors
+
+
+def schemas(text: str) -> tuple[JsonObject, JsonObject]:
+    """Return the two schemas of ``OLD -> NEW``; after ``a:``, of the property ``a`` of a closed object."""
+    prefix, separator, rest = text.partition("a: ")
+    old, new = (yaml.safe_load(each) for each in (rest if separator and not prefix else text).split(" -> "))
+    if not separator or prefix:
+        return old, new
+    return _with_a(old), _with_a(new)
+
+
+def _with_a(schema: JsonValue) -> JsonObject:
+    return {"type": "object", "properties": {"a": schema}, "additionalProperties": False}
+
+
+def grades(found: tuple[Verdict, ...]) -> set[str]:
+    """Return the grades of all changes."""
+    return {each.grade for each in found}
+
+
+BREAKING: Final = """
+{type: object, properties: {a: {type: string}}, additionalProperties: {type: integer}} -> \
+{type: object, properties: {a: {type: string}, total: {type: string}}, additionalProperties: {type: integer}}
+{type: object, additionalProperties: true, unevaluatedProperties: false} -> \
+{type: object, unevaluatedProperties: false}
+{type: array, items: true, unevaluatedItems: false} -> {type: array, unevaluatedItems: false}
+{type: array, prefixItems: [true], unevaluatedItems: false} -> {type: array, unevaluatedItems: false}
+{type: object, if: {properties: {a: true}}, unevaluatedProperties: false} -> \
+{type: object, unevaluatedProperties: false}
+a: {type: string} -> {oneOf: [{type: string}, {type: string, maxLength: 3}]}
+a: {type: object} -> {type: object, if: {required: [x]}, then: {required: [y]}}
+a: {type: object} -> {type: object, if: {required: [x]}, else: {required: [y]}}
+a: {type: string} -> {type: string, not: {const: x}}
+a: {type: object, patternProperties: {'': {type: string}}} -> {type: object, patternProperties: {'^b': {type: integer}}}
+a: {type: string} -> {type: string, minLength: 1}
+a: {type: integer} -> {type: integer, maximum: 10}
+a: {contains: {type: string}, type: array, minContains: 0} -> {type: array, contains: {type: string}}
+a: {oneOf: [{type: string}]} -> {oneOf: [{type: string}, {type: string, minLength: 3}]}
+a: {type: array, items: {type: string}} -> {type: array, prefixItems: [{type: integer}], items: {type: string}}
+a: {type: array, prefixItems: [{}, {type: string}]} -> {type: array, prefixItems: [{}, {type: integer}]}
+a: {type: object, patternProperties: {'^x-': {type: string}}} -> \
+{type: object, patternProperties: {'^x-': {type: string, maxLength: 3}}}
+a: {type: object, propertyNames: {pattern: '^[A-Z]+$'}} -> {type: object, propertyNames: {pattern: '^[A-Z]{1,3}$'}}
+a: {type: object, properties: {b: {}, c: {}}} -> {type: object, properties: {b: {}, c: {}}, dependentRequired: {b: [c]}}
+a: {type: array, contains: {type: integer}} -> {type: array, contains: {type: integer}, maxContains: 2}
+a: {type: array} -> {type: array, uniqueItems: true}
+a: {type: number, multipleOf: 0.01} -> {type: number, multipleOf: 0.02}
+a: {type: string, format: date} -> {type: string, format: date-time}
+a: {type: string, pattern: '^[a-z]{2,8}$'} -> {type: string, pattern: '^[a-z]{2,7}$'}
+a: {anyOf: [{type: string}, {type: integer}]} -> {anyOf: [{type: string}, {type: integer, minimum: 1}]}
+{properties: {a: {$ref: '#/$defs/x'}}, $defs: {x: {type: string}}} -> {properties: {a: {type: integer}}}
+{type: object, properties: {a: {$ref: '#/$defs/t'}}, $defs: {t: {type: object, properties: {v: {type: string}, \
+c: {type: array, items: {$ref: '#/$defs/t'}}}}}} -> {type: object, properties: {a: {$ref: '#/$defs/t'}}, \
+$defs: {t: {type: object, properties: {v: {type: string}, c: {type: array, maxItems: 2, items: {$ref: '#/$defs/t'}}}}}}
+"""
+"""Changes that refuse a call: each has a witness."""
+
+COMPATIBLE: Final = """
+a: {const: x} -> {enum: [x, y]}
+a: {const: x} -> {enum: [x]}
+a: {type: string} -> {type: string, allOf: [true]}
+a: {type: string} -> {type: string, allOf: [{}]}
+a: {type: string} -> {allOf: [{type: string}]}
+a: {allOf: [{type: string, maxLength: 3}]} -> {type: string, maxLength: 3}
+a: {type: string, maxLength: 5} -> {type: string, allOf: [{maxLength: 5}, {minLength: 0}]}
+{type: object, properties: {a: {}}, additionalProperties: false} -> \
+{type: object, properties: {a: {}}, additionalProperties: false, unevaluatedProperties: false}
+{type: object, properties: {a: {}}, additionalProperties: false} -> \
+{type: object, properties: {a: {}}, additionalProperties: false, propertyNames: {maxLength: 1}}
+{type: object, properties: {a: {}}, additionalProperties: false} -> \
+{type: object, properties: {a: {}}, additionalProperties: false, dependentSchemas: {z: {required: [a]}}}
+{type: object, properties: {a: {}}, additionalProperties: false} -> \
+{type: object, properties: {a: {}}, additionalProperties: false, dependentRequired: {z: [a]}}
+a: {type: integer} -> {type: integer, maxLength: 3, pattern: ^a, minItems: 4, required: [x]}
+a: {type: string} -> {type: string, minimum: 3, properties: {x: {type: integer}}, items: false}
+a: {type: string} -> {type: string, contentEncoding: base64}
+a: {type: string} -> {type: string, contentMediaType: application/json, contentSchema: {type: object}}
+a: {type: string, minLength: 0} -> {type: string}
+a: {type: array} -> {type: array, minItems: 0, uniqueItems: false}
+a: {anyOf: [{type: string}, {type: integer}]} -> {anyOf: [{type: integer}, {type: string}]}
+a: {oneOf: [{type: string}, {type: integer}]} -> {oneOf: [{type: integer, description: One.}, {type: string, title: T}]}
+a: {anyOf: [{type: string}]} -> {anyOf: [{type: string}, {type: string}]}
+{type: object, unevaluatedProperties: false} -> {type: object}
+{type: array, unevaluatedItems: {type: string}} -> {type: array}
+a: {type: string} -> {anyOf: [{type: string}, {type: 'null'}]}
+a: {type: string, maxLength: 3} -> {anyOf: [{type: string, maxLength: 3}, {type: 'null'}]}
+a: {anyOf: [{type: string}, {type: 'null'}]} -> {type: [string, 'null']}
+a: {type: string} -> {type: string, pattern: '.*'}
+a: {type: string} -> {type: string, pattern: ''}
+a: {type: string, pattern: '^[a-z]{2,3}$'} -> {type: string, pattern: '^[a-z]*$', maxLength: 3}
+{type: object, properties: {a: {}}, additionalProperties: false} -> \
+{type: object, properties: {a: {}}, patternProperties: {'^x-': {type: string}}, additionalProperties: false}
+a: {type: integer, exclusiveMaximum: 10} -> {type: integer, maximum: 9}
+a: {type: integer, minimum: 1, maximum: 3} -> {enum: [1, 2, 3]}
+a: {type: boolean} -> {enum: [true, false]}
+a: {type: array, contains: {type: integer}, maxContains: 2} -> {type: array, contains: {type: integer}, maxContains: 3}
+a: {type: array, items: {type: string}} -> {type: array, prefixItems: [{type: string}], items: {type: string}}
+a: {type: number, multipleOf: 0.02} -> {type: number, multipleOf: 0.01}
+a: {not: {not: {type: string}}} -> {type: string}
+a: {oneOf: [{type: string}, {type: integer}]} -> {anyOf: [{type: string}, {type: integer}]}
+a: {if: {type: string}, then: {maxLength: 3}, else: true} -> {if: {type: string}, then: {maxLength: 4}}
+a: {type: string, format: uri} -> {type: string, format: uri-reference}
+a: {type: object, minProperties: 1, required: [x]} -> {type: object, required: [x]}
+{properties: {a: {$ref: '#/$defs/x'}}, $defs: {x: {type: string}}} -> {properties: {a: {type: string}}}
+{properties: {a: {$ref: '#/$defs/x'}}, $defs: {x: {type: string}}} -> \
+{properties: {a: {$ref: '#/$defs/y'}}, $defs: {y: {type: string, description: D.}}}
+"""
+"""Changes that refuse nothing: none of them is breaking or a warning."""
+
+
+def cases(table: str) -> list[str]:
+    return [line for line in table.splitlines() if line]
+
+
+@pytest.mark.parametrize("text", cases(BREAKING))
+def test_a_change_that_refuses_a_call_is_breaking_and_has_a_witness(text: str) -> None:
+    old, new = schemas(text)
+    witnesses = [each.witness for each in verdicts(old, new, "input") if each.grade == "breaking"]
+    assert witnesses
+    for witness in witnesses:
+        assert witness is not None
+        assert not validation_errors(old, witness.value)
+        assert validation_errors(new, witness.value)
+    reverse = [each.witness for each in verdicts(new, old, "output") if each.grade == "breaking"]
+    assert reverse
+    assert all(reverse)
+
+
+@pytest.mark.parametrize("text", cases(COMPATIBLE))
+def test_a_change_that_refuses_nothing_is_compatible(text: str) -> None:
+    old, new = schemas(text)
+    assert grades(verdicts(old, new, "input")) <= {"compatible"}
+    assert grades(verdicts(new, old, "output")) <= {"compatible"}
+
+
+ELEMENTS: Final = {
+    "a: {type: array, items: {type: string}} -> {type: array, items: {type: string, maxLength: 9}}":
+        "each item of 'a' now has the maxLength 9",
+    "a: {type: object, additionalProperties: {type: string}} -> {type: object, additionalProperties: {type: integer}}":
+        "each additional property of 'a' no longer allows string",
+    "a: {type: object, patternProperties: {^x: {type: string}}} -> {type: object, patternProperties: {^x: {const: k}}}":
+        "each property of 'a' that matches \"^x\" allows only \"k\"",
+    "a: {type: array, prefixItems: [{}, {type: string}]} -> {type: array, prefixItems: [{}, {type: integer}]}":
+        "item 2 of 'a' no longer allows string",
+    "a: {type: object, propertyNames: {maxLength: 5}} -> {type: object, propertyNames: {maxLength: 3}}":
+        "each name in 'a': maxLength changed from 5 to 3",
+    "a: {type: array, items: {type: object, properties: {b: {}}}} -> "
+    "{type: array, items: {type: object, properties: {b: {type: string}}}}":
+        "'b' of each item of 'a' no longer allows any other type",
+    "a: {type: string} -> {anyOf: [{type: string, maxLength: 3}, {type: 'null'}]}": "'a' now has the maxLength 3",
+    "a: {type: number, maximum: 10} -> {type: number, exclusiveMaximum: 10}":
+        "'a': maximum 10 changed to exclusiveMaximum 10",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), ELEMENTS.items())
+def test_words_name_the_element_that_changed(text: str, message: str) -> None:
+    found = verdicts(*schemas(text), "input")
+    assert message in [each.change.message for each in found if each.grade == "breaking"]
+
+
+def test_a_witness_is_one_of_its_own_change() -> None:
+    """Each of several changes has a value that this change alone refuses."""
+
+    def schema(length: int, most: int) -> JsonObject:
+        return {
+            "type": "object", "additionalProperties": False,
+            "properties": {"a": {"type": "string", "maxLength": length}, "b": {"type": "integer", "maximum": most}},
+        }  # fmt: skip
+
+    old, new = schema(5, 10), schema(4, 9)
+    found = {each.change.message: each.witness for each in verdicts(old, new, "input")}
+    values = {message: witness.value for message, witness in found.items() if witness}
+    assert values == {
+        "'a': maxLength changed from 5 to 4": {"a": "aaaaa"},
+        "'b': maximum changed from 10 to 9": {"b": 10},
+    }
+    refusals = [witness.refusal for witness in found.values() if witness]
+    assert refusals == ["'aaaaa' is too long", "10 is greater than the maximum of 9"]
+
+
+def test_changes_that_refuse_a_call_only_together_are_one_more_change() -> None:
+    old: JsonObject = {"type": "integer", "anyOf": [{"maximum": 5}, {"minimum": 5}]}
+    new: JsonObject = {"type": "integer", "anyOf": [{"maximum": 4}, {"minimum": 6}]}
+    found = verdicts(old, new, "input")
+    assert [each.change.message for each in found if each.grade == "breaking"] == [
+        "the changes of this schema together refuse values that were accepted"
+    ]
+    (together,) = (each.witness for each in found if each.witness)
+    assert together.value == 5
+
+
+def test_a_proof_that_is_too_long_is_not_a_proof() -> None:
+    pattern: JsonValue = "^(?=zq{3}x[0-9]{7}$)"
+    old: JsonObject = {"type": "string", "pattern": pattern}
+    assert grades(verdicts(old, old | {"pattern": "^(?=zq{3}x[0-9]+$)"}, "input")) == {"breaking", "compatible"}
