@@ -13,6 +13,7 @@ from toolc.review.concealed import Hidden, conceal_change
 from toolc.review.contract import changes as contract
 from toolc.review.model import text_diff
 from toolc.review.model.change import GRADES, Grade, ToolChange
+from toolc.review.model.links import Links
 from toolc.review.model.pairing import ToolPair, pairs
 from toolc.review.model.state import Reviewed, State
 from toolc.review.risk import code, data_access, network, sandbox, text
@@ -66,7 +67,8 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
     Raises ``RegistryError`` if a changed tool comes from a registry file and has an invalid schema.
     """
     both = pairs(old, new)
-    found = [ToolDifference(pair, tuple(_changes(pair, old, new, central))) for pair in both]
+    links = Links(old, new)
+    found = [ToolDifference(pair, tuple(_changes(pair, links, central))) for pair in both]
     policies = [*central, *(policy for state in (old, new) for each in state.projects for policy in each.policies)]
     shared = [
         replace(each, approvers=project_changes.approvers(each, each.new.path if each.new else "", None, policies))
@@ -75,13 +77,13 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
     return Difference(old, new, tuple(each for each in found if each.changes), tuple(shared))
 
 
-def _changes(pair: ToolPair, old: State, new: State, central: Sequence[Policy]) -> Iterator[ToolChange]:
+def _changes(pair: ToolPair, links: Links, central: Sequence[Policy]) -> Iterator[ToolChange]:
     """Yield the changes of one tool, each with the file that caused it and its required approvers."""
     # The approvers of both states: a change that removes an approval rule still needs its approval.
     located = [side.located for side in (pair.old, pair.new) if side and side.located]
     policies = [*central, *(policy for each in located for policy in each.policies)]
     tools = [side for side in (pair.old, pair.new) if side]
-    for change in _without_credentials(pair, _all_changes(pair, old, new)):
+    for change in _without_credentials(pair, _all_changes(pair, links)):
         cause = change.cause or _cause(pair, change)
         # As above: if a change moves the file or removes a tag, the old policies still name its approvers.
         named = (name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, policies))
@@ -97,7 +99,8 @@ def _without_credentials(pair: ToolPair, changes: Iterator[ToolChange]) -> Itera
         yield conceal_change(change, hidden) if hidden else change
 
 
-def _all_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
+def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
+    old, new = links.old, links.new
     yield from contract.toolset_changes(pair, old, new)
     if pair.new and new.toolsets:
         yield from network.toolset_data_flows(Sides(pair.old, pair.new, old, new))
@@ -110,6 +113,7 @@ def _all_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]
     _require_valid_schemas(pair.new, new)
     found = [*contract.contract_changes(pair), *_risks(pair, old, new)]
     yield from found
+    yield from links.changes(pair)
     if pair.old and pair.new:
         yield from text_diff.remaining_surface_changes(pair.old, pair.new, found)
         yield from project_changes.provider_changes(pair.old, pair.new)

@@ -75,6 +75,7 @@ def rules() -> Iterator[ReviewRule]:
     for number, slug, severity, name in _RISKS:
         yield ReviewRule(number, "surface" if number == "RSK10" else "risk", slug, name, severity)
     yield ReviewRule("SUR01", "surface", "definition-changed", "definition that a model sees changed", "low")
+    yield ReviewRule("SUR02", "surface", "similar-tool", "copy of another tool, or now similar to one", "medium")
     for index, provider in enumerate(PROVIDER_NAMES, 1):
         slug, name = f"{provider.replace('_', '-')}-definition", f"{provider} represents less of the definition"
         yield ReviewRule(f"PRV{index:02}", "provider", slug, name, "warning")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import PluginBackend
+from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import MAX_EQUAL_PAIRS, equal_pairs
 
@@ -21,6 +22,9 @@ MIN_SIMILARITY: Final = 0.8
 
 _CANDIDATES: Final = 5
 """How many descriptions are compared with a new one: those that share most of its rare words."""
+
+_MAX_SAME: Final = 20
+"""How many tools with the same effect are compared with a new one."""
 
 _WORD: Final = re.compile(r"\w+")
 
@@ -57,74 +61,86 @@ def pairs(old: State, new: State) -> tuple[ToolPair, ...]:
 def _renamed(
     disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed], old: State, new: State
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield old names, new names and reasons: by alias, by effect, then by description."""
+    """Yield old names, new names and reasons: by alias, then the most similar tools first."""
     rest, unmatched = dict(sorted(disappeared.items())), dict(sorted(appeared.items()))
-    for step in (_by_alias(rest, unmatched), _by_effect(rest, unmatched, old, new), _by_description(rest, unmatched)):
-        for before, after, reason in step:
-            if before in rest and after in unmatched:
-                del rest[before], unmatched[after]
-                yield before, after, reason
-
-
-def _by_alias(disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed]) -> Iterator[tuple[str, str, str]]:
-    for name, tool in [*appeared.items()]:
+    for name, tool in [*unmatched.items()]:
         for alias in tool.spec.aliases:
-            if alias in disappeared:
+            if alias in rest and name in unmatched:
+                del rest[alias], unmatched[name]
                 yield alias, name, "the old name is an alias"
+    for each in sorted(_similar(rest, unmatched, old, new), key=lambda each: (-each.score, each.old, each.new)):
+        if each.old in rest and each.new in unmatched:
+            del rest[each.old], unmatched[each.new]
+            yield each.old, each.new, each.reason
 
 
-def _by_effect(
+@dataclass(frozen=True, slots=True)
+class _Similarity:
+    """Two tools that may be the same one: one disappeared, the other one appeared."""
+
+    old: str
+    new: str
+    score: float
+    reason: str
+
+
+def _similar(
     disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed], old: State, new: State
-) -> Iterator[tuple[str, str, str]]:
-    effects: defaultdict[str, list[str]] = defaultdict(list)
+) -> Iterator[_Similarity]:
+    """Yield pairs with the same effect or similar descriptions. Names and parameters decide between several."""
+    index = WordIndex(disappeared)
+    by_effect: defaultdict[str, list[str]] = defaultdict(list)
     for name in disappeared:
-        effects[_effect(old, name)].append(name)
-    for name in [*appeared]:
-        effect = _effect(new, name)
-        for before in effects.get(effect, ())[:1]:
-            effects[effect].remove(before)
-            yield before, name, "a call does the same"
+        by_effect[effect_of(old, name)].append(name)
+    for name, tool in appeared.items():
+        same = by_effect.get(effect_of(new, name), [])[:_MAX_SAME]
+        for other in dict.fromkeys([*same, *index.candidates(tool)]):
+            ratio = description_ratio(disappeared[other], tool)
+            if other not in same and ratio < MIN_SIMILARITY:
+                continue
+            reason = "a call does the same" if other in same else f"the descriptions are {ratio:.0%} alike"
+            names = difflib.SequenceMatcher(None, _plain(other), _plain(name), autojunk=False).ratio()
+            has_same_parameters = disappeared[other].spec.parameters == tool.spec.parameters
+            score = ratio + (other in same) / 2 + names / 2 + has_same_parameters / 4
+            yield _Similarity(other, name, score, reason)
 
 
-def _effect(state: State, name: str) -> str:
-    """Return a digest of what a call does. For a plugin it includes the name of the called tool."""
-    tool = state.tools[name].spec
-    if not isinstance(tool.backend, PluginBackend) or tool.backend.tool is not None:
-        return state.effect_digest(name)
-    return digests(replace(tool, backend=replace(tool.backend, tool=name)), state.by_name).effect
+def _plain(name: str) -> str:
+    """Return a name without the marks in which naming conventions differ."""
+    return name.replace("-", "").replace("_", "").lower()
 
 
-def _by_description(
-    disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed]
-) -> Iterator[tuple[str, str, str]]:
-    words = {name: _words(tool) for name, tool in disappeared.items()}
-    tools_by_word: defaultdict[str, list[str]] = defaultdict(list)
-    for name, each in words.items():
-        for word in dict.fromkeys(each):
-            tools_by_word[word].append(name)
-    for name, tool in [*appeared.items()]:
-        own_words = _words(tool)
-        candidates = (
-            (_ratio(words[other], own_words), other)
-            for other in _candidates(own_words, tools_by_word)
-            if other in disappeared
-        )
-        ratio, other = max(candidates, default=(0.0, ""))
-        if ratio >= MIN_SIMILARITY:
-            yield other, name, f"the descriptions are {ratio:.0%} alike"
+def effect_of(state: State, name: str, tool: ToolSpec | None = None) -> str:
+    """Return a digest of what a call of a tool does. For a plugin it includes the name of the called tool."""
+    spec = tool or state.tools[name].spec
+    if isinstance(spec.backend, PluginBackend) and spec.backend.tool is None:
+        spec = replace(spec, backend=replace(spec.backend, tool=name))
+    return digests(spec, state.by_name).effect
 
 
-def _candidates(words: Iterable[str], tools_by_word: Mapping[str, list[str]]) -> list[str]:
-    """Return the tools that share most words with ``words``. Frequent words are skipped, to avoid quadratic time."""
-    shared = Counter(name for word in dict.fromkeys(words) for name in tools_by_word.get(word, ())[: 10 * _CANDIDATES])
-    return [name for name, _ in sorted(shared.items(), key=lambda each: (-each[1], each[0]))[:_CANDIDATES]]
+class WordIndex:
+    """Finds tools by the words of their descriptions."""
+
+    def __init__(self, tools: Mapping[str, Reviewed]) -> None:
+        self._tools_by_word: defaultdict[str, list[str]] = defaultdict(list)
+        for name, tool in tools.items():
+            for word in dict.fromkeys(_words(tool)):
+                self._tools_by_word[word].append(name)
+
+    def candidates(self, tool: Reviewed) -> list[str]:
+        """Return the tools that share most words with ``tool``. Frequent words are skipped: no quadratic time."""
+        words = dict.fromkeys(_words(tool))
+        shared = Counter(name for word in words for name in self._tools_by_word.get(word, ())[: 10 * _CANDIDATES])
+        return [name for name, _ in sorted(shared.items(), key=lambda each: (-each[1], each[0]))[:_CANDIDATES]]
 
 
-def _ratio(old: list[str], new: list[str]) -> float:
-    if not old or not new:
+def description_ratio(old: Reviewed, new: Reviewed) -> float:
+    """Return how similar the descriptions of two tools are, by words: 0 to 1."""
+    before, after = _words(old), _words(new)
+    if not before or not after:
         return 0.0
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    return matcher.ratio() if equal_pairs(old, new) <= MAX_EQUAL_PAIRS else matcher.quick_ratio()
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return matcher.ratio() if equal_pairs(before, after) <= MAX_EQUAL_PAIRS else matcher.quick_ratio()
 
 
 def _words(tool: Reviewed) -> list[str]:

@@ -80,6 +80,7 @@ class State:
     not read because they are the same in both states. ``top`` is the folder that both states have in common.
     ``compiled`` are the compiled files of a narrowed state, with the names and aliases of their tools.
     ``unused_projects`` are the project files in the compared folders that no compiled spec belongs to.
+    ``unchanged`` are tools outside of ``tools`` that are the same in both states and may be similar to one of them.
     ``built_toolsets`` are the toolsets of a registry file, which has no project files.
     """
 
@@ -93,6 +94,7 @@ class State:
     compiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unused_projects: tuple[Project, ...] = ()
     built_toolsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unchanged: Mapping[str, Reviewed] = field(default_factory=dict)
 
     @cached_property
     def projects_by_place(self) -> Mapping[str, Project]:

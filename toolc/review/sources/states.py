@@ -26,6 +26,7 @@ from toolc.model.errors import UsageError
 from toolc.model.registry_io import read_registry
 from toolc.model.source import Span
 from toolc.review.model.comments import comments_of, suppressed_by
+from toolc.review.model.links import words_of
 from toolc.review.model.state import Reviewed, State, inside
 from toolc.review.sources import unchanged_specs
 from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit
@@ -143,13 +144,16 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
 def _open_head(
     name: str | None, source: Commit | None, paths: Sequence[Path], only: ChangedSpecs | None, base: State | None
 ) -> Iterator[State]:
-    """Yield the head. It includes known specs that have a tool with the name of one that changed."""
+    """Yield the head. It includes known specs with a tool that has the name of one that changed, or may be similar."""
     with _open_state(name, source, paths, only, base) as state:
-        same_names = only.same_names(each for names in state.compiled.values() for each in names) if only else None
-        if not only or not same_names:
+        needed = frozenset[str]()
+        if only:
+            needed = only.same_names(each for names in state.compiled.values() for each in names)
+            needed |= only.similar(words for tool in state.tools.values() for words in words_of(tool))
+        if not only or not needed:
             yield state
             return
-    with _open_state(name, source, paths, replace(only, unproved=only.unproved | same_names), base) as state:
+    with _open_state(name, source, paths, replace(only, unproved=only.unproved | needed), base) as state:
         yield state
 
 
@@ -256,6 +260,9 @@ def _compile(
             for path, each in compiled.items()
         },
         unused_projects=_unused_projects([top] if prefix else paths, compilation.projects),
+        unchanged={
+            tool.spec.name: Reviewed(tool.spec, tool, prefix) for tool in compilation.located if tool.path in unchanged
+        },
     )
 
 

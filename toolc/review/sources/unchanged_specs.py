@@ -61,6 +61,10 @@ _APART: Final = re.compile(rb"\n[ \t]*:(?=\s)|\b(?:files?|build|name)\b[\"']?(?:
 _ENCODED: Final = re.compile(rb"\xff|\xfe|\xc2\x85|\xe2\x80[\xa8\xa9]")
 """Bytes that indicate another encoding than UTF-8, or line endings outside ASCII."""
 
+_WORD: Final = re.compile(r"\w+")
+_MOST: Final = 0.6
+"""The part of the words of a tool that a similar spec has at least. Fewer only cost the time to compile it."""
+
 _FORMAT: Final = 1
 
 
@@ -151,7 +155,8 @@ class ChangedSpecs:
 
     ``paths`` are the specs that may differ. ``unproved`` are the same in both states, but are compiled in the head to
     find their errors; ``known`` have no errors. ``texts`` are the texts of the head that have been read, and
-    ``plain`` those among them that refer to no other file or tool and whose tools are not compiled yet.
+    ``plain`` those among them that refer to no other file or tool and whose tools are not compiled yet. ``read`` reads
+    specs of the head.
     """
 
     top: Path
@@ -161,6 +166,7 @@ class ChangedSpecs:
     known: Mapping[str, ErrorFreeSpec] = field(default_factory=dict)
     plain: Mapping[str, ErrorFreeSpec] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)
+    read: Callable[[Sequence[str]], Iterable[bytes]] = lambda _: ()
 
     def for_base(self) -> ChangedSpecs:
         """Return the specs of the base to compile. Unchanged specs are left out: errors of the base do not matter."""
@@ -174,6 +180,19 @@ class ChangedSpecs:
             for path, each in self.known.items()
             if path not in self.paths and not possible_names.isdisjoint(each.tools)
         )
+
+    def similar(self, tools: Iterable[frozenset[str]]) -> frozenset[str]:
+        """Return the error-free specs whose text has most of the words of a tool, in its description or its effect."""
+        wanted = {words for words in tools if words}
+        unread = [path for path in self.known if path not in self.paths] if wanted else []
+        found = zip(unread, map(_words, self.read(unread)), strict=True)
+        return frozenset(
+            path for path, text in found if any(len(words & text) >= _MOST * len(words) for words in wanted)
+        )
+
+
+def _words(text: bytes) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.decode(errors="replace").lower()))
 
 
 def of_commit(commit: Commit, paths: Sequence[str]) -> Texts:
@@ -262,4 +281,5 @@ def select_changed(old: Texts, new: Texts, top: Path, known_specs: Mapping[str, 
         known,
         plain,
         texts,
+        new.read,
     )

@@ -1,0 +1,120 @@
+"""Links between tools of the new state: copied from another tool, or now similar to one (SUR02).
+
+A model chooses between tools by their descriptions, so a copy can take the calls of the original.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from toolc.model.spec.tool import EFFECT, SURFACE
+from toolc.review.model.change import ToolChange
+from toolc.review.model.pairing import MIN_SIMILARITY, ToolPair, WordIndex, description_ratio, effect_of
+from toolc.review.model.state import Reviewed, State
+from toolc.review.model.text_diff import changed_parts, format_route, leaves
+
+RULE: Final = "SUR02"
+
+_WORD: Final = re.compile(r"\w+")
+_MAX_SAME: Final = 20
+"""How many tools with the same effect are compared with a tool."""
+
+_MAX_FIELDS: Final = 8
+
+
+def words_of(tool: Reviewed) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words of a tool's description, and those of what a call of it runs or requests."""
+    strings = (value for _, value in leaves(tool, ("backend",)) if isinstance(value, str))
+    effect = frozenset(word for text in strings for word in _WORD.findall(text.lower()))
+    return frozenset(_WORD.findall(tool.spec.description.lower())), effect
+
+
+@dataclass(frozen=True)
+class Links:
+    """The tools of both states, prepared to find similar ones."""
+
+    old: State
+    new: State
+
+    @cached_property
+    def _after(self) -> Mapping[str, Reviewed]:
+        return {**self.new.unchanged, **self.new.tools}
+
+    @cached_property
+    def _before(self) -> Mapping[str, Reviewed]:
+        return {**self.new.unchanged, **self.old.tools}
+
+    @cached_property
+    def _index(self) -> WordIndex:
+        return WordIndex(self._after)
+
+    @cached_property
+    def _by_effect(self) -> Mapping[str, list[str]]:
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for name, tool in self._after.items():
+            found[effect_of(self.new, name, tool.spec)].append(name)
+        return found
+
+    def changes(self, pair: ToolPair) -> Iterator[ToolChange]:
+        """Yield the link of a tool to the most similar other tool, if the link is new."""
+        tool = pair.new
+        if tool is None:
+            return
+        same = self._same_effect(pair, tool)
+        ratios = {each: description_ratio(self._after[each], tool) for each in self._candidates(pair, tool, same)}
+        found = [
+            (each in same, ratio, each)
+            for each, ratio in ratios.items()
+            if (each in same or ratio >= MIN_SIMILARITY) and self._is_new(pair, each)
+        ]
+        if found:
+            is_same, ratio, other = max(found, key=lambda each: (each[1] + each[0] / 2, each[2]))
+            yield self._change(pair, tool, other, is_same=is_same, ratio=ratio)
+
+    def _same_effect(self, pair: ToolPair, tool: Reviewed) -> list[str]:
+        name, old = tool.spec.name, pair.old
+        effect = effect_of(self.new, name)
+        if old is not None and effect_of(self.old, old.spec.name) == effect:
+            return []  # the other one changed, and has the link
+        others = [each for each in self._by_effect.get(effect, []) if each != name]
+        return others[:_MAX_SAME]
+
+    def _candidates(self, pair: ToolPair, tool: Reviewed, same: list[str]) -> list[str]:
+        has_new_text = pair.old is None or pair.old.spec.description != tool.spec.description
+        others = [each for each in self._index.candidates(tool) if each != tool.spec.name] if has_new_text else []
+        return [*dict.fromkeys([*same, *others])]
+
+    def _is_new(self, pair: ToolPair, other: str) -> bool:
+        """Return whether the two tools were not similar before, and the link is not reported for the other one."""
+        mine, theirs = pair.old, self._before.get(other)
+        if theirs is None:  # both are new, or the other one is: the link is reported once
+            return mine is None and pair.name > other
+        if mine is None:
+            return True
+        if self.old.tools.get(other) and theirs.spec != self._after[other].spec and other > pair.name:
+            return False
+        had_same_effect = effect_of(self.old, mine.spec.name) == effect_of(self.old, other, theirs.spec)
+        return not had_same_effect and description_ratio(theirs, mine) < MIN_SIMILARITY
+
+    def _change(self, pair: ToolPair, tool: Reviewed, other: str, *, is_same: bool, ratio: float) -> ToolChange:
+        original = self._after[other]
+        verb = "the tool is now similar to" if pair.old else "the tool is similar to"
+        if pair.old is None and other in self._before:
+            verb = "the tool is a copy of"
+        reasons = ["a call does the same"] * is_same + [f"the descriptions are {ratio:.0%} alike"] * (
+            ratio >= MIN_SIMILARITY
+        )
+        places = [format_route(each.route) for each in changed_parts(original, tool, (*SURFACE, *EFFECT))]
+        named = ", ".join(each for each in places[:_MAX_FIELDS] if each != "name")
+        more = f" and {len(places) - _MAX_FIELDS} more" if len(places) > _MAX_FIELDS else ""
+        differs = f"; it differs in {named}{more}" if named else ""
+        return ToolChange(
+            kind="surface", rule=RULE, grade="medium", message=f"{verb} {other}: {' and '.join(reasons)}{differs}",
+            path=("description",), subject=other, direction="" if pair.old else "added",
+            old=pair.old.span("description") if pair.old else None, new=tool.span("description"),
+        )  # fmt: skip
