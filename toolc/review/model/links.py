@@ -16,7 +16,7 @@ from toolc.model.spec.tool import EFFECT, SURFACE
 from toolc.review.model.change import ToolChange
 from toolc.review.model.pairing import MIN_SIMILARITY, ToolPair, WordIndex, description_ratio, effect_of
 from toolc.review.model.state import Reviewed, State
-from toolc.review.model.text_diff import changed_parts, format_route, leaves
+from toolc.review.model.text_diff import changed_parts, format_route, texts
 
 RULE: Final = "SUR02"
 
@@ -24,14 +24,31 @@ _WORD: Final = re.compile(r"\w+")
 _MAX_SAME: Final = 20
 """How many tools with the same effect are compared with a tool."""
 
+_COPY: Final = 0.95
+"""How similar the description of a copy is at least."""
+
 _MAX_FIELDS: Final = 8
 
 
-def words_of(tool: Reviewed) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words of a tool's description, and those of what a call of it runs or requests."""
-    strings = (value for _, value in leaves(tool, ("backend",)) if isinstance(value, str))
-    effect = frozenset(word for text in strings for word in _WORD.findall(text.lower()))
-    return frozenset(_WORD.findall(tool.spec.description.lower())), effect
+@dataclass(frozen=True, slots=True)
+class SearchWords:
+    """The words by which similar tools are found: of a new description, and of a new effect; empty if not new."""
+
+    description: frozenset[str]
+    effect: frozenset[str]
+
+
+def search_words(old: State, new: State) -> frozenset[SearchWords]:
+    """Return the words of each tool that may have a new link."""
+    return frozenset(_search_words(old.tools.get(name), tool) for name, tool in new.tools.items())
+
+
+def _search_words(before: Reviewed | None, after: Reviewed) -> SearchWords:
+    has_new_text = before is None or before.spec.description != after.spec.description
+    has_new_effect = before is None or before.spec.backend != after.spec.backend
+    runs = texts(after, ("backend",)).values() if has_new_effect else ()
+    description = _WORD.findall(after.spec.description.lower()) if has_new_text else ()
+    return SearchWords(frozenset(description), frozenset(word for text in runs for word in _WORD.findall(text.lower())))
 
 
 @dataclass(frozen=True)
@@ -104,7 +121,7 @@ class Links:
     def _change(self, pair: ToolPair, tool: Reviewed, other: str, *, is_same: bool, ratio: float) -> ToolChange:
         original = self._after[other]
         verb = "the tool is now similar to" if pair.old else "the tool is similar to"
-        if pair.old is None and other in self._before:
+        if pair.old is None and (is_same or ratio >= _COPY) and other in self._before:
             verb = "the tool is a copy of"
         reasons = ["a call does the same"] * is_same + [f"the descriptions are {ratio:.0%} alike"] * (
             ratio >= MIN_SIMILARITY

@@ -136,9 +136,9 @@ def _is_text(value: JsonValue) -> bool:
     return value is None or isinstance(value, str) or (isinstance(value, list) and all(map(_is_text, value)))
 
 
-def texts(tool: Reviewed) -> dict[Route, str]:
-    """Return every string of a tool that a model sees, without the keys of schemas, by its route."""
-    return dict(found for name in SURFACE for found in _texts(tool.stored[name], (name,)))
+def texts(tool: Reviewed, fields: Sequence[str] = SURFACE) -> dict[Route, str]:
+    """Return every string in ``fields`` of a tool, without keys, by its route; by default what a model sees."""
+    return dict(found for name in fields for found in _texts(tool.stored[name], (name,)))
 
 
 def _texts(value: JsonValue, route: Route) -> Iterator[tuple[Route, str]]:

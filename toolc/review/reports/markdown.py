@@ -69,7 +69,8 @@ def _change(tool: str, change: ToolChange) -> Iterator[str]:
         yield f"  - witness: {_code(excerpt(change.witness.value))}, refused: {_safe(change.witness.refusal)}"
     elif change.no_witness:
         yield f"  - no witness: {_safe(change.no_witness)}"
-    lines = [format_word_diff(change)] if change.kind == "surface" else [*unified(change)]
+    is_text = change.kind == "surface" and bool(change.before or change.after)
+    lines = [format_word_diff(change)] if is_text else [*unified(change)]
     if lines:
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "\n".join(lines))), default=0))
         yield from ("", f"  {fence}diff", *(f"  {line}" for line in lines), f"  {fence}", "")

@@ -26,7 +26,7 @@ from toolc.model.errors import UsageError
 from toolc.model.registry_io import read_registry
 from toolc.model.source import Span
 from toolc.review.model.comments import comments_of, suppressed_by
-from toolc.review.model.links import words_of
+from toolc.review.model.links import search_words
 from toolc.review.model.state import Reviewed, State, inside
 from toolc.review.sources import unchanged_specs
 from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit
@@ -94,7 +94,7 @@ def two_states(
     only = select_changed(old_texts, new_texts, repository.top, unchanged_specs.load_known(place))
     with (
         _open_state(base, before, paths, only and only.for_base()) as old,
-        _open_head(head, after, paths, only, None if head_decides(old) else old) as new,
+        _open_head(head, after, paths, only, None if head_decides(old) else old, old) as new,
     ):
         if place and only and not new.diagnostics.has_errors:
             _save_known(place, only, new)
@@ -142,14 +142,22 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
 
 @contextmanager
 def _open_head(
-    name: str | None, source: Commit | None, paths: Sequence[Path], only: ChangedSpecs | None, base: State | None
+    name: str | None,
+    source: Commit | None,
+    paths: Sequence[Path],
+    only: ChangedSpecs | None,
+    base: State | None,
+    old: State,
 ) -> Iterator[State]:
-    """Yield the head. It includes known specs with a tool that has the name of one that changed, or may be similar."""
+    """Yield the head; ``old`` is the base, whether its settings apply or not.
+
+    The head includes known specs with a tool that has the name of one that changed, or may be similar to it.
+    """
     with _open_state(name, source, paths, only, base) as state:
         needed = frozenset[str]()
         if only:
             needed = only.same_names(each for names in state.compiled.values() for each in names)
-            needed |= only.similar(words for tool in state.tools.values() for words in words_of(tool))
+            needed |= only.similar(search_words(old, state))
         if not only or not needed:
             yield state
             return

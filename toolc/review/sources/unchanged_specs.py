@@ -20,6 +20,7 @@ from typing import Final, Literal
 from toolc.compiler.cache.file import cache_folder, digest, load, save
 from toolc.compiler.cache.validity import versions
 from toolc.compiler.project.files import PROJECT_FILES, SUFFIXES, walk
+from toolc.review.model.links import SearchWords
 from toolc.review.sources.repository import Commit, Repository
 
 _FILES: Final = re.compile(rb"\b(?:files?|build)\b[\"']?[ \t]*[:=]")
@@ -63,7 +64,11 @@ _ENCODED: Final = re.compile(rb"\xff|\xfe|\xc2\x85|\xe2\x80[\xa8\xa9]")
 
 _WORD: Final = re.compile(r"\w+")
 _MOST: Final = 0.6
-"""The part of the words of a tool that a similar spec has at least. Fewer only cost the time to compile it."""
+_ALMOST_ALL: Final = 0.9
+"""The parts of the words of a description, and of an effect, that the text of a similar spec has at least."""
+
+_MAX_SIMILAR: Final = 20
+"""How many specs are compiled to compare their tools with one tool."""
 
 _FORMAT: Final = 1
 
@@ -181,14 +186,24 @@ class ChangedSpecs:
             if path not in self.paths and not possible_names.isdisjoint(each.tools)
         )
 
-    def similar(self, tools: Iterable[frozenset[str]]) -> frozenset[str]:
-        """Return the error-free specs whose text has most of the words of a tool, in its description or its effect."""
-        wanted = {words for words in tools if words}
+    def similar(self, tools: Iterable[SearchWords]) -> frozenset[str]:
+        """Return the error-free specs that may have a tool that is similar to one of ``tools``."""
+        wanted = [each for each in tools if each.description or each.effect]
         unread = [path for path in self.known if path not in self.paths] if wanted else []
-        found = zip(unread, map(_words, self.read(unread)), strict=True)
-        return frozenset(
-            path for path, text in found if any(len(words & text) >= _MOST * len(words) for words in wanted)
-        )
+        texts = [*zip(unread, map(_words, self.read(unread)), strict=True)]
+        found: set[str] = set()
+        for each in wanted:
+            ranked = sorted(
+                (-max(_share(each.description, text) / _MOST, _share(each.effect, text) / _ALMOST_ALL), path)
+                for path, text in texts
+            )
+            found.update(path for share, path in ranked[:_MAX_SIMILAR] if share <= -1)
+        return frozenset(found)
+
+
+def _share(words: frozenset[str], text: frozenset[str]) -> float:
+    """Return the part of the words that a text has; 0 without words."""
+    return len(words & text) / len(words) if words else 0.0
 
 
 def _words(text: bytes) -> frozenset[str]:

@@ -48,7 +48,7 @@ def test_json_has_every_change_with_its_fingerprint(small: Difference) -> None:
     output = [(each["name"], each["status"], [change["rule"] for change in each["changes"]]) for each in value["tools"]]
     assert output == [
         ("look", "changed", ["CON105", "RSK01"]),
-        ("put", "added", ["CON312"]),
+        ("put", "added", ["CON312", "SUR02"]),
         ("run_it", "changed", ["RSK07"]),
     ]  # fmt: skip
     assert value["tools"][0]["changes"][0]["witness"]["value"] == {"name": "a" * 21}
@@ -145,7 +145,7 @@ def test_sarif_follows_its_schema(small: Difference) -> None:
     schema = json.loads((GOLDEN.parent.parent / "data" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
     log = json.loads(machine.findings_report(small, "sarif"))
     Draft4Validator(schema).validate(log)
-    assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["CON105", "RSK01", "RSK07"]
+    assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["CON105", "RSK01", "RSK07", "SUR02"]
 
 
 def test_change_inside_a_long_program(tmp_path: Path) -> None:

@@ -68,6 +68,10 @@ def test_new_tool_reports_all_permissions(tmp_path: Path) -> None:
         "RSK13 high: a call may now reach any public address",
         "RSK02 high: a call may now change the files of the workspace",
         "RSK13 high: all calls of a session share one sandbox",
+        (
+            "SUR02 medium: the tool is a copy of other: the descriptions are 100% alike; it differs in "
+            "sandbox.workspace, sandbox.network.allow, sandbox.lifetime"
+        ),
     ]
 
 
