@@ -27,6 +27,7 @@ from toolc.compiler.project.files import (
     walk,
 )  # fmt: skip
 from toolc.compiler.project.settings import Settings
+from toolc.model import codes
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
@@ -73,7 +74,13 @@ class CacheKey:
         )
 
     def answer(self, compilation: Compilation) -> dict[str, object] | None:
-        """Return the result of a compilation with digests of its inputs; None if one may have just changed."""
+        """Return the result of a compilation with digests of its inputs.
+
+        Return None if an input may have just changed, or if a spec contains a literal credential: it could be a word
+        that was looked up as the name of a file.
+        """
+        if any(each.code.number == codes.CREDENTIAL.number for each in compilation.diagnostics.sorted()):
+            return None
         try:
             if self.specs is None or self._has_just_changed(compilation.searched):
                 return None

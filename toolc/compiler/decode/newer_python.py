@@ -13,14 +13,18 @@ from typing import Final
 NEWEST: Final = (3, 14)
 """The newest version of Python whose syntax is known here."""
 
+_MAX_LINE: Final = 1000
+"""The maximum number of characters of a line that are searched for nested quotes, which takes quadratic time."""
+
 _STRING: Final = re.compile(
     r"""#[^\n]*|(?i:(?P<template>(?:t|tr|rt)(?=["'])))?(?:"""
-    r"\"\"\"(?:[^\\]|\\.)*?\"\"\""
-    r"|\'\'\'(?:[^\\]|\\.)*?\'\'\'"
-    r'|"(?:[^"\\\n]|\\.)*"'
-    r"|'(?:[^'\\\n]|\\.)*')",
+    r'"""(?:[^\\]|\\.)*?(?:"""|\Z)'
+    r"|\'\'\'(?:[^\\]|\\.)*?(?:\'\'\'|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*(?:"|(?=\n)|\Z)'
+    r"|'(?:[^'\\\n]|\\.)*(?:'|(?=\n)|\Z))",
     re.DOTALL,
 )
+"""A comment or a string, which may not be closed. The prefix ``t`` of a template string is a group."""
 _LIST: Final = r"(?P<list>\[(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])*\])"
 _TYPE_PARAMETERS: Final = re.compile(
     rf"(?m)^(?P<head>[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w+[ \t]*){_LIST}(?=[ \t]*[(:])"
@@ -68,5 +72,5 @@ def may_be_newer_f_string(text: str, error: SyntaxError) -> bool:
         return False
     lines = text.split("\n")
     number = min(error.lineno or 1, len(lines))
-    near = "\n".join(lines[max(0, number - 2) : number])
+    near = "\n".join(line[:_MAX_LINE] for line in lines[max(0, number - 2) : number])
     return "cannot include" in error.msg or bool(_NESTED_QUOTES.search(near))

@@ -29,6 +29,8 @@ ImportStatement: TypeAlias = ast.Import | ast.ImportFrom
 
 _HANDLED: Final = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _CONDITIONS: Final = frozenset({"TYPE_CHECKING", "version_info", "platform", "find_spec", "__name__", "hexversion"})
+_RUNNING: Final = frozenset({"__main__", "__tool__"})
+"""Modules that exist in every process of a tool."""
 _MAX_FILES: Final = 200
 """The maximum number of files next to the spec that are followed to list all that are missing."""
 
@@ -164,7 +166,7 @@ class Imports:
 
     def _is_external(self, module: Module) -> bool:
         top = module.name.partition(".")[0]
-        is_known = module.folder is not None or module.is_name or top in STANDARD_LIBRARY or self.has_image
+        is_known = module.folder is not None or module.is_name or top in STANDARD_LIBRARY | _RUNNING or self.has_image
         return not is_known and not provides(self.packages, module.name)
 
     def _report_file(self, module: Module, missing: str, needed: Sequence[str], source: PythonSource) -> None:

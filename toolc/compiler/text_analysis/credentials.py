@@ -82,7 +82,7 @@ _UNEXPANDED: Final = re.compile(r"\$\{\{.*\}\}|\$\{[^}]*\}|\$\(?[A-Za-z_]\w*\)?|
 
 _USERINFO: Final = r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<user>[^\s/:@{}\"']{0,100}):(?P<value>[^\s/@{}$<*\"']{1,200})@"
 _PAIR: Final = r"(?i)\b(?:password|pwd|accountkey|sharedaccesskey|accesstoken)=(?P<value>[^;,&\s\"'{}()\[\]$<*]{4,200})"
-_LOCAL: Final = re.compile(r"[^@]*@(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/?#]|$)")
+_LOCAL: Final = re.compile(r"[^@\s]{0,200}@(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/?#]|$)")
 
 
 def credential_header(name: str) -> Certainty | None:

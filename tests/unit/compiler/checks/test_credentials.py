@@ -208,6 +208,9 @@ def test_the_error_of_the_library_and_the_cache_do_not_contain_a_credential(
         text = http(f"auth: {{bearer: {VALUE}}}").replace("name: hello", f"name: {name}")
         (specs / f"{name}.yaml").write_text(text, encoding="utf-8")
         os.utime(specs / f"{name}.yaml", (1, 1))
+    plugin = HEAD.replace("hello", "c") + f"backend: {{plugin: {{command: [a, --token, {VALUE}]}}}}\n"
+    (specs / "c.yaml").write_text(plugin, encoding="utf-8")
+    os.utime(specs / "c.yaml", (1, 1))
     with pytest.raises(SpecError) as raised:
         Registry.load(specs)
     assert VALUE not in str(raised.value)
