@@ -110,9 +110,11 @@ def _excluded(difference: Difference) -> Iterator[ToolChange]:
     If the base decides, the file was compared although the head excludes it.
     """
     new = difference.new
+    renamed = {tool.pair.new.spec.name for tool in difference.tools if tool.pair.old and tool.pair.new}
     for name, tool in sorted(new.tools.items()):
         project = new.project_at(new.place_of(tool.located)) if tool.located else None
-        if tool.located and project and name in difference.old.tools and project.excludes(Path(tool.located.path)):
+        is_known = name in difference.old.tools or name in renamed
+        if tool.located and project and is_known and project.excludes(Path(tool.located.path)):
             yield ToolChange(
                 kind="risk", rule="RSK15", grade="breaking", message=f"the file of {name} is excluded: {tool.path}",
                 path=("exclude", tool.path), subject=name, new=tool.span(),

@@ -91,6 +91,7 @@ def command(  # noqa: PLR0913  one parameter per option
             found = compare(old, new, central.all)
             source = confirmed(settings_source(old, approved_by, is_first=is_first), found)
             found = with_source(found, source, central.changes)
+            _explain_source(source, approved_by)
             difference = _without_accepted(found, accepted, files, source)
             report = _report(difference, format_name, only_summary=only_summary)
             if not report and (only_summary or format_name == "text"):
@@ -98,6 +99,16 @@ def command(  # noqa: PLR0913  one parameter per option
             sys.stdout.write(report)
     if fails(difference, failing):
         raise click.exceptions.Exit(FINDINGS)
+
+
+def _explain_source(source: SettingsSource, approved_by: tuple[str, ...]) -> None:
+    """Report that the head decides, or that an approval has no effect."""
+    if source.side == "head":
+        note(f"accepted changes and settings are those of the head: {source.reason}")
+    elif approved_by:
+        note(
+            f"--approved-by {', '.join(approved_by)} has no effect: the review.approvers of the base decide who counts"
+        )
 
 
 def _refuse_broken(old: State, new: State) -> None:

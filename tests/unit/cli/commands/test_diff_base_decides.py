@@ -131,6 +131,9 @@ def test_an_approver_of_the_base_lets_the_head_decide(
     arguments = accept_in_head(repository, BASE | {"toolc.yaml": APPROVERS}, is_committed=True)
     options = [each for login in logins for each in ("--approved-by", login)]
     assert diff(*arguments, *GATE, *options).exit_code == status
+    found = diff(*arguments, *options)
+    assert ("settings are those of the head" in found.stderr) == (not status)
+    assert ("has no effect" in found.stderr) == bool(status and logins)
     if status:
         assert "none of the review.approvers of the base (Alice, bob) has approved the head" in diff(*arguments).stdout
 

@@ -108,6 +108,17 @@ def test_a_newly_excluded_spec_is_compared_and_reported_like_its_removal(
     assert {each["rule"] for tool in value["tools"] for each in tool["changes"]} == {"RSK01"}
 
 
+def test_a_renamed_tool_that_is_excluded(repository: Repository) -> None:
+    base = {"a.yaml": PLAIN, "b.yaml": PLAIN.replace("name: look", "name: other"), "toolc.yaml": ""}
+    head = {
+        "a.yaml": f"{PLAIN.replace('name: look', 'name: see')}aliases: [look]\n",
+        "toolc.yaml": "exclude: [a.yaml]\n",
+    }
+    found = change(repository, base, head, "--fail-on", "breaking", commit=True)
+    assert found.exit_code == 1
+    assert "breaking RSK15: the file of see is excluded" in found.stdout
+
+
 def test_a_spec_that_both_sides_exclude_is_not_compared(repository: Repository) -> None:
     base = {"specs/a.yaml": PLAIN, "drafts/b.yaml": "toolc: 1\n", "toolc.yaml": "exclude: [drafts]\n"}
     assert change(repository, base, {"drafts/b.yaml": "toolc: 2\n"}, commit=True).stdout == "no differences\n"
