@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 from provider_cases import tool
 from random_schemas import RandomSchemas
 from referencing import Registry
@@ -83,9 +83,18 @@ def test_valid_arguments_can_be_written_in_strict_mode(provider: str) -> None:
         for arguments in valid_arguments(made, schema):
             compared += 1
             written = arguments if provider == "anthropic" else with_nulls(schema, arguments, schema)
-            if not closes:
-                assert [error.message for error in result.iter_errors(written)] == [], f"seed {seed}: {written}"
+            errors = [error for each in result.iter_errors(written) for error in innermost(each)]
+            is_reported = closes and any(error.validator == "additionalProperties" for error in errors)
+            assert not errors or is_reported, f"seed {seed}: {written}: {[error.message for error in errors]}"
     assert compared > 200
+
+
+def innermost(error: ValidationError) -> Iterator[ValidationError]:
+    """Yield the errors within the alternatives of an error, or the error itself."""
+    for each in error.context or ():
+        yield from innermost(each)
+    if not error.context:
+        yield error
 
 
 def with_nulls(schema: JsonValue, value: JsonValue, root: JsonObject) -> JsonValue:
