@@ -20,6 +20,7 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``names``: duplicate and similar names of tools.
 - ``network``: destinations that are too broad, or any address.
 - ``parameters``: enums in prose, missing bounds, free-form objects, unused parameters.
+- ``placeholders``: placeholders in a form that is not replaced.
 - ``providers``: what Gemini, strict modes and others reject or lose.
 - ``sandbox``: image tags, root, missing or unneeded workspaces.
 - ``scripts``: no checks: the shell script of a tool, its positions and edits. Public: ``shell_script``.
@@ -51,6 +52,7 @@ from toolc.compiler.checks import (
     names,
     network,
     parameters,
+    placeholders,
     providers,
     sandbox,
     secrets,
@@ -66,7 +68,7 @@ __all__ = ["check_each", "internal_error"]
 
 MODULES: Final = (
     call_graph, caller_code, code_injection, composite_steps, credentials, descriptions, http, metadata, model_text,
-    names, network, parameters, providers, sandbox, secrets, shell,
+    names, network, parameters, placeholders, providers, sandbox, secrets, shell,
 )  # fmt: skip
 """The modules with checks. Importing a module registers its checks."""
 

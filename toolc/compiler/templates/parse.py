@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from toolc.document.edits import fix
+from toolc.document.edits import replace as replace_text
 from toolc.document.map_reader import Findings, string, unsupported
 from toolc.document.nodes import Node, Scalar
 from toolc.document.suggestions import quote_names, suggestion
@@ -27,7 +29,15 @@ _NAME: Final = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
 _WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
 """Words that match ``_NAME`` but are not names in Jinja2."""
 
+_FOREIGN: Final = re.compile(r"\{\{\s*[.$@](?:json\.)?([A-Za-z_]\w*)\s*\}\}")
+"""A placeholder of Go templates and the like, as in ``{{ .name }}``."""
+
 _LITERAL_HINT: Final = "for two literal braces write {{ '{{' }}"
+
+PARAMETER_PREFIXES: Final = frozenset(
+    {"arg", "args", "arguments", "input", "inputs", "kwargs", "param", "parameter", "parameters", "params"}
+)
+"""Names that other template languages use for all arguments, as in ``{{ args.name }}``."""
 
 STEP_PROPERTIES: Final = ("outputs", "text", "outcome", "error")
 """The properties of a step, as in ``{{ steps.ID.outputs }}``."""
@@ -123,7 +133,12 @@ def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Te
     parsed = parse(text)
     for problem in parsed.problems:
         span = _locate(text, problem.start, problem.end, node.span, findings)
-        findings.add(codes.TEMPLATE, problem.message, span, problem.hint)
+        name = _FOREIGN.fullmatch(text, problem.start, problem.end)
+        known = scope.parameters.properties if scope.parameters else {}
+        right = f"{{{{ {name[1]} }}}}" if name and name[1] in known else ""
+        made = fix(f"write {right}", replace_text(findings.source, span, text[problem.start : problem.end], right))
+        hint = f"write {right}" if right else problem.hint
+        findings.add(codes.TEMPLATE, problem.message, span, hint, made if right else None)
     for piece in parsed.pieces:
         if not _is_required_argument(piece.placeholder, scope):
             check_placeholder(
@@ -164,6 +179,8 @@ def check_placeholder(placeholder: Placeholder, span: Span, findings: Findings, 
     if name == "vars":
         unsupported(f"{{{{ {name}.… }}}}", span, findings)
         return
+    if _is_foreign(placeholder, span, findings, scope):
+        return
     if not check_name(name, span, findings, parameters) or parameters is None:
         return
     if parameters.may_be_absent(name) and name not in scope.present:
@@ -172,6 +189,34 @@ def check_placeholder(placeholder: Placeholder, span: Span, findings: Findings, 
             f"make it required, give it a default, or in argv use a group: {{when: {name}, argv: [...]}}",
         )  # fmt: skip
     _check_keys(placeholder, parameters.properties[name], span, findings)
+
+
+def _is_foreign(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> bool:
+    """Report a name of other template languages (``args.name``, ``env.TOKEN``) with the right spelling."""
+    name, declared = placeholder.name, scope.parameters.properties if scope.parameters else {}
+    if scope.parameters is None or name in declared:
+        return False
+    key = placeholder.keys[0] if len(placeholder.keys) == 1 else ""
+    right = ""
+    if name in PARAMETER_PREFIXES and key in declared:
+        right = f"{{{{ {key} }}}}"
+    elif name.startswith("ARG_") and name[4:] in declared and not placeholder.keys:
+        right = f"{{{{ {name[4:]} }}}}"
+    elif name in {"env", "environ", "secret"} and key:
+        right = f"{{{{ secrets.{key} }}}}"
+    elif scope.allows_secrets and name.isupper() and not placeholder.keys and not suggestion(name, sorted(declared)):
+        right = f"{{{{ secrets.{name} }}}}"
+    if not right:
+        return False
+    hint, made = f"write {right}", None
+    if "secrets." in right:
+        hint += ", and declare the secret under sandbox.secrets"
+    if not placeholder.filters:
+        written = findings.text_at(span)
+        edit = replace_text(findings.source, span, written, right) if written.startswith("{{") else None
+        made = fix(f"write {right}", edit)
+    findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, made)
+    return True
 
 
 def _check_secret(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
