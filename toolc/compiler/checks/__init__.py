@@ -10,7 +10,8 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``code_injection``: arguments that become SQL or JSON text.
 - ``composite_steps``: arguments and conditions of the steps of a composite.
 - ``credential_fix``: no checks: how to declare a literal credential as a secret.
-- ``credentials``: literal values in places for credentials. Public: ``literal_credentials``.
+- ``credentials``: literal values in places for credentials. Public: ``literal_credentials``,
+  ``public_values``.
 - ``descriptions``: length and similarity of descriptions; parameters without a description.
 - ``helpers``: the parameters and subschemas of a tool; a quick text search in its file.
 - ``http``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.

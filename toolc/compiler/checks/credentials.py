@@ -27,8 +27,9 @@ from toolc.compiler.text_analysis.credentials import (
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
+from toolc.model.source import Span
 
-__all__ = ["literal_credentials"]
+__all__ = ["literal_credentials", "public_values"]
 
 _PLACEHOLDER: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?", re.DOTALL)
@@ -52,6 +53,19 @@ def check_literal_credentials(tool: LocatedTool) -> Iterator[Diagnostic]:
             message = f"{place.what} is a literal credential"
         span = tool.source.locate(place.scalar.span, place.value)
         yield Diagnostic(codes.CREDENTIAL, message, span, hint_of(tool, place), fix_of(tool, place))
+
+
+def public_values(tool: LocatedTool) -> Iterator[Span]:
+    """Yield the span of each value of ``tool`` that is declared public."""
+    nodes = [tool.node.get("backend"), tool.node.get("sandbox")]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, Mapping):
+            if node.entry("reason") and (value := node.get("public")):
+                yield value.span
+            nodes += (entry.value for entry in node.entries)
+        elif isinstance(node, Sequence):
+            nodes += node.items
 
 
 def literal_credentials(tool: LocatedTool) -> Iterator[Place]:

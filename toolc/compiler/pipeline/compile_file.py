@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.checks import check_each, internal_error
 from toolc.compiler.checks.base import TOOL_CHECKS, ToolCheck
+from toolc.compiler.checks.credentials import public_values
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.decode.tool import decode
 from toolc.compiler.located_tool import LocatedTool
@@ -105,7 +106,7 @@ class FileCompiler:
         of_policies = check_alone(tools, self.settings.policies)
         for each in (*check_each(tools, self._checks(project)), *check_text_for_secrets(document.source), *of_policies):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
-        diagnostics = _without_repetitions(diagnostics)
+        diagnostics = _without_repetitions(diagnostics, tools)
         return Piece(file=file, source=document.source, tools=tools, diagnostics=diagnostics, folder=folder)
 
     def _checks(self, project: Project) -> tuple[ToolCheck, ...]:
@@ -116,14 +117,17 @@ class FileCompiler:
         return self._running[id(project)]
 
 
-def _without_repetitions(diagnostics: Diagnostics) -> Diagnostics:
-    """Remove ambiguous YAML values that are reported as invalid anyway, and secrets that are literal credentials."""
+def _without_repetitions(diagnostics: Diagnostics, tools: Sequence[LocatedTool]) -> Diagnostics:
+    """Remove ambiguous YAML values that are reported as invalid anyway, and secrets that are known as credentials."""
     found = diagnostics.sorted()
     wrong = {each.span for each in found if each.code is codes.BAD_VALUE}
     literal: dict[int, list[Span]] = {}
     for each in found:
         if each.code is codes.CREDENTIAL:
             literal.setdefault(each.span.start.line, []).append(each.span)
+    if any(each.code is codes.SECRET for each in found):
+        for span in (span for tool in tools for span in public_values(tool)):
+            literal.setdefault(span.start.line, []).append(span)
 
     def is_repeated(each: Diagnostic) -> bool:
         if each.code in {codes.SECRET, codes.MISPLACED_SECRET}:

@@ -245,6 +245,14 @@ def test_a_public_value_is_part_of_the_effect_digest_and_of_the_review(tmp_path:
     assert "low RSK19: the public credential in backend.http.headers.X-API-Key has another reason" in third.output
 
 
+def test_a_public_value_that_looks_like_a_token_is_not_reported(tmp_path: Path) -> None:
+    key = "AIza" + "SyD4kQ9x2Lm7Rt5Vb8Nc1Zw3Ye6Uo0Pi2Kf"
+    text = http(f"query: {{key: {{public: {key}, reason: Restricted to our sites}}}}")
+    (tmp_path / "tool.yaml").write_text(text, encoding="utf-8")
+    assert "TC601" not in [each.code.number for each in compile_specs([tmp_path]).diagnostics.sorted()]
+    assert found(tmp_path, http(f"query: {{key: {key}}}")) == ["the query field 'key' is a literal credential"]
+
+
 @pytest.mark.parametrize("value", ["{public: a}", "{public: '', reason: b}", "{public: a, reason: b, c: d}"])
 def test_a_public_value_needs_a_reason(tmp_path: Path, value: str) -> None:
     assert found(tmp_path, http(f"headers: {{X-API-Key: {value}}}")) != []
