@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from toolc.compiler.templates.expressions import templates_in
@@ -142,7 +142,8 @@ class _Secret:
         is_own = any(not steps_suffix(each) for each in granted)
         suffix = "" if is_own else steps_suffix(granted[0])
         route = ("sandbox", "secrets", self.new[0].value.name)
-        return self.sides.risk("RSK06", grade, f"{message}{suffix}", route, before, after)
+        change = self.sides.risk("RSK06", grade, f"{message}{suffix}", route, before, after)
+        return replace(change, grade=grade)  # a new tool may send the secret of another one to its own host
 
 
 def receivers(tool: ToolSpec) -> dict[str, tuple[Destination, ...]]:
