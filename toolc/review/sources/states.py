@@ -229,7 +229,14 @@ def _open_state(
         tools = {tool.spec.name: Reviewed(tool.spec) for tool in file.tools}
         yield State(name, tools, built_toolsets=file.toolsets)
     else:
-        yield _compile(name, [source], "", source if source.is_dir() else source.parent, None, base)
+        yield _compile(name, [source], "", _top_of(source, base), None, base)
+
+
+def _top_of(path: Path, base: State | None) -> Path:
+    """Return the folder that corresponds to the top of the base: that of the repository, if the base is a commit."""
+    folder = path if path.is_dir() else path.parent
+    repository = Repository.of(folder) if base and base.prefix else None
+    return repository.top if repository else folder
 
 
 def _compile(

@@ -220,3 +220,12 @@ def test_a_comment_moves_with_its_renamed_tool(repository: Repository) -> None:
     old = ignoring(PLAIN, after="name: look")
     found = change(repository, {"a.yaml": old}, {"a.yaml": old.replace("name: look", "name: see")}, commit=True)
     assert "RSK12" not in found.stdout
+
+
+@pytest.mark.parametrize("path", ["toolc.yaml", "specs/toolc.yaml"])
+def test_a_commit_decides_about_a_folder(repository: Repository, path: str) -> None:
+    base = repository.commit({"specs/a.yaml": PLAIN, path: POLICY})
+    repository.write({"specs/a.yaml": HOST, path: ""})
+    found = diff(base, "./specs", "--path", "specs")
+    assert found.exit_code == 1
+    assert "TC902" in found.stderr
