@@ -23,7 +23,7 @@ MAX_VALUES: Final = 260
 def schema(rng: random.Random, depth: int = 2) -> JsonValue:
     """Return a schema, with others inside up to ``depth`` levels."""
     if rng.random() < 0.05:
-        return _TRIVIAL[rng.randrange(4)]
+        return copy.deepcopy(rng.choice(_TRIVIAL))
     made: JsonObject = {}
     kind = rng.choice(["string", "integer", "number", "object", "array", "boolean", "null", "", "many"])
     if kind == "many":
@@ -141,7 +141,7 @@ def changed(rng: random.Random, old: JsonValue) -> JsonValue:
                     place |= keyword_of(rng, keyword, 1)
             case "wrap":
                 place.clear()
-                place[rng.choice(["allOf", "anyOf", "oneOf"])] = [kept, *_NULLS[: rng.choice([0, 0, 1])]]
+                place[rng.choice(["allOf", "anyOf", "oneOf"])] = [kept, *copy.deepcopy(_NULLS[: rng.choice([0, 0, 1])])]
             case "annotate":
                 place["description"] = "A text."
             case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
@@ -88,6 +88,9 @@ def _add(atom: Atom, goal: _Object, violated: list[Properties | Formula]) -> Non
             pass
 
 
+_NOTHING: Final[Mapping[str, object]] = {}
+
+
 @dataclass(slots=True)
 class _Builder:
     """Builds one object. ``known`` are the names that any constraint mentions."""
@@ -95,13 +98,22 @@ class _Builder:
     solver: PartSolver
     known: set[str]
 
-    def solve(self, goal: _Object, violated: Sequence[Properties | Formula]) -> Result:
+    def solve(
+        self, goal: _Object, violated: Sequence[Properties | Formula], before: Mapping[str, object] = _NOTHING
+    ) -> Result:
         self.solver.spend(1)
         if goal.required.keys() & goal.absent or (goal.most is not None and goal.most < goal.least):
             return Unsolved.IMPOSSIBLE
-        if violated:
-            return first_found(self.solve(each, violated[1:]) for each in self._violating(goal, violated[0]))
-        return self._build(goal)
+        if not violated:
+            return self._build(goal)
+        # A contradiction that exists already would be found again in every branch.
+        for name in goal.required:
+            if goal.required[name] is not before.get(name) and self._is_impossible(goal, name):
+                return Unsolved.IMPOSSIBLE
+        return first_found(self.solve(each, violated[1:], goal.required) for each in self._violating(goal, violated[0]))
+
+    def _is_impossible(self, goal: _Object, name: str) -> bool:
+        return self.solver.solve(goal.schemas(name)) is Unsolved.IMPOSSIBLE
 
     def _violating(self, goal: _Object, violated: Properties | Formula) -> Iterator[_Object]:
         """Yield the constraints with each property that can violate a group or ``propertyNames``."""

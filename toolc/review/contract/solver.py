@@ -20,13 +20,16 @@ from toolc.review.contract.results import Found, Result, Unsolved, first_found
 from toolc.review.contract.texts import TextAtoms, texts
 from toolc.validation.formats import EXAMPLES
 
-MAX_STEPS: Final = 20_000
+MAX_STEPS: Final = 40_000
 """The maximum number of steps of one search; a step is about 10 microseconds."""
 
-MAX_DEPTH: Final = 40
+MAX_DEPTH: Final = 60
 """How many levels of a value are built; deeper ones are not known."""
 
 _VALIDATION: Final = 5
+_CHARACTERS: Final = 50
+"""How many characters of a schema are validated in one step."""
+
 _FEW: Final = 12
 
 
@@ -39,7 +42,7 @@ class Solver:
     """Searches values for the schemas of one joined root. ``left`` is the budget of all its searches together."""
 
     joined: Joined
-    left: int = 100_000
+    left: int = 120_000
     _steps: int = 0
     _active: dict[object, int] = field(default_factory=dict)
     _touched: int = MAX_DEPTH + 1
@@ -101,7 +104,7 @@ class Solver:
     def satisfies(self, value: JsonValue, formulas: Iterable[Formula]) -> bool:
         """Return whether a value satisfies all formulas, by validation."""
         for each in formulas:
-            self.spend(_VALIDATION)
+            self.spend(_VALIDATION + len(self.key(each.schema)) // _CHARACTERS)
             if self.joined.accepts(each.schema, value) is not each.holds:
                 return False
         return True
@@ -167,7 +170,8 @@ class _Branches:
                 continue
             if not open_choices:
                 return self._build(state.terms)
-            return first_found(self._chosen(state, each) for each in state.choices.pop(0))
+            smallest = min(range(len(open_choices)), key=lambda index: len(open_choices[index]))
+            return first_found(self._chosen(state, each) for each in state.choices.pop(smallest))
 
     def _chosen(self, state: _State, alternative: Alternative) -> Result:
         branch = state.copy()

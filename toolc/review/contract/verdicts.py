@@ -41,12 +41,17 @@ def verdicts(old: JsonObject, new: JsonObject, side: Side, solver: Solver | None
     parameters (``input``), that is a value that the old schema accepts and the new one refuses. For results
     (``output``), it is a value that the new schema accepts and the old one refuses.
     """
-    joined = solver.joined if solver else Joined.of(old, new)
-    changes = schema_changes(joined)
-    if not changes and joined.key(joined.old) == joined.key(joined.new):
-        return ()
     try:
-        return tuple(_Judge(joined, solver or Solver(joined), side).judge(changes))
+        joined = solver.joined if solver else Joined.of(old, new)
+        changes = schema_changes(joined)
+        if not changes and joined.key(joined.old) == joined.key(joined.new):
+            return ()
+        solver = solver or Solver(joined)
+    except RecursionError:  # only in a registry file: documents have a limit
+        change = SchemaChange(Aspect.REFERENCE, BREAKS[side], (), "a schema that is nested too deeply changed")
+        return (Verdict(change, "breaking", None, NOT_FOUND),)
+    try:
+        return tuple(_Judge(joined, solver, side).judge(changes))
     except UnresolvableError:
         return tuple(_unresolved(each, side) for each in changes)
 

@@ -204,3 +204,36 @@ def test_a_proof_that_is_too_long_is_not_a_proof() -> None:
     pattern: JsonValue = "^(?=zq{3}x[0-9]{7}$)"
     old: JsonObject = {"type": "string", "pattern": pattern}
     assert grades(verdicts(old, old | {"pattern": "^(?=zq{3}x[0-9]+$)"}, "input")) == {"breaking", "compatible"}
+
+
+def union(longest: int, count: int = 20) -> JsonObject:
+    """Return the schema of an object that is one of many kinds, of which one has a text of limited length."""
+    kinds: list[JsonValue] = [
+        {
+            "type": "object",
+            "properties": {
+                "kind": {"const": f"k{each}"},
+                "v": {"type": "string", "maxLength": longest if each == 3 else 9},
+            },
+            "required": ["kind"],
+        }
+        for each in range(count)
+    ]
+    return {"oneOf": kinds}
+
+
+def test_many_alternatives_are_decided() -> None:
+    assert grades(verdicts(union(5), union(6), "input")) == {"compatible"}
+    found = verdicts(union(6), union(5), "input")
+    assert [each.grade for each in found] == ["breaking"]
+    assert found[0].witness is not None
+
+
+def test_a_schema_that_is_nested_too_deeply_is_breaking() -> None:
+    def nested(inner: JsonObject) -> JsonObject:
+        for _ in range(500):
+            inner = {"type": "object", "properties": {"a": inner}}
+        return inner
+
+    (found,) = verdicts(nested({"type": "string"}), nested({"type": "integer"}), "input")
+    assert (found.grade, found.witness, bool(found.no_witness)) == ("breaking", None, True)
