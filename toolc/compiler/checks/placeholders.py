@@ -146,7 +146,7 @@ def _script(script: ScriptText, names: _Names) -> Iterator[Diagnostic]:
     """Yield the placeholders of a shell script that the shell does not replace by an argument."""
     assigned: frozenset[str] | None = None
     expanded: set[int] = set()
-    used = set(re.findall(r"ARG_(\w++)", script.text))
+    used = {*re.findall(r"ARG_(\w++)", script.text), *re.findall(r"</\w++>", script.text)}
     for match in _SPELLINGS.finditer(script.text):
         kind = match.lastgroup or ""
         path = match[kind]
@@ -174,7 +174,7 @@ def _is_unused(kind: str, found: _Name, match: re.Match[str], place: str, used: 
     following = match.string[match.end() : match.end() + 1]
     if kind == "brace" and following in {"<", ">"}:  # a file descriptor of bash
         return False
-    return kind != "colon" and not (kind == "angle" and f"</{match[kind]}>" in match.string)
+    return kind != "colon" and not (kind == "angle" and f"</{match[kind]}>" in used)
 
 
 def _wrong_variable(path: str, names: _Names, assigned: frozenset[str]) -> str | None:
@@ -243,9 +243,11 @@ def _python(text: LocatedText, names: _Names) -> Iterator[Diagnostic]:
     if "{{" not in text.text or re.search(r"\b(?:jinja2|Template|mustache|chevron)\b|\.format\(", text.text):
         return
     literal = _formatted_lines(text.text)
+    line, counted = 1, 0
     for match in _SPELLINGS.finditer(text.text):
         found = names.find(match["braces"]) if match["braces"] else None
-        if found is None or found.kind != "parameter" or text.text.count("\n", 0, match.start()) + 1 in literal:
+        line, counted = line + text.text.count("\n", counted, match.start()), match.start()
+        if found is None or found.kind != "parameter" or line in literal:
             continue
         start, end = match.span()
         quotes = text.text[start - 1 : start], text.text[end : end + 1]
@@ -346,7 +348,7 @@ def _values(node: Node | None) -> list[tuple[Scalar, str, bool]]:
 
 def _in_url(match: re.Match[str], names: _Names, used: set[str]) -> _Name | None:
     kind = match.lastgroup or ""
-    before = match.string[: match.start()][-1:]
+    before = match.string[max(0, match.start() - 1) : match.start()]
     after = match.string[match.end() : match.end() + 1]
     is_segment = before in {"/", "="} and after in {"", "/", "?", "&", "."}
     if kind in {"braces", "dollar_braces"} or (kind == "dollar" and not is_segment):
@@ -366,9 +368,9 @@ def _in_value(match: re.Match[str], names: _Names) -> _Name | None:
     if kind == "dollar_braces":  # the placeholder is replaced, but the '$' before it stays
         return found if found is not None and found.kind == "secret" else None
     if kind == "dollar":
-        scheme = match.string[: match.start()].rstrip(" ")
-        is_whole = match.end() == len(match.string) and (not scheme or scheme in {"Basic", "Bearer", "Token"})
-        return found if is_whole else None
+        is_end = found is not None and match.end() == len(match.string)
+        scheme = match.string[: match.start()].rstrip(" ") if is_end else "-"
+        return found if scheme in {"", "Basic", "Bearer", "Token"} else None
     return found
 
 

@@ -109,18 +109,25 @@ class ShellScript:
 
     def kind_at(self, offset: int) -> RegionKind:
         """Return how the shell reads the character at ``offset``."""
-        for region in reversed(self._sorted[: bisect_right(self._starts, offset)]):
-            if offset < region.end:
-                return region.kind
-        return "code"
+        index = bisect_right(self._changes[0], offset) - 1
+        return self._changes[1][index] if index >= 0 else "code"
 
     @cached_property
-    def _sorted(self) -> tuple[Region, ...]:
-        return tuple(sorted(self.regions, key=lambda each: (each.start, -each.end)))
-
-    @cached_property
-    def _starts(self) -> tuple[int, ...]:
-        return tuple(each.start for each in self._sorted)
+    def _changes(self) -> tuple[list[int], list[RegionKind]]:
+        """The offsets where the kind changes, and the kind from there on. Regions are nested or separate."""
+        offsets: list[int] = []
+        kinds: list[RegionKind] = []
+        open_regions: list[Region] = []
+        end = Region(max((each.end for each in self.regions), default=0), 0, "code")
+        for region in [*sorted(self.regions, key=lambda each: (each.start, -each.end)), end]:
+            while open_regions and open_regions[-1].end <= region.start:
+                offsets.append(open_regions.pop().end)
+                kinds.append(open_regions[-1].kind if open_regions else "code")
+            if region is not end:
+                offsets.append(region.start)
+                kinds.append(region.kind)
+                open_regions.append(region)
+        return offsets, kinds
 
 
 def read_script(text: str) -> ShellScript:
