@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes, which would each compile toolc again
-.PHONY: help demo test test-fast test-integrations check docs image bench soak golden clean
+.PHONY: help demo test test-fast test-integrations check docs image bench mutants soak golden clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -67,6 +67,9 @@ image: .venv/.runtime  ## Build the base image of the sandboxes
 
 bench: .venv/.test  ## Measure speed against other tools; prints ratios
 	@.ci/with-engines $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
+
+mutants: .venv/.test  ## Make 300 small mistakes in the source, one at a time; at least 95 % must fail a test of their package
+	@$(BIN)/python tests/mutants/run_mutants.py $(ARGS)
 
 soak: .venv/.test  ## Kill calls at every step TIMES (50) times, then at random for MINUTES (60); LOG=FILE resumes
 	@PYTHONPATH=tests/support .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)

@@ -1,0 +1,58 @@
+"""The mistakes that ``make mutants`` makes, and that its sample does not depend on line numbers."""
+
+import pytest
+from mutations import mutants, sample
+from paths import ROOT
+
+SOURCE = b'''\
+"""Text."""
+from typing import Final, Literal
+
+__all__ = ["shown"]
+KEY: Final[str] = "pattern"
+Mode = Literal["ro"]
+
+
+def shown(value: int = 1) -> bool:
+    """Return whether it is shown."""
+    if not value or value > 3 and KEY in ("a b", f"{value}"):
+        raise ValueError(f"{value} is wrong")
+    assert value
+    print(value)
+    return (value) == True
+'''
+
+
+def changes(source: bytes) -> list[str]:
+    return sorted(f"{each.line}: {each.before} -> {each.after}" for each in mutants("a.py", source))
+
+
+def test_mistakes_change_what_runs() -> None:
+    assert changes(SOURCE) == sorted([
+        "5: \"pattern\" -> 'not_pattern'", "9: 1 -> 2", "11: or -> and", "11: not  -> ", "11: and -> or",
+        "11: > -> >=", "11: 3 -> 4", "11: in -> not in", '12: raise ValueError(f"{value} is wrong") -> pass',
+        "14: print(value) -> pass", "15: return (value) == True -> return None", "15: == -> !=", "15: True -> False",
+    ])  # fmt: skip
+
+
+def test_each_mistake_is_valid_python() -> None:
+    for each in mutants("a.py", SOURCE):
+        compile(each.apply(SOURCE), "a.py", "exec")
+
+
+def test_numbers_are_unique_and_do_not_depend_on_lines() -> None:
+    numbers = [each.number for each in mutants("a.py", SOURCE)]
+    assert len(set(numbers)) == len(numbers)
+    assert numbers == [each.number for each in mutants("a.py", b"\n\n" + SOURCE)]
+
+
+def test_sample_is_always_the_same() -> None:
+    assert sample(ROOT, ["policy"], 20) == sample(ROOT, ["policy"], 20)
+    assert {*sample(ROOT, ["policy"], 10)} < {*sample(ROOT, ["policy"], 20)}
+
+
+@pytest.mark.parametrize("operator", ["is", "is not", "not in"])
+def test_operators_of_two_words_are_replaced(operator: str) -> None:
+    source = f"x = a {operator} b\n".encode()
+    (found,) = mutants("a.py", source)
+    assert found.before == operator
