@@ -32,7 +32,7 @@ that is reported for more than 2 % of them is off by default; `--select` and the
 
 The last column is the rate over {outside} tools of public MCP servers, counted once (see
 `tests/corpus/outside.json`). It is empty for warnings about backends, sandboxes and tests, which public definitions
-do not have.
+do not have, and for warnings that were added after the count.
 
 | Code | Summary | Default | Tools | Rate | Public servers |
 |---|---|---|---:|---:|---:|
@@ -48,9 +48,10 @@ def corpus() -> Compilation:
 
 def outside(code: Code) -> float | None:
     """Return the rate over public definitions, or None if the code does not apply to them."""
-    if not code.number.startswith(_ABOUT_DEFINITIONS) or code in _ABOUT_BACKENDS:
+    name = f"{code.number} {code.slug}"
+    if not code.number.startswith(_ABOUT_DEFINITIONS) or code in _ABOUT_BACKENDS or name in OUTSIDE["added_later"]:
         return None
-    return float(OUTSIDE["findings"].get(f"{code.number} {code.slug}", 0) / OUTSIDE["tools"])
+    return float(OUTSIDE["findings"].get(name, 0) / OUTSIDE["tools"])
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Checks of descriptions: TC204 (length), TC209 (similarity) and TC301 (parameters)."""
+"""Checks of descriptions: TC204 (length and content), TC209 (similarity) and TC301 (parameters)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,40 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.checks.helpers import has_keyword, parameters, text_of
 from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.text_analysis.informative_words import name_words, new_words, repeats_name
 from toolc.compiler.text_analysis.near_duplicates import DESCRIPTION_SIMILARITY, DescribedTool, find_near_duplicates
+from toolc.document.map_reader import first_line
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 
 SHORTEST: Final = 12
 LONGEST: Final = 1024
+INFORMATIVE_NAME: Final = 4
+"""A name with this number of words, generic ones aside, can say enough by itself."""
 
 _HINT: Final = "describe what it does, when to use it and when not to; a model selects tools by this text"
 
+_CONTENT_HINT: Final = (
+    "say what it acts on, what it returns, when to use it and when not to; a model selects tools by this text"
+)
+
 COMPARED_KEYS: Final = frozenset({"name", "description"})
 """The keys that must be valid for descriptions to be compared."""
+
+
+@tool_check("TC204", needs={"description", "name"})
+def check_description_content(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report a description that adds nothing to the name of the tool, such as "Search for information.".
+
+    Of 200 descriptions of public tools, it reports 4 of the 170 good ones and 22 of the 30 poor ones; a test measures
+    this on ``tests/corpus/descriptions.json``.
+    """
+    spec = tool.spec
+    if len(spec.description.strip()) < SHORTEST or new_words(spec.name, spec.description):
+        return
+    if len(name_words(spec.name)) < INFORMATIVE_NAME:
+        message = f"this description says nothing about '{spec.name}' that its name does not say"
+        yield Diagnostic(codes.UNINFORMATIVE, message, tool.span("description"), _CONTENT_HINT)
 
 
 @tool_check("TC204", needs={"description"})
@@ -55,9 +78,19 @@ def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnos
 
 @tool_check("TC301", needs={"parameters"})
 def check_parameter_descriptions(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each parameter without a description. Off by default: 45 of 939 in a public catalog lack one."""
+    """Report each parameter without a description, or with one that only repeats its name.
+
+    Both are off by default: 45 of 939 parameters in a public catalog lack one, and 569 of 27,263 in a public
+    benchmark of function calls repeat the name.
+    """
     for entry, schema in parameters(tool):
-        if not text_of(schema, "description").strip() and not has_keyword(schema, "$ref"):
+        text, written = text_of(schema, "description").strip(), schema.get("description")
+        says_more = has_keyword(schema, "enum", "const", "format", "examples")
+        if written and not says_more and repeats_name(entry.key, text):
+            message = f"the description of '{entry.key}' only repeats its name"
+            hint = "describe its meaning, format or unit, with an example"
+            yield Diagnostic(codes.REPEATED_NAME, message, first_line(written.span), hint)
+        if not text and not has_keyword(schema, "$ref"):
             message = f"the parameter '{entry.key}' has no description"
             hint = "describe its meaning, format or unit, with an example"
             yield Diagnostic(codes.PARAMETER_DESCRIPTION, message, entry.key_span, hint)

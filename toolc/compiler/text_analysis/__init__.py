@@ -4,6 +4,8 @@
   ``code_of``, ``inputs_of``.
 - ``credentials``: names of credentials, and literal values that are credentials. Public: ``credential_header``,
   ``credential_name``, ``credentials_in``, ``is_exempt``, ``without_scheme``.
+- ``informative_words``: the words of a description that its name does not contain. Public: ``name_words``,
+  ``new_words``, ``repeats_name``.
 - ``near_duplicates``: descriptions that share most of their words, and the threshold.
 - ``secret_patterns``: strings that look like keys, tokens or passwords. Public: ``find_secrets``.
 - ``shell_script``: the commands, words, expansions and quoting of a script. Public: ``MAX_DEPTH``, ``Command``,

@@ -91,3 +91,22 @@ COMMAND = '{argv: [a, "{{ a }}"]}'
 )
 def test_missing_parameter_descriptions_are_reported(tmp_path: Path, parameters: str, found: list[str]) -> None:
     assert findings(tmp_path, "TC301", shell(parameters, COMMAND)) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "found"),
+    [
+        ("web_lookup", "Search for information.", True),
+        ("lookup", "Look up information for the user", True),
+        ("lookup", "Look up the meaning of a word in the dictionary", False),
+        ("list_open_invoices_of_late_customer", "List open invoices of a late customer", False),
+    ],
+)
+def test_description_that_adds_nothing_to_the_name_is_reported(
+    tmp_path: Path, name: str, description: str, *, found: bool
+) -> None:
+    text = tools(description).replace("alpha", name)
+    assert findings(tmp_path, "TC204", text) == (
+        [f"tool.yaml:3:{27 + len(name)} this description says nothing about '{name}' that its name does not say"]
+        * found
+    )
