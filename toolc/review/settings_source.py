@@ -10,13 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from toolc.compiler.project.policy import read_policy
 from toolc.compiler.project.review_settings import ReviewSettings
 from toolc.model.source import Position, Span
+from toolc.policy.policy import Policy
 from toolc.review.compare import Difference
 from toolc.review.model.change import ToolChange
 from toolc.review.model.state import State, placed
+from toolc.review.project_changes import central_policy_changes
+from toolc.review.sources.reviewed_files import ReviewedFiles
 
-__all__ = ["SettingsSource", "confirmed", "settings_source", "with_source"]
+__all__ = ["CentralPolicy", "SettingsSource", "confirmed", "read_central_policy", "settings_source", "with_source"]
 
 _NO_REVIEW = ReviewSettings()
 
@@ -150,3 +154,29 @@ def _review_change(
         kind="risk", rule="RSK16", grade="critical", message=message, path=route, before=before, after=after,
         subject=place, new=at,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class CentralPolicy:
+    """The policy file of ``--policy``: as it is outside the repository under review, else that of the base.
+
+    ``required`` are the policies that the tools must comply with, ``all`` those that name approvers, and ``changes``
+    what the head relaxes.
+    """
+
+    required: tuple[Policy, ...] = ()
+    all: tuple[Policy, ...] = ()
+    changes: tuple[ToolChange, ...] = ()
+
+
+def read_central_policy(name: str, files: ReviewedFiles, *, head_decides: bool) -> CentralPolicy:
+    """Read the file ``name``. A stricter policy of the head applies too. Raises ``UsageError``."""
+    path = Path(name)
+    in_base, in_head = (None, None) if files.is_outside(path) else (files.of_base(path), files.of_head(path))
+    if in_base is None and in_head is None:
+        return CentralPolicy((policy := read_policy(path),), (policy,))
+    old = read_policy(in_base, path.as_posix()) if in_base else None
+    new = read_policy(in_head, path.as_posix()) if in_head else None
+    both = tuple(each for each in (old, new) if each)
+    required = (new,) if head_decides and new else both
+    return CentralPolicy(required, both, tuple(central_policy_changes(old, new)) if old else ())

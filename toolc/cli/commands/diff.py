@@ -67,9 +67,8 @@ def command(  # noqa: PLR0913  one parameter per option
     review.accept_from, or with review.approvers and --approved-by.
     """
     from toolc.review.accepted import fails, parse_fail_on
-    from toolc.review.central_policy import CentralPolicy, read_central_policy
     from toolc.review.compare import compare  # start-up time
-    from toolc.review.settings_source import confirmed, settings_source, with_source
+    from toolc.review.settings_source import CentralPolicy, confirmed, read_central_policy, settings_source, with_source
     from toolc.review.sources.reviewed_files import reviewed_files
     from toolc.review.sources.states import two_states
 

@@ -188,11 +188,11 @@ class ChangedSpecs:
 
     def similar(self, tools: Iterable[SearchWords]) -> frozenset[str]:
         """Return the error-free specs that may have a tool that is similar to one of ``tools``."""
-        wanted = [each for each in tools if each.description or each.effect]
-        unread = [path for path in self.known if path not in self.paths] if wanted else []
+        described = [each for each in tools if each.description or each.effect]
+        unread = [path for path in self.known if path not in self.paths] if described else []
         texts = [*zip(unread, map(_words, self.read(unread)), strict=True)]
         found: set[str] = set()
-        for each in wanted:
+        for each in described:
             ranked = sorted(
                 (-max(_share(each.description, text) / _MOST, _share(each.effect, text) / _ALMOST_ALL), path)
                 for path, text in texts
