@@ -20,7 +20,7 @@ from queue import Queue
 from typing import Final
 
 from coverage import CoverageData
-from mutations import Mutant, sample
+from source_mutants import Mutant, sample
 
 ROOT: Final = Path(__file__).parents[2]
 EXPLAINED: Final = Path(__file__).with_name("survivors.txt")

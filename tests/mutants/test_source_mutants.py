@@ -1,8 +1,8 @@
 """The mistakes that ``make mutants`` makes, and that its sample does not depend on line numbers."""
 
 import pytest
-from mutations import mutants, sample
 from paths import ROOT
+from source_mutants import mutants, sample
 
 SOURCE = b'''\
 """Text."""
