@@ -139,6 +139,8 @@ def _edits_of(
             first = starts[test.lineno - 1] + test.col_offset
             last = starts[(test.end_lineno or test.lineno) - 1] + (test.end_col_offset or 0)
             yield first, last, f"not ({source[first:last].decode()})"
+        case _:
+            return
 
 
 def _swap(

@@ -27,5 +27,5 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 
 May import: the packages of ``compiler`` and the layers below them; never ``runtime``. Inside, the order is ``model``;
 ``concealed``, ``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``,
-``approvals``, ``settings_source`` and ``summary``; ``locked`` and ``reports``.
+``approvals``, ``settings_source`` and ``summary``; ``reports``; ``locked``.
 """
