@@ -156,7 +156,7 @@ NO_WORKSPACE: Final = _warning(
 )
 URL_TEMPLATE: Final = _error("TC405", "host-from-argument", "URL with a host that depends on an argument")
 ENCODED_TWICE: Final = _warning("TC405", "encoded-twice", "value in a URL that is percent-encoded twice")
-UNKNOWN_PARAMETER: Final = _error("TC406", "unknown-parameter", "template that names an unknown parameter")
+UNKNOWN_PARAMETER: Final = _error("TC406", "unknown-parameter", "template or script that names an unknown parameter")
 UNUSED_PARAMETER: Final = _warning("TC406", "unused-parameter", "parameter that is not used")
 ABSENT_PARAMETER: Final = _error(
     "TC406", "optional-parameter-in-template", "template that uses an optional parameter without a default"

@@ -12,11 +12,12 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.credentials import literal_credentials
-from toolc.compiler.checks.scripts import MAX_FINDINGS, LocatedText, ScriptText, is_shell, script_text
+from toolc.compiler.checks.scripts import MAX_FINDINGS, LocatedText, ScriptText, is_shell, script_text, shell_script
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.parse import PARAMETER_PREFIXES
 from toolc.document.edits import fix
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, strings
+from toolc.document.suggestions import nearest
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import Script, ShellBackend
@@ -165,6 +166,27 @@ def _script(script: ScriptText, names: _Names) -> Iterator[Diagnostic]:
         elif kind not in {"braces", "dollar_braces"} and not _is_unused(kind, found, match, place, used):
             continue
         yield _in_script(script, match, found, place, names)
+
+
+@tool_check("TC406", needs={"backend", "parameters", "sandbox"})
+def check_unknown_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each ``$ARG_name`` of a shell script for which there is no parameter: it is always empty."""
+    script = shell_script(tool)
+    if script is None or "ARG_" not in script.text:
+        return
+    names, known = _Names(tool), tool.spec.parameters.properties
+    assigned = _assigned(script)
+    for each in islice(script.script.expansions, MAX_FINDINGS):
+        name = each.name.removeprefix("ARG_")
+        is_set = each.name in {*assigned, *names.env, *names.secrets} or "*" in assigned
+        if name == each.name or name in known or is_set or name.casefold() in names.parameters:
+            continue
+        start = script.text.find(name, each.start)
+        span = script.span(start, start + len(name))
+        near = nearest(name, known)
+        hint = f"did you mean $ARG_{near}?" if near else f"declare '{name}' under 'parameters'"
+        correction = fix(f"write ARG_{near}", script.replace(start, start + len(name), near)) if near else None
+        yield Diagnostic(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, correction)
 
 
 def _is_unused(kind: str, found: _Name, match: re.Match[str], place: str, used: set[str]) -> bool:

@@ -29,7 +29,7 @@ def test_a_page_is_the_section_of_the_docs(code: str, capsys: pytest.CaptureFixt
 def test_a_page_lists_the_codes_of_its_number(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("TC406") == 0
     assert (
-        "\n- template that names an unknown parameter (error)\n"
+        "\n- template or script that names an unknown parameter (error)\n"
         "- parameter that is not used (warning)\n"
         "- template that uses an optional parameter without a default (error)\n"
     ) in capsys.readouterr().out

@@ -193,3 +193,32 @@ def test_scripts_of_other_languages_name_their_variable(tmp_path: Path) -> None:
         each for each in compile_specs([tmp_path / "tool.yaml"]).diagnostics.sorted() if each.code.number == "TC414"
     ]
     assert (found.is_error, 'os.environ["ARG_name"]' in found.hint) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [
+        ('cd /; echo "$ARG_nam"', 'cd /; echo "$ARG_name"'),
+        ('echo "${ARG_nmae:-x}" "$ARG_other"', 'echo "${ARG_name:-x}" "$ARG_other"'),
+        ('echo "$ARG_limit"', 'echo "$ARG_limit"'),
+    ],
+)
+def test_argument_variable_without_a_parameter_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, right: str
+) -> None:
+    (found,) = errors(tmp_path, script(written))
+
+    assert found.code.number == "TC406"
+    assert found.hint in {"did you mean $ARG_name?", "declare 'limit' under 'parameters'"}
+    assert fixed(tmp_path, script(written), monkeypatch) == script(right)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        'ARG_nam=x; echo "$ARG_nam"', "read ARG_nam; echo \"$ARG_nam\"", "echo '$ARG_nam' # $ARG_nam",
+        'for ARG_x in a b; do echo "$ARG_x"; done', '. ./settings; echo "$ARG_nam"', 'echo "$ARGUMENT"',
+    ],
+)  # fmt: skip
+def test_argument_variable_that_is_set_or_not_read_is_allowed(tmp_path: Path, written: str) -> None:
+    assert errors(tmp_path, script(written)) == []
