@@ -73,6 +73,9 @@ MODULES: Final = (
 )  # fmt: skip
 """The modules with checks. Importing a module registers its checks."""
 
+_MISSPELLED: Final = frozenset({codes.MISSPELLED_PLACEHOLDER, codes.UNKNOWN_PARAMETER})
+"""Findings about a name that is written in the wrong way. A parameter is then probably not unused."""
+
 
 def check_all_tools(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Yield every finding of the checks of all tools."""
@@ -82,15 +85,21 @@ def check_all_tools(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
 
 
 def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_CHECKS) -> Iterator[Diagnostic]:
-    """Yield every finding of ``checks`` on each tool."""
+    """Yield every finding of ``checks`` on each tool, without findings that another one explains."""
     for tool in tools:
-        damaged = tool.damaged
-        for each in checks:
-            if not damaged or each.needs.isdisjoint(damaged):
-                try:
-                    yield from each.check(tool)
-                except Exception as error:  # noqa: BLE001  a bug in one check must not hide the other findings
-                    yield internal_error(tool.span("name"), error)
+        found = [*_check_tool(tool, checks)]
+        is_misspelled = any(each.code in _MISSPELLED for each in found)
+        yield from (each for each in found if not (is_misspelled and each.code is codes.UNUSED_PARAMETER))
+
+
+def _check_tool(tool: LocatedTool, checks: Sequence[ToolCheck]) -> Iterator[Diagnostic]:
+    damaged = tool.damaged
+    for each in checks:
+        if not damaged or each.needs.isdisjoint(damaged):
+            try:
+                yield from each.check(tool)
+            except Exception as error:  # noqa: BLE001  a bug in one check must not hide the other findings
+                yield internal_error(tool.span("name"), error)
 
 
 def internal_error(span: Span, error: Exception) -> Diagnostic:

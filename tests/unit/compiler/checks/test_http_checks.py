@@ -12,7 +12,8 @@ OAUTH = """\
       oauth2:
         token_url: http://id.example.com/token
         client_id: me
-        client_secret: me
+        client_secret: "{{ secrets.CLIENT }}"
+sandbox: {secrets: {CLIENT: {hosts: [id.example.com]}}}
 """
 
 

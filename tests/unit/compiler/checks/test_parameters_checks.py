@@ -113,7 +113,7 @@ def test_python_functions_are_not_checked(tmp_path: Path) -> None:
     ("shell", "codes"),
     [
         ("{argv: [a]}", ["TC406"]), ('{argv: [a, "{{ x }}"]}', []), ("{argv: [a, {when: x, argv: [b]}]}", []),
-        ('{argv: [a], stdin: "{{ x }}"}', []), ('{script: "echo $x"}', ["TC406"]),
+        ('{argv: [a], stdin: "{{ x }}"}', []), ('{script: "echo $x"}', ["TC414"]),
         ('{script: "echo $ARG_xy"}', ["TC406"]), ('{script: "echo \\"${ARG_x}\\" | cat"}', []),
     ],
 )  # fmt: skip
