@@ -12,8 +12,7 @@ OAUTH = """\
       oauth2:
         token_url: http://id.example.com/token
         client_id: me
-        client_secret: "{{ secrets.CLIENT }}"
-sandbox: {secrets: {CLIENT: {hosts: [id.example.com]}}}
+        client_secret: {public: me, reason: "The test server has one client."}
 """
 
 
