@@ -17,16 +17,28 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit
 from toolc.model.source import Position, SourceText, Span
 
+MAX_DUPLICATES: Final = 10
+"""The maximum number of duplicate keys of one file that are reported."""
+
+_IS_SPEC: Final = re.compile(r"^toolc[ \t]*=", re.MULTILINE)
 _DIGITS: Final = re.compile(r"[0-9][0-9_]{1000,}")
 
 
 def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
-    """Return the root of ``source``; None if it is not valid TOML. Findings go to ``diagnostics``."""
+    """Return the root of ``source``; None if it is not valid TOML. Findings go to ``diagnostics``.
+
+    The first of two equal keys is used, so that the other mistakes in the file are reported too.
+    """
+    text = source.text
     try:
-        values = tomli.loads(source.text)
-        return _NodeBuilder(source, diagnostics).mapping(scan(source.text), values, depth=1)
-    except tomli.TOMLDecodeError as error:
-        _report(error, source, diagnostics)
+        for _ in range(MAX_DUPLICATES):
+            try:
+                values = tomli.loads(text)
+                return _NodeBuilder(source, diagnostics).mapping(scan(text), values, depth=1)
+            except tomli.TOMLDecodeError as error:
+                text = _without_duplicate(error, text, source, diagnostics)
+                if not text:
+                    return None
     except TooDeepError as error:
         diagnostics.add(codes.TOO_BIG, str(error), source.span(error.offset, error.offset + 1))
     except RecursionError:
@@ -38,14 +50,27 @@ def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
     return None
 
 
-def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagnostics) -> None:
+def _without_duplicate(error: tomli.TOMLDecodeError, text: str, source: SourceText, diagnostics: Diagnostics) -> str:
+    """Report an error; return ``text`` with blanks instead of the line of a duplicate key, or "" for another error."""
+    problem = syntax_problem(error, source.path)
+    line = problem.span.start.line
+    if problem.code is codes.DUPLICATE_KEY:
+        problem.report(diagnostics)
+        lines, column = text.split("\n"), problem.span.start.column - 1
+        written = lines[line - 1].removesuffix("\r")
+        is_entry = not written[:column].strip() and not written.startswith("[", column)
+        lines[line - 1] = lines[line - 1].replace(written, " " * len(written))
+        return "\n".join(lines) if is_entry and _IS_SPEC.search(text) else ""
+    if text != source.text:  # perhaps the value of the duplicate key continues on the next line
+        return ""
     value = unquoted(source.line(error.lineno), error.colno)
     if value:
         start, end = Position(error.lineno, value.start + 1), Position(error.lineno, value.end + 1)
         span = Span(source.path, start, end)
         diagnostics.add(codes.UNQUOTED_PLACEHOLDER, value.message, span, value.hint, quote(source, span, value))
     else:
-        syntax_problem(error, source.path).report(diagnostics)
+        problem.report(diagnostics)
+    return ""
 
 
 class _NodeBuilder:

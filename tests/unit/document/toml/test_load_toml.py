@@ -262,3 +262,20 @@ def test_no_text_breaks_the_loader(text: str) -> None:
     root, found = parse(text)
     assert (root is None) <= bool(found)
     assert all(1 <= int(each.split(":")[0]) <= text.count("\n") + 1 for each in found)
+
+
+def test_first_of_two_equal_keys_is_used() -> None:
+    root, found = parse('toolc = 1\r\nname = "a"\r\nname = "b"\r\nother = 1\r\nname = "c"\r\n')
+
+    assert root is not None
+    assert to_json(root) == {"toolc": 1, "name": "a", "other": 1}
+    message = "TC002 the key 'name' is already defined, or is in a table that cannot be extended"
+    assert found == [f"3:1-5 {message}", f"5:1-5 {message}"]
+
+
+@pytest.mark.parametrize("end", ["name = [1,\n  2]\n", "[a.b]\n[a.b]\n", "name = 1\nx =\n"])
+def test_only_duplicate_keys_are_reported_if_the_rest_cannot_be_read(end: str) -> None:
+    root, found = parse(f'toolc = 1\nname = "a"\n{end}')
+
+    assert root is None
+    assert [each.split(" ")[1] for each in found] == ["TC002"]
