@@ -13,7 +13,7 @@ from typing import Final
 
 from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model.diagnostics import Edit, Fix
-from toolc.model.source import SourceText, Span
+from toolc.model.source import MAX_BEFORE, SourceText, Span
 
 __all__ = [
     "fix", "insert_entry", "insert_item", "insert_line", "is_toml", "quote_plain", "remove_entry", "replace",
@@ -94,7 +94,7 @@ def is_toml(source: SourceText) -> bool:
 
 def text_at(source: SourceText, span: Span) -> str:
     """Return the text at ``span``, or an empty string if it has a tag, or an anchor that an alias may repeat."""
-    before = source.line(span.start.line)[: span.start.column - 1]
+    before = source.before(span.start)
     return "" if not is_toml(source) and _PROPERTY.search(before) else source.between(span)
 
 
@@ -200,9 +200,9 @@ def insert_item(source: SourceText, span: Span, item: str) -> Edit | None:
     if span.path != source.path:
         return None
     start = source.offset(span.start)
-    line = source.line(span.start.line)[: span.start.column - 1]
+    line = source.before(span.start)
     place = source.span(start, start)
-    if source.text[:start].rstrip().endswith(("[", ",")):
+    if source.text[max(start - MAX_BEFORE, 0) : start].rstrip().endswith(("[", ",")):
         return Edit(place, f'"{item}", ')
     if re.fullmatch(r" *- +", line):
         return Edit(place, f'"{item}"\n{line}')

@@ -270,7 +270,7 @@ def quoting_hint(node: Node, findings: Findings) -> str:
 
 def _tag(node: Scalar, findings: Findings) -> str:
     """Return the tag before a YAML scalar, such as ``!!float``, or an empty string."""
-    before = findings.source_of(node.span).line(node.span.start.line)[: node.span.start.column - 1]
+    before = findings.source_of(node.span).before(node.span.start)
     match = _TAG.search(before)
     return match[1] if match else ""
 

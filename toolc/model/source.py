@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-__all__ = ["BOM", "Position", "SourceText", "Span", "byte_order_mark"]
+__all__ = ["BOM", "MAX_BEFORE", "Position", "SourceText", "Span", "byte_order_mark"]
 
 BOM: Final = "\ufeff"
 """The byte order mark that a file may start with."""
+
+MAX_BEFORE: Final = 200
+"""The maximum number of characters of a line that are read back from a position."""
 
 _KEY_BEFORE: Final = re.compile(r"""(?:[\w.$/-]+|"[^"]*"|'[^']*')(?=[ \t]*[:=]$)""")
 
@@ -59,6 +62,11 @@ class SourceText:
     def line(self, number: int) -> str:
         """Return line ``number`` (from 1) without its line end, or an empty string if there is no such line."""
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
+
+    def before(self, position: Position) -> str:
+        """Return the characters before ``position`` in its line, at most ``MAX_BEFORE``."""
+        end = self.offset(position)
+        return self.text[max(end - MAX_BEFORE, end - position.column + 1) : end]
 
     def span(self, start: int, end: int) -> Span:
         """Return the span of ``text[start:end]``. Offsets count characters from 0."""
@@ -115,10 +123,12 @@ class SourceText:
 
     def _before(self, span: Span) -> Span:
         """Return the span of the key or character before an empty ``span``, or ``span`` if there is none."""
-        end = len(self.text[: self.offset(span.start)].rstrip())
+        end = self.offset(span.start)
+        while end and self.text[end - 1].isspace():
+            end -= 1
         if not end:
             return span
-        line_start = self.text.rfind("\n", 0, end) + 1
+        line_start = max(self.text.rfind("\n", 0, end) + 1, end - MAX_BEFORE)
         key = _KEY_BEFORE.search(self.text[line_start:end])
         return self.span(line_start + key.start(), line_start + key.end()) if key else self.span(end - 1, end)
 

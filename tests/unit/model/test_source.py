@@ -1,6 +1,6 @@
 import pytest
 
-from toolc.model.source import Position, SourceText, Span
+from toolc.model.source import MAX_BEFORE, Position, SourceText, Span
 
 
 def test_a_span_is_printed_as_path_line_and_column() -> None:
@@ -44,3 +44,17 @@ def test_many_placeholders_are_located_in_linear_time() -> None:
     for occurrence in range(20_000):
         assert source.locate(whole, "{{ a }}", occurrence).start.column == 7 * occurrence + 1
     assert source.locate(whole, "{{ a }}", 20_000) == whole
+
+
+def test_the_text_before_a_position_has_a_limit() -> None:
+    source = SourceText("a.yaml", "first\n" + "x" * 1000)
+    assert source.before(Position(1, 4)) == "fir"
+    assert source.before(Position(2, 1)) == ""
+    assert source.before(Position(2, 1001)) == "x" * MAX_BEFORE
+
+
+def test_the_key_before_an_empty_value_is_found_near_it_only() -> None:
+    source = SourceText("a.yaml", "a-" * 100_000 + "key:")
+    end = Position(1, len(source.text) + 1)
+    found = source.fit(Span("a.yaml", end, end))
+    assert MAX_BEFORE - 1 <= len(source.between(found)) <= MAX_BEFORE

@@ -12,12 +12,13 @@ import os
 import re
 import stat
 import tempfile
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from toolc.compiler.pipeline.compile import FileResult, compile_text, find_specs
 from toolc.compiler.pipeline.conceal import conceal_text
@@ -36,6 +37,12 @@ MAX_ROUNDS: Final = 10
 
 MAX_READ: Final = 8 * MAX_BYTES
 """The maximum number of bytes read again to fix one file; the next call continues."""
+
+
+MAX_COMPILATIONS: Final = 200
+"""The maximum number of times one file is compiled to verify fixes; the next call continues."""
+
+_Found: TypeAlias = tuple[Diagnostic, Fix]
 
 
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
@@ -124,29 +131,60 @@ def _read(path: Path) -> bytes | None:
 
 
 def _fix_file(before: bytes, file: SpecFile, projects: Projects, settings: Settings, *, unsafe: bool) -> FixedFile:
-    data, count, budget = before, 0, MAX_READ
-    changes: list[tuple[Position, str]] = []
-    current = first = compile_text(data, file, projects, settings)
+    first = compile_text(before, file, projects, settings)
+    fixing = _Fixing(file, projects, settings, before, first, min(MAX_READ, MAX_COMPILATIONS * len(before)))
     for _ in range(MAX_ROUNDS):
-        applied = 0
-        # From the end of the file, so that an edit does not move the others.
-        end: Position | None = None
-        for finding, fix in reversed(_fixable(current.diagnostics, file.display_path, unsafe=unsafe)):
-            start, stop = _edited_range(fix)
-            if budget < 0 or (end is not None and stop > end):
-                continue
-            changed = apply_fix(data, file.display_path, fix)
-            after = compile_text(changed, file, projects, settings)
-            budget -= len(changed)
-            if _is_good(finding, fix, current, after):
-                data, current, end, applied = changed, after, start, applied + 1
-                if not fix.safe:
-                    changes.append((finding.span.start, f"{finding.span}: {finding.code.number}: {fix.description}"))
-        count += applied
-        if not applied:
+        count = fixing.count
+        fixing.apply(_separate(_fixable(fixing.current.diagnostics, file.display_path, unsafe=unsafe)))
+        if fixing.count == count:
             break
-    listed = tuple(text for _, text in sorted(changes, key=lambda each: each[0]))
-    return FixedFile(file, before, data, count, listed, (_shown(before, file, first), _shown(data, file, current)))
+    listed = tuple(text for _, text in sorted(fixing.changes, key=lambda each: each[0]))
+    shown = _shown(before, file, first), _shown(fixing.data, file, fixing.current)
+    return FixedFile(file, before, fixing.data, fixing.count, listed, shown)
+
+
+@dataclass(slots=True)
+class _Fixing:
+    """A file while it is fixed. ``budget`` is how many more bytes may be compiled to verify fixes."""
+
+    file: SpecFile
+    projects: Projects
+    settings: Settings
+    data: bytes
+    current: FileResult
+    budget: int
+    count: int = 0
+    changes: list[tuple[Position, str]] = field(default_factory=list)
+
+    def apply(self, fixes: Sequence[_Found]) -> None:
+        """Apply those of ``fixes`` that are good. They are sorted and do not overlap."""
+        if not fixes or self.budget < 0:
+            return
+        changed = apply_fix(self.data, self.file.display_path, *(each for _, each in fixes))
+        after = compile_text(changed, self.file, self.projects, self.settings)
+        self.budget -= len(changed)
+        if _are_good(fixes, self.current, after):
+            self.data, self.current = changed, after
+            self.count += len(fixes)
+            self.changes += [
+                (found.span.start, f"{found.span}: {found.code.number}: {each.description}")
+                for found, each in fixes
+                if not each.safe
+            ]
+        elif len(fixes) > 1:
+            # Few fixes are not good: halves find them with few compilations. An edit does not move what is before it.
+            middle = len(fixes) // 2
+            self.apply(fixes[middle:])
+            self.apply(fixes[:middle])
+
+
+def _separate(fixes: Sequence[_Found]) -> list[_Found]:
+    """Return fixes that do not overlap. Of two that do, the one that starts later is kept."""
+    kept: list[_Found] = []
+    for found in reversed(fixes):
+        if not kept or _edited_range(found[1])[1] <= _edited_range(kept[-1][1])[0]:
+            kept.append(found)
+    return kept[::-1]
 
 
 def _shown(data: bytes, file: SpecFile, result: FileResult) -> str:
@@ -156,7 +194,7 @@ def _shown(data: bytes, file: SpecFile, result: FileResult) -> str:
     return mark + source.text if source else conceal_text(text)
 
 
-def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[tuple[Diagnostic, Fix]]:
+def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[_Found]:
     """Return the findings with a fix for this file, sorted by the start of the fix."""
     fixable = [
         (finding, finding.fix)
@@ -173,34 +211,42 @@ def _edited_range(fix: Fix) -> tuple[Position, Position]:
     return min(edit.span.start for edit in fix.edits), max(edit.span.end for edit in fix.edits)
 
 
-def apply_fix(data: bytes, path: str, fix: Fix) -> bytes:
-    """Return the file after one fix; line endings and all other text stay unchanged."""
+def apply_fix(data: bytes, path: str, *fixes: Fix) -> bytes:
+    """Return the file after fixes that do not overlap; line endings and all other text stay unchanged."""
     text = data.decode("utf-8")
     source = SourceText(path, text.removeprefix(BOM))
-    skipped = len(text) - len(source.text)
     end_of_line = "\r\n" if "\r\n" in text else "\n"
-    for edit in sorted(fix.edits, key=lambda edit: edit.span.start, reverse=True):
+    skipped = len(text) - len(source.text)
+    parts: list[str] = []
+    read = 0
+    for edit in sorted((edit for each in fixes for edit in each.edits), key=lambda edit: edit.span.start):
         start, end = (source.offset(position) + skipped for position in (edit.span.start, edit.span.end))
-        text = text[:start] + edit.text.replace("\n", end_of_line) + text[end:]
-    return text.encode("utf-8")
+        parts += [text[read:start], edit.text.replace("\n", end_of_line)]
+        read = end
+    return "".join([*parts, text[read:]]).encode("utf-8")
 
 
-def _is_good(finding: Diagnostic, fix: Fix, before: FileResult, after: FileResult) -> bool:
-    """Return whether a fix has only the intended effect."""
-    same = finding.code.number, finding.message
-    if _counts(after.diagnostics)[same] >= _counts(before.diagnostics)[same]:
+def _are_good(fixes: Sequence[_Found], before: FileResult, after: FileResult) -> bool:
+    """Return whether fixes have only the intended effects."""
+    left, known = _counts(after.diagnostics), _counts(before.diagnostics)
+    fixed = Counter((found.code.number, found.message) for found, _ in fixes)
+    if any(left[same] > known[same] - times for same, times in fixed.items()):
         return False
+    unsafe = sorted(_edited_range(fix) for _, fix in fixes if not fix.safe)
     if before.document is None:
         # Text that did not parse cannot be compared; its meaning is known once it parses.
-        return not fix.safe and (after.document is not None or _errors(after) < _errors(before))
+        return len(unsafe) == len(fixes) and (after.document is not None or _errors(after) < _errors(before))
     if after.document is None or _errors(after) > _errors(before):
         return False
     old, new = before.document.root, after.document.root
-    return _is_same(old, new) if fix.safe else _is_same_outside(old, new, *_edited_range(fix))
+    return _is_same_outside(old, new, unsafe) if unsafe else _is_same(old, new)
 
 
 def _counts(diagnostics: Diagnostics) -> Counter[tuple[str, str]]:
-    return Counter((each.code.number, each.message) for each in diagnostics.sorted())
+    counts: Counter[tuple[str, str]] = Counter()
+    for each in diagnostics.sorted():
+        counts[each.code.number, each.message] += each.times
+    return counts
 
 
 def _errors(compiled: FileResult) -> int:
@@ -212,8 +258,11 @@ def _is_same(old: nodes.Node, new: nodes.Node) -> bool:
     return json.dumps(nodes.to_json(old)) == json.dumps(nodes.to_json(new))
 
 
-def _is_same_outside(old: nodes.Node, new: nodes.Node, start: Position, end: Position) -> bool:
-    """Return whether two trees differ only in the innermost values that overlap the range in the old text."""
+def _is_same_outside(old: nodes.Node, new: nodes.Node, ranges: Sequence[tuple[Position, Position]]) -> bool:
+    """Return whether two trees differ only in the innermost values that overlap one of the ranges in the old text.
+
+    The ranges are sorted and do not overlap.
+    """
     match old, new:
         case nodes.Mapping(), nodes.Mapping() if [each.key for each in old.entries] == [
             each.key for each in new.entries
@@ -222,8 +271,13 @@ def _is_same_outside(old: nodes.Node, new: nodes.Node, start: Position, end: Pos
         case nodes.Sequence(), nodes.Sequence() if len(old.items) == len(new.items):
             pairs = [*zip(old.items, new.items, strict=True)]
         case _:
-            return _is_same(old, new) or any(each.start <= end and start <= each.end for each in _spans(old))
-    return all(_is_same_outside(one, other, start, end) for one, other in pairs)
+            return _is_same(old, new) or any(_overlaps(each, ranges) for each in _spans(old))
+    return all(_is_same_outside(one, other, ranges) for one, other in pairs)
+
+
+def _overlaps(span: Span, ranges: Sequence[tuple[Position, Position]]) -> bool:
+    at = bisect_right(ranges, span.end, key=lambda each: each[0])
+    return at > 0 and span.start <= ranges[at - 1][1]
 
 
 def _spans(node: nodes.Node) -> Iterator[Span]:

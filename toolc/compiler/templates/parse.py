@@ -7,6 +7,7 @@ kubectl, git and bash use, and would change line endings in the text between exp
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -131,8 +132,9 @@ def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Te
         return Template((text,)) if text else Template(())
     errors = findings.errors
     parsed = parse(text)
+    occurrences = _occurrences(text, parsed)
     for problem in parsed.problems:
-        span = _locate(text, problem.start, problem.end, node.span, findings)
+        span = findings.locate(node.span, text[problem.start : problem.end], occurrences[problem.start])
         name = _FOREIGN.fullmatch(text, problem.start, problem.end)
         known = scope.parameters.properties if scope.parameters else {}
         right = f"{{{{ {name[1]} }}}}" if name and name[1] in known else ""
@@ -141,9 +143,8 @@ def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Te
         findings.add(codes.TEMPLATE, problem.message, span, hint, made if right else None)
     for piece in parsed.pieces:
         if not _is_required_argument(piece.placeholder, scope):
-            check_placeholder(
-                piece.placeholder, _locate(text, piece.start, piece.end, node.span, findings), findings, scope
-            )
+            span = findings.locate(node.span, text[piece.start : piece.end], occurrences[piece.start])
+            check_placeholder(piece.placeholder, span, findings, scope)
     return parsed.template if findings.errors == errors else None
 
 
@@ -268,9 +269,21 @@ def _check_keys(placeholder: Placeholder, schema: Mapping[str, JsonValue], span:
         schema, path = inner if isinstance(inner, dict) else {}, f"{path}.{key}"
 
 
-def _locate(text: str, start: int, end: int, span: Span, findings: Findings) -> Span:
-    written = text[start:end]
-    return findings.locate(span, written, text.count(written, 0, start))
+def _occurrences(text: str, parsed: Parsed) -> dict[int, int]:
+    """Return for each start of a placeholder or problem how many equal texts are before it."""
+    found: dict[int, int] = {}
+    written: Counter[str] = Counter()
+    for piece in parsed.pieces:
+        part = text[piece.start : piece.end]
+        found[piece.start] = written[part]
+        written[part] += 1
+    counted: dict[str, tuple[int, int]] = {}
+    for problem in sorted(parsed.problems, key=lambda each: each.start):
+        part = text[problem.start : problem.end]
+        count, read = counted.get(part, (0, 0))
+        found[problem.start] = count + text.count(part, read, problem.start)
+        counted[part] = found[problem.start], problem.start
+    return found
 
 
 def _joined(parts: list[str | Placeholder]) -> tuple[str | Placeholder, ...]:

@@ -54,6 +54,7 @@ _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SAME_IN_BOTH: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)|[-+]?[0-9]+\.[0-9]+")
 _BEYOND: Final = 2**64
+_LONGEST_NUMBER: Final = 200  # PyYAML needs quadratic time for "1:2:3", a number with the base 60
 NUMBERS: Final = "+-.0123456789"
 """The characters that a number can start with."""
 
@@ -99,6 +100,8 @@ def describe_value(value: object) -> str:
             return "null"
         case bool():
             return str(value).lower()
+        case int() if abs(value) > _BEYOND:
+            return "a number with many digits"
         case int() | float():
             return f"the number {value}"
         case str():
@@ -118,12 +121,17 @@ def _number(text: str) -> Value:
 def _integer(text: str) -> int:
     if len(text.lstrip("+-0")) > 40:  # Python refuses to parse thousands of digits, and JSON readers do too
         return _BEYOND
-    return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
+    if text[:2] in {"0o", "0x"}:
+        return int(text, 0)
+    digits = int(text.lstrip("+-0") or "0")  # without leading zeros, of which there may be thousands
+    return -digits if text.startswith("-") else digits
 
 
 def _in_yaml_1_1(text: str, value: Value) -> str:
     tags = yaml.SafeLoader.yaml_implicit_resolvers[text[0]]
     tag = next((tag for tag, pattern in tags if pattern.match(text)), "tag:yaml.org,2002:str")
+    if len(text) > _LONGEST_NUMBER and tag.endswith((":int", ":float")):
+        return "a number with many digits"
     loader = yaml.SafeLoader("")
     try:
         old = loader.construct_object(yaml.ScalarNode(tag, text))

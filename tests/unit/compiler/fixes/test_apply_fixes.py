@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -334,3 +335,23 @@ def _is_reported(folder: Path, number: str, text: str) -> bool:
     path = folder / "tool.yaml"
     path.write_bytes(text.encode())
     return any(each.code.number == number for each in compile_specs([path]).diagnostics.sorted())
+
+
+def test_many_fixes_of_one_line_are_verified_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compilations = 0
+
+    def counted(*arguments: Any) -> FileResult:
+        nonlocal compilations
+        compilations += 1
+        return compile_text(*arguments)
+
+    monkeypatch.setattr(apply, "compile_text", counted)
+    items = ", ".join("'a'" if number % 100 == 0 else "{{ a }}" for number in range(500))
+    path = tmp_path / "tool.yaml"
+    path.write_text(
+        "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n"
+        f"parameters: {{a: {{type: string, description: A name}}}}\nbackend: {{shell: {{argv: [echo, {items}]}}}}\n"
+    )
+    (fixed,) = apply_fixes([path], NO_SETTINGS, unsafe=True)
+    assert fixed.after.decode().count('"{{ a }}"') == fixed.count == 495
+    assert compilations < 60

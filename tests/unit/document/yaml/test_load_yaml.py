@@ -351,3 +351,9 @@ def test_floats_keep_their_value(number: float) -> None:
     root, _ = parse(f"- {number}")
     assert root is not None
     assert to_json(root) == [number]
+
+
+@pytest.mark.parametrize("text", ["0" * 5000, "-" + "0" * 5000 + "7", "1_" * 5000, "1:0" * 20_000, "9" * 5000])
+def test_numbers_with_thousands_of_digits_are_reported(text: str) -> None:
+    assert findings(f"k: {text}")
+    assert len(findings(f"k: {text}")) < 5

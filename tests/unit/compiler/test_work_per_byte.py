@@ -1,0 +1,25 @@
+"""The work to compile a spec is proportional to its size, whatever it repeats."""
+
+from itertools import pairwise
+
+import pytest
+from long_runs import PLACES, RUNS, counted_calls, spec_with_run
+
+SIZES = (40_000, 160_000, 640_000)
+FEW = 20_000
+"""Calls that do not depend on the size of a file."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLACES)
+def test_calls_per_byte_do_not_grow(name: str) -> None:
+    grown = []
+    for number, run in enumerate(RUNS):
+        counts = [counted_calls(name, spec_with_run(name, run, size)) for size in SIZES[:2]]
+        if counts[0] > FEW and number % 8 == 0:  # the largest files take seconds each
+            counts.append(counted_calls(name, spec_with_run(name, run, SIZES[2])))
+        pairs = list(zip(SIZES[: len(counts)], counts, strict=True))
+        for (size, count), (larger, more) in pairwise(pairs):
+            if more > FEW and more / larger > 1.2 * (count + FEW) / size:
+                grown.append((run, counts))
+    assert grown == []
