@@ -14,14 +14,15 @@ from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
 
-__all__ = ["first_instruction", "first_invisible"]
+__all__ = ["first_instruction", "first_invisible", "first_markup"]
 
 _INVISIBLE: Final = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
 _JOINERS: Final = frozenset("\u200c\u200d")
 _EMOJI_STYLE: Final = frozenset("\ufe0e\ufe0f")
+_BRAILLE: Final = "\u2800"
 _KEYCAP_BASES: Final = frozenset("0123456789#*")
 # Cyrillic and Greek letters that look like Latin ones. Signs such as μ, Ω and Δ are used with Latin letters.
 _LOOKALIKES: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")  # noqa: RUF001  that is the point
@@ -127,6 +128,8 @@ def _is_ordinary(text: str, match: re.Match[str]) -> bool:
     emoji = unicodedata.category(before) in {"So", "Sk", "Sm", "Po"} or before in _KEYCAP_BASES
     if match[0] in _EMOJI_STYLE:
         return emoji
+    if set(match[0]) == {_BRAILLE}:  # a space between words in Braille
+        return all("\u2801" <= each <= "\u28ff" for each in (before, after))
     if joiner not in _JOINERS or len(match[0]) > 2 or (len(match[0]) == 2 and style not in _EMOJI_STYLE):
         return False
     return (emoji and unicodedata.category(after) == "So") or (_is_shaping(before) and _is_shaping(after))
@@ -157,7 +160,7 @@ def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
     and comments from the reviewer.
     """
     for each in tool.model_texts if _may_contain_markup(tool.surface_text) else ():
-        markup = _markup_in(each)
+        markup = _markup_in(each.text, is_prose=each.role == "prose")
         if markup:
             part, message = markup
             hint = "remove it, and describe what matters in plain text"
@@ -171,11 +174,17 @@ def _may_contain_markup(words: str) -> bool:
     return has_long_run(words, _ENCODED, 80)
 
 
-def _markup_in(each: ModelText) -> tuple[str, str] | None:
-    text = each.text
+def first_markup(text: str) -> str:
+    """Return what is not plain text in ``text``, such as ``has a comment``, or an empty string."""
+    markup = _markup_in(text, is_prose=True) if not text.isprintable() or "<" in text or "[" in text else None
+    return markup[1] if markup else ""
+
+
+def _markup_in(text: str, *, is_prose: bool) -> tuple[str, str] | None:
+    """Return the first part that is not plain text, and a message about it."""
     if match := _ESCAPE.search(text):
         return match[0], f"has a control character: U+{ord(match[0]):04X}"
-    if each.role != "prose":
+    if not is_prose:
         return None
     if ("<" in text or "[" in text) and (match := re.search(_TAG, text)) and not _is_placeholder(text, match):
         return match[0], f"has a tag that a model can interpret as a message of another role: '{match[0]}'"

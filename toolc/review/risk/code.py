@@ -22,10 +22,21 @@ DEPENDENCY: Final = "RSK12"
 
 _DECISIVE: Final = re.compile(
     r"(?:LD|DYLD)_\w+|PATH|(?:PYTHON|PERL5|RUBY|NODE_|JAVA_|GIT_|PIP_|NPM_CONFIG_|SSL_|CURL_|REQUESTS_)\w*|BASH_ENV|ENV"
-    r"|IFS|SHELL|HOME|PERL5LIB|RUBYOPT|CLASSPATH|JDK_JAVA_OPTIONS|GCONV_PATH|\w*_?PROXY",
+    r"|IFS|SHELL|HOME|PERL5LIB|RUBYOPT|CLASSPATH|JDK_JAVA_OPTIONS|GCONV_PATH|\w*_?PROXY"
+    r"|(?:BASH_FUNC_|XDG_|DOTNET_|COR(?:ECLR)?_|CARGO_|RUSTC|LUA_|PHP|GEM_|BUNDLE_|UV_|CONDA_|OPENSSL_|DOCKER_|KUBE"
+    r"|ELECTRON_|MAVEN_|GRADLE_|ANSIBLE_|AWS_CONFIG|AWS_SHARED)\w*"
+    r"|PS[0-4]|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|BASH_LOADABLES_PATH|ZDOTDIR|CDPATH|FPATH|FCEDIT|R_PROFILE\w*|R_ENVIRON\w*"
+    r"|(?:\w+_)?(?:EDITOR|PAGER|BROWSER|ASKPASS|PRELOAD|RSH|SHELL|OPTS|OPTIONS|WRAPPER|PATH|HOME|CONFIG|PLUGINS?"
+    r"|HOST|HOSTS|HOSTNAME|ENDPOINT|URL|URI|SERVER|REGISTRY|INDEX)|VISUAL|LESS(?:OPEN|CLOSE)|\w*FLAGS|HOSTALIASES"
+    r"|LOCALDOMAIN|RES_OPTIONS|NETRC|WGETRC|CC|CXX",
     re.IGNORECASE,
 )
-"""Variables by which a loader, an interpreter, a shell or an HTTP client chooses its code or its hosts."""
+"""Variables by which a loader, an interpreter, a shell or a client chooses its code or its hosts."""
+
+_DECISIVE_VALUE: Final = re.compile(
+    r"://|\$\(|`|\(\)\s*\{|^\s*\||\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}:\d", re.IGNORECASE
+)
+"""Values that name a host, or that a shell runs as code if it evaluates them."""
 
 _SAME_CHANGE: Final = frozenset({("workspace", "transaction"), ("image", "build"), ("build", "image")})
 """Keys of ``sandbox`` that are reported, with a key that changes with them."""
@@ -39,10 +50,10 @@ def check_programs(sides: Sides) -> Iterator[ToolChange]:
     """Report changed programs and packages, called tools that changed, and tools that now run code of callers."""
     before, after = sides.before, sides.after
     yield from _caller_code(sides)
+    yield from _requirements(sides, before, after)
     if before is None:
         return
     yield from _files(sides, before, after)
-    yield from _requirements(sides, before, after)
     yield from _calls(sides)
 
 
@@ -64,7 +75,8 @@ def _files(sides: Sides, before: ToolSpec, after: ToolSpec) -> Iterator[ToolChan
         old, new = old_files.get(path), new_files.get(path)
         if old == new:
             continue
-        grade: Grade = "low" if _is_same_program(path, old, new) else "high"
+        is_python = _is_run_by_python(path, before) and _is_run_by_python(path, after)
+        grade: Grade = "low" if is_python and _is_same_program(old, new) else "high"
         verb = "was added" if old is None else "was removed" if new is None else "changed"
         message = f"the program {path} {verb}" + (" in comments and layout only" if grade == "low" else "")
         yield sides.risk("RSK07", grade, message, ("backend", after.backend.tag), old, new, subject=path)
@@ -82,29 +94,35 @@ def programs(tool: ToolSpec) -> dict[str, str]:
     return {}
 
 
-def _is_same_program(path: str, old: str | None, new: str | None) -> bool:
+def _is_run_by_python(path: str, tool: ToolSpec) -> bool:
+    """Return whether only Python runs the file. The comments of a plugin can be code for another program."""
+    return path.endswith(".py") and isinstance(tool.backend, PythonBackend)
+
+
+def _is_same_program(old: str | None, new: str | None) -> bool:
     """Return whether two Python files differ in comments and layout only."""
-    if old is None or new is None or not path.endswith(".py"):
+    if old is None or new is None:
         return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's warnings concern the author of the code, not the review
-            return ast.dump(ast.parse(old)) == ast.dump(ast.parse(new))
+            # As bytes, like Python reads a file: a comment can declare another encoding.
+            return ast.dump(ast.parse(old.encode())) == ast.dump(ast.parse(new.encode()))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
 
-def _requirements(sides: Sides, before: ToolSpec, after: ToolSpec) -> Iterator[ToolChange]:
+def _requirements(sides: Sides, before: ToolSpec | None, after: ToolSpec) -> Iterator[ToolChange]:
     old, new = _packages(before), _packages(after)
     if old == new:
         return
-    message = "the packages of the tool changed"
+    message = "the packages of the tool changed" if before else "the tool installs packages"
     route = ("backend", "python", "requirements")
     yield sides.risk(DEPENDENCY, "high", message, route, ", ".join(old) or None, ", ".join(new) or None)
 
 
-def _packages(tool: ToolSpec) -> tuple[str, ...]:
-    return tool.backend.requirements if isinstance(tool.backend, PythonBackend) else ()
+def _packages(tool: ToolSpec | None) -> tuple[str, ...]:
+    return tool.backend.requirements if tool and isinstance(tool.backend, PythonBackend) else ()
 
 
 def _calls(sides: Sides) -> Iterator[ToolChange]:
@@ -158,13 +176,14 @@ def _covers(reported: Route, route: Route) -> bool:
 
 
 def _changes_programs(part: Part) -> bool:
-    """Return whether the names of new or changed variables of ``sandbox.env`` matter to loaders or HTTP clients."""
+    """Return whether new or changed variables of ``sandbox.env`` matter to loaders, interpreters or clients."""
 
     def variables(value: JsonValue) -> set[tuple[str, str]]:
         entries = value if isinstance(value, list) else []
         return {(str(each["name"]), to_json_text(each["value"]) or "") for each in entries if isinstance(each, dict)}
 
-    return any(_DECISIVE.fullmatch(name) for name, _ in variables(part.after) - variables(part.before))
+    new = variables(part.after) - variables(part.before)
+    return any(_DECISIVE.fullmatch(name) or _DECISIVE_VALUE.search(value) for name, value in new)
 
 
 def _change(sides: Sides, part: Part) -> ToolChange:
@@ -176,6 +195,8 @@ def _change(sides: Sides, part: Part) -> ToolChange:
             grade, message = "high", "the environment of the tool changed, and it decides which code or host is used"
     elif part.route[0] in _REPORTED_FIELDS:
         grade, message = "low", f"{format_route(part.route)} changed"
+    elif part.route[:2] == ("result", "files"):
+        message = "a call returns other files of the workspace"
     elif part.route[0] == "result":
         grade, message = "medium", "the conversion of output to results changed"
     before, after = to_json_text(as_in_spec(part.before)), to_json_text(as_in_spec(part.after))

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from toolc.compiler.checks.model_text import first_instruction, first_invisible
-from toolc.model.spec.tool import Annotations
+from toolc.compiler.checks.model_text import first_instruction, first_invisible, first_markup
+from toolc.model.json_schema import JsonValue
+from toolc.model.spec.tool import SURFACE, Annotations
 from toolc.review.model.change import Grade, Route, ToolChange
+from toolc.review.model.state import Reviewed
 from toolc.review.model.text_diff import format_route, texts
 from toolc.review.risk.base import Sides, risk_rule
 
@@ -17,10 +19,15 @@ _COMMANDING: Final = re.compile(
     r"\b(?:always|never|must|before (?:using|calling)|first call|instead of)\b", re.IGNORECASE
 )
 _HOST: Final = re.compile(
-    r"\b(?:https?://\S+|(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|ai|app|xyz|info|co)\b)", re.IGNORECASE
+    r"\b(?:https?://\S+|(?:[a-z0-9-]+\.)+(?:com|net|org|edu|gov|io|dev|ai|app|xyz|info|biz|co|me|cc|tk|ru|su|cn|hk|tw|jp"
+    r"|kr|in|ir|de|fr|uk|eu|nl|it|es|pt|ch|at|se|no|fi|dk|cz|ua|tr|br|mx|ar|au|nz|ca|us|to|gg|tv|ws|link|site|online|top"
+    r"|club|shop|store|cloud|page|live|host|fun|icu|click|space|website|tech)\b)",
+    re.IGNORECASE,
 )
 _STRUCTURE: Final = frozenset({"type", "required", "format", "$schema", "$ref"})
 _DIALECT: Final = re.compile(r"https?://json-schema\.org/[\w/.-]*#?")
+_PLAIN_NAME: Final = re.compile(r"[\w$.-]{1,64}")
+_LONGEST_ROUTE: Final = 200
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 _DEFAULTS: Final = {"read_only": "false", "destructive": "true", "idempotent": "false", "open_world": "true"}
@@ -29,9 +36,12 @@ _DEFAULTS: Final = {"read_only": "false", "destructive": "true", "idempotent": "
 
 @risk_rule("RSK10")
 def check_model_text(sides: Sides) -> Iterator[ToolChange]:
-    """Report each string that changed, graded by what is new in it. For a new tool only high grades are reported."""
-    old_texts = texts(sides.old) if sides.old else {}
+    """Report each string that changed, graded by what is new in it.
+
+    Of a new tool, of keys and of the template of results only high grades are reported. Other rules report the rest.
+    """
     others = (sides.state_after.names | sides.state_after.tools.keys()) - {sides.after.name}
+    old_texts = texts(sides.old) if sides.old else {}
     for route, after in texts(sides.new).items():
         before = old_texts.get(route, "")
         if before == after or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(after)):
@@ -40,6 +50,32 @@ def check_model_text(sides: Sides) -> Iterator[ToolChange]:
         if reason or (sides.old is not None and not _is_structure(route)):
             message = f"the text for the model changed at {format_route(route)}{reason}"
             yield replace(sides.risk("RSK10", grade, message, route, before, after), kind="surface")
+    old_more = _keys_and_template(sides.old) if sides.old else {}
+    for route, after in _keys_and_template(sides.new).items():
+        before = old_more.get(route, "")
+        grade, reason = _grade_text(before, after, others) if before != after else ("medium", "")
+        if reason:
+            message = f"the text for the model changed at {format_route(route)[:_LONGEST_ROUTE]}{reason}"
+            yield replace(sides.risk("RSK10", grade, message, route, before, after), kind="surface")
+
+
+def _keys_and_template(tool: Reviewed) -> dict[Route, str]:
+    """Return the keys that are not plain names, and the template of the tool's results, by their routes."""
+    found = dict(key for name in SURFACE for key in _keys(tool.stored[name], (name,)))
+    template = tool.spec.result.template
+    return found if template is None else found | {("result", "template"): template}
+
+
+def _keys(value: JsonValue, route: Route) -> Iterator[tuple[Route, str]]:
+    """Yield each key that is not a plain name, with its route."""
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _keys(each, (*route, index))
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if not _PLAIN_NAME.fullmatch(key):
+                yield (*route, key), key
+            yield from _keys(each, (*route, key))
 
 
 def _is_structure(route: Route) -> bool:
@@ -52,6 +88,8 @@ def _grade_text(before: str, after: str, others: frozenset[str] | set[str]) -> t
     """Return the grade, and a text with the reason for it."""
     if hidden := first_invisible(after):
         return "critical", f", with an invisible character ({hidden})"
+    if (markup := first_markup(after)) and markup != first_markup(before):
+        return "critical", f": it {markup}"
     if (order := first_instruction(after)) and order != first_instruction(before):
         return "critical", f", with an instruction to the model: '{order}'"
     if new := _new_match(_HOST, before, after):
