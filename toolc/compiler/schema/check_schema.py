@@ -47,14 +47,20 @@ _TYPE_WORDS: Final = {
     "object": "a map", "string": "a string",
 }  # fmt: skip
 
-_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_BOOLEAN: Final = re.compile("true|false")
+_UNQUOTED: Final = {
+    "boolean": re.compile("[Tt]rue|[Ff]alse"),
+    "integer": re.compile(r"-?(?:0|[1-9][0-9]*)"),
+    "number": re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"),
+}
+"""Texts that are a value of another type without quotes."""
+
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
-_ALIASES: Final = {
+TYPE_ALIASES: Final = {
     "bool": "boolean", "dict": "object", "float": "number", "int": "integer", "list": "array", "map": "object",
-    "None": "null", "str": "string", "text": "string", "any": "",
+    "none": "null", "nil": "null", "str": "string", "text": "string", "double": "number", "long": "integer", "char": "string",
+    "date": "string", "tuple": "array", "set": "array", "arraylist": "array", "hashmap": "object",
 }  # fmt: skip
-"""The names of types in other languages."""
+"""The names of types in other languages, in lower case."""
 
 _OTHER: Final = (
     "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
@@ -71,6 +77,7 @@ _REPLACEMENTS: Final = {
     "discriminator": "remove it: 'oneOf' chooses by the 'const' that each of its schemas declares for the property",
     "example": "write examples: [...]",
     "divisibleBy": "write multipleOf",
+    "optional": "remove it: a parameter that is not listed under 'required' is optional",
     "$recursiveRef": "write {$ref: '#'}",
 }
 """The replacements for keywords of other dialects."""
@@ -227,25 +234,31 @@ def _errors(root: JsonObject, value: JsonValue, at: JsonObject | None = None) ->
         return [validation_error("this value cannot be validated: references are nested too deeply")]
 
 
-def _report(node: Node, errors: list[ValidationError], what: str, code: Code, findings: Findings) -> None:
+def _report(
+    node: Node, errors: list[ValidationError], what: str, code: Code, findings: Findings, *, fallback: str = ""
+) -> None:
+    """Report ``errors`` of the value of ``node``; ``fallback`` is the hint where no better one is known."""
     for error in errors:
         route = list(error.absolute_path)
         name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
         span, words = _span_at(node, route), describe_error(error)
         unquoted = error.validator_value == "string" and isinstance(error.instance, bool | int | float)
         hint = f'put it in quotes: "{findings.text_at(span)}"' if unquoted else _unquoting(error)
+        if error.validator == "enum" and isinstance(error.instance, str) and isinstance(error.validator_value, list):
+            hint = suggestion(error.instance, [each for each in error.validator_value if isinstance(each, str)])
         if error.validator == "additionalProperties" and (extra := _extra_key(_node_at(node, route), error)):
             declared = sorted(error.schema.get("properties", {})) if isinstance(error.schema, dict) else []
             span, words, hint = extra.key_span, no_such_key(extra.key, declared), suggestion(extra.key, declared)
-        findings.add(code, f"{what}{name}: {words}", span, hint)
+        findings.add(code, f"{what}{name}: {words}", span, hint or fallback)
 
 
 def _unquoting(error: ValidationError) -> str:
     """Return what to write instead of a quoted number or boolean."""
-    kinds: dict[JsonValue, re.Pattern[str]] = {"integer": _INTEGER, "boolean": _BOOLEAN}
-    pattern = kinds.get(error.validator_value) if isinstance(error.validator_value, str) else None
+    pattern = _UNQUOTED.get(error.validator_value) if isinstance(error.validator_value, str) else None
     written = error.instance if isinstance(error.instance, str) else ""
-    return f"write {written}, without quotes" if pattern and pattern.fullmatch(written) else ""
+    if not pattern or not pattern.fullmatch(written):
+        return ""
+    return f"write {written.lower()}, without quotes"
 
 
 def _walk(node: Mapping) -> Iterator[Mapping]:
@@ -304,10 +317,12 @@ def _says_items(node: Mapping) -> bool:
 
 def _report_type(node: Scalar, findings: Findings) -> None:
     written = str(node.value)
-    alias = _ALIASES.get(written, "")
-    hint = (
-        f"did you mean '{alias}'?" if alias else suggestion(written, _TYPES) or f"the types are {quote_names(_TYPES)}"
-    )
+    if written.lower() in {"any", "mixed", "unknown"}:
+        hint = "remove 'type': a schema without it accepts any value"
+    elif alias := TYPE_ALIASES.get(written.lower()):
+        hint = f"did you mean '{alias}'?"
+    else:
+        hint = suggestion(written, _TYPES) or f"the types are {quote_names(_TYPES)}"
     findings.add(codes.SCHEMA_TYPE, f"'{written:.100}' is not a type of JSON Schema", node.span, hint)
 
 
@@ -335,7 +350,7 @@ def _check_metaschema(root: Mapping, value: JsonObject, findings: Findings) -> N
 
 def _instead_of(keyword: str | int, value: object) -> str:
     """Return what to write instead of a type's name, or of a boolean that draft 4 and OpenAPI 3.0 allow."""
-    if isinstance(value, str) and (kind := _ALIASES.get(value, value)) in _TYPES:
+    if isinstance(value, str) and (kind := TYPE_ALIASES.get(value.lower(), value)) in _TYPES:
         return f"write {{type: {kind}}}" if isinstance(keyword, int) else f"write {keyword}: {{type: {kind}}}"
     match keyword:
         case "required" if isinstance(value, bool):
@@ -375,7 +390,8 @@ def _is_invalid_default(node: Mapping, schema: Schema, findings: Findings) -> bo
         removal = fix("remove the default", remove_entry(findings.source, entry))
         report_null_default(entry, removal, findings)
         return True
-    _report(entry.value, errors, "default", codes.DEFAULT, findings)
+    fallback = "write a default that the schema accepts, or remove it"
+    _report(entry.value, errors, "default", codes.DEFAULT, findings, fallback=fallback)
     return False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler.schema.check_schema import check_schema, report_null_default
+from toolc.compiler.schema.check_schema import TYPE_ALIASES, check_schema, report_null_default
 from toolc.document.edits import fix, remove_entry
 from toolc.document.map_reader import Findings, boolean, first_line, mapping, mismatch
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
@@ -40,6 +40,8 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None
+    errors = findings.errors
+    map_node = _with_object_type(map_node, findings)
     if _lacks_type(map_node):
         place = map_node.entries[0].key_span
         message = "these parameters are a JSON Schema without 'type: object'"
@@ -50,7 +52,6 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
         hint = "add 'properties' with the parameters, or {} if there are none"
         findings.add(codes.BAD_VALUE, message, kind.span, hint)
         return None
-    errors = findings.errors
     root = _close(_with_properties(map_node)) if is_full_schema(map_node) else _expand(map_node, findings)
     _check_names(root, findings)
     _check_required(root, findings)
@@ -68,6 +69,7 @@ def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
     if _lacks_type(node) and not isinstance(node.get("properties"), Mapping):
         return None
     ignored = Findings(findings.source, Diagnostics())
+    node = _with_object_type(node, ignored)
     root = to_json(node if is_full_schema(node) or _lacks_type(node) else _expand(node, ignored))
     assert isinstance(root, dict)
     required = root.get("required")
@@ -89,6 +91,24 @@ def is_full_schema(node: Mapping) -> bool:
 def _is_object(node: Mapping) -> bool:
     kind = node.get("type")
     return isinstance(kind, Scalar) and kind.value == "object"
+
+
+def _with_object_type(node: Mapping, findings: Findings) -> Mapping:
+    """Return ``node`` with ``type: object`` after reporting that it is a full JSON Schema with another type.
+
+    A text or a list is not the schema of a parameter ``type``, so a map ``properties`` next to it is the keyword.
+    """
+    entry = node.entry("type")
+    if entry is None or isinstance(entry.value, Mapping) or _is_object(node):
+        return node
+    written = entry.value.value if isinstance(entry.value, Scalar) else None
+    is_alone = _WITHOUT_PARAMETERS.issuperset(node.by_key) and TYPE_ALIASES.get(str(written).lower()) == "object"
+    if not isinstance(node.get("properties"), Mapping) and not is_alone:
+        return node
+    message = "'type' of the parameters must be 'object'" + (f", but is '{written:.100}'" if written else "")
+    findings.add(codes.SCHEMA_TYPE, message, first_line(entry.value.span), "write type: object")
+    corrected = MappingEntry("type", entry.key_place, Scalar("object", entry.value.span))
+    return Mapping.of((corrected if each is entry else each for each in node.entries), node)
 
 
 def _lacks_properties(node: Mapping) -> bool:

@@ -52,6 +52,72 @@ def test_full_schema_is_closed_by_default(tmp_path: Path, closing: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parameters", "written"),
+    [
+        ("{type: dict, properties: {a: {type: float}}, required: [a]}", "'dict'"),
+        ("{type: array, properties: {a: {type: float}}}", "'array'"),
+        ("{type: null, properties: {a: {type: float}}}", ""),
+        ("{type: [object, 'null'], properties: {a: {type: float}}}", ""),
+    ],
+)
+def test_full_schema_with_another_type_than_object_has_one_error_for_it(
+    tmp_path: Path, parameters: str, written: str
+) -> None:
+    found = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n").diagnostics.sorted()
+
+    assert [(each.code.number, each.message, each.hint) for each in found] == [
+        (
+            "TC704",
+            "'type' of the parameters must be 'object'" + (f", but is {written}" if written else ""),
+            "write type: object",
+        ),
+        ("TC704", "'float' is not a type of JSON Schema", "did you mean 'number'?"),
+    ]
+
+
+def test_type_dict_alone_is_meant_as_object(tmp_path: Path) -> None:
+    found = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {{type: dict}}\n").diagnostics.sorted()
+
+    assert [each.hint for each in found] == ["write type: object"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "hint"),
+    [
+        ("{type: any}", "remove 'type': a schema without it accepts any value"),
+        ("{type: HashMap}", "did you mean 'object'?"),
+        ("{type: String}", "did you mean 'string'?"),
+        ("{type: tuple}", "did you mean 'array'?"),
+        (
+            "{type: object, properties: {b: {type: string, optional: true}}}",
+            "remove it: a parameter that is not listed under 'required' is optional",
+        ),
+    ],
+)
+def test_hint_for_types_and_keywords_of_other_languages(tmp_path: Path, schema: str, hint: str) -> None:
+    found = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {{a: {schema}}}\n").diagnostics.sorted()
+
+    assert [each.hint for each in found if each.is_error] == [hint]
+
+
+@pytest.mark.parametrize(
+    ("schema", "hint"),
+    [
+        ("{type: boolean, default: 'True'}", "write true, without quotes"),
+        ("{type: number, default: '10.50'}", "write 10.50, without quotes"),
+        ("{type: array, items: {}, default: ''}", "write a default that the schema accepts, or remove it"),
+        ("{enum: [left, right], default: rigth}", "did you mean 'right'?"),
+        ("{enum: [left, right], default: ''}", "write a default that the schema accepts, or remove it"),
+        ("{type: integer, maximum: 3, default: 5}", "write a default that the schema accepts, or remove it"),
+    ],
+)
+def test_hint_of_an_invalid_default(tmp_path: Path, schema: str, hint: str) -> None:
+    found = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {{a: {schema}}}\n").diagnostics.sorted()
+
+    assert [(each.code.number, each.hint) for each in found if each.is_error] == [("TC304", hint)]
+
+
+@pytest.mark.parametrize(
     ("parameters", "found"),
     [
         *(
