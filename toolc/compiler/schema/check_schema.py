@@ -57,8 +57,8 @@ _UNQUOTED: Final = {
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 TYPE_ALIASES: Final = {
     "bool": "boolean", "dict": "object", "float": "number", "int": "integer", "list": "array", "map": "object",
-    "none": "null", "nil": "null", "str": "string", "text": "string", "double": "number", "long": "integer", "char": "string",
-    "date": "string", "tuple": "array", "set": "array", "arraylist": "array", "hashmap": "object",
+    "none": "null", "nil": "null", "str": "string", "text": "string", "double": "number", "long": "integer",
+    "char": "string", "date": "string", "tuple": "array", "set": "array", "arraylist": "array", "hashmap": "object",
 }  # fmt: skip
 """The names of types in other languages, in lower case."""
 
