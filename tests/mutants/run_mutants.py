@@ -39,8 +39,14 @@ PACKAGES: Final = (
 
 COUNT: Final = 300
 REQUIRED: Final = 0.95
-MAX_TESTS: Final = 150
-"""Tests that run the mutated line and are tried first. If all of them pass, every test of the package runs."""
+MAX_TESTS: Final = 100
+"""Tests that are tried first, closest to the module first."""
+
+ELSEWHERE: Final = {
+    "toolc/model/codes.py": "tests/unit/data/test_rule_pages.py",
+    "toolc/review/rules.py": "tests/unit/data/test_rule_pages.py",
+}
+"""Modules of constants whose values a test of another package states: each code and slug is on the page of its rule."""
 
 _PYTEST: Final = (
     sys.executable,
@@ -77,8 +83,8 @@ class Tree:
                 shutil.copyfile(ROOT / name, folder / name)
         return cls(folder)
 
-    def run(self, arguments: Sequence[str], timeout: float, **environment: str) -> int:
-        """Run pytest with these arguments and return its exit status; 1 if it takes longer than ``timeout`` seconds."""
+    def run(self, arguments: Sequence[str], timeout: float, **environment: str) -> str:
+        """Run pytest with these arguments, and return its summary if a test fails, or after ``timeout`` seconds."""
         variables = {**os.environ, "PYTHONPATH": f"{self.folder}:{self.folder / 'tests/mutants'}", **environment}
         variables.pop("CI", None)
         try:
@@ -86,23 +92,22 @@ class Tree:
                 [*_PYTEST, *arguments],
                 cwd=self.folder,
                 env=variables,
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 timeout=timeout,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return 1
-        return done.returncode
+            return f"no result after {timeout} seconds"
+        return done.stdout.decode()[-3000:] if done.returncode else ""
 
-    def is_killed(self, mutant: Mutant, tests: Sequence[str]) -> bool:
-        """Return whether a test fails with the mutant: first of ``tests``, which run the line, then of all."""
+    def is_killed(self, mutant: Mutant, groups: Sequence[Sequence[str]]) -> bool:
+        """Return whether a test fails with the mutant; the groups of tests run in this order."""
         file = self.folder / mutant.path
         source = file.read_bytes()
         file.write_bytes(mutant.apply(source))
         try:
-            if tests and self.run(tests, 180):
-                return True
-            return bool(self.run([f"tests/unit/{mutant.path.split('/')[1]}"], 1200))
+            return any(self.run(tests, 1200) for tests in groups if tests)
         finally:
             file.write_bytes(source)
 
@@ -113,8 +118,9 @@ def covering(tree: Tree, packages: Sequence[str], workers: int) -> Mapping[str, 
     def measure(package: str) -> CoverageData:
         data = tree.folder / f"{package}.coverage"
         options = ["-p", "measuring", "-m", "not slow", f"tests/unit/{package}"]
-        if tree.run(options, 1800, MUTANTS_COVERAGE=str(data), PYTHONDONTWRITEBYTECODE="1"):
-            raise SystemExit(f"the tests of {package} fail without any mutant")
+        failed = tree.run(options, 1800, MUTANTS_COVERAGE=str(data), PYTHONDONTWRITEBYTECODE="1")
+        if failed:
+            raise SystemExit(f"{failed}\nthe tests of {package} fail without any mutant")
         measured = CoverageData(str(data))
         measured.read()
         return measured
@@ -123,20 +129,42 @@ def covering(tree: Tree, packages: Sequence[str], workers: int) -> Mapping[str, 
         return dict(zip(packages, pool.map(measure, packages), strict=True))
 
 
-def tests_of(mutant: Mutant, tree: Tree, coverage: CoverageData) -> list[str]:
-    """Return the tests that run the line of a mutant, at most ``MAX_TESTS``."""
-    contexts = coverage.contexts_by_lineno(str(tree.folder / mutant.path)).get(mutant.line, [])
-    return sorted(each for each in contexts if each)[:MAX_TESTS]
+def tests_of(mutant: Mutant, tree: Tree, coverage: CoverageData) -> list[list[str]]:
+    """Return the tests that can kill a mutant, in groups: those that run the line, the tests of its folder, the rest.
+
+    A line that runs at import, or in another process, has no test: then the tests that run any line of the module are
+    first. The whole package runs for these lines only.
+    """
+    of_lines = coverage.contexts_by_lineno(str(tree.folder / mutant.path))
+    statement = max((line for line in of_lines if line <= mutant.line), default=0)
+    running = {each for each in of_lines.get(statement, []) if each}
+    of_module = {each for contexts in of_lines.values() for each in contexts if each}
+    _, *folders, module = mutant.path.removesuffix(".py").split("/")
+    folder, package = "/".join(["tests/unit", *folders]), f"tests/unit/{folders[0]}"
+    mirrored = f"{folder}/test_{module}.py::"
+    tests = sorted(
+        running or of_module, key=lambda each: (not each.startswith(mirrored), not each.startswith(f"{folder}/"), each)
+    )
+    groups = [tests[:MAX_TESTS], tests[MAX_TESTS:]]
+    if mutant.path in ELSEWHERE:
+        groups.append([ELSEWHERE[mutant.path]])
+    if folder != package and (tree.folder / folder).is_dir():
+        groups.append([folder])
+    if not running:
+        groups.append([package])
+    return groups
 
 
 def main() -> int:
     """Run the sample, print the survivors, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=COUNT)
-    parser.add_argument("--only", default="", help="Only mutants whose path or number contains this text.")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="Only mutants whose path or number contains one of these."
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    chosen = [each for each in sample(ROOT, PACKAGES, options.count) if options.only in str(each)]
+    chosen = [each for each in sample(ROOT, PACKAGES, options.count) if any(text in str(each) for text in options.only)]
     explained = {line.split(":")[0] for line in EXPLAINED.read_text(encoding="utf-8").splitlines() if ":" in line}
     with tempfile.TemporaryDirectory(prefix="toolc-mutants-") as name:
         trees: Queue[Tree] = Queue()

@@ -1,6 +1,7 @@
 """Each rule of a policy, with a tool that violates it and one that does not; composites include their steps."""
 
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from data_files import load_yaml
@@ -8,7 +9,8 @@ from data_files import load_yaml
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
 from toolc.model.call_graph import tools_by_name
-from toolc.policy.policy import Approval, PolicyError, path_matches
+from toolc.model.source import Position, Span
+from toolc.policy.policy import Approval, Policy, PolicyError, path_matches
 from toolc.policy.rules import enforce_policies, violations
 
 HEAD = "description: A tool that exists for the tests of policies and for nothing else.\n"
@@ -49,6 +51,78 @@ def test_a_composite_includes_its_steps(tmp_path: Path) -> None:
         f"{kind} (by one); P allows composite",
         f"{kind} (by two); P allows composite",
     ]
+
+
+AGENT = """\
+parameters: {about: {type: string, maxLength: 9, description: The topic}}
+backend:
+  agent: {provider: openai, model: m, instructions: "{{ about }}?", tools: [tool_0], api_key: "{{ secrets.K }}"}
+sandbox: {secrets: {K: {hosts: [api.openai.com]}}}
+"""
+
+
+def test_an_agent_includes_its_tools(tmp_path: Path) -> None:
+    step = "sandbox: {network: {allow: ['a.example.com:443']}, workspace: rw, limits: {memory: 1GiB}, image: 'a:1'}\n"
+    policy = """{
+      hosts: [], workspace: [ro], images: [], limits: {memory: 512MiB}, backends: [agent], lifetime: [session],
+      expose: [file], run_as: nonroot, min_isolation: vm
+    }"""
+    assert violations_of(tmp_path, policy, step, AGENT) == [
+        "limits: memory: 1GiB is more than P allows (by tool_0); P allows memory: 512MiB or less",
+        "hosts: a call may reach a.example.com:443, which P does not allow (by tool_0); P allows none",
+        "hosts: a call may reach api.openai.com:443, which P does not allow; P allows none",
+        "images: a call runs in the image 'a:1', which P does not allow (by tool_0); P allows none",
+        "backends: a call runs a backend of the kind 'shell', which P does not allow (by tool_0); P allows agent",
+        "expose: the secret K has 'expose: broker', which P does not allow; P allows file",
+        "workspace: a call has a workspace of the mode 'rw', which P does not allow (by tool_0); P allows ro",
+        "isolation: a call may run as root, which P does not allow (by tool_0); P allows only run_as: nonroot",
+        "isolation: min_isolation: namespace is weaker than P allows (by tool_0); P allows vm or stronger",
+        "lifetime: calls have one sandbox per call, which P does not allow (by tool_0); P allows session",
+    ]
+
+
+TOKEN = """\
+backend:
+  http:
+    url: https://{url}/now
+    auth: {{oauth2: {{token_url: 'https://{token}/token', client_id: me, client_secret: '{{{{ secrets.S }}}}'}}}}
+sandbox: {{secrets: {{S: {{hosts: [{host}]}}}}{more}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "places"),
+    [
+        (AGENT, ["backend.agent.tools.0", "backend.agent.base_url"]),
+        (TOKEN.format(url="a.example.com", token="b.example.com", host="b.example.com", more=""),
+         ["backend.http.url", "backend.http.auth.oauth2.token_url"]),
+        (TOKEN.format(url="a.example.com", token="a.example.com", host="a.example.com", more=""),
+         ["backend.http.url"]),
+        (TOKEN.format(url="a.example.com", token="a.example.com:8443", host="a.example.com", more=""),
+         ["backend.http.url", "backend.http.auth.oauth2.token_url"]),
+        (TOKEN.format(url="a.example.com", token="b.example.com", host="b.example.com",
+                      more=", network: {allow: ['a.example.com:443', 'b.example.com:443']}"),
+         ["sandbox.network.allow"] * 2),
+    ],
+)  # fmt: skip
+def test_a_host_is_reported_where_the_spec_names_it(tool: str, places: list[str], tmp_path: Path) -> None:
+    step = "sandbox: {network: {allow: ['a.example.com:443']}}\n"
+    (tmp_path / "two.yaml").write_text(
+        "toolc: 1\ntools:\n"
+        + "".join(f"  - name: tool_{n}\n{indent(HEAD + each, '    ')}" for n, each in enumerate([SHELL + step, tool])),
+        encoding="utf-8",
+    )
+    registry = [*Registry.load(tmp_path)]
+    found = violations(registry[-1], tools_by_name(registry), [Policy(hosts=())])
+    assert [".".join(map(str, each.route)) for each in found] == places
+
+
+def test_a_policy_without_places_is_at_the_start_of_its_file() -> None:
+    start = Span("P", Position(1, 1), Position(1, 2))
+    whole, limits = (Span("P", Position(line, 1), Position(line, 9)) for line in (2, 3))
+    assert Policy(path="P").span("limits") == start
+    assert Policy(path="P", places={"": whole}).span("limits") == whole
+    assert Policy(path="P", places={"": whole, "limits": limits}).span("limits") == limits
 
 
 def test_the_error_lists_every_violation(tmp_path: Path) -> None:
