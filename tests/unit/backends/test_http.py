@@ -295,8 +295,11 @@ def test_the_allowed_destinations_are_the_list_and_the_url() -> None:
 
 @pytest.mark.parametrize(
     ("method", "idempotent", "repeated"),
-    [("GET", None, True), ("PUT", None, True), ("POST", None, False), ("POST", True, True), ("PATCH", False, False)],
-)
+    [
+        ("GET", None, True), ("HEAD", None, True), ("OPTIONS", None, True), ("PUT", None, True), ("DELETE", None, True),
+        ("POST", None, False), ("POST", True, True), ("PATCH", False, False),
+    ],
+)  # fmt: skip
 def test_only_idempotent_requests_are_retried(method: str, idempotent: bool | None, repeated: bool) -> None:
     backend = HttpBackend(url=url("/"), method=method, retry=HttpRetry())  # type: ignore[arg-type]
     annotations, result = Annotations(idempotent=idempotent), ResultSpec(template="x")
