@@ -7,6 +7,7 @@ explained in ``survivors.txt`` (its number, a colon, the reason).
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -155,6 +156,27 @@ def tests_of(mutant: Mutant, tree: Tree, coverage: CoverageData) -> list[list[st
     return groups
 
 
+def killed_in_forks(tree: Tree, package: str, chosen: Sequence[Mutant], coverage: CoverageData) -> set[str]:
+    """Return the numbers of the mutants that tests in forks kill: those within functions, and most of them."""
+
+    def job(mutant: Mutant, number: str, mutated: str) -> dict[str, object]:
+        tests = [test for group in tests_of(mutant, tree, coverage) for test in group if "::" in test]
+        source = (tree.folder / mutant.path).read_text(encoding="utf-8")
+        return {"number": number, "path": mutant.path, "source": source, "mutated": mutated or source, "tests": tests}
+
+    jobs, killed = tree.folder / f"{package}.jobs", tree.folder / f"{package}.killed"
+    unchanged = [job(each, "unchanged", "") for each in chosen[:1]]
+    mutated = [job(each, each.number, each.apply((tree.folder / each.path).read_bytes()).decode()) for each in chosen]
+    jobs.write_text(json.dumps([*unchanged, *mutated]), encoding="utf-8")
+    killed.touch()
+    options = ["-s", "--timeout=60", "-p", "forked", "-m", "not slow", f"tests/unit/{package}"]
+    failed = tree.run(options, 7200, MUTANTS_JOBS=str(jobs), MUTANTS_KILLED=str(killed))
+    numbers = {*killed.read_text(encoding="utf-8").split()}
+    if failed or "unchanged" in numbers:
+        raise SystemExit(f"{failed}\nthe tests of {package} fail in forks without any mutant")
+    return numbers
+
+
 def main() -> int:
     """Run the sample, print the survivors, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -174,7 +196,17 @@ def main() -> int:
         used = sorted({each.path.split("/")[1] for each in chosen})
         coverage = covering(copies[0], used, options.workers)
 
+        def run_forks(package: str) -> set[str]:
+            mutants = [each for each in chosen if each.path.split("/")[1] == package]
+            return killed_in_forks(copies[0], package, mutants, coverage[package])
+
+        with ThreadPoolExecutor(options.workers) as pool:
+            killed_at_first = set[str]().union(*pool.map(run_forks, used))
+        print(f"{len(killed_at_first)} of {len(chosen)} mutants killed by the tests that run the function", flush=True)
+
         def survives(mutant: Mutant) -> bool:
+            if mutant.number in killed_at_first:
+                return False
             tree = trees.get()
             try:
                 killed = tree.is_killed(mutant, tests_of(mutant, copies[0], coverage[mutant.path.split("/")[1]]))

@@ -27,3 +27,13 @@ def test_codes_have_unique_names() -> None:
 
 def test_a_summary_is_one_line_without_a_full_stop() -> None:
     assert [code.number for code in codes.ALL if re.search(r"\n|\.$", code.name)] == []
+
+
+def test_codes_that_are_reported_only_if_selected() -> None:
+    assert [f"{code.number} {code.slug}" for code in codes.ALL if not code.enabled] == [
+        "TC204 long-description", "TC208 missing-label", "TC214 url-in-model-text",
+        "TC301 missing-parameter-description", "TC301 parameter-description-repeats-name",
+        "TC305 required-with-default", "TC308 unbounded-parameter", "TC410 unmapped-http-errors",
+        "TC503 open-world-without-network", "TC506 may-run-as-root", "TC701 unsupported-by-gemini",
+        "TC705 lossy-schema", "TC801 untested-tool", "TC805 missing-annotation",
+    ]  # fmt: skip

@@ -70,6 +70,22 @@ def test_a_hint_does_not_suggest_another_host(text: str, hint: str) -> None:
     assert caught.value.hint == hint
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("https://a.example/b", "write a.example:443"), ("http://me@a.example", "write a.example:80"),
+        ("ssh://git@a.example/x.git", "write a.example:22"), ("postgres://a.example/b", "write a.example:5432"),
+        ("postgresql://a.example", "write a.example:5432"), ("MySQL://a.example", "write a.example:3306"),
+        ("ftp://a.example", "write a.example:PORT"), ("https://a.example:8443/b", "write a.example:8443"),
+        ("https:///b", "write the host:443"),
+    ],
+)  # fmt: skip
+def test_the_hint_for_a_url_is_its_destination(text: str, hint: str) -> None:
+    with pytest.raises(HostError) as caught:
+        parse_destination(text)
+    assert caught.value.hint == hint
+
+
 def test_invalid_hosts_are_escaped_in_messages() -> None:
     with pytest.raises(HostError) as caught:
         canonical_host("[\x1b[31m\u202e]")

@@ -84,6 +84,12 @@ def test_permissions_of_a_sandbox() -> None:
     assert found.tools == found.missing == ()
 
 
+def test_a_sandbox_without_a_workspace_has_no_permission_for_one() -> None:
+    found = permissions_of(PYTHON, TOOLS)
+    assert found.workspaces == ()
+    assert found.transactions == ()
+
+
 def test_an_http_tool_may_reach_the_hosts_of_its_urls() -> None:
     assert permissions_of(HTTP, TOOLS).hosts == (Grant(host("a.example")), Grant(host("id.example", 8443)))
 

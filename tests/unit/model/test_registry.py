@@ -277,6 +277,17 @@ def test_damaged_tools_are_rejected(path: tuple[str, ...], value: JsonValue, mes
         registry_from_json(registry)
 
 
+def test_a_public_value_is_stored_with_its_reason() -> None:
+    public = Template(("pk_live_1",), public="a publishable key")
+    tool = replace(small(), backend=ShellBackend(command=Argv(elements=(public,))))
+    assert '{"public":"pk_live_1","reason":"a publishable key"}' in register(tool).stored.decode()
+
+
+def test_only_tools_without_an_effect_digest_are_host_defined() -> None:
+    assert not register(small()).is_host_defined
+    assert RegisteredTool(spec=small(), surface_digest="", effect_digest="").is_host_defined
+
+
 def test_a_tool_is_found_by_its_name() -> None:
     assert stored(small()).get("ls") == registered(small())
     assert stored(small()).get("rm") is None
