@@ -37,6 +37,21 @@ def test_the_suffix_determines_the_language(tmp_path: Path, name: str, data: byt
     assert document.source.path == f"specs/{name}"
 
 
+@pytest.mark.parametrize("text", ["toolc: 1\nname: x\nname: other\n", "toolc: 1\nname: !upper x\n"])
+def test_a_document_with_a_duplicate_key_or_a_tag_is_complete(tmp_path: Path, text: str) -> None:
+    document, findings = read(tmp_path, text.encode())
+    assert findings.endswith("1 error\n")
+    assert document is not None
+    assert to_json(document.root) == {"toolc": 1, "name": "x"}
+
+
+@pytest.mark.parametrize("text", ["toolc: 1\nname: x\nlabel: [a\n", "toolc: 1\nname: x\nlabel: *missing\n"])
+def test_a_document_with_another_error_is_not_used(tmp_path: Path, text: str) -> None:
+    document, findings = read(tmp_path, text.encode())
+    assert findings.endswith("1 error\n")
+    assert document is None
+
+
 def test_invalid_utf_8_is_reported_with_its_line(tmp_path: Path) -> None:
     assert read(tmp_path, "toolc: 1\nlabel: Grüße ".encode() + b"caf\xe9 \xff\n") == (
         None,

@@ -2,7 +2,7 @@ import pytest
 
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonValue
-from toolc.model.result import Capture, Text, ToolFailure, ToolResult
+from toolc.model.result import Capture, Text, ToolFailure, ToolResult, failure
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,7 @@ def test_failure_has_a_kind_and_a_message() -> None:
     assert result.error == ToolFailure("not_found", "no such city")
     assert result.content == (Text("no such city"),)
     assert ToolResult.failure("broken").error == ToolFailure("execution", "broken")
+    assert failure("timeout", "late", {"after": 1}) == ToolResult.failure("late", kind="timeout", details={"after": 1})
 
 
 @pytest.mark.slow

@@ -1,0 +1,20 @@
+"""Readers of parts of a document: a value of the wrong type is a finding, and None."""
+
+import pytest
+
+from toolc.document.map_reader import Findings, boolean, mapping, sequence, text
+from toolc.document.nodes import Scalar
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText
+
+
+@pytest.mark.parametrize(
+    ("parse", "expected"), [(mapping, "a map"), (sequence, "a list"), (boolean, "true or false"), (text, "a string")]
+)
+def test_a_value_of_the_wrong_type_is_a_finding(parse: object, expected: str) -> None:
+    source, diagnostics = SourceText("a.yaml", "5"), Diagnostics()
+    assert callable(parse)
+    assert parse(Scalar(5, source.whole_file()), "'x'", Findings(source, diagnostics)) is None
+    (found,) = diagnostics.sorted()
+    assert found.code.number == "TC104"
+    assert f"'x' must be {expected}" in found.message
