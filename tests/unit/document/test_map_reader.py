@@ -16,5 +16,5 @@ def test_a_value_of_the_wrong_type_is_a_finding(parse: object, expected: str) ->
     assert callable(parse)
     assert parse(Scalar(5, source.whole_file()), "'x'", Findings(source, diagnostics)) is None
     (found,) = diagnostics.sorted()
-    assert found.code.number == "TC104"
+    assert found.code.number == "TC108"
     assert f"'x' must be {expected}" in found.message
