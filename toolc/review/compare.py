@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from toolc.document.nodes import to_json
 from toolc.model.errors import RegistryError
 from toolc.policy.policy import Policy
 from toolc.review import project_changes
@@ -83,12 +84,31 @@ def _changes(pair: ToolPair, links: Links, central: Sequence[Policy]) -> Iterato
     located = [side.located for side in (pair.old, pair.new) if side and side.located]
     policies = [*central, *(policy for each in located for policy in each.policies)]
     tools = [side for side in (pair.old, pair.new) if side]
-    for change in _without_credentials(pair, _all_changes(pair, links)):
+    for found in _without_credentials(pair, _all_changes(pair, links)):
+        change = _at_own_place(pair, found)
         cause = change.cause or _cause(pair, change)
         # As above: if a change moves the file or removes a tag, the old policies still name its approvers.
         named = (name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, policies))
         names = tuple(dict.fromkeys(named)) if policies else ()
         yield replace(change, cause=cause, approvers=names) if cause or names else change
+
+
+def _at_own_place(pair: ToolPair, change: ToolChange) -> ToolChange:
+    """Return the change at the tool's backend if its place is a project default that is the same in both states.
+
+    For example, a step of a composite can add access to the composite, whose ``sandbox`` is that of the defaults.
+    """
+    old, new = pair.old, pair.new
+    if change.kind != "risk" or not (old and new and old.located and new.located and change.old and change.new):
+        return change
+    if change.old.path == old.path or change.new.path == new.path:
+        return change
+    nodes = [each.node_at(*change.path) for each in (old.located, new.located)]
+    before, after = (None if node is None else to_json(node) for node in nodes)
+    if before != after:
+        return change
+    route = ("backend", new.spec.backend.tag)
+    return replace(change, old=old.span(*route), new=new.span(*route))
 
 
 def _without_credentials(pair: ToolPair, changes: Iterator[ToolChange]) -> Iterator[ToolChange]:
@@ -104,6 +124,7 @@ def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
     yield from contract.toolset_changes(pair, old, new)
     if pair.new and new.toolsets:
         yield from network.toolset_data_flows(Sides(pair.old, pair.new, old, new))
+        yield from network.toolset_access(Sides(pair.old, pair.new, old, new))
     if pair.new:
         yield from text.check_tags(Sides(pair.old, pair.new, old, new))
     yield from weakened_tests(pair, old, new)

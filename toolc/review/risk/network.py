@@ -9,6 +9,7 @@ from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import permissions_of
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend, Method, OAuth2Auth, Url
+from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Grade, ToolChange
 from toolc.review.model.state import State
@@ -18,6 +19,9 @@ from toolc.review.risk.lookalike import imitated
 PUBLIC: Final = "RSK13"
 
 _ALLOW: Final = ("sandbox", "network", "allow")
+
+_POWER: Final = ("none", "ro", "transaction", "rw")
+"""The modes of the workspace, from the least to the most access."""
 
 _STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST": 1, "PUT": 2, "PATCH": 2, "DELETE": 3}
 
@@ -119,6 +123,39 @@ def toolset_data_flows(sides: Sides) -> Iterator[ToolChange]:
         if any(part and not before for part, before in zip(mine, old_access, strict=True)):
             message = f"together with this tool, the toolset {name} may read private data and send it to other hosts"
             yield sides.risk("RSK11", "high", message, ("toolsets", name))
+
+
+def toolset_access(sides: Sides) -> Iterator[ToolChange]:
+    """Yield a change for each existing toolset that the tool joined and that could not do as much before."""
+    after = sides.permissions_after
+    for name, members in sorted(sides.state_after.toolsets.items()):
+        old_members = sides.state_before.toolsets.get(name, {})
+        joined = sides.after.name in members and not (sides.old and sides.old.spec.name in old_members)
+        tools = [sides.state_before.by_name[each] for each in old_members]
+        if not joined or not tools:
+            continue
+        before = [permissions_of(tool, sides.state_before.by_name) for tool in tools]
+        old_hosts = [host.value for each in before for host in each.hosts]
+        old_power = max((_POWER.index(mode.value) for each in before for mode in each.workspaces), default=0)
+        old_secrets = {secret.value.name for each in before for secret in each.secrets}
+        more = [
+            *(
+                f"reach {format_destination(host.value)}"
+                for host in after.hosts
+                if not _is_covered(host.value, old_hosts)
+            ),
+            *(f"use the workspace ({mode.value})" for mode in after.workspaces if _POWER.index(mode.value) > old_power),
+            *(f"use the secret {each.value.name}" for each in after.secrets if each.value.name not in old_secrets),
+        ]
+        if all(tool.annotations.read_only for tool in tools) and not sides.after.annotations.read_only:
+            more.append("call a tool that is not read-only")
+        if more:
+            message = f"with this tool, the users of the toolset {name} can now also {', '.join(more)}"
+            yield sides.risk("RSK11", "high", message, ("toolsets", name))
+
+
+def _is_covered(host: Destination, others: Iterable[Destination]) -> bool:
+    return any(covers(each, host) for each in others)
 
 
 def _data_access(state: State, names: Iterable[str]) -> tuple[bool, bool]:
