@@ -78,7 +78,7 @@ approved_by_option = click.option(
     "--approved-by",
     multiple=True,
     metavar="LOGIN",
-    help="A user who is known to have approved exactly the head. Takes effect if the base names the user in "
+    help="A user whose approval of the head commit was verified. Takes effect if the base names the user in "
     "review.approvers. May be repeated.",
 )
 """``--approved-by``, for ``settings_source``."""

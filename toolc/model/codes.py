@@ -103,7 +103,7 @@ LONG_DESCRIPTION: Final = _selectable(
     "TC204", "long-description", "description that is longer than some providers accept"
 )
 UNINFORMATIVE: Final = _warning(
-    "TC204", "uninformative-description", "description that says nothing that the name of the tool does not say"
+    "TC204", "uninformative-description", "description that adds nothing to the name of the tool"
 )
 LABEL: Final = _selectable("TC208", "missing-label", "tool without a label for users")
 SIMILAR_DESCRIPTION: Final = _warning("TC209", "similar-descriptions", "two tools with nearly the same description")
@@ -133,7 +133,7 @@ UNBOUNDED: Final = _selectable(
     "TC308", "unbounded-parameter", "parameter without a bound that is used in a command, a script or a URL"
 )
 SLOW_PATTERN: Final = _error("TC309", "slow-pattern", "pattern that can take exponential time to match")
-BAD_PATTERN: Final = _error("TC310", "invalid-pattern", "pattern that is not a regular expression of ECMA-262")
+BAD_PATTERN: Final = _error("TC310", "invalid-pattern", "pattern that is not a valid ECMA-262 regular expression")
 PYTHON_PATTERN: Final = _warning(
     "TC310", "non-portable-pattern", "pattern that other languages reject with the 'u' flag"
 )

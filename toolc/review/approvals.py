@@ -86,7 +86,7 @@ def approvals(
         missing = "" if notes else f"none of the approvers has reviewed pull request {number}"
         return Approvals((), tuple(notes or [missing]))
     involved = _involved(github, repository, number, pull)
-    notes += [f"{each.login} had a part in the pull request" for each in approved if each in involved]
+    notes += [f"{each.login} contributed to the pull request, so their approval does not count" for each in approved if each in involved]
     counted = [each.login for each in approved if each not in involved]
     if counted and involved.unknown:
         notes += [f"no approval counts: {each}" for each in involved.unknown]
@@ -106,7 +106,7 @@ def _latest(reviews: Sequence[Review]) -> list[tuple[Account, Review]]:
 def _opinion(review: Review, head: str) -> str:
     if review.state == "APPROVED":
         return f"approved {(review.commit or 'a commit that no longer exists')[:12]}, not {head[:12]}"
-    return "requested changes" if review.state == "CHANGES_REQUESTED" else "has a review that was dismissed"
+    return "requested changes" if review.state == "CHANGES_REQUESTED" else "has a dismissed review"
 
 
 def _involved(github: GitHub, repository: str, number: int, pull: PullRequest) -> _Involved:
@@ -115,7 +115,7 @@ def _involved(github: GitHub, repository: str, number: int, pull: PullRequest) -
     if len(identities) != pull.commits or pull.head not in identities:
         raise GitHubError(
             f"GitHub lists {len(identities)} of the {pull.commits} commits of pull request {number} (at most 250): "
-            "divide it into smaller ones"
+            "split it into smaller pull requests"
         )
     if pull.head_repository is None:
         raise GitHubError(f"the repository of pull request {number}'s branch was deleted: who pushed it is not known")
@@ -135,8 +135,8 @@ def _authors(commits: Sequence[Commit]) -> Iterator[Account | str]:
     by_email = {each.author_email.lower(): each.author for each in commits if each.author}
     for each in commits:
         name = f"commit {each.identity[:12]}"
-        yield each.author or f"the author of {name} ({each.author_email}) has no account that GitHub knows"
-        yield each.committer or f"the committer of {name} ({each.committer_email}) has no account that GitHub knows"
+        yield each.author or f"the author of {name} ({each.author_email}) is not linked to a GitHub account"
+        yield each.committer or f"the committer of {name} ({each.committer_email}) is not linked to a GitHub account"
         for trailer in _CO_AUTHOR.findall(each.message):
             email = match[1].lower() if (match := _EMAIL.search(trailer)) else ""
             if login := _NO_REPLY.fullmatch(email):

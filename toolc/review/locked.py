@@ -114,7 +114,7 @@ class History:
         return None
 
     def report(self, changes: Sequence[LockChange], *, color: bool) -> str:
-        """Return what ``toolc diff`` prints since the newest state; empty if no digest moved, or without a state."""
+        """Return what ``toolc diff`` prints since the newest state; empty if no digest changed, or without a state."""
         names = {each.tool for each in changes if each.part in {"surface", "effect"}}
         if not names or not self.states:
             return ""
@@ -124,7 +124,7 @@ class History:
 
 
 def lock_changes(lock: Lock, actual: Lock, tools: Iterable[RegisteredTool], history: History) -> Iterator[LockChange]:
-    """Yield what moved from ``lock`` to ``actual``, sorted by tool. ``tools`` are the tools of ``actual``."""
+    """Yield what changed from ``lock`` to ``actual``, sorted by tool. ``tools`` are the tools of ``actual``."""
     specs = {tool.spec.name: Reviewed(tool.spec) for tool in tools}
     for name in sorted(lock.tools.keys() | actual.tools.keys()):
         before, after = lock.tools.get(name), actual.tools.get(name)
@@ -163,7 +163,7 @@ def _digest_change(
         return LockChange(before.name, part, old_digest, digest, places, detail)
     same = [state for state in history.states if _is_same(state, now, fields)]
     if same and not called_tools(now.spec):
-        detail = f"none since {same[0].label}: another toolc wrote the digest, or the line was edited"
+        detail = f"no fields since {same[0].label}: another version of toolc wrote the digest, or the line was edited"
         return LockChange(before.name, part, old_digest, digest, (), detail)
     return LockChange(
         before.name, part, old_digest, digest, None, "unknown: Git has no version with the approved digest"
@@ -198,7 +198,7 @@ def as_text(changes: Sequence[LockChange]) -> str:
     """Return the changes as a table; empty if there are none."""
     if not changes:
         return ""
-    rows = [("TOOL", "MOVED", "FIELDS"), *((each.tool, each.part, _fields(each)) for each in changes)]
+    rows = [("TOOL", "CHANGE", "FIELDS"), *((each.tool, each.part, _fields(each)) for each in changes)]
     first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = (f"{tool:{first}}  {part:{second}}  {printable(fields)}".rstrip() for tool, part, fields in rows)
     return "".join(f"{line}\n" for line in lines)

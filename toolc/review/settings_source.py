@@ -42,12 +42,12 @@ class SettingsSource:
         """Why a relaxation of the head has no effect, and what to do: the end of a message."""
         if self.approvers:
             names = ", ".join(self.approvers)
-            return f"without effect: none of the review.approvers of the base ({names}) has approved the head"
-        return "without effect: the base sets neither review: {accept_from: head} nor review: {approvers: [...]}"
+            return f"it has no effect: none of the review.approvers of the base ({names}) has approved the head"
+        return "it has no effect: the base sets neither review: {accept_from: head} nor review: {approvers: [...]}"
 
 
 def settings_source(base: State, approved_by: Sequence[str], *, is_first: bool) -> SettingsSource:
-    """Return which side decides. ``approved_by`` are users who are known to have approved exactly this head.
+    """Return which side decides. ``approved_by`` are users whose approval of exactly this head was verified.
 
     All project files of the base must let the head decide; one without ``review`` has that of the next file above.
     """
@@ -143,7 +143,7 @@ def review_changes(old: State, new: State, source: SettingsSource) -> Iterator[T
             )  # fmt: skip
         for login in after.approvers:
             if not before.approving(login):
-                message = f"{login} may let later changes of {scope} accept themselves"
+                message = f"an approval by {login} lets later changes of {scope} accept themselves"
                 yield _review_change(message, ("review", "approvers", login), None, login, at, place)
 
 

@@ -137,7 +137,7 @@ class _PatternReader:
         """Return the tree of the pattern."""
         root = self._alternatives()
         if self.at < len(self.pattern):
-            raise self._error("this ')' closes no group", 1, "write \\) for the character")
+            raise self._error("unmatched ')'", 1, "write \\) for the character")
         for each in self.references:
             if isinstance(each.group, str) and each.group not in self.names:
                 raise PatternError(f"there is no group '{each.group}'", each.start, each.end)
@@ -190,14 +190,14 @@ class _PatternReader:
                 return Edge(_ANCHORS[character])
             case "*" | "+" | "?":
                 raise self._error(
-                    f"there is nothing before '{character}' that it could repeat", 1, f"write \\{character}"
+                    f"nothing to repeat before '{character}'", 1, f"write \\{character}"
                 )
             case "{" if found := _QUANTIFIER.match(self.pattern, self.at):
                 raise self._error(
-                    f"there is nothing before '{found[0]:.20}' that it could repeat", len(found[0]), "write \\{"
+                    f"nothing to repeat before '{found[0]:.20}'", len(found[0]), "write \\{"
                 )
             case "]" if self.empty_class >= 0:
-                message = "this ']' closes no class: the class ended at the ']' after its '['"
+                message = "unmatched ']': the class ended at the ']' after its '['"
                 raise self._error(message, 1, f"write \\] for the first ']', at position {self.empty_class}")
             case "{" | "}" | "]":
                 self._remark(1, f"\\{character}", is_common=True)
@@ -213,13 +213,13 @@ class _PatternReader:
             return part
         is_group = self.pattern.startswith("(?:", start)
         if part is EMPTY or (isinstance(part, Edge | Look) and not is_group):
-            hint = "remove it: an assertion is true any number of times or never"
+            hint = "remove the quantifier, which has no effect on an assertion"
             raise self._error(f"'{found[0]:.20}' cannot repeat an assertion", len(found[0]), hint)
         if found["upto"]:
             self._remark(len(found[0]), f"{{0,{found['upto']}}}", is_common=False)
         least, most = _counts(found)
         if most < least:
-            raise self._error(f"the numbers of '{found[0]:.40}' are not in order", len(found[0]))
+            raise self._error(f"the minimum of '{found[0]:.40}' is larger than the maximum", len(found[0]))
         self.at = found.end()
         mark = "?" if self._next() == "?" else ""
         self.at += len(mark)
@@ -261,9 +261,9 @@ class _PatternReader:
             raise self._unknown_group()
         name = _decoded(found["name"])
         if not name.replace("$", "_").isidentifier():
-            raise self._error(f"'{name:.40}' is not a name for a group", len(found[0]), "use letters and _")
+            raise self._error(f"'{name:.40}' is not a valid group name", len(found[0]), "use letters and _")
         if name in self.names:
-            raise self._error(f"there are two groups '{name:.40}'", len(found[0]), "give each its own name")
+            raise self._error(f"the group name '{name:.40}' is used twice", len(found[0]), "give each group a unique name")
         if found["python"]:
             self._remark(len(found[0]), f"(?<{name}>", is_common=False)
         self.names[name] = self.groups
@@ -274,7 +274,7 @@ class _PatternReader:
         found = _OTHER_GROUP.match(self.pattern, self.at)
         assert found
         hint = next((text for part, text in ADVICE_ON_GROUPS.items() if re.match(part, found[0][2:])), "")
-        return self._error(f"'{found[0]}' opens no group of ECMA-262", len(found[0]), hint)
+        return self._error(f"'{found[0]}' does not start a group in ECMA-262", len(found[0]), hint)
 
     def _python_part(self, found: re.Match[str]) -> Node:
         """Read a reference or a comment that is written as in Python."""
@@ -413,7 +413,7 @@ class _PatternReader:
         if _is_one(first) and _is_one(last):
             if first > last:
                 raise PatternError(
-                    f"the range '{self.pattern[start : self.at]:.40}' is not in order", start, self.at,
+                    f"the range '{self.pattern[start : self.at]:.40}' is reversed", start, self.at,
                     "write the smaller character first, or \\- for a hyphen",
                 )  # fmt: skip
             return ((first[0][0], last[0][0]),)

@@ -108,7 +108,7 @@ _FORMATS: Final[Mapping[str, _Format]] = {
     "iri": _Format("an absolute IRI", "https://example.com/bücher", internet.is_iri),
     "iri-reference": _Format("an IRI or a relative reference", "/bücher", internet.is_iri_reference),
     "json-pointer": _Format("a JSON Pointer", "/items/0", _is_json_pointer),
-    "regex": _Format("a regular expression of ECMA-262", "^[a-z]+$", is_regular_expression),
+    "regex": _Format("an ECMA-262 regular expression", "^[a-z]+$", is_regular_expression),
     "relative-json-pointer": _Format("a relative JSON Pointer", "1/items", _is_relative_json_pointer),
     "time": _Format("a time with an offset", "09:30:00Z", _is_time),
     "uri": _Format("an absolute URI", "https://example.com/a", internet.is_uri),

@@ -216,7 +216,7 @@ def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -
     try:
         found = matches(pattern, instance, spend=_budget.get().spend)
     except PatternError:
-        yield validation_error(f"no value can be compared with {pattern[:100]!r}: {pattern_problem(pattern)}")
+        yield validation_error(f"no value can be matched against {pattern[:100]!r}: {pattern_problem(pattern)}")
         return
     except TooSlowError:
         yield validation_error(f"{len(instance)} characters are too many to compare with {pattern[:100]!r}")
@@ -262,9 +262,9 @@ def _problems_of_key_patterns(schema: JsonValue) -> Iterator[str]:
         patterns = schema.get("patternProperties")
         for pattern in patterns if isinstance(patterns, dict) else ():
             if problem := pattern_problem(pattern):
-                yield f"keys cannot be compared with the pattern {pattern[:100]!r}: {problem}"
+                yield f"keys cannot be matched against the pattern {pattern[:100]!r}: {problem}"
             elif is_slow_for_keys(pattern):
-                yield f"the pattern {pattern[:100]!r} takes too long to compare with keys"
+                yield f"the pattern {pattern[:100]!r} takes too long to match against keys"
         for each in schema.values():
             yield from _problems_of_key_patterns(each)
 

@@ -39,8 +39,8 @@ def test_init_prints_the_files_and_the_next_command(tmp_path: Path, capsys: pyte
     assert done == f"created {', '.join(paths)} in {tmp_path}/t"
     assert tried == f"try: cd {tmp_path}/t && toolc run specs/hello.yaml --arg name=Ada"
     assert why == (
-        "review.accept_from in toolc.yaml lets a pull request accept its own changes: make the code host require the "
-        "review of the owners in CODEOWNERS, and replace @OWNER there"
+        "review.accept_from in toolc.yaml lets a pull request accept its own changes: make the code host require "
+        "a review by the owners in CODEOWNERS, and replace @OWNER there"
     )
     assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(paths)
 
@@ -120,7 +120,7 @@ def test_files_that_decide_about_reviews_have_owners(
     assert run("init", str(tmp_path / "t"), "--owner", "@ann", "--owner", "@example/tools", *arguments) == 0
     lines = [line for line in (tmp_path / "t" / path).read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
     assert set(lines) == {f"{each} @ann @example/tools" for each in owned}
-    assert capsys.readouterr().out.endswith(f"require the review of the owners in {path}\n")
+    assert capsys.readouterr().out.endswith(f"require a review by the owners in {path}\n")
     settings = yaml.safe_load((tmp_path / "t/toolc.yaml").read_text(encoding="utf-8"))
     assert settings == {"review": {"accept_from": "head"}}
 

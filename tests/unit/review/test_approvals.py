@@ -61,12 +61,12 @@ def test_logins_have_no_case(api: GitHubApi) -> None:
         ([review("bob", commit=None)], "bob approved a commit th"),
         ([review("bob", "COMMENTED")], "none of the approvers"),
         ([review("bob", "PENDING")], "none of the approvers"),
-        ([review("bob", "DISMISSED")], "bob has a review that was dismissed"),
+        ([review("bob", "DISMISSED")], "bob has a dismissed review"),
         ([review("bob"), review("bob", "CHANGES_REQUESTED", day=11)], "bob requested changes"),
         ([review("bob"), review("Bob", "CHANGES_REQUESTED", day=11)], "Bob requested changes"),
         ([review("bob", "CHANGES_REQUESTED", day=11), review("bob")], "bob requested changes"),
         ([review("bob"), review("bob", "CHANGES_REQUESTED", FIRST, number=90)], "bob requested changes"),
-        ([review("bob"), review("bob", "DISMISSED", day=11)], "bob has a review that was dismissed"),
+        ([review("bob"), review("bob", "DISMISSED", day=11)], "bob has a dismissed review"),
         ([review("bob"), review("bob", commit=FIRST, day=11)], "bob approved aaaaaaaaaaaa"),
         ([review("bob", number=99), review("bob", "DISMISSED", day=11, number=1)], "bob has a review that was"),
     ],
@@ -117,13 +117,13 @@ def test_a_review_of_a_deleted_account_does_not_count(api: GitHubApi) -> None:
 def test_an_approver_who_had_a_part_does_not_count(api: GitHubApi, change: Json, reviewer: str) -> None:
     vars(api).update(change)
     api.reviews = [review(reviewer)]
-    assert f"{reviewer} had a part in the pull request" in refusal(api, reviewer)
+    assert f"{reviewer} contributed to the pull request, so their approval does not count" in refusal(api, reviewer)
 
 
 def test_another_approver_counts_where_one_had_a_part(api: GitHubApi) -> None:
     api.commits = [commit(FIRST, "bob"), commit()]
     api.reviews = [review("bob"), review("carol")]
-    assert ask(api) == Approvals(("carol",), ("bob had a part in the pull request",))
+    assert ask(api) == Approvals(("carol",), ("bob contributed to the pull request, so their approval does not count",))
 
 
 def test_pushes_of_earlier_pull_requests_and_other_branches_do_not_matter(api: GitHubApi) -> None:
@@ -224,12 +224,12 @@ def test_every_failed_request_is_an_error(
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
-        (PULL, b"[]", "GitHub's answer for pull request 5 is not an object"),
-        (PULL, b"{}", "GitHub's answer for 'head' of pull request 5 is not an object"),
-        (PULL, b'{"head": {"sha": 3, "ref": "x"}}', "'sha' of 'head' of pull request 5 is missing or has another type"),
-        (PULL, b'{"head": {"sha": "main", "ref": "x"}}', "is not the name of a commit"),
+        (PULL, b"[]", "GitHub's response for pull request 5 is not an object"),
+        (PULL, b"{}", "GitHub's response for 'head' of pull request 5 is not an object"),
+        (PULL, b'{"head": {"sha": 3, "ref": "x"}}', "'sha' of 'head' of pull request 5 is missing or has the wrong type"),
+        (PULL, b'{"head": {"sha": "main", "ref": "x"}}', "is not a commit hash"),
         (f"{PULL}/reviews", b"{}", "is not a list"),
-        (f"{PULL}/reviews", b"[3]", "GitHub's answer for a review is not an object"),
+        (f"{PULL}/reviews", b"[3]", "GitHub's response for a review is not an object"),
         (f"{PULL}/reviews", b'[{"user": {"login": "bob"}}]', "'id' of 'user' of a review"),
         (f"{PULL}/reviews", b'[{"user": {"login": "bob", "id": true}}]', "'id' of 'user' of a review"),
         (f"{PULL}/commits", b"[{}]", "'sha' of a commit"),

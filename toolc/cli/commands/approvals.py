@@ -36,18 +36,18 @@ _API: Final = "https://api.github.com"
 def command(base: str, head: str, number: int, repository: str, paths: tuple[str, ...]) -> None:
     """Print the users whose approval of a pull request on GitHub counts, one per line, for toolc diff --approved-by.
 
-    BASE and HEAD are commits; HEAD (default: HEAD) is the head of the pull request, or its merge into BASE. A user
-    counts who is one of the review.approvers of BASE's project file, has approved exactly this head, and neither opened
-    the pull request nor authored, committed or pushed a commit in it. Without approvers, GitHub is not asked.
+    BASE and HEAD are commits; HEAD (default: HEAD) is the head of the pull request, or its merge into BASE. An approval
+    counts if its author is one of the review.approvers in BASE's project file, approved exactly this head, and neither
+    opened the pull request nor authored, committed or pushed a commit in it. Without approvers, no request is sent.
 
-    GH_TOKEN or GITHUB_TOKEN is a token that may read the pull request, GITHUB_API_URL the address of GitHub's API.
+    GH_TOKEN or GITHUB_TOKEN is a token that may read the pull request; GITHUB_API_URL is the address of GitHub's API.
     """
     from toolc.review.approvals import approvals, commits_of  # start-up time
     from toolc.review.sources.github import GitHub
 
     approvers = _approvers(base, head, [Path(path) for path in paths or (".",)])
     if not approvers:
-        note("no approval is needed, or none counts: the base has no review.approvers that decide")
+        note("no approvals to check: the base sets no review.approvers, or its other review settings decide")
         return
     token = os.environ.get("GH_TOKEN") or os.environ.get("GITHUB_TOKEN") or ""
     github = GitHub(os.environ.get("GITHUB_API_URL") or _API, token)

@@ -63,7 +63,7 @@ def command(  # noqa: PLR0913  one parameter per option
     A state is a commit (main, v1.2, HEAD~1), a folder of specs, or a registry.json. If a name is both a commit and a
     folder, write ./specs for the folder. Commits are read from Git without a checkout.
 
-    Accepted changes and settings are those of BASE. Its project file can let those of HEAD apply: with
+    The accepted changes and settings of BASE apply, unless its project file lets those of HEAD apply: with
     review.accept_from, or with review.approvers and --approved-by.
     """
     from toolc.review.accepted import fails, parse_fail_on
@@ -103,10 +103,10 @@ def command(  # noqa: PLR0913  one parameter per option
 def _explain_source(source: SettingsSource, approved_by: tuple[str, ...]) -> None:
     """Report that the head decides, or that an approval has no effect."""
     if source.side == "head":
-        note(f"accepted changes and settings are those of the head: {source.reason}")
+        note(f"the accepted changes and settings of the head apply: {source.reason}")
     elif approved_by:
         note(
-            f"--approved-by {', '.join(approved_by)} has no effect: the review.approvers of the base decide who counts"
+            f"--approved-by {', '.join(approved_by)} has no effect: add the users to review.approvers of the base"
         )
 
 
@@ -149,7 +149,7 @@ def _without_accepted(
             read(place, str(path)) if place else () for place in (files.of_base(path), files.of_head(path))
         )
         if accepted is not None and files.of_base(path) is files.of_head(path) is None:
-            raise UsageError(f"there is no file {accepted} in the base or the head")
+            raise UsageError(f"--accepted {accepted}: neither the base nor the head has this file")
         no_effect = source.no_effect if source.side == "base" else None
         difference = with_new_acceptances(difference, in_base, in_head, today, no_effect)
         acceptances = in_base if no_effect else in_head

@@ -80,13 +80,13 @@ def files() -> dict[str, str]:
     "owners",
     multiple=True,
     metavar="NAME",
-    help="Who must review changes of the settings, for CODEOWNERS: @USER, @ORGANIZATION/TEAM. May be repeated.",
+    help="An owner of the settings, for CODEOWNERS: @USER, @ORGANIZATION/TEAM. May be repeated.",
 )
 def command(directory: str, host: str | None, owners: tuple[str, ...]) -> None:
     """Create a small folder of specs that builds and runs. Existing files are not changed.
 
-    The project file lets a pull request accept its own changes, which is safe only if the files that decide about
-    reviews have owners. Their lines are written to CODEOWNERS; if there is one, they are printed.
+    The project file lets a pull request accept its own changes. This is safe only if the files that control reviews
+    have owners. Their lines are written to CODEOWNERS, or printed if that file exists.
     """
     from toolc.cli.code_owners import code_owners, owner  # start-up time
 
@@ -125,10 +125,10 @@ def _write(directory: str, texts: Mapping[str, str]) -> None:
 
 
 def _explain(rules: CodeOwners, *, has_owner: bool) -> None:
-    """Print why there is a file of code owners, and what is left to do."""
+    """Print which lines ``CODEOWNERS`` lacks, why they are needed, and what the user must still do."""
     if rules.missing:
         print(f"at the end of {rules.path}, add:", *(f"  {line}" for line in rules.missing), sep="\n")
     print(
-        "review.accept_from in toolc.yaml lets a pull request accept its own changes: make the code host require the "
-        f"review of the owners in {rules.path}" + ("" if has_owner else ", and replace @OWNER there")
+        "review.accept_from in toolc.yaml lets a pull request accept its own changes: make the code host require "
+        f"a review by the owners in {rules.path}" + ("" if has_owner else ", and replace @OWNER there")
     )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
 @format_options(("text", "json"), "The format of the differences from the lock file.")
-@click.option("--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions apply too.")
+@click.option("--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions also apply.")
 @approved_by_option
 @engine_option
 def command(
@@ -47,10 +47,10 @@ def command(
 ) -> None:
     """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder).
 
-    The review of a change of this file approves its tools; run, test and serve with --locked call no others. Images
-    and packages are listed with their digests, which an engine of this host provides; --check needs no engine.
+    Reviewing and merging a change of this file approves its tools; with --locked, run, test and serve call no others.
+    Images and packages are listed with their digests, which need an engine; --check does not need one.
 
-    Prints what moved since the lock file was written, with the changed fields if Git has the approved version.
+    Prints what changed since the lock file was written, with the fields if Git has the approved version.
     """
     from toolc.model.lock_file import Lock, lock_tools  # start-up time
     from toolc.review.locked import unpinned
@@ -84,7 +84,7 @@ def _print_changes(
     *,
     with_diff: bool = False,
 ) -> int:
-    """Print what moved, after what ``toolc diff`` prints for it if ``with_diff``; return the number of changes."""
+    """Print what changed, after what ``toolc diff`` prints for it if ``with_diff``; return the number of changes."""
     from toolc.review.locked import History, as_json, as_text, lock_changes  # start-up time
 
     with History(Path(lock.path), paths) as history:

@@ -170,7 +170,7 @@ def _diagnostic(use: _Use, span: Span, *, in_script: bool) -> Diagnostic:
         subject = form if form == THE_SHELL else f"'{form}'"
         message = f"{subject} runs the value of '{name}' as code"
         return Diagnostic(codes.CALLER_CODE, message, span, f"{_DECLARE}; if not, run a fixed program with the value")
-    message = f"'{form}' runs this text as code, and a value of '{name}' can add to it"
+    message = f"'{form}' runs this text, which contains the value of '{name}', as code"
     hint = f"use 'script' and \"$ARG_{name}\", or name the program itself in 'argv'"
     if in_script:
         hint = "run the program without code that is built from the value"

@@ -77,7 +77,7 @@ def literal_credentials(tool: LocatedTool) -> Iterator[Place]:
             yield from _http(http)
         yield from _url(tool.node_at("backend", "agent", "base_url"), "agent.base_url")
         for keys in (("shell", "argv"), ("plugin", "command")):
-            yield from _command(tool.node_at("backend", *keys), f"a word of {keys[1]}")
+            yield from _command(tool.node_at("backend", *keys), f"an item of {keys[1]}")
         yield from _step_arguments(tool.node_at("backend", "composite", "steps"))
     env = tool.node_at("sandbox", "env")
     for entry in env.entries if isinstance(env, Mapping) else ():

@@ -40,7 +40,7 @@ def check_description_content(tool: LocatedTool) -> Iterator[Diagnostic]:
     if len(spec.description.strip()) < SHORTEST or new_words(spec.name, spec.description):
         return
     if len(name_words(spec.name)) < INFORMATIVE_NAME:
-        message = f"this description says nothing about '{spec.name}' that its name does not say"
+        message = f"this description adds nothing to the name '{spec.name}'"
         yield Diagnostic(codes.UNINFORMATIVE, message, tool.span("description"), _CONTENT_HINT)
 
 

@@ -190,7 +190,7 @@ class Imports:
         top, package = module.name.partition(".")[0], package_name(module.name)
         if self.packages:
             message = f"no package in 'requirements' is known to provide '{top}'"
-            hint = f"add {package}==VERSION to 'requirements', also if another package installs it"
+            hint = f"add {package}==VERSION to 'requirements', even if another package installs it"
             self.findings.add(codes.UNDECLARED_PACKAGE, message, _span(source, module), hint)
         else:
             message = f"'{top}' is not in the standard library, and the tool installs no packages"
@@ -222,7 +222,7 @@ def imports(text: str, path: str) -> Iterator[Module]:
 
 
 def _statements(tree: ast.AST) -> Iterator[ImportStatement]:
-    """Yield the import statements at any depth, without those that may fail by intention."""
+    """Yield the import statements at any depth, without those whose failure the code handles."""
     stack = [tree]
     while stack:
         node = stack.pop()

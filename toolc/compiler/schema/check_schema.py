@@ -306,8 +306,8 @@ def _check_format(node: Mapping, findings: Findings) -> None:
     if entry and isinstance(name, str) and name not in KNOWN_FORMATS:
         meant = _FORMAT_ALIASES.get(name.lower(), "")
         hint = f"did you mean '{meant}'?" if meant else suggestion(name, KNOWN_FORMATS)
-        message = f"'{name:.100}' is not a format of JSON Schema: values are not checked against it"
-        hint = hint or "describe the form in the description, or write a pattern, which is checked"
+        message = f"'{name:.100}' is not a JSON Schema format: values are not checked against it"
+        hint = hint or "describe the format in the description, or write a pattern, which is checked"
         findings.add(codes.UNKNOWN_FORMAT, message, entry.value.span, hint)
 
 

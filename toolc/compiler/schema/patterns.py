@@ -27,7 +27,7 @@ def check_python_pattern(pattern: str, what: str, span: Span, findings: Findings
     try:
         compile_python(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression of Python: {error}", span)
+        findings.add(codes.BAD_PATTERN, f"{what} is not a valid Python regular expression: {error}", span)
         return
     if is_slow(pattern):
         _report_slow(what, span, findings)

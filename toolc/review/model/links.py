@@ -123,7 +123,7 @@ class Links:
         verb = "the tool is now similar to" if pair.old else "the tool is similar to"
         if pair.old is None and (is_same or ratio >= _COPY) and other in self._before:
             verb = "the tool is a copy of"
-        reasons = ["a call does the same"] * is_same + [f"the descriptions are {ratio:.0%} alike"] * (
+        reasons = ["calls have the same effect"] * is_same + [f"the descriptions are {ratio:.0%} alike"] * (
             ratio >= MIN_SIMILARITY
         )
         places = [format_route(each.route) for each in changed_parts(original, tool, (*SURFACE, *EFFECT))]

@@ -98,7 +98,7 @@ def _similar(
             ratio = description_ratio(disappeared[other], tool)
             if other not in same and ratio < MIN_SIMILARITY:
                 continue
-            reason = "a call does the same" if other in same else f"the descriptions are {ratio:.0%} alike"
+            reason = "calls have the same effect" if other in same else f"the descriptions are {ratio:.0%} alike"
             names = difflib.SequenceMatcher(None, _plain(other), _plain(name), autojunk=False).ratio()
             has_same_parameters = disappeared[other].spec.parameters == tool.spec.parameters
             score = ratio + (other in same) / 2 + names / 2 + has_same_parameters / 4

@@ -177,7 +177,7 @@ class GitHub:
                 return
             found, links = self._get(next_url)
             if not isinstance(found, list):
-                raise GitHubError(f"GitHub's answer for {url} is not a list")
+                raise GitHubError(f"GitHub's response for {url} is not a list")
             yield from (_Answer(each, what) for each in found)
             match = _NEXT.search(links)
             next_url = match[1] if match else None
@@ -187,7 +187,7 @@ class GitHub:
         """Return the JSON at ``url`` and the header ``Link``."""
         if urlsplit(url)[:2] != self._origin:
             # The token is for this server only.
-            raise GitHubError(f"GitHub's answer refers to another server: {url}")
+            raise GitHubError(f"GitHub's response refers to another server: {url}")
         request = urllib.request.Request(  # noqa: S310  the scheme was checked
             url,
             headers={
@@ -203,16 +203,16 @@ class GitHub:
                 links = ", ".join(response.headers.get_all("Link", []))
         except urllib.error.HTTPError as error:
             with error:
-                raise GitHubError(f"GitHub answered {url} with {error.code}: {_reason(error)}") from None
+                raise GitHubError(f"GitHub returned status {error.code} for {url}: {_reason(error)}") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "reason", error)
-            raise GitHubError(f"GitHub did not answer {url}: {reason}") from None
+            raise GitHubError(f"GitHub did not respond to {url}: {reason}") from None
         if len(data) > _MAX_BYTES:
-            raise GitHubError(f"GitHub's answer for {url} has more than {_MAX_BYTES >> 20} MiB")
+            raise GitHubError(f"GitHub's response for {url} has more than {_MAX_BYTES >> 20} MiB")
         try:
             value: JsonValue = json.loads(data)
         except (ValueError, RecursionError):
-            raise GitHubError(f"GitHub's answer for {url} is not JSON") from None
+            raise GitHubError(f"GitHub's response for {url} is not JSON") from None
         return value, links
 
 
@@ -259,7 +259,7 @@ class _Answer:
     def __init__(self, value: JsonValue, what: str) -> None:
         self._what = what
         if not isinstance(value, dict):
-            raise GitHubError(f"GitHub's answer for {what} is not an object")
+            raise GitHubError(f"GitHub's response for {what} is not an object")
         self._value = value
 
     def has(self, key: str) -> bool:
@@ -275,7 +275,7 @@ class _Answer:
     def commit(self, key: str) -> str:
         value = self.text(key)
         if not _COMMIT.fullmatch(value):
-            raise GitHubError(f"in GitHub's answer, {key!r} of {self._what} is not the name of a commit")
+            raise GitHubError(f"in GitHub's response, {key!r} of {self._what} is not a commit hash")
         return value
 
     def object(self, key: str) -> _Answer:
@@ -299,5 +299,5 @@ class _Answer:
     def _of_type(self, key: str, kind: type[T]) -> T:
         value = self._value.get(key)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise GitHubError(f"in GitHub's answer, {key!r} of {self._what} is missing or has another type")
+            raise GitHubError(f"in GitHub's response, {key!r} of {self._what} is missing or has the wrong type")
         return value

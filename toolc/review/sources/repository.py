@@ -161,7 +161,7 @@ def resolved(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError):
-        raise UsageError(f"{path} is a link loop") from None
+        raise UsageError(f"{path} is part of a loop of symbolic links") from None
 
 
 def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:
@@ -243,7 +243,7 @@ def _follow_links(commit: Commit, path: str) -> str:
         followed = _without_dot(posixpath.normpath(posixpath.join(posixpath.dirname(link.path), target, rest)))
         if followed.startswith(("/", "../")) or followed == "..":
             raise UsageError(f"{commit.name}: {link.path} is a link that points outside the repository")
-    raise UsageError(f"{commit.name}: {path} is a link loop")
+    raise UsageError(f"{commit.name}: {path} is part of a loop of symbolic links")
 
 
 def _without_dot(path: str) -> str:

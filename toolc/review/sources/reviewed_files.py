@@ -158,7 +158,7 @@ def _passes_through(path: Path, top: Path) -> bool:
             return True
         links += 1
         if links > _MAX_LINKS:
-            raise UsageError(f"{path} is a link loop")
+            raise UsageError(f"{path} is part of a loop of symbolic links")
         target = place.readlink()
         steps.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
         place = Path("/") if target.is_absolute() else place.parent

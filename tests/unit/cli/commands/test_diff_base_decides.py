@@ -52,7 +52,7 @@ def test_acceptances_of_the_head_have_no_effect_and_are_reported(repository: Rep
     found = changes(diff(*arguments, "--format", "json"))
     assert {"breaking CON105", "high RSK01", "breaking RSK14", "high RSK14"} <= found.keys()
     assert found["high RSK14"] == (
-        "mallory accepts RSK01 high of look in this change: a call may now reach b.example.com:443; without effect: "
+        "mallory accepts RSK01 high of look in this change: a call may now reach b.example.com:443; it has no effect: "
         "the base sets neither review: {accept_from: head} nor review: {approvers: [...]}"
     )
 
@@ -132,7 +132,7 @@ def test_an_approver_of_the_base_lets_the_head_decide(
     options = [each for login in logins for each in ("--approved-by", login)]
     assert diff(*arguments, *GATE, *options).exit_code == status
     found = diff(*arguments, *options)
-    assert ("settings are those of the head" in found.stderr) == (not status)
+    assert ("settings of the head apply" in found.stderr) == (not status)
     assert ("has no effect" in found.stderr) == bool(status and logins)
     if status:
         assert "none of the review.approvers of the base (Alice, bob) has approved the head" in diff(*arguments).stdout

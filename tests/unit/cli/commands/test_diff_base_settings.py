@@ -134,7 +134,7 @@ def test_the_settings_of_the_head_apply_if_the_base_allows_it(repository: Reposi
     found = change(repository, base, {"specs/a.yaml": HOST, "toolc.yaml": ""}, commit=True)
     assert found.exit_code == 0
     assert "RSK12" in found.stdout
-    assert "without effect" not in found.stdout
+    assert "it has no effect" not in found.stdout
 
 
 def test_a_folder_as_the_base_decides(repository: Repository) -> None:
@@ -161,7 +161,7 @@ def test_a_relaxed_central_policy_is_a_change(repository: Repository) -> None:
     base, head = {"a.yaml": PLAIN, "ci/p.yaml": POLICY}, {"ci/p.yaml": "policy: {}\n"}
     found = change(repository, base, head, "--policy", "ci/p.yaml", "--fail-on", "risk:high", commit=True)
     assert found.exit_code == 1
-    assert "the policy in ci/p.yaml allows more: 'hosts'; without effect" in found.stdout
+    assert "the policy in ci/p.yaml allows more: 'hosts'; it has no effect" in found.stdout
 
 
 def test_a_central_policy_outside_the_repository_counts_as_it_is(repository: Repository, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_comment_of_the_base_has_an_effect(repository: Repository, *, commit: 
 def test_a_comment_that_is_moved_to_another_tool_is_new(repository: Repository) -> None:
     base, head = {"a.yaml": ignoring(TWO, after="name: look")}, {"a.yaml": ignoring(TWO, after="name: see")}
     found = change(repository, base, head, commit=True)
-    assert "RSK12: a comment ignores the finding TC204; without effect" in found.stdout
+    assert "RSK12: a comment ignores the finding TC204; it has no effect" in found.stdout
 
 
 def test_a_comment_moves_with_its_renamed_tool(repository: Repository) -> None:

@@ -1,4 +1,4 @@
-"""``toolc lock`` and ``toolc lock --check`` print what moved, per tool, with fields from Git."""
+"""``toolc lock`` and ``toolc lock --check`` print what changed, per tool, with fields from Git."""
 
 import contextlib
 import io
@@ -57,7 +57,7 @@ def test_a_table_shows_what_moved(repository: Repository) -> None:
     status, text, note = lock("--check")
     assert (status, note) == (1, NOTE.format("these 4 changes"))
     assert text == (
-        "TOOL   MOVED    FIELDS\n"
+        "TOOL   CHANGE   FIELDS\n"
         "look   surface  description, parameters.properties.name.maxLength\n"
         "look   effect   sandbox.network.allow\n"
         "other  removed\n"
@@ -79,7 +79,7 @@ def test_one_command_approves_with_the_difference_shown(repository: Repository) 
     assert (status, note) == (0, "toolc: toolc.lock approves 2 tools: have the change reviewed\n")
     report, _, table = text.partition("TOOL")
     assert "look: changed\n  critical RSK02: a call may now read the files of the workspace" in report
-    assert table == "   MOVED   FIELDS\nlook   effect  sandbox.workspace\nother  effect  sandbox.workspace\n"
+    assert table == "   CHANGE  FIELDS\nlook   effect  sandbox.workspace\nother  effect  sandbox.workspace\n"
     assert lock("--check")[0] == 0
 
 
@@ -88,8 +88,8 @@ def test_a_digest_that_was_computed_in_another_way(repository: Repository) -> No
     digest = Lock.read(Path("toolc.lock")).tools["look"].effect
     commit = repository.commit({"toolc.lock": text.replace(digest, f"sha256:{'0' * 64}", 1)})
     status, table, _ = lock("--check")
-    reason = f"none since {commit[:12]}: another toolc wrote the digest, or the line was edited"
-    assert (status, table) == (1, f"TOOL  MOVED   FIELDS\nlook  effect  {reason}\n")
+    reason = f"no fields since {commit[:12]}: another version of toolc wrote the digest, or the line was edited"
+    assert (status, table) == (1, f"TOOL  CHANGE  FIELDS\nlook  effect  {reason}\n")
     assert lock()[1] == table
     assert lock("--check")[0] == 0
 
@@ -99,7 +99,7 @@ def test_a_version_that_git_does_not_have(repository: Repository) -> None:
     assert lock()[0] == 0
     repository.write({"a.yaml": PLAIN.replace("echo", "printf")})
     reason = "unknown: Git has no version with the approved digest"
-    assert lock("--check")[1] == f"TOOL  MOVED   FIELDS\nlook  effect  {reason}\n"
+    assert lock("--check")[1] == f"TOOL  CHANGE  FIELDS\nlook  effect  {reason}\n"
 
 
 def test_a_called_tool_moves_its_callers(repository: Repository) -> None:
@@ -108,7 +108,7 @@ def test_a_called_tool_moves_its_callers(repository: Repository) -> None:
     repository.commit({})
     repository.write({"a.yaml": PLAIN.replace("echo", "cat")})
     assert lock("--check")[1] == (
-        "TOOL  MOVED   FIELDS\n"
+        "TOOL  CHANGE  FIELDS\n"
         "both  effect  the tools that it calls\n"
         "look  effect  backend.shell.command.argv.elements\n"
     )
@@ -136,7 +136,7 @@ def test_images_and_packages(tmp_path: Path) -> None:
     after = Lock.parse(f"{head} image=config:{other} package=six==1.1@{digest} package=b==2.0@{digest}\n", "l")
     with History(tmp_path / "toolc.lock", [tmp_path]) as history:
         assert as_text([*lock_changes(before, after, (), history)]) == (
-            "TOOL  MOVED     FIELDS\n"
+            "TOOL  CHANGE    FIELDS\n"
             "look  image     manifest:sha256:aaaaaaaaaaaa to config:sha256:bbbbbbbbbbbb\n"
             "look  packages  a 1.0 to none, b none to 2.0, six 1.0 to 1.1\n"
         )

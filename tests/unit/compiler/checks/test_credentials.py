@@ -52,11 +52,11 @@ PLACES = [
     ("the variable 'GITHUB_TOKEN'", PLUGIN + f"sandbox: {{env: {{GITHUB_TOKEN: {VALUE}}}}}\n"),
     ("the variable 'DB_PASSWORD'", SHELL + f"sandbox: {{env: {{DB_PASSWORD: {VALUE}}}}}\n"),
     ("the variable 'DB'", SHELL + f"sandbox: {{env: {{DB: 'pg://me:{VALUE}@db.example.com/x'}}}}\n"),
-    ("a word of command", HEAD + f"backend: {{plugin: {{command: [a, --api-key={VALUE}]}}}}\n"),
-    ("a word of command", HEAD + f"backend: {{plugin: {{command: [a, --token, {VALUE}]}}}}\n"),
-    ("a word of argv", HEAD + f"backend: {{shell: {{argv: [curl, -H, 'Authorization: Bearer {VALUE}']}}}}\n"),
-    ("a word of argv", HEAD + f"backend: {{shell: {{argv: [curl, -u, 'me:{VALUE}', a.example.com]}}}}\n"),
-    ("a word of argv", HEAD + f"backend: {{shell: {{argv: [git, clone, 'https://me:{VALUE}@a.example.com/x']}}}}\n"),
+    ("an item of command", HEAD + f"backend: {{plugin: {{command: [a, --api-key={VALUE}]}}}}\n"),
+    ("an item of command", HEAD + f"backend: {{plugin: {{command: [a, --token, {VALUE}]}}}}\n"),
+    ("an item of argv", HEAD + f"backend: {{shell: {{argv: [curl, -H, 'Authorization: Bearer {VALUE}']}}}}\n"),
+    ("an item of argv", HEAD + f"backend: {{shell: {{argv: [curl, -u, 'me:{VALUE}', a.example.com]}}}}\n"),
+    ("an item of argv", HEAD + f"backend: {{shell: {{argv: [git, clone, 'https://me:{VALUE}@a.example.com/x']}}}}\n"),
 ]  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def test_same_name_is_the_same_tool() -> None:
     ("new", "why"),
     [
         (tool("b", "rm", "Something else", ("a",)), "the old name is an alias"),
-        (tool("b", "wc", "Something else"), "a call does the same"),
+        (tool("b", "wc", "Something else"), "calls have the same effect"),
         (tool("b", "rm", LONG.replace("words", "lines")), "the descriptions are 94% alike"),
     ],
     ids=["alias", "effect", "description"],
@@ -64,7 +64,7 @@ def test_tools_of_one_plugin_are_not_paired() -> None:
 
 def test_renamed_plugin_tool_is_paired() -> None:
     old, new = state(served("zip", "Pack files")), state(served("pack", "Make one file of many", "zip"))
-    assert paired(old, new) == [("renamed", "zip", "pack", "a call does the same")]
+    assert paired(old, new) == [("renamed", "zip", "pack", "calls have the same effect")]
 
 
 def test_different_descriptions_are_not_paired() -> None:

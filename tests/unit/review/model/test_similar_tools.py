@@ -57,7 +57,7 @@ def test_a_copy_with_another_description(repository: Repository) -> None:
         DESCRIPTION, "Search everything, whatever the question is."
     )
     assert links(repository, {"copy.yaml": copy}) == [
-        "find: the tool is a copy of look: a call does the same; it differs in description"
+        "find: the tool is a copy of look: calls have the same effect; it differs in description"
     ]
 
 
@@ -76,7 +76,7 @@ def test_a_tool_that_becomes_similar(repository: Repository) -> None:
 
 def test_a_tool_that_now_does_what_another_one_does(repository: Repository) -> None:
     assert links(repository, {"weather.yaml": WEATHER}) == [
-        "weather: the tool is now similar to look: a call does the same; it differs in description"
+        "weather: the tool is now similar to look: calls have the same effect; it differs in description"
     ]
 
 

@@ -100,9 +100,9 @@ def test_removed_and_renamed_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "- tools: 1 removed, 1 probably renamed",
         "- changes: 2 breaking",
         "- tokens of these definitions, about: 152 before, 75 after \\(\\-77\\)",
-        "#### `find`: probably renamed from look \\(a call does the same\\)",
+        "#### `find`: probably renamed from look \\(calls have the same effect\\)",
         (
-            "- **breaking** CON302: probably renamed from look \\(a call does the same\\); "
+            "- **breaking** CON302: probably renamed from look \\(calls have the same effect\\); "
             "calls of look fail: add it to aliases at `new/a.yaml:2` (4adb2f20ecfa)"
         ),
         "#### `put`: removed, about 77 tokens before, 0 after",

@@ -149,7 +149,7 @@ def test_folder_replaced_by_a_link(repository: Repository) -> None:
     ("target", "part"),
     [
         ("../elsewhere", "HEAD: specs is a link that points outside the repository"),
-        ("specs", "HEAD: specs is a link loop"),
+        ("specs", "HEAD: specs is part of a loop of symbolic links"),
     ],
 )
 def test_dangling_link_in_a_commit(repository: Repository, target: str, part: str) -> None:
@@ -164,7 +164,7 @@ def test_a_link_loop_in_the_working_tree_is_reported(repository: Repository) -> 
     repository.commit({"specs/a.yaml": PLAIN})
     (repository.top / "loop").symlink_to("loop")
     for path in ("loop", "loop/specs"):
-        with pytest.raises(UsageError, match=f"^{path} is a link loop$"):
+        with pytest.raises(UsageError, match=f"^{path} is part of a loop of symbolic links$"):
             narrowed_lines("HEAD", None, path)
 
 
