@@ -1,4 +1,4 @@
-"""Who has approved exactly the head commit of a pull request, and had no part in it.
+"""Who has approved exactly the head commit of a pull request without having contributed to it.
 
 An approval does not count if its author opened the pull request, or authored, committed or pushed a commit in it.
 Where that cannot be decided, no approval counts: the people behind a commit must all have accounts that GitHub knows.
@@ -36,7 +36,7 @@ class Approvals:
 
 @dataclass(frozen=True, slots=True)
 class _Involved:
-    """The people who had a part in a pull request, and who of them is not known."""
+    """The accounts that contributed to a pull request, and messages about contributors without a known account."""
 
     logins: frozenset[str]
     numbers: frozenset[int]
@@ -63,7 +63,7 @@ def commits_of(head: str) -> tuple[str, ...]:
 def approvals(
     github: GitHub, repository: str, number: int, commits: Collection[str], approvers: Collection[str]
 ) -> Approvals:
-    """Return which of ``approvers`` have approved the head of a pull request, which must be one of ``commits``.
+    """Return which of ``approvers`` have approved the head of a pull request. The head must be one of ``commits``.
 
     Logins are compared without regard to case. Raises ``GitHubError`` if GitHub does not answer, if the pull request
     has another head now, or if not all of its commits are known.
@@ -86,7 +86,11 @@ def approvals(
         missing = "" if notes else f"none of the approvers has reviewed pull request {number}"
         return Approvals((), tuple(notes or [missing]))
     involved = _involved(github, repository, number, pull)
-    notes += [f"{each.login} contributed to the pull request, so their approval does not count" for each in approved if each in involved]
+    notes += [
+        f"{each.login} contributed to the pull request, so their approval does not count"
+        for each in approved
+        if each in involved
+    ]
     counted = [each.login for each in approved if each not in involved]
     if counted and involved.unknown:
         notes += [f"no approval counts: {each}" for each in involved.unknown]

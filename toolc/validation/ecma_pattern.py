@@ -189,13 +189,9 @@ class _PatternReader:
                 self.at += 1
                 return Edge(_ANCHORS[character])
             case "*" | "+" | "?":
-                raise self._error(
-                    f"nothing to repeat before '{character}'", 1, f"write \\{character}"
-                )
+                raise self._error(f"nothing to repeat before '{character}'", 1, f"write \\{character}")
             case "{" if found := _QUANTIFIER.match(self.pattern, self.at):
-                raise self._error(
-                    f"nothing to repeat before '{found[0]:.20}'", len(found[0]), "write \\{"
-                )
+                raise self._error(f"nothing to repeat before '{found[0]:.20}'", len(found[0]), "write \\{")
             case "]" if self.empty_class >= 0:
                 message = "unmatched ']': the class ended at the ']' after its '['"
                 raise self._error(message, 1, f"write \\] for the first ']', at position {self.empty_class}")
@@ -263,7 +259,7 @@ class _PatternReader:
         if not name.replace("$", "_").isidentifier():
             raise self._error(f"'{name:.40}' is not a valid group name", len(found[0]), "use letters and _")
         if name in self.names:
-            raise self._error(f"the group name '{name:.40}' is used twice", len(found[0]), "give each group a unique name")
+            raise self._error(f"the group name '{name:.40}' is used twice", len(found[0]), "use unique names")
         if found["python"]:
             self._remark(len(found[0]), f"(?<{name}>", is_common=False)
         self.names[name] = self.groups

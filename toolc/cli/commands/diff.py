@@ -105,9 +105,7 @@ def _explain_source(source: SettingsSource, approved_by: tuple[str, ...]) -> Non
     if source.side == "head":
         note(f"the accepted changes and settings of the head apply: {source.reason}")
     elif approved_by:
-        note(
-            f"--approved-by {', '.join(approved_by)} has no effect: add the users to review.approvers of the base"
-        )
+        note(f"--approved-by {', '.join(approved_by)} has no effect: add the users to review.approvers of the base")
 
 
 def _refuse_broken(old: State, new: State) -> None:

@@ -93,7 +93,9 @@ def test_failures_are_errors(
     assert run(*command, "6") == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"toolc: GitHub returned status 404 for {api.url}/repos/{REPOSITORY}/pulls/6: the token may not ")
+    assert err.startswith(
+        f"toolc: GitHub returned status 404 for {api.url}/repos/{REPOSITORY}/pulls/6: the token may not "
+    )
     monkeypatch.delenv("GH_TOKEN")
     monkeypatch.delenv("GITHUB_TOKEN", raising=False)
     assert run(*command, "5") == 2

@@ -107,6 +107,5 @@ def test_description_that_adds_nothing_to_the_name_is_reported(
 ) -> None:
     text = tools(description).replace("alpha", name)
     assert findings(tmp_path, "TC204", text) == (
-        [f"tool.yaml:3:{27 + len(name)} this description adds nothing to the name '{name}'"]
-        * found
+        [f"tool.yaml:3:{27 + len(name)} this description adds nothing to the name '{name}'"] * found
     )
