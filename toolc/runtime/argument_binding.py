@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -49,8 +50,8 @@ _TYPES: Final = {
 MAX_DEPTH: Final = 64
 """The maximum nesting of arguments, in levels: far more than tools need, far less than exhausts the stack."""
 
-MAX_BITS: Final = 1023
-"""The maximum size of an integer, in bits: that of the largest floating-point number, which JSON readers use."""
+MAX_INTEGER: Final = int(sys.float_info.max)
+"""The maximum absolute value of an integer: the largest floating-point number, which JSON readers use."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -340,8 +341,8 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
     elif isinstance(value, float):
         reason = "" if math.isfinite(value) else f"{value} is not a JSON number"
     elif isinstance(value, int):
-        bits = value.bit_length()
-        reason = "" if bits <= MAX_BITS else f"an integer of {bits} bits is more than JSON readers can hold"
+        is_huge = abs(value) > MAX_INTEGER
+        reason = f"an integer of {value.bit_length()} bits is more than JSON readers can hold" if is_huge else ""
     elif value is not None:
         reason = f"a {type(value).__name__} is not JSON"
     if reason:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from dataclasses import replace
 
 import pytest
@@ -244,6 +245,13 @@ def test_strict_mode_treats_null_as_omitted() -> None:
     assert bind(strict, {"a": None, "b": 1}, "c").arguments == {"a": "x", "b": 1}
     assert problems(strict, {"b": None}) == ("b: expected an integer, got null",)
     assert problems(plain, {"a": None, "b": 1}) == ("a: expected a string, got null",)
+
+
+def test_an_integer_up_to_the_largest_float_is_accepted() -> None:
+    largest = int(sys.float_info.max)
+    spec = tool({"x": {"type": "number", "multipleOf": 0.1}})
+    assert bind(spec, {"x": largest}, "c").arguments == {"x": largest}
+    assert problem({}, -largest - 1) == "x: an integer of 1024 bits is more than JSON readers can hold"
 
 
 def test_a_huge_integer_is_refused_first() -> None:
