@@ -11,7 +11,7 @@ from typing import Final
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model.names import close_match
 
-__all__ = ["REQUIRED", "has_misspelled_key", "looks_like_spec", "quote_names", "suggestion"]
+__all__ = ["REQUIRED", "has_misspelled_key", "looks_like_spec", "nearest", "quote_names", "suggestion"]
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
@@ -53,6 +53,7 @@ _PYTHON: Final = "write python: {code: ...} or python: {file: NAME.py}"
 _HTTP: Final = "write http: {method: GET, url: ...}"
 _ONE_COMMAND: Final = "write argv: [...] for one program, or script: ... for shell code"
 _ONE_FUNCTION: Final = "write code: ... with a function, or file: NAME.py"
+_FOLDER: Final = "write workspace: ro, or rw to change files; a call can access no other folder of this machine"
 _MEANT_IN: Final = {
     "the tool": {
         **dict.fromkeys(("argv", "command", "cmd", "exec", "run"), "write backend: {shell: {argv: [...]}}"),
@@ -73,13 +74,29 @@ _MEANT_IN: Final = {
     "backend.python": {
         **dict.fromkeys(("argv", "body", "command", "inline", "script", "source"), _ONE_FUNCTION),
         **dict.fromkeys(("filename", "module", "path"), "write file: NAME.py"),
-        **dict.fromkeys(("entry_point", "entrypoint", "handler"), "write function: NAME"),
+        **dict.fromkeys(("entry_point", "entrypoint", "handler"), "write file: NAME.py, and function: NAME"),
         **dict.fromkeys(("dependencies", "packages", "pip"), "write requirements: [...]"),
     },
     "backend.http": {
         **dict.fromkeys(("endpoint", "uri"), "write 'url'"),
         **dict.fromkeys(("params", "query_params"), "write 'query'"),
         **dict.fromkeys(("data", "json", "payload"), "write body: {json: ...}"),
+    },
+    "sandbox": {
+        **dict.fromkeys(("environment", "envs", "variables"), "write 'env'"),
+        **dict.fromkeys(("mount", "mounts", "volume", "volumes"), _FOLDER),
+        **dict.fromkeys(("mem", "mem_limit", "ram"), "write limits: {memory: 512MiB}"),
+        "resources": "write e.g. limits: {memory: 512MiB, cpus: 1}",
+        **dict.fromkeys(("allow", "egress", "hosts"), "write network: {allow: [api.example.com:443]}"),
+    },
+    "'tests'": {
+        **dict.fromkeys(("arguments", "input", "inputs", "parameters", "params"), "write 'args'"),
+        **dict.fromkeys(("description", "name", "title"), "write it as a comment: a test has no name"),
+    },
+    "expect": {
+        **dict.fromkeys(("contains", "includes", "pattern", "regex"), "write matches: ... (a regular expression)"),
+        **dict.fromkeys(("equals", "result", "value"), "write text: ..., or json: ..."),
+        **dict.fromkeys(("exit_code", "exit_status", "returncode"), "write error: exit_status if the call must fail"),
     },
 }
 """What to write instead of a key in one kind of map, by its name in findings."""
@@ -94,6 +111,16 @@ _FORMS: Final = {
     "'secrets'": "write secrets: {TOKEN: {hosts: [api.example.com]}}",
     "'parameters'": 'write one key for each: {path: {type: string, description: "..."}}',
     "'annotations'": "write e.g. annotations: {read_only: true}",
+    "'env'": "write env: {NAME: value}",
+    "'expect'": 'write expect: {text: "..."}',
+    "'composite'": "write composite: {strategy: sequential, steps: [...]}",
+    "'strategy'": "add strategy: sequential, if the steps run one after the other",
+    "'id'": "add id: NAME, by which other steps name this one",
+}
+_WORKSPACE: Final = {
+    **dict.fromkeys(("read", "readonly", "r"), "ro"),
+    **dict.fromkeys(("readwrite", "write", "w"), "rw"),
+    **dict.fromkeys(("false", "no", "off"), "none"),
 }
 _TRUTH: Final = {
     **dict.fromkeys(("yes", "y", "on", "1"), "true"),
@@ -117,7 +144,7 @@ def missing_key(key: str, node: Mapping) -> str:
 
 def replaced_keys(node: Mapping, what: str) -> list[str]:
     """Return what to write instead of each key of the map ``what`` that is a common mistake there."""
-    meant = _MEANT_IN.get(what, {})
+    meant = _MEANT_IN.get(what.partition("[")[0], {})
     return [meant[entry.key] for entry in node.entries if entry.key in meant]
 
 
@@ -125,7 +152,7 @@ def unknown_key(key: str, what: str, known: Iterable[str], path: str) -> str:
     """Return a hint for the unknown key ``key`` of the map ``what`` in the file at ``path``, or an empty string."""
     if space := _STRANGE_SPACE.search(key):
         return f"U+{ord(space[0]):04X} in it looks like a space but is not one"
-    if meant := _MEANT_IN.get(what, {}).get(key):
+    if meant := _MEANT_IN.get(what.partition("[")[0], {}).get(key):
         return meant
     if close_match(key, sorted(known), 0.8):
         return ""
@@ -155,29 +182,48 @@ def _names(hint: str, known: Iterable[str]) -> bool:
 
 def value_hint(node: Node, what: str, expected: str) -> str:
     """Return how to write ``what``, which must be ``expected`` but is not, or an empty string if that is obvious."""
-    match node:
-        case Scalar(value=None) if expected == "a map":
+    return _scalar_hint(node, what, expected) if isinstance(node, Scalar) else _structure_hint(node, what, expected)
+
+
+def _scalar_hint(node: Scalar, what: str, expected: str) -> str:
+    match node.value:
+        case value if what == "'workspace'":
+            meant = _WORKSPACE.get(re.sub(r"[^a-z]", "", str(value).lower()))
+            return f"write {meant}" if meant else "write ro to let a call read the files, rw to let it change them"
+        case None if expected == "a map":
             return "indent the lines below it further if they are its keys"
-        case Scalar(value=None):
+        case None:
             return "give it a value, or remove the key"
-        case Scalar(value=value) if expected == "true or false":
+        case value if expected == "true or false":
             meant = _TRUTH.get(str(value).lower())
             return f"write {meant}" if meant else ""
-        case Scalar(value=str() as text) if expected == "a list" and _ITEMS.fullmatch(text):
+        case str() as text if expected == "a list" and _ITEMS.fullmatch(text):
             items = ", ".join(_ITEM.findall(text))
             return f"write a list: [{items}]"
-        case Scalar(value=str() as text) if what == "'python'":
+        case str() as text if what == "'python'":
             return "write python: {code: ...}" if "\n" in text or "def " in text else _FORMS[what]
-        case Scalar() if expected == "a list":
+        case _ if expected == "a list":
             return "write a list: [one, two], or a line '- one' for each"
+        case _:
+            return _FORMS.get(what, "") if expected == "a map" else ""
+
+
+def _structure_hint(node: Mapping | Sequence, what: str, expected: str) -> str:
+    match node:
         case Sequence() if what == "'script'":
             return "write argv: [...] for one program, or script: |- with one command per line"
+        case Mapping(entries=[first, *_]) if expected == "a list" and isinstance(first.value, Mapping):
+            key = {"'tools'": f"name: {first.key:.80}", "'steps'": f"id: {first.key:.80}"}.get(what, "")
+            return f"write '- {key}' instead of '{first.key:.80}:', for each item"
         case Mapping() if expected == "a list":
             return "write '- ' before the first key of each item"
-        case Mapping() | Sequence() | Scalar() if expected == "a map":
-            return _FORMS.get(what, "")
+        case Sequence(items=()) if expected == "a map":
+            return "write {}, or remove the key"
+        case Sequence(items=[Scalar(value=str() as text), *_]) if what == "'env'" and "=" in text:
+            name, _, value = text.partition("=")
+            return f"write env: {{{name:.80}: {value:.80}}}"
         case _:
-            return ""
+            return _FORMS.get(what, "") if expected == "a map" else ""
 
 
 def _foreign(node: Mapping) -> str:

@@ -36,7 +36,11 @@ _SIZE: Final = _Kind(
     expected="a size such as '64KiB', '128MiB' or '1GiB'",
     units={"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3},
     spellings={"": "MiB"}
-    | {spelling: f"{letter.upper()}iB" for letter in "kmg" for spelling in (letter, f"{letter}b", f"{letter}ib")},
+    | {
+        spelling: f"{letter.upper()}iB"
+        for letter in "kmg"
+        for spelling in (letter, f"{letter}b", f"{letter}i", f"{letter}ib")
+    },
 )
 
 

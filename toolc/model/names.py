@@ -9,7 +9,7 @@ from typing import Final
 
 __all__ = [
     "AUTO", "ENGINES", "IDENTIFIER", "PROVIDER_NAMES", "TOOL_NAME", "close_match", "engine_names",
-    "names_similar_to",
+    "names_similar_to", "valid_name",
 ]  # fmt: skip
 
 PROVIDER_NAMES: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
@@ -49,3 +49,9 @@ def close_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     import difflib  # lazy: +1 ms; only misspelled names need it
 
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=cutoff)), "")
+
+
+def valid_name(name: str, rule: re.Pattern[str]) -> str:
+    """Return ``name`` with ``_`` in place of what ``rule`` does not allow, or an empty string if that is not enough."""
+    changed = re.sub(r"[^A-Za-z0-9_]+", "_", name[:100]).strip("_")
+    return changed if rule.fullmatch(changed) else ""

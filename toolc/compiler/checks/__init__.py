@@ -10,8 +10,8 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``code_injection``: arguments that become SQL or JSON text.
 - ``composite_steps``: arguments and conditions of the steps of a composite.
 - ``credential_fix``: no checks: how to declare a literal credential as a secret.
-- ``credentials``: literal values in places for credentials. Public: ``literal_credentials``,
-  ``public_values``.
+- ``credentials``: literal values in places for credentials. Public: ``host_of``,
+  ``literal_credentials``, ``public_values``.
 - ``descriptions``: length and similarity of descriptions; parameters without a description.
 - ``helpers``: the parameters and subschemas of a tool; a quick text search in its file.
 - ``http``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.
@@ -74,7 +74,17 @@ MODULES: Final = (
 """The modules with checks. Importing a module registers its checks."""
 
 _MISSPELLED: Final = frozenset({codes.MISSPELLED_PLACEHOLDER, codes.UNKNOWN_PARAMETER})
-"""Findings about a name that is written in the wrong way. A parameter is then probably not unused."""
+_RUNS_ARGUMENT: Final = frozenset({codes.SHELL_TEMPLATE, codes.CALLER_CODE})
+_EXPLAINED: Final = {
+    codes.UNUSED_PARAMETER: _MISSPELLED,
+    codes.ONE_COMMAND: _MISSPELLED | _RUNS_ARGUMENT,
+    codes.UNQUOTED_ARGUMENT: _RUNS_ARGUMENT,
+}
+"""Findings that another finding of the same tool explains: one mistake is reported once.
+
+A parameter whose placeholder is misspelled is probably not unused, and advice about a command does not apply to one
+that has an error.
+"""
 
 
 def check_all_tools(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
@@ -88,8 +98,8 @@ def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_
     """Yield every finding of ``checks`` on each tool, without findings that another one explains."""
     for tool in tools:
         found = [*_check_tool(tool, checks)]
-        is_misspelled = any(each.code in _MISSPELLED for each in found)
-        yield from (each for each in found if not (is_misspelled and each.code is codes.UNUSED_PARAMETER))
+        present = {each.code for each in found}
+        yield from (each for each in found if present.isdisjoint(_EXPLAINED.get(each.code, ())))
 
 
 def _check_tool(tool: LocatedTool, checks: Sequence[ToolCheck]) -> Iterator[Diagnostic]:

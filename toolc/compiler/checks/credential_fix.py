@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.text_analysis.credentials import is_unexpanded
 from toolc.document.edits import fix, insert_entry, insert_line, is_toml, remove_entry
 from toolc.document.nodes import Mapping, MappingEntry, Scalar
 from toolc.model.diagnostics import Edit, Fix
@@ -39,23 +40,28 @@ def hint_of(tool: LocatedTool, place: Place) -> str:
     if place.form == "called":
         return f"declare the secret in the spec of the tool that uses it, and remove the value; {_REVOKE}"
     if place.form == "env":
-        declared = _declaration(name, 'expose = "env"' if toml else "expose: env", toml=toml)
+        declared = declaration(tool, name)
         lines = [f"declare it as a secret, which sets the variable {name}, and remove the value:", f"  {declared}"]
     else:
         host = place.host or "api.example.com"
-        declared = _declaration(name, f'hosts = ["{host}"]' if toml else f"hosts: [{host}]", toml=toml)
+        declared = declaration(tool, name, host)
         written = f"{place.key} = {reference}" if toml else f"{place.key}: {reference}"
         if place.form == "query":
             written = f"query = {{{written}}}" if toml else f"query: {{{written}}}"
         lines = ["declare it as a secret, and refer to its name:", f"  {written}", f"  {declared}"]
+    if is_unexpanded(place.value):
+        return "\n".join(lines)
     if place.key:
         public = '{public = VALUE, reason = "…"}' if toml else "{public: VALUE, reason: …}"
         lines.append(f"if the value is meant to be public, write {place.key}{' =' if toml else ':'} {public}")
     return "\n".join([*lines, _REVOKE])
 
 
-def _declaration(name: str, options: str, *, toml: bool) -> str:
-    return f"sandbox.secrets.{name} = {{{options}}}" if toml else f"sandbox: {{secrets: {{{name}: {{{options}}}}}}}"
+def declaration(tool: LocatedTool, name: str, host: str = "") -> str:
+    """Return the line that declares a secret for ``host``, or as a variable, in the syntax of the file."""
+    if is_toml(tool.source):
+        return f"sandbox.secrets.{name} = {{" + (f'hosts = ["{host}"]' if host else 'expose = "env"') + "}"
+    return f"sandbox: {{secrets: {{{name}: {{" + (f"hosts: [{host}]" if host else "expose: env") + "}}}"
 
 
 def fix_of(tool: LocatedTool, place: Place) -> Fix | None:

@@ -22,6 +22,7 @@ from toolc.compiler.text_analysis.credentials import (
     is_token,
     is_unexpanded,
     literal_credential,
+    unexpanded_name,
     without_scheme,
 )
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, strings
@@ -29,7 +30,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
 
-__all__ = ["literal_credentials", "public_values"]
+__all__ = ["host_of", "literal_credentials", "public_values"]
 
 _PLACEHOLDER: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?", re.DOTALL)
@@ -86,7 +87,7 @@ def literal_credentials(tool: LocatedTool) -> Iterator[Place]:
 
 
 def _http(http: Mapping) -> Iterator[Place]:
-    host = _host(http.get("url"))
+    host = host_of(http.get("url"))
     if entry := http.entry("auth"):
         yield from _auth(entry, "auth", host)
     for section, what in (("headers", "the header"), ("query", "the query field")):
@@ -104,7 +105,7 @@ def _auth(entry: MappingEntry, what: str, host: str) -> Iterator[Place]:
     if isinstance(node, Mapping):
         if node.entry("public") is None:
             for inner in node.entries:
-                where = _host(node.get("token_url")) if key == "oauth2" else host
+                where = host_of(node.get("token_url")) if key == "oauth2" else host
                 yield from _auth(inner, f"{what}.{inner.key}", where)
     elif key == "token_url":
         yield from _url(node, what)
@@ -138,7 +139,7 @@ def _value(entry: MappingEntry, what: str, certainty: Certainty, suffix: str, ho
     if not isinstance(scalar, Scalar) or not isinstance(scalar.value, str):
         return
     if value := _literal_part(scalar.value, certainty):
-        name = "_".join(filter(None, (_service(host), suffix)))
+        name = unexpanded_name(value) or "_".join(filter(None, (_service(host), suffix)))
         yield Place(scalar, value, what, name, "broker", host=host, key=entry.key)
 
 
@@ -156,7 +157,7 @@ def _url(node: Node | None, what: str) -> Iterator[Place]:
     """Yield the credentials in the query of a URL. The decoder reports a user name and a password in it."""
     if not isinstance(node, Scalar) or not isinstance(node.value, str) or "?" not in node.value:
         return
-    host = _host(node)
+    host = host_of(node)
     for name, value in parse_qsl(node.value.partition("?")[2].partition("#")[0]):
         certainty = credential_name(name)
         if certainty and "{{" not in value and (literal := literal_credential(value, certainty)):
@@ -239,7 +240,7 @@ def _visible(entry: MappingEntry, node: Node | None, what: str) -> Iterator[Plac
         yield Place(node, value, what, _variable_name(entry.key), "called")
 
 
-def _host(node: Node | None) -> str:
+def host_of(node: Node | None) -> str:
     """Return the host of a URL as it is written, or an empty string."""
     value = node.value if isinstance(node, Scalar) else None
     match = re.match(r"https?://(?:[^/?#@]*@)?(?P<host>[A-Za-z0-9.-]+)", value) if isinstance(value, str) else None

@@ -8,6 +8,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.credential_fix import declaration
+from toolc.compiler.checks.credentials import host_of
 from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.secret_patterns import find_secrets
@@ -92,9 +94,8 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
             name = match[1] or match[2]
             used.add(name)
             if name not in declared:
-                known = (
-                    f"the secrets are {quote_names(sorted(declared))}" if declared else f"add secrets: {{{name}: …}}"
-                )
+                written = f"declare it: {declaration(tool, name, _destination(tool))}"
+                known = f"the secrets are {quote_names(sorted(declared))}; or {written}" if declared else written
                 yield Diagnostic(
                     codes.UNDECLARED_SECRET, f"the secret '{name}' is not declared under sandbox.secrets",
                     tool.source.locate(scalar.span, match[0]), suggestion(name, declared) or known,
@@ -106,6 +107,13 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
                 tool.key_span("sandbox", "secrets", name),
                 f"write {{{{ secrets.{name} }}}} where it is needed, set expose: env, or remove it",
             )  # fmt: skip
+
+
+def _destination(tool: LocatedTool) -> str:
+    """Return the host that receives the secrets of an HTTP tool, or an empty string for another tool."""
+    if tool.node_at("backend", "http") is None:
+        return ""
+    return host_of(tool.node_at("backend", "http", "url")) or "api.example.com"
 
 
 def _references(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:

@@ -37,7 +37,7 @@ from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, 
 from toolc.document.suggestions import has_misspelled_key, looks_like_spec, quote_names
 from toolc.model import codes
 from toolc.model.json_schema import Schema
-from toolc.model.names import PROVIDER_NAMES, TOOL_NAME, names_similar_to
+from toolc.model.names import PROVIDER_NAMES, TOOL_NAME, names_similar_to, valid_name
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import FORMAT, Annotations, ProviderChoice, ResultFormat, ResultSpec, ToolSpec
 from toolc.model.template import Template
@@ -153,7 +153,9 @@ def _text_or_none(node: Node, what: str, findings: Findings) -> str | None:
 def _name(node: Node, what: str, findings: Findings) -> str | None:
     name = string(node, what, findings)
     if name is not None and not TOOL_NAME.fullmatch(name):
-        findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}: some providers reject it", node.span, _NAME_RULE)
+        similar = valid_name(name, TOOL_NAME)
+        hint = f"write {similar}; {_NAME_RULE}" if similar else _NAME_RULE
+        findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}: some providers reject it", node.span, hint)
         return None
     return name
 

@@ -11,7 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolc.compiler.text_analysis.credentials import credential_name, credentials_in, is_exempt, without_scheme
+from toolc.compiler.text_analysis.credentials import (
+    credential_name,
+    credentials_in,
+    is_exempt,
+    is_unexpanded,
+    without_scheme,
+)
 from toolc.compiler.text_analysis.secret_patterns import find_secrets
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
@@ -88,8 +94,9 @@ def _ranges(source: SourceText, found: Sequence[Diagnostic]) -> Iterator[tuple[i
     yield from _known(source.text)
     here = [each for each in found if each.span.path == source.path]
     for each in here:
-        if each.code.number == codes.CREDENTIAL.number:
-            yield source.offset(each.span.start), source.offset(each.span.end)
+        start, end = source.offset(each.span.start), source.offset(each.span.end)
+        if each.code.number == codes.CREDENTIAL.number and not is_unexpanded(source.text[start:end]):
+            yield start, end
     if any(each.is_error and each.code.number.startswith(_UNREAD) for each in here):
         yield from _assigned(source.text)
 

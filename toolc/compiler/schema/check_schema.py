@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, inner_mappings
 from toolc.compiler.schema.patterns import check_schema_pattern, is_flawless_pattern
-from toolc.document.edits import fix, quote_plain, remove_entry
+from toolc.compiler.schema.type_names import TYPE_ALIASES, TYPES, similar_type, type_form
+from toolc.document.edits import fix, quote_plain, remove_entry, rename, set_text
 from toolc.document.map_reader import Findings, first_line, quoting_hint
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.document.suggestions import REQUIRED, quote_names, suggestion
@@ -54,14 +55,6 @@ _UNQUOTED: Final = {
 }
 """Texts that are a value of another type without quotes."""
 
-_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
-TYPE_ALIASES: Final = {
-    "bool": "boolean", "dict": "object", "float": "number", "int": "integer", "list": "array", "map": "object",
-    "none": "null", "nil": "null", "str": "string", "text": "string", "double": "number", "long": "integer",
-    "char": "string", "date": "string", "tuple": "array", "set": "array", "arraylist": "array", "hashmap": "object",
-}  # fmt: skip
-"""The names of types in other languages, in lower case."""
-
 _OTHER: Final = (
     "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
     "contentEncoding", "contentMediaType", "default", "dependentRequired", "deprecated", "description", "enum",
@@ -79,6 +72,9 @@ _REPLACEMENTS: Final = {
     "divisibleBy": "write multipleOf",
     "optional": "remove it: a parameter that is not listed under 'required' is optional",
     "$recursiveRef": "write {$ref: '#'}",
+    **dict.fromkeys(("desc", "doc", "help"), "write description"),
+    **dict.fromkeys(("choices", "options", "values"), "write enum: [...]"),
+    **dict.fromkeys(("regex", "regexp"), "write pattern"),
 }
 """The replacements for keywords of other dialects."""
 
@@ -273,11 +269,13 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
             hint = suggestion(entry.key, _KEYWORDS) or "an extension's name starts with 'x-'"
             hint = _REPLACEMENTS.get(entry.key, hint)
             message = f"JSON Schema 2020-12 has no keyword '{entry.key:.100}'"
-            correction = findings.rename_key_fix(entry, node, _KEYWORDS)
+            correction = _keyword_fix(entry, node, findings)
+            if isinstance(entry.value, Scalar) and entry.value.value is None and " " in entry.key:
+                hint, correction = "put the whole text before it in quotes if the ',' is part of that text", None
             findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, correction)
     type_node = node.get("type")
     for each in type_node.items if isinstance(type_node, Sequence) else (type_node,):
-        if isinstance(each, Scalar) and each.value not in _TYPES:
+        if isinstance(each, Scalar) and each.value not in TYPES:
             _report_type(each, findings)
     if isinstance(type_node, Scalar) and type_node.value == "array" and not _says_items(node):
         findings.add(
@@ -299,6 +297,16 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
     check_remote(node, findings)
 
 
+def _keyword_fix(entry: MappingEntry, node: Mapping, findings: Findings) -> Fix | None:
+    """Return a fix that writes the keyword that ``entry`` probably means."""
+    meant = re.fullmatch(r"write (\w+)(: \[...\])?", _REPLACEMENTS.get(entry.key, ""))
+    if not meant:
+        return findings.rename_key_fix(entry, node, _KEYWORDS)
+    if node.entry(meant[1]) or (meant[2] and not isinstance(entry.value, Sequence)):
+        return None
+    return fix(f"write '{meant[1]}'", rename(findings.source, entry.key_span, entry.key, meant[1]))
+
+
 def _check_format(node: Mapping, findings: Findings) -> None:
     """Report a format that is neither of JSON Schema nor of OpenAPI: it says what is meant, but is not checked."""
     entry = node.entry("format")
@@ -317,13 +325,10 @@ def _says_items(node: Mapping) -> bool:
 
 def _report_type(node: Scalar, findings: Findings) -> None:
     written = str(node.value)
-    if written.lower() in {"any", "mixed", "unknown"}:
-        hint = "remove 'type': a schema without it accepts any value"
-    elif alias := TYPE_ALIASES.get(written.lower()):
-        hint = f"did you mean '{alias}'?"
-    else:
-        hint = suggestion(written, _TYPES) or f"the types are {quote_names(_TYPES)}"
-    findings.add(codes.SCHEMA_TYPE, f"'{written:.100}' is not a type of JSON Schema", node.span, hint)
+    meant = similar_type(written)
+    hint = type_form(written) or (f"did you mean '{meant}'?" if meant else f"the types are {quote_names(TYPES)}")
+    correction = fix(f"write '{meant}'", set_text(findings.source, node.span, written, meant)) if meant else None
+    findings.add(codes.SCHEMA_TYPE, f"'{written:.100}' is not a type of JSON Schema", node.span, hint, correction)
 
 
 def _check_identity(node: Mapping, root: Mapping, findings: Findings) -> None:
@@ -350,11 +355,13 @@ def _check_metaschema(root: Mapping, value: JsonObject, findings: Findings) -> N
 
 def _instead_of(keyword: str | int, value: object) -> str:
     """Return what to write instead of a type's name, or of a boolean that draft 4 and OpenAPI 3.0 allow."""
-    if isinstance(value, str) and (kind := TYPE_ALIASES.get(value.lower(), value)) in _TYPES:
+    if isinstance(value, str) and (kind := TYPE_ALIASES.get(value.lower(), value)) in TYPES:
         return f"write {{type: {kind}}}" if isinstance(keyword, int) else f"write {keyword}: {{type: {kind}}}"
     match keyword:
         case "required" if isinstance(value, bool):
             return REQUIRED
+        case "enum" if isinstance(value, str) and "," in value:
+            return f"write enum: [{', '.join(each.strip() for each in value.split(','))}]"
         case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(value, bool):
             inclusive = keyword.replace("exclusiveM", "m")
             return (
@@ -374,7 +381,7 @@ def _report_tuple(root: Mapping, route: list[str | int], findings: Findings) -> 
 
 def _names_types(value: object) -> bool:
     items = value if isinstance(value, list) else [value]
-    return any(not isinstance(each, list | dict) and each not in _TYPES for each in items)
+    return any(not isinstance(each, list | dict) and each not in TYPES for each in items)
 
 
 def _is_invalid_default(node: Mapping, schema: Schema, findings: Findings) -> bool:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler.schema.check_schema import TYPE_ALIASES, check_schema, report_null_default
+from toolc.compiler.schema.check_schema import check_schema, report_null_default
+from toolc.compiler.schema.type_names import TYPE_ALIASES, TYPES, similar_type
 from toolc.document.edits import fix, remove_entry
 from toolc.document.map_reader import Findings, boolean, first_line, mapping, mismatch
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
-from toolc.document.suggestions import quote_names, suggestion
+from toolc.document.suggestions import REQUIRED, quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit
 from toolc.model.json_schema import Schema
-from toolc.model.names import IDENTIFIER
+from toolc.model.names import IDENTIFIER, valid_name
 from toolc.model.source import Span
 from toolc.validation.coercion import allows_null
 
@@ -145,7 +146,8 @@ def _expand(node: Mapping, findings: Findings) -> Mapping:
     required: list[str] = []
     for entry in node.entries:
         if not isinstance(entry.value, Mapping):
-            hint = f"write {entry.key}: {{type: string}}"
+            is_list = entry.key == "required" and isinstance(entry.value, Sequence)
+            hint = f"remove it: {REQUIRED}" if is_list else _schema_hint(entry)
             mismatch(entry.value, f"the schema of parameter '{entry.key}'", "a map", findings, hint)
             properties[entry.key] = MappingEntry(entry.key, entry.key_place, Mapping({}, entry.value.span))
             required.append(entry.key)
@@ -164,6 +166,13 @@ def _expand(node: Mapping, findings: Findings) -> Mapping:
         "additionalProperties": Scalar(False, node),
     }
     return Mapping({key: MappingEntry(key, node, value) for key, value in root.items()}, node)
+
+
+def _schema_hint(entry: MappingEntry) -> str:
+    """Return how to write the schema of a parameter that is only the name of a type, or something else."""
+    written = entry.value.value if isinstance(entry.value, Scalar) else None
+    name = written if isinstance(written, str) else ""
+    return f"write {entry.key}: {{type: {name if name in TYPES else similar_type(name) or 'string'}}}"
 
 
 def _split_optional(schema: Mapping, findings: Findings) -> tuple[bool | None, Mapping]:
@@ -205,7 +214,9 @@ def _check_names(root: Mapping, findings: Findings) -> None:
             message = f"'{entry.key}' cannot be a parameter's name: it is reserved"
             findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {quote_names(sorted(RESERVED))}")
         elif not IDENTIFIER.fullmatch(entry.key):
-            findings.add(codes.NAME, f"'{entry.key[:100]}' cannot be a parameter's name", entry.key_span, _NAME_RULE)
+            similar = valid_name(entry.key, IDENTIFIER)
+            hint = f"write {similar}; {_NAME_RULE}" if similar else _NAME_RULE
+            findings.add(codes.NAME, f"'{entry.key[:100]}' cannot be a parameter's name", entry.key_span, hint)
 
 
 def _check_required(root: Mapping, findings: Findings) -> None:

@@ -211,7 +211,8 @@ def _is_foreign(placeholder: Placeholder, span: Span, findings: Findings, scope:
         return False
     hint, made = f"write {right}", None
     if "secrets." in right:
-        hint += ", and declare the secret under sandbox.secrets"
+        secret = right.removeprefix("{{ secrets.").removesuffix(" }}")
+        hint += f", and declare it: sandbox: {{secrets: {{{secret}: {{hosts: [HOST]}}}}}}"
     if not placeholder.filters:
         written = findings.text_at(span)
         edit = replace_text(findings.source, span, written, right) if written.startswith("{{") else None

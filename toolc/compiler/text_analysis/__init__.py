@@ -3,7 +3,7 @@
 - ``code_arguments``: the words of a command that a program runs as code. Public: ``SHELLS``, ``THE_SHELL``, ``Code``,
   ``code_of``, ``inputs_of``.
 - ``credentials``: names of credentials, and literal values that are credentials. Public: ``credential_header``,
-  ``credential_name``, ``credentials_in``, ``is_exempt``, ``without_scheme``.
+  ``credential_name``, ``credentials_in``, ``is_exempt``, ``unexpanded_name``, ``without_scheme``.
 - ``informative_words``: the words of a description that its name does not contain. Public: ``name_words``,
   ``new_words``, ``repeats_name``.
 - ``near_duplicates``: descriptions that share most of their words, and the threshold.

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolc.compiler.text_analysis.secret_patterns import PUBLISHED, SecretMatch, find_secrets, looks_random
 
-__all__ = ["credential_header", "credential_name", "credentials_in", "is_exempt", "without_scheme"]
+__all__ = ["credential_header", "credential_name", "credentials_in", "is_exempt", "unexpanded_name", "without_scheme"]
 
 Certainty: TypeAlias = Literal["certain", "possible"]
 """``possible``: only a value that looks random is a credential, as for ``key`` or ``sig``."""
@@ -143,6 +143,12 @@ def literal_credential(value: str, certainty: Certainty) -> str:
 def is_unexpanded(value: str) -> bool:
     """Return whether a value is only a reference to an environment variable, which toolc does not expand."""
     return bool(_UNEXPANDED.fullmatch(value.strip()))
+
+
+def unexpanded_name(value: str) -> str:
+    """Return the name of the variable in a reference such as ``${API_KEY}``, or an empty string."""
+    name = re.search(r"(?:(?:secrets|env|vars)[.:])?([A-Za-z_]\w*)", value) if is_unexpanded(value) else None
+    return name[1] if name else ""
 
 
 def is_token(value: str) -> bool:

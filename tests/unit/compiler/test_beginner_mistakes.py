@@ -1,0 +1,124 @@
+"""Mistakes of authors who know other formats: one finding, whose hint names the fix."""
+
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.fixes.apply import apply_fixes
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.settings import Settings
+
+HEAD = "toolc: 1\nname: greet\ndescription: Greet a person by name. Use it once per person.\n"
+SHELL = "backend: {shell: {argv: [echo, hi]}}\n"
+PLUGIN = "backend: {plugin: {command: [/bin/cat]}}\n"
+
+
+def errors(folder: Path, text: str) -> list[tuple[str, str]]:
+    (folder / "tool.yaml").write_text(text, encoding="utf-8")
+    found = compile_specs([folder / "tool.yaml"]).diagnostics.sorted()
+    return [(each.message, each.hint) for each in found if each.is_error]
+
+
+@pytest.mark.parametrize(
+    ("schema", "hint"),
+    [
+        ("type: str", "did you mean 'string'?"), ("type: file", "did you mean 'string'?"),
+        ("type: String", "did you mean 'string'?"), ("type: tuple", "did you mean 'array'?"),
+        ("type: 'string[]'", "write type: array, and items: {type: string}"),
+        ("type: 'List[str]'", "write type: array, and items: {type: string}"),
+        ("type: number?", "write type: number, and optional: true"),
+        ("type: 'Optional[int]'", "write type: integer, and optional: true"),
+        ("type: 'str | None'", "write type: [string, 'null']"),
+        ("type: any", "remove 'type': a schema without it accepts any value"),
+        ("type: datetime", "write type: string, and format: date-time"),
+        ("type: enum", "write type: string, and list the values under enum"),
+        ("type: string, desc: Name", "write description"), ("type: string, help: Name", "write description"),
+        ("type: string, choices: [a]", "write enum: [...]"), ("type: string, regex: a", "write pattern"),
+        ("type: string, enum: 'a, b'", "write enum: [a, b]"),
+        (
+            "type: string, description: A name, for example Ada",
+            "put the whole text before it in quotes if the ',' is part of that text",
+        ),
+    ],
+)  # fmt: skip
+def test_schema_in_the_words_of_another_format(tmp_path: Path, schema: str, hint: str) -> None:
+    found = errors(tmp_path, f"{HEAD}parameters:\n  name: {{{schema}}}\n{PLUGIN}")
+    assert [each[1] for each in found] == [hint]
+
+
+@pytest.mark.parametrize(
+    ("rest", "hint"),
+    [
+        ("sandbox: {workspace: readonly}\n", "write ro"), ("sandbox: {workspace: read-write}\n", "write rw"),
+        ("sandbox: {workspace: yes}\n", "write ro to let a call read the files, rw to let it change them"),
+        ("sandbox: {env: [MODE=fast]}\n", "write env: {MODE: fast}"),
+        ("sandbox: {environment: {A: b}}\n", "write 'env'"),
+        (
+            "sandbox: {volumes: ['./a:/a']}\n",
+            "write workspace: ro, or rw to change files; a call can access no other folder of this machine",
+        ),
+        ("sandbox: {resources: {}}\n", "write e.g. limits: {memory: 512MiB, cpus: 1}"),
+        ("tests: [{args: {}, expect: hi}]\n", 'write expect: {text: "..."}'),
+        ("tests: [{args: {}, expect: {contains: hi}}]\n", "write matches: ... (a regular expression)"),
+        ("tests: [{input: {}}]\n", "write 'args'"),
+        ("tests:\n  first:\n    args: {}\n", "write '- ' instead of 'first:', for each item"),
+        ("parameters: []\n", "write {}, or remove the key"),
+    ],
+)  # fmt: skip
+def test_section_in_the_form_of_another_format(tmp_path: Path, rest: str, hint: str) -> None:
+    assert [each[1] for each in errors(tmp_path, HEAD + SHELL + rest)] == [hint]
+
+
+def test_tools_by_name(tmp_path: Path) -> None:
+    text = "toolc: 1\ntools:\n  greet:\n    description: Greet.\n"
+    assert errors(tmp_path, text)[0][1] == "write '- name: greet' instead of 'greet:', for each item"
+
+
+def test_required_among_the_parameters(tmp_path: Path) -> None:
+    ((_, hint),) = errors(tmp_path, f"{HEAD}parameters: {{name: {{type: string}}, required: [name]}}\n{PLUGIN}")
+    assert hint == "remove it: a parameter is required unless it has a 'default' or 'optional: true'"
+
+
+@pytest.mark.parametrize(("written", "right"), [("name: string", "string"), ("name: int", "integer")])
+def test_parameter_that_is_only_a_type(tmp_path: Path, written: str, right: str) -> None:
+    ((_, hint),) = errors(tmp_path, f"{HEAD}parameters: {{{written}}}\n{PLUGIN}")
+    assert hint == f"write name: {{type: {right}}}"
+
+
+def test_names_with_other_characters(tmp_path: Path) -> None:
+    ((_, hint),) = errors(tmp_path, HEAD.replace("greet", "greet a person") + SHELL)
+    assert hint.startswith("write greet_a_person; ")
+    ((_, hint),) = errors(tmp_path, f"{HEAD}parameters: {{user-name: {{type: string}}}}\n{PLUGIN}")
+    assert hint.startswith("write user_name; ")
+
+
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [
+        ("{type: str}", "{type: string}"), ("{type: 'int'}", "{type: 'integer'}"),
+        ("{type: string, desc: A}", "{type: string, description: A}"),
+        ("{type: string, choices: [a]}", "{type: string, enum: [a]}"),
+        ("{type: string, example: [a]}", "{type: string, examples: [a]}"),
+        ("{type: string, example: a}", None), ("{type: string, desc: A, description: B}", None),
+        ("{type: 'str[]'}", None),
+    ],
+)  # fmt: skip
+def test_fixes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, right: str | None) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tool.yaml").write_text(f"{HEAD}parameters:\n  name: {written}\n{PLUGIN}", encoding="utf-8")
+    files = [*apply_fixes([Path("tool.yaml")], Settings(), unsafe=True)]
+    assert [f"  name: {right}\n" in each.after.decode() for each in files] == [True] * (right is not None)
+
+
+@pytest.mark.parametrize("written", ["${SERVICE_KEY}", "$SERVICE_KEY", "${{ secrets.SERVICE_KEY }}", "%SERVICE_KEY%"])
+def test_reference_to_an_environment_variable(tmp_path: Path, written: str) -> None:
+    http = f"{{method: GET, url: 'https://a.example.com/', headers: {{Authorization: 'Bearer {written}'}}}}"
+    found = errors(tmp_path, f"{HEAD}backend: {{http: {http}}}\n")
+    assert len(found) == 1
+    assert "sandbox: {secrets: {SERVICE_KEY: {hosts: [a.example.com]}}}" in found[0][1]
+    assert "revoke" not in found[0][1]
+
+
+def test_undeclared_secret_of_a_command(tmp_path: Path) -> None:
+    found = errors(tmp_path, f"{HEAD}{PLUGIN}sandbox: {{env: {{A: '{{{{ secrets.KEY }}}}'}}}}\n")
+    assert "declare it: sandbox: {secrets: {KEY: {expose: env}}}" in [hint for _, hint in found]

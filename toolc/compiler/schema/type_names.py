@@ -1,0 +1,54 @@
+"""Names of types in other languages, and what to write for them in JSON Schema."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from toolc.document.suggestions import nearest
+
+__all__ = ["TYPES", "TYPE_ALIASES", "similar_type", "type_form"]
+
+TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+TYPE_ALIASES: Final = {
+    "bool": "boolean", "dict": "object", "float": "number", "int": "integer", "list": "array", "map": "object",
+    "none": "null", "nil": "null", "str": "string", "text": "string", "double": "number", "long": "integer",
+    "char": "string", "tuple": "array", "set": "array", "arraylist": "array", "hashmap": "object", "file": "string",
+    "path": "string",
+}  # fmt: skip
+"""The names of types in other languages, in lower case."""
+
+_FORMATS: Final = {
+    "date": "date", "datetime": "date-time", "date-time": "date-time", "timestamp": "date-time", "time": "time",
+    "email": "email", "uri": "uri", "url": "uri", "uuid": "uuid",
+}  # fmt: skip
+_LIST: Final = re.compile(r"(\w+)\[\]|(?:list|array|set|sequence)[\[<](\w+)[\]>]", re.IGNORECASE)
+_OPTIONAL: Final = re.compile(r"(\w+)\?|optional\[(\w+)\]", re.IGNORECASE)
+_NULLABLE: Final = re.compile(r"(\w+) *\| *(?:null|none)|(?:null|none) *\| *(\w+)", re.IGNORECASE)
+
+
+def similar_type(name: str) -> str:
+    """Return the type that ``name`` most probably means, or an empty string if it is not a single type."""
+    if type_form(name):
+        return ""
+    alias = TYPE_ALIASES.get(name.lower(), name.lower())
+    return alias if alias in TYPES else nearest(alias, TYPES)
+
+
+def type_form(name: str) -> str:
+    """Return what to write for a name that means more than a type, such as ``string[]``, or an empty string."""
+    if name.lower() in {"any", "mixed", "unknown"}:
+        return "remove 'type': a schema without it accepts any value"
+    if name.lower() == "enum":
+        return "write type: string, and list the values under enum"
+    if name.lower() in _FORMATS:
+        return f"write type: string, and format: {_FORMATS[name.lower()]}"
+    for pattern, form in (
+        (_LIST, "write type: array, and items: {{type: {0}}}"),
+        (_OPTIONAL, "write type: {0}, and optional: true"),
+        (_NULLABLE, "write type: [{0}, 'null']"),
+    ):
+        if match := pattern.fullmatch(name):
+            inner = next(each for each in match.groups() if each)
+            return form.format(similar_type(inner) or inner)
+    return ""
