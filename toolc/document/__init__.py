@@ -4,7 +4,7 @@ Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``tom
 
 - ``edits``: creates the fixes of findings: ``replace``, ``rename``, ``remove_entry``, ``insert_item``; quotes for
   values. Public: ``fix``, ``insert_entry``, ``insert_line``, ``is_toml``, ``quote_plain``,
-  ``replace_string``, ``string_offsets``, ``text_at``.
+  ``replace_string``, ``set_text``, ``string_offsets``, ``text_at``.
 - ``loader``: reads a file: size limit, UTF-8, YAML or TOML by its suffix. Public: ``load_data``, ``load_project``,
   ``read``, ``MAX_BYTES``.
 - ``map_reader``: ``Reader``: keys of a map, unknown and missing keys; parsers of values. Public: ``boolean``,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolc.document.nodes import Mapping, Node, Scalar, Sequence
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.names import close_match
 
 __all__ = ["REQUIRED", "has_misspelled_key", "looks_like_spec", "nearest", "quote_names", "suggestion"]
@@ -128,6 +128,7 @@ _TRUTH: Final = {
     "true": "true",
     "false": "false",
 }
+_ITEM_KEYS: Final = frozenset({"args", "expect", "files", *_TOOL})
 _ITEMS: Final = re.compile(r"[\w./-]+(?:[ ]+(?:[\w./-]+|\"[^\"]*\"))*")
 _ITEM: Final = re.compile(r"\"[^\"]*\"|[^ ]+")
 _STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
@@ -212,7 +213,7 @@ def _structure_hint(node: Mapping | Sequence, what: str, expected: str) -> str:
     match node:
         case Sequence() if what == "'script'":
             return "write argv: [...] for one program, or script: |- with one command per line"
-        case Mapping(entries=[first, *_]) if expected == "a list" and isinstance(first.value, Mapping):
+        case Mapping(entries=[first, *_] as all_entries) if expected == "a list" and _names_items(all_entries):
             key = {"'tools'": f"name: {first.key:.80}", "'steps'": f"id: {first.key:.80}"}.get(what, "")
             return f"write '- {key}' instead of '{first.key:.80}:', for each item"
         case Mapping() if expected == "a list":
@@ -224,6 +225,11 @@ def _structure_hint(node: Mapping | Sequence, what: str, expected: str) -> str:
             return f"write env: {{{name:.80}: {value:.80}}}"
         case _:
             return _FORMS.get(what, "") if expected == "a map" else ""
+
+
+def _names_items(entries: Iterable[MappingEntry]) -> bool:
+    """Return whether each key of a map is the name of an item, and not a key of one item."""
+    return all(isinstance(each.value, Mapping) and each.key not in _ITEM_KEYS for each in entries)
 
 
 def _foreign(node: Mapping) -> str:

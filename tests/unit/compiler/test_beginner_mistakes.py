@@ -122,3 +122,13 @@ def test_reference_to_an_environment_variable(tmp_path: Path, written: str) -> N
 def test_undeclared_secret_of_a_command(tmp_path: Path) -> None:
     found = errors(tmp_path, f"{HEAD}{PLUGIN}sandbox: {{env: {{A: '{{{{ secrets.KEY }}}}'}}}}\n")
     assert "declare it: sandbox: {secrets: {KEY: {expose: env}}}" in [hint for _, hint in found]
+
+
+def test_fix_of_a_placeholder_of_github_actions_removes_its_dollar_sign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shell = "backend: {shell: {argv: [echo, '${{ inputs.name }}']}}\n"
+    Path("tool.yaml").write_text(f"{HEAD}parameters: {{name: {{type: string}}}}\n{shell}", encoding="utf-8")
+    (file,) = apply_fixes([Path("tool.yaml")], Settings(), unsafe=True)
+    assert "[echo, '{{ name }}']" in file.after.decode()

@@ -20,7 +20,7 @@ from toolc.document.nodes import Node, Scalar
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.json_schema import JsonValue, Schema
-from toolc.model.source import Span
+from toolc.model.source import Position, Span
 from toolc.model.template import SECRETS, STEPS, Placeholder, Template
 
 _PLACEHOLDER: Final = re.compile(
@@ -209,13 +209,16 @@ def _is_foreign(placeholder: Placeholder, span: Span, findings: Findings, scope:
         right = f"{{{{ secrets.{name} }}}}"
     if not right:
         return False
+    before = findings.source_of(span).line(span.start.line)[: span.start.column - 1]
+    if before.endswith("$") and findings.text_at(span).startswith("{{"):  # ${{ inputs.name }} of GitHub Actions
+        span = Span(span.path, Position(span.start.line, span.start.column - 1), span.end)
     hint, made = f"write {right}", None
     if "secrets." in right:
         secret = right.removeprefix("{{ secrets.").removesuffix(" }}")
         hint += f", and declare it: sandbox: {{secrets: {{{secret}: {{hosts: [HOST]}}}}}}"
     if not placeholder.filters:
         written = findings.text_at(span)
-        edit = replace_text(findings.source, span, written, right) if written.startswith("{{") else None
+        edit = replace_text(findings.source, span, written, right) if written.startswith(("{{", "${{")) else None
         made = fix(f"write {right}", edit)
     findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, made)
     return True
