@@ -131,7 +131,7 @@ def _edits_of(
             yield start, end, str(value + 1)
         case ast.Constant(value=str() as text) if _WORD.fullmatch(text):
             yield start, end, repr(f"not_{text}")
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+        case ast.Return(value=ast.expr() as value) if not _is_constant(value, None, False):
             yield start, end, "return None"
         case ast.Raise() | ast.AugAssign() | ast.Expr(value=ast.Call()):
             yield start, end, "pass"
@@ -141,6 +141,10 @@ def _edits_of(
             yield first, last, f"not ({source[first:last].decode()})"
         case _:
             return
+
+
+def _is_constant(node: ast.expr, *values: object) -> bool:
+    return isinstance(node, ast.Constant) and any(node.value is value for value in values)
 
 
 def _swap(

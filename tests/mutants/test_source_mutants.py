@@ -56,3 +56,7 @@ def test_operators_of_two_words_are_replaced(operator: str) -> None:
     source = f"x = a {operator} b\n".encode()
     (found,) = mutants("a.py", source)
     assert found.before == operator
+
+
+def test_false_becomes_true_and_not_none() -> None:
+    assert changes(b"def f():\n    return False\n") == ["2: False -> True"]

@@ -186,3 +186,10 @@ def test_the_size_of_a_lowered_schema_is_limited() -> None:
     result = lower_schema({"type": "object", "properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": double}, log)
     check_gemini_schema(result)
     assert f"more than {MAX_NODES} subschemas; the others allow any value" in {loss.message for loss in log.losses}
+
+
+@pytest.mark.parametrize(("properties", "is_too_large"), [(MAX_NODES - 1, False), (MAX_NODES, True)])
+def test_the_root_and_each_subschema_count(properties: int, is_too_large: bool) -> None:
+    log = LossLog("look")
+    lower_schema({"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(properties)}}, log)
+    assert bool(log.losses) is is_too_large
