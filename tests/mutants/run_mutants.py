@@ -118,7 +118,7 @@ def covering(tree: Tree, packages: Sequence[str], workers: int) -> Mapping[str, 
 
     def measure(package: str) -> CoverageData:
         data = tree.folder / f"{package}.coverage"
-        options = ["-p", "measuring", "-m", "not slow", f"tests/unit/{package}"]
+        options = ["-p", "measuring", "--timeout=1200", "-m", "not slow", f"tests/unit/{package}"]
         failed = tree.run(options, 1800, MUTANTS_COVERAGE=str(data), PYTHONDONTWRITEBYTECODE="1")
         if failed:
             raise SystemExit(f"{failed}\nthe tests of {package} fail without any mutant")
