@@ -192,9 +192,17 @@ def _of_project(old: Project, new: Project, source: _SettingSource, place: str) 
 
 def _comments(old: State, new: State) -> Iterator[ToolChange]:
     """Yield each suppression comment that the old state does not have at the same place of a tool."""
-    before = Counter(place for _, place in comments_of(old))
-    added = []
+    in_files = Counter((placed(comment.span, old.prefix).path, place) for comment, place in comments_of(old))
+    remaining = []
     for comment, place in comments_of(new):
+        key = (placed(comment.span, new.prefix).path, place)
+        if in_files[key]:
+            in_files[key] -= 1
+        else:
+            remaining.append((comment, place))
+    before = Counter(place for _, place in in_files.elements())
+    added = []
+    for comment, place in remaining:  # perhaps moved from another file
         if before[place]:
             before[place] -= 1
         else:

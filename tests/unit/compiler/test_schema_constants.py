@@ -13,7 +13,7 @@ from toolc.compiler.project.review_settings import LOGIN
 from toolc.compiler.project.settings import HOST
 from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.schema.dialects import PATTERN
-from toolc.compiler.schema.parameters import RESERVED
+from toolc.compiler.schema.parameters import RESERVED, WITHOUT_PROPERTIES
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.composed_backends import AgentProvider, Strategy
 from toolc.model.spec.http_backend import Method
@@ -47,6 +47,7 @@ LISTS: Final = [
     (TOOL["schemaObject"]["properties"]["type"]["anyOf"][1], JSON_TYPES),
     (TOOL["shorthandParameters"]["propertyNames"], tuple(sorted(RESERVED))),
     (TOOL["fullParameters"]["properties"]["properties"]["propertyNames"], tuple(sorted(RESERVED))),
+    (TOOL["parameters"]["if"]["anyOf"][1], tuple(sorted(WITHOUT_PROPERTIES))),
     (PROJECT["properties"]["lint"]["properties"]["severity"], ("error", "warning", "off")),
     (PROJECT["properties"]["review"]["properties"]["accept_from"], ("base", "head")),
     (POLICY["require"], get_args(RequiredField)), (POLICY["backends"], get_args(BackendKind)),

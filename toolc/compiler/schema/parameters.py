@@ -27,7 +27,7 @@ NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [
 """The schema of a tool without parameters."""
 
 _NULL_DEFAULT: Final = re.compile(r"""(["']?)default\1[ \t]*:[ \t]*(?:null|Null|NULL|~)""")
-_WITHOUT_PARAMETERS: Final = frozenset(
+WITHOUT_PROPERTIES: Final = frozenset(
     {"$comment", "$defs", "$id", "$schema", "definitions", "description", "required", "title", "type"}
 )
 """The keys of a full JSON Schema that does not declare ``properties``."""
@@ -86,7 +86,7 @@ def is_full_schema(node: Mapping) -> bool:
         return False
     if node.entry("properties"):
         return isinstance(node.get("properties"), Mapping)
-    return _WITHOUT_PARAMETERS.issuperset(node.by_key)
+    return WITHOUT_PROPERTIES.issuperset(node.by_key)
 
 
 def _is_object(node: Mapping) -> bool:
@@ -103,7 +103,7 @@ def _with_object_type(node: Mapping, findings: Findings) -> Mapping:
     if entry is None or isinstance(entry.value, Mapping) or _is_object(node):
         return node
     written = entry.value.value if isinstance(entry.value, Scalar) else None
-    is_alone = _WITHOUT_PARAMETERS.issuperset(node.by_key) and TYPE_ALIASES.get(str(written).lower()) == "object"
+    is_alone = WITHOUT_PROPERTIES.issuperset(node.by_key) and TYPE_ALIASES.get(str(written).lower()) == "object"
     if not isinstance(node.get("properties"), Mapping) and not is_alone:
         return node
     message = "'type' of the parameters must be 'object'" + (f", but is '{written:.100}'" if written else "")
